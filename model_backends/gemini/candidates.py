@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from mmeval.content import Part
@@ -79,7 +80,7 @@ class Candidate:
 class Reply:
     """A reply with all that has come."""
 
-    candidates: dict[object, Candidate] = field(default_factory=dict)
+    candidates: dict[int, Candidate] = field(default_factory=dict)
     block_reason: object = None
     block_message: str = ""
     usage: Mapping[str, Any] = field(default_factory=dict)
@@ -111,7 +112,9 @@ class Reply:
     def _add_candidate(
         self, given: Mapping[str, Any], place: int, text: str | bytes
     ) -> None:
-        candidate = self.candidates.setdefault(given.get("index", place), Candidate())
+        index = given.get("index")
+        number = index if isinstance(index, int) else place
+        candidate = self.candidates.setdefault(number, Candidate())
         candidate.reason = (
             _first(given, "finishReason", "finish_reason") or candidate.reason
         )
@@ -137,8 +140,10 @@ class Reply:
                 for part, item in zip(known, written, strict=True)
                 if not is_thought(part)
             ]
-        for part in known:
-            _append(candidate.parts, part)
+        candidate.parts += [
+            dict(part) if isinstance(part, dict) else {"a JSON value": part}
+            for part in known
+        ]
 
 
 def is_thought(part: object) -> bool:
@@ -170,12 +175,16 @@ def whole_reply(received: Received, secrets: Collection[str] = ()) -> Reply:
         lost = received.lost or "it is cut"
         raise CallError("connection", f"the stream of the answer has no end ({lost})")
     for candidate in reply.candidates.values():
-        candidate.parts = json_without_secrets(candidate.parts, secrets)
+        whole = joined_sounds(joined_texts(candidate.parts))
+        candidate.parts = json_without_secrets(whole, secrets)
     return reply
 
 
 def items_of(part: dict[str, Any]) -> Iterator[dict[str, Any] | Part]:
     """What a part of an answer holds, in shapes that the reader of answers knows."""
+    if isinstance(part.get("type"), str):
+        yield part  # in the shape of another interface, as some gateways write it
+        return
     known = {_SPELLINGS.get(name, name): value for name, value in part.items()}
     for name, value in known.items():
         if value is None or name in _BESIDE:
@@ -246,18 +255,16 @@ def _add_event(reply: Reply, event: Event) -> None:
     reply.add(row, event.data)
 
 
-def _append(parts: list[dict[str, Any]], part: object) -> None:
-    """Add a part: words of one kind in a row are one text, and sounds of one type in a
-    row are pieces of one sound."""
-    if not isinstance(part, dict):
-        parts.append({"a JSON value": part})
-        return
-    last = parts[-1] if parts else {}
-    are_texts = _is_plain_text(last) and _is_plain_text(part)
-    if are_texts and is_thought(last) == is_thought(part):
-        last["text"] += part["text"]
-    else:
-        parts.append(dict(part))
+def joined_texts(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Parts of a stream, in which words of one kind in a row are one text."""
+    joined: list[dict[str, Any]] = []
+    for kind, row in groupby(parts, _kind_of_text):
+        if kind:
+            words = "".join([part["text"] for part in row])
+            joined.append({"text": words, "thought": kind == "thought"})
+        else:
+            joined += row
+    return joined
 
 
 def joined_sounds(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -298,8 +305,13 @@ def _is_empty(part: Mapping[str, Any]) -> bool:
     return not part.get("text") and part.keys() <= _BESIDE | {"text"}
 
 
-def _is_plain_text(part: Mapping[str, Any]) -> bool:
-    return isinstance(part.get("text"), str) and part.keys() <= _BESIDE | {"text"}
+def _kind_of_text(part: Mapping[str, Any]) -> str:
+    """``text`` or ``thought`` for a part of words alone; empty for others."""
+    is_text = isinstance(part.get("text"), str) and part.keys() <= _BESIDE | {"text"}
+    # an empty one bears a signature, and may stand between the pieces of a sound
+    if not is_text or not part["text"]:
+        return ""
+    return "thought" if is_thought(part) else "text"
 
 
 def _first(row: Mapping[str, Any], *names: str) -> Any:

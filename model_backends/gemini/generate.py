@@ -14,7 +14,6 @@ from mmeval.model_backends.gemini.candidates import (
     Reply,
     is_thought,
     items_of,
-    joined_sounds,
     whole_reply,
 )
 from mmeval.model_backends.gemini.contents import GENERATE, conversation
@@ -23,7 +22,6 @@ from mmeval.model_backends.gemini.settings import Settings
 from mmeval.model_backends.wire.failures import bad_reply
 from mmeval.model_backends.wire.own_fields import merged
 from mmeval.model_backends.wire.replies.answer import AnswerReader
-from mmeval.model_backends.wire.replies.events import is_stream
 from mmeval.model_backends.wire.replies.links import Links
 from mmeval.model_backends.wire.replies.reply import served
 from mmeval.model_backends.wire.replies.written import json_list
@@ -129,15 +127,13 @@ class GenerateEndpoint:
         self, received: Received, request: Request, links: Links | None = None
     ) -> Response:
         """The answer in a reply. Raises CallError ``bad_reply`` without one."""
-        streamed = is_stream(received.body, received.content_type)
         reply = whole_reply(received, self._settings.secrets)
         reader = AnswerReader(request.wants, links)
         thought_pictures = 0
         reasons: list[FinishReason] = []
         has_failed = False
         for candidate in reply.candidates.values():
-            parts = joined_sounds(candidate.parts) if streamed else candidate.parts
-            thought_pictures += _read(reader, parts)
+            thought_pictures += _read(reader, candidate.parts)
             reader.unknown_fields(candidate.beside, _CANDIDATE_FIELDS)
             reason, failed = _ended(candidate, reader)
             reasons.append(reason)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from mmeval.model_backends.wire.failures import (
@@ -82,7 +82,7 @@ class _Stream:
         index = row.get("index")
         place = index if isinstance(index, int) else len(self._steps)
         if kind == "step.start" and isinstance(row.get("step"), dict):
-            self._steps[place] = dict(row["step"])
+            self._steps[place] = row["step"]
         elif kind == "step.delta" and isinstance(row.get("delta"), dict):
             step = self._steps.setdefault(place, {"type": _step_of(row["delta"])})
             _add_delta(step, row["delta"])
@@ -90,7 +90,9 @@ class _Stream:
     def interaction(self) -> dict[str, Any]:
         steps = [self._steps[place] for place in sorted(self._steps)]
         for step in steps:
-            _join_sounds(step)
+            for name in ("content", "summary"):
+                if isinstance(step.get(name), list):
+                    step[name] = _joined(step[name])
         came_at_once = self._interaction.get("steps")
         return {
             **self._interaction,
@@ -123,57 +125,53 @@ def _add_delta(step: dict[str, Any], delta: Mapping[str, Any]) -> None:
 
 
 def _add_item(step: dict[str, Any], name: str, item: object) -> None:
-    """Add an item to a list of a step; texts in a row are one."""
-    held = step.get(name)
-    items = step[name] = list(held) if isinstance(held, list) else []
-    last = items[-1] if items else None
-    if _is_text(last) and _is_text(item):
-        assert isinstance(last, dict) and isinstance(item, dict)
-        items[-1] = {**last, "text": last["text"] + item["text"]}
-    elif item is not None:
-        items.append(item)
+    """Add an item to a list of a step."""
+    if not isinstance(step.get(name), list):
+        step[name] = []
+    if item is not None:
+        step[name].append(item)
 
 
-def _is_text(item: object) -> bool:
-    return (
-        isinstance(item, dict)
-        and item.get("type") == "text"
-        and isinstance(item.get("text"), str)
-    )
-
-
-def _join_sounds(step: dict[str, Any]) -> None:
-    """Make one sound of the pieces in a row that have the same type."""
-    content = step.get("content")
-    if not isinstance(content, list):
-        return
+def _joined(items: Sequence[Any]) -> list[Any]:
+    """Items of a stream, in which texts in a row are one text, and sounds of one type
+    in a row are pieces of one sound."""
     joined: list[Any] = []
-    pieces: list[dict[str, Any]] = []
-    for item in [*content, None]:
-        is_piece = _is_sound(item)
-        if pieces and not (is_piece and _same_type(pieces[0], item)):
-            sounds = whole_sounds([piece["data"] for piece in pieces])
-            joined += [{**pieces[0], "data": data} for data in sounds]
+    pieces: list[Any] = []
+    for item in [*items, None]:
+        if pieces and not _goes_on(pieces[0], item):
+            joined += _whole(pieces)
             pieces = []
-        if is_piece:
+        if _field_of_pieces(item):
             pieces.append(item)
         elif item is not None:
             joined.append(item)
-    step["content"] = joined
+    return joined
 
 
-def _is_sound(item: object) -> bool:
-    return (
-        isinstance(item, dict)
-        and item.get("type") == "audio"
-        and isinstance(item.get("data"), str)
-    )
+def _field_of_pieces(item: object) -> str:
+    """The field of an item that may come in pieces; empty for other items."""
+    if not isinstance(item, dict):
+        return ""
+    name = {"text": "text", "audio": "data"}.get(str(item.get("type")), "")
+    return name if isinstance(item.get(name), str) else ""
 
 
-def _same_type(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def _goes_on(first: Mapping[str, Any], item: object) -> bool:
+    """Whether an item is another piece of what begins with the first one."""
+    if not isinstance(item, dict) or item.get("type") != first.get("type"):
+        return False
     # some state it in the first piece alone
-    stated = other.get("mime_type")
-    return stated is None or stated == one.get("mime_type")
+    stated = item.get("mime_type")
+    is_same_type = stated is None or stated == first.get("mime_type")
+    return is_same_type and bool(_field_of_pieces(item))
+
+
+def _whole(pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The text or the sounds that pieces make."""
+    name = _field_of_pieces(pieces[0])
+    written = [piece[name] for piece in pieces]
+    wholes = ["".join(written)] if name == "text" else whole_sounds(written)
+    return [{**pieces[0], name: whole} for whole in wholes]
 
 
 def written_steps(steps: list[Any]) -> list[bytes]:

@@ -9,6 +9,7 @@ import pytest
 from mmeval.content import Media, PartKind
 from mmeval.records import Request, Response, message, user
 from tests.support.gemini_calls import (
+    STREAM,
     ask,
     exchanged,
     generated,
@@ -16,7 +17,8 @@ from tests.support.gemini_calls import (
     shape,
     streamed,
 )
-from tests.support.openai_calls import medium, request
+from tests.support.gemini_server import letters
+from tests.support.openai_calls import data_uri, medium, request
 from tests.support.scripted_server import Scripted
 from tests.support.tiny_media import picture, wav
 
@@ -200,6 +202,21 @@ def test_what_became_no_part_is_named(part: Any, words: str) -> None:
     response = answered({"text": "oak"}, part)
     assert shape(response) == ["oak"]
     assert words in " ".join(response.warnings)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "image_url", "image_url": {"url": data_uri(DRAWN, "image/png")}},
+        {"type": "image", "mime_type": "image/png", "data": letters(DRAWN)},
+        {"type": "image", "source": {"type": "base64", "data": letters(DRAWN)}},
+        {"b64_json": letters(DRAWN)},
+    ],
+    ids=["chat", "interactions", "messages", "pictures"],
+)
+def test_a_part_in_the_shape_of_another_interface_is_read(part: Any) -> None:
+    response = answered({"type": "text", "text": "Here:"}, part)
+    assert (shape(response), response.warnings) == (["Here:", "image"], ())
 
 
 def test_a_link_is_an_error_that_names_its_host() -> None:
@@ -386,3 +403,19 @@ def test_the_only_piece_of_a_sound_may_be_a_data_uri() -> None:
     response = stream_of(generated(part))
     assert response.output is not None
     assert [medium.read() for medium in response.output.media()] == [sound]
+
+
+def test_an_index_that_is_no_number_is_read_by_its_place() -> None:
+    reply = generated({"text": "oak"})
+    reply["candidates"][0]["index"] = ["x"]
+    assert shape(exchanged(request("q"), Scripted(reply))[0]) == ["oak"]
+
+
+@pytest.mark.timeout(60)
+def test_a_long_stream_takes_time_in_proportion_to_its_length() -> None:
+    piece = json.dumps(generated({"text": "x" * 100}, reason=None))
+    end = json.dumps(generated())
+    body = f"data: {piece}\n\n".encode() * 20_000 + f"data: {end}\n\n".encode()
+    reply = Scripted(body, headers=STREAM)
+    response = exchanged(request("q"), reply, stream=True)[0]
+    assert len(response.text) == 2_000_000
