@@ -463,7 +463,8 @@ def messages(draw: st.DrawFn) -> tuple[list[bytes], dict[str, Any]]:
     if isinstance(content, list):
         for data, item in draw(st.lists(items(), max_size=3)):
             media.append(data)
-            content.append(item)
+            # texts in a row are one: base64 behind a data URI would be a part of it
+            content.append(f"{item} " if isinstance(item, str) else item)
     message["content"] = content
     for name in draw(
         st.lists(
