@@ -11,6 +11,7 @@ from mmeval.errors import UsageError
 from mmeval.model_backends.openai.batches import ChatBatches
 from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.openai.images import ImagesEndpoint
+from mmeval.model_backends.openai.meshes import MeshesEndpoint
 from mmeval.model_backends.openai.parameters import check_options
 from mmeval.model_backends.openai.responses.background import when_ready
 from mmeval.model_backends.openai.responses.endpoint import ResponsesEndpoint
@@ -81,9 +82,10 @@ class OpenAIBackend(WireBackend):
         vLLM.
     :param max_images: pictures that a request may hold; 0: any number.
     :param endpoint: ``chat``, ``responses`` (words and pictures of OpenAI's models in
-        one answer), ``images``, ``videos``, ``speech``, ``audio`` (sounds and music
-        of vLLM-Omni), or ``auto``: images, videos or speech for requests that want one
-        picture, video or sound and nothing else, chat for all others.
+        one answer), ``images``, ``videos``, ``meshes`` (3D models of SGLang),
+        ``speech``, ``audio`` (sounds and music of vLLM-Omni), or ``auto``: images,
+        videos, meshes or speech for requests that want one picture, video, 3D model or
+        sound and nothing else, chat for all others.
     :param timeout: seconds for a whole call.
     :param send_seed: send a seed: with chats and ``audio`` unless this is false, with
         pictures, videos and speech only where it is true.
@@ -180,7 +182,7 @@ class OpenAIBackend(WireBackend):
                 "batch=true fetches no links: leave fetch_links out",
                 name="fetch_links",
             )
-        if batch and endpoint in ("responses", "images", "videos", "speech", "audio"):
+        if batch and endpoint not in ("chat", "auto"):
             raise UsageError(
                 f"batch=true takes chat requests alone, not endpoint={endpoint}",
                 name="batch",
@@ -208,7 +210,8 @@ class OpenAIBackend(WireBackend):
             tuple(checked_formats("audio_formats", audio_formats, SOUNDS)),
         )
         # OpenRouter takes more of them, beside the first frame
-        if chosen == "videos" and videos_dialect != "openrouter":
+        is_openrouter = chosen == "videos" and videos_dialect == "openrouter"
+        if chosen in ("videos", "meshes") and not is_openrouter:
             max_images = 1
         self._settings = Settings(
             model=str(model),
@@ -269,6 +272,7 @@ class OpenAIBackend(WireBackend):
             if videos_sync
             else VideosEndpoint(self._settings)
         )
+        self._meshes = MeshesEndpoint(self._settings)
         self._speech = SpeechEndpoint(self._settings)
         self._sounds = SoundsEndpoint(self._settings)
         self.batches: ChatBatches | None = None
@@ -298,6 +302,8 @@ class OpenAIBackend(WireBackend):
             return self._responses
         if choice == "videos" or (choice == "auto" and request.wants == ("video",)):
             return self._videos
+        if choice == "meshes" or (choice == "auto" and request.wants == ("3d",)):
+            return self._meshes
         if choice == "audio":
             return self._sounds
         return self._chat

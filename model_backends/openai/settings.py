@@ -24,7 +24,7 @@ from mmeval.model_backends.wire.formats import (
 OFFICIAL_URL = "https://api.openai.com/v1"
 
 EndpointChoice = Literal[
-    "chat", "responses", "images", "videos", "speech", "audio", "auto"
+    "chat", "responses", "images", "videos", "meshes", "speech", "audio", "auto"
 ]
 State = Literal["items", "previous"]
 ImagesDialect = Literal["openai", "openrouter"]
@@ -39,6 +39,7 @@ _ENDPOINT_PATHS = (
     "/responses",
     "/images/generations",
     "/videos",
+    "/meshes",
     "/audio/speech",
     "/audio/generate",
 )
@@ -65,6 +66,7 @@ _INPUTS_OF: dict[str, tuple[str, ...]] = {
     "responses": ("text", "code", "image", "audio", "document"),
     "images": ("text", "code", "image"),
     "videos": ("text", "code", "image"),
+    "meshes": ("text", "code", "image"),
     "speech": ("text", "code"),
     "audio": ("text", "code"),
     "auto": INPUT_KINDS,
@@ -74,9 +76,10 @@ _OUTPUTS_OF: dict[str, tuple[PartKind, ...]] = {
     "responses": ("text", "code", "image"),
     "images": ("image",),
     "videos": ("video",),
+    "meshes": ("3d",),
     "speech": ("audio",),
     "audio": ("audio",),
-    "auto": ("text", "code", "image", "audio", "video"),
+    "auto": ("text", "code", "image", "audio", "video", "3d"),
 }
 
 

@@ -7,11 +7,11 @@ OpenAI, SGLang and vLLM-Omni take a form and make a job; OpenRouter takes JSON.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mmeval.content import Interleaved, Media, Part, suffix_for
+from mmeval.content import Interleaved, Media, Part, PartKind, suffix_for
 from mmeval.model_backends.openai import parameters
 from mmeval.model_backends.openai.images import FormFile, multipart, prompt_of
 from mmeval.model_backends.openai.settings import Settings
@@ -66,22 +66,15 @@ class VideosEndpoint(JobEndpoint):
             urls = job.get(name)
             if isinstance(urls, list) and urls and isinstance(urls[0], str):
                 return urls[0]
-        return f"{place}/content"
+        return super().result_place(job, place)
 
     def result(
         self, received: Received, job: Mapping[str, Any], request: Request
     ) -> Response:
         """The video of a job. Raises CallError ``bad_reply`` without one."""
-        response = _video(received, request, self._settings)
-        reader = AnswerReader()
-        reader.unknown_fields(job, _JOB_FIELDS)
-        data = dict(job)
-        return replace(
-            response,
-            usage=usage(data),
-            served=served(data),
-            warnings=(*reader.warnings, *response.warnings),
-        )
+        has_fps = self._settings.videos_dialect != "openrouter"
+        unsent = () if has_fps else ("video.fps",)
+        return with_job(answer_of(received, "video", request, unsent), job)
 
 
 class SyncVideosEndpoint:
@@ -99,7 +92,7 @@ class SyncVideosEndpoint:
     ) -> Response:
         """The video of a reply. Raises CallError ``bad_reply`` without one."""
         del links  # the reply is the video itself
-        return _video(received, request, self._settings)
+        return answer_of(received, "video", request)
 
 
 def _in_form(path: str, request: Request, settings: Settings) -> Outgoing:
@@ -152,25 +145,37 @@ def _number(value: object) -> object:
     return int(text) if text.isdecimal() else value
 
 
-def _video(received: Received, request: Request, settings: Settings) -> Response:
-    """The answer in the bytes of a video. Raises CallError for anything else."""
+def answer_of(
+    received: Received, kind: PartKind, request: Request, unsent: Collection[str] = ()
+) -> Response:
+    """The answer in the bytes of a medium. Raises CallError for anything else.
+    ``unsent`` are options without a field."""
     body = received.body
     if body.startswith(b"{"):
         json_object(body)  # raises the reported error
-    video = Media.from_bytes(body)
-    if video.kind != "video":
+    made = Media.from_bytes(body)
+    if made.kind != kind:
         raise bad_reply(
-            f"the server's answer is no video but {len(body)} bytes of {video.mime}"
+            f"the server's answer is no {kind} but {len(body)} bytes of {made.mime}"
         )
-    has_fps = settings.videos_dialect != "openrouter"
-    unsent = parameters.unsent(
-        request.params,
-        VIDEOS,
-        sampled=False,
-        options=() if has_fps else ("video.fps",),
+    warnings = parameters.unsent(
+        request.params, f"the endpoint for {kind}", sampled=False, options=unsent
     )
     return Response(
-        output=Interleaved((Part("video", media=video),)),
+        output=Interleaved((Part(kind, media=made),)),
         latency=received.latency,
-        warnings=unsent,
+        warnings=warnings,
+    )
+
+
+def with_job(response: Response, job: Mapping[str, Any]) -> Response:
+    """An answer with what its job states beside it."""
+    reader = AnswerReader()
+    reader.unknown_fields(job, _JOB_FIELDS)
+    data = dict(job)
+    return replace(
+        response,
+        usage=usage(data),
+        served=served(data),
+        warnings=(*reader.warnings, *response.warnings),
     )

@@ -141,7 +141,8 @@ def test_parameters_without_a_field_are_named() -> None:
     asked = request("a ball", wants=("video",), temperature=0.5)
     with MockServer() as server:
         response = video_of(server.url, asked)
-    assert response.warnings == ("videos has no field for temperature; not sent",)
+    [warning] = response.warnings
+    assert "temperature" in warning
 
 
 def test_what_is_no_video_is_no_answer() -> None:
@@ -228,7 +229,8 @@ def test_openrouter_is_asked_in_json() -> None:
             extra_body={"resolution": "720p"},
         )
     assert (response.error, server.faults) == (None, [])
-    assert response.warnings == ("videos has no field for video.fps; not sent",)
+    [warning] = response.warnings
+    assert "video.fps" in warning
 
 
 def openrouter(server: WireServer, monkeypatch: pytest.MonkeyPatch) -> Response:

@@ -1,0 +1,55 @@
+"""``meshes``: a 3D model from a picture, by a job; the interface of SGLang."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from mmeval.content import Part
+from mmeval.model_backends.openai.images import prompt_of
+from mmeval.model_backends.openai.messages import data_uri
+from mmeval.model_backends.openai.settings import Settings
+from mmeval.model_backends.openai.videos import answer_of, with_job
+from mmeval.model_backends.wire.failures import CallError
+from mmeval.model_backends.wire.jobs import JobEndpoint
+from mmeval.model_backends.wire.own_fields import merged
+from mmeval.model_backends.wire.transport import Outgoing, Received
+from mmeval.records import Request, Response
+
+MESHES = "meshes"
+
+
+class MeshesEndpoint(JobEndpoint):
+    """Requests and jobs of ``meshes``. A seed is sent on request alone."""
+
+    path = MESHES
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def encode(self, request: Request) -> Outgoing:
+        """The request as sent. Raises CallError for all input but words with one
+        picture."""
+        own = self._settings
+        prompt, images = prompt_of(request, MESHES)
+        if len(images) != 1:
+            raise CallError(
+                "unsupported", f"a 3D model is made of one picture, not {len(images)}"
+            )
+        part = Part("image", media=images[0])
+        fields: dict[str, Any] = {
+            "model": own.model,
+            "prompt": prompt,
+            "input_image": json.loads(data_uri(part, own.formats)),
+            "output_format": "glb",
+        }
+        if own.seed_all:
+            fields["seed"] = request.seed
+        return Outgoing(MESHES, json.dumps(merged(fields, own.extra_body)).encode())
+
+    def result(
+        self, received: Received, job: Mapping[str, Any], request: Request
+    ) -> Response:
+        """The 3D model of a job. Raises CallError ``bad_reply`` without one."""
+        return with_job(answer_of(received, "3d", request), job)
