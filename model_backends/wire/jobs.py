@@ -50,8 +50,8 @@ _HAS_FAILED = frozenset(
     ("failed", "failure", "error", "cancelled", "canceled", "expired", "rejected")
 )
 _NOT_YET = re.compile(
-    r"in[- ]?progress|not (?:yet )?(?:ready|completed?|available|finished)"
-    r"|still |processing|queued",
+    r"in[- ]?progress|not yet|not (?:ready|completed?|finished)|still being"
+    r"|processing|queued",
     re.IGNORECASE,
 )
 """What a server writes where the result is not there yet."""

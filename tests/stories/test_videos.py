@@ -122,3 +122,19 @@ def test_a_model_that_gives_no_video_is_told_what_to_declare(tmp_path: Path) -> 
     with MockServer() as server:
         done = mmeval(*command(tmp_path, server, endpoint="auto"))
     assert (done.code, "outputs=text+video" in done.out) == (3, True)
+
+
+def test_a_run_that_is_stopped_leaves_its_job_to_the_next_one(tmp_path: Path) -> None:
+    with MockServer(video_polls=8) as server:
+        words = command(tmp_path, server, poll_seconds="0.4")
+        with started(*words) as process:
+            wait_for(lambda: polls(server) >= 2, "two polls")
+            process.signal(signal.SIGINT)
+            wait_for(lambda: polls(server) >= 4, "two more")
+            # the second one leaves at once
+            process.signal(signal.SIGINT)
+            stopped = process.ended()
+        asked = polls(server)
+        done = mmeval(*words)
+        assert (stopped.code != 0, asked < 8) == (True, True)
+        assert (done.code, polls(server), posted(server)) == (0, 8, (1, 0))
