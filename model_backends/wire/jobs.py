@@ -164,7 +164,7 @@ class Jobs:
     later one goes on.
 
     ``outlasts`` is false for a server whose jobs end with it: then a connection that
-    fails ends them.
+    fails ends the call, and the next try finds out whether the job is still there.
     """
 
     def __init__(
@@ -394,7 +394,8 @@ class _JobCall:
             except CallError as error:
                 is_lost = error.kind in ("connection", "unreachable")
                 if is_lost and not jobs.outlasts:
-                    raise JobEndedError("connection", error.text) from None
+                    # whether it is dead is known by who has started it
+                    raise CallError("connection", error.text) from None
                 if isinstance(error, JobEndedError) or error.kind not in passing:
                     raise
                 self.trouble = error.text

@@ -13,6 +13,7 @@ deadly       dies of every request that holds this word; with ``engine`` its pro
              still there, and answers 500
 dies N       dies after N answers
 holds        answers no request
+polls N      makes a video at the Nth poll of it
 """
 
 import asyncio
@@ -54,7 +55,8 @@ class Connection(mock.Connection):
             self.send(200, {"version": "0.0.stand-in"})
         else:
             if path in mock.PATHS:
-                note("asked", mock.last_text(json.loads(raw)))
+                is_form = not raw.startswith(b"{")
+                note("asked", path if is_form else mock.last_text(json.loads(raw)))
                 note("keys", headers.get("authorization", ""))
             if FAULT in ("deadly", "engine") and b"deadly" in raw:
                 if FAULT == "deadly":
@@ -100,6 +102,7 @@ def main(words: list[str]) -> None:
         "reply": "{text}",
         "die_after": int(NUMBER) if FAULT == "dies" else 0,
     }
+    settings["video_polls"] = int(NUMBER) if FAULT == "polls" else 1
     settings["hold_after"] = 0 if FAULT == "holds" else -1
     server = mock.MockServer(int(words[words.index("--port") + 1]), **settings)
     asyncio.run(server.serve(lambda: print("ready", flush=True)))

@@ -204,6 +204,27 @@ def test_the_calls_that_a_dead_server_had_are_asked_again_at_once(
         assert len(runs.starts()) == 2
 
 
+def test_a_video_that_a_dead_server_was_making_is_asked_for_anew(
+    stand_in: StandIn, tmp_path: Path
+) -> None:
+    async def run(backend: ServerBackend, runs: ServerRuns) -> Response:
+        backend.keep_notes_in(tmp_path / "jobs")
+        call = asyncio.create_task(backend.generate(request("q", wants=("video",))))
+        noted = lambda: any((tmp_path / "jobs").glob("*.json"))  # noqa: E731
+        await asyncio.to_thread(wait_for, noted, "the job")
+        os.kill(runs.starts()[0][0], signal.SIGKILL)
+        try:
+            return await call
+        finally:
+            await backend.close()
+
+    videos = {"endpoint": "videos", "poll_seconds": 0.2, "timeout": 60}
+    with stand_in("polls 10", **videos) as (backend, runs):
+        response = asyncio.run(run(backend, runs))
+        assert response.error is None
+        assert (len(runs.starts()), runs.noted("asked")) == (2, ["/v1/videos"] * 2)
+
+
 def test_a_server_that_dies_again_and_again_ends_it_for_every_call(
     monkeypatch: pytest.MonkeyPatch, stand_in: StandIn
 ) -> None:
