@@ -8,11 +8,11 @@ from typing import Any
 
 from mmeval.content import Part
 from mmeval.model_backends.openai.images import prompt_of
-from mmeval.model_backends.openai.messages import data_uri
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.videos import answer_of, with_job
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.jobs import JobEndpoint
+from mmeval.model_backends.wire.media import data_uri
 from mmeval.model_backends.wire.own_fields import merged
 from mmeval.model_backends.wire.transport import Outgoing, Received
 from mmeval.records import Request, Response
