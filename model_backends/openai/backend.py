@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from mmeval.backend import Capabilities
+from mmeval.content import PartKind
 from mmeval.errors import UsageError
 from mmeval.model_backends.openai.batches import ChatBatches
 from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.openai.images import ImagesEndpoint
 from mmeval.model_backends.openai.meshes import MeshesEndpoint
 from mmeval.model_backends.openai.parameters import check_options
-from mmeval.model_backends.openai.responses.background import when_ready
+from mmeval.model_backends.openai.responses.background import BackgroundEndpoint
 from mmeval.model_backends.openai.responses.endpoint import ResponsesEndpoint
 from mmeval.model_backends.openai.settings import (
     EndpointChoice,
@@ -56,10 +57,17 @@ from mmeval.model_backends.wire.own_fields import (
     checked_query,
     read_headers,
 )
-from mmeval.model_backends.wire.transport import Outgoing, Received
-from mmeval.records import Request, Response
+from mmeval.model_backends.wire.transport import Outgoing
+from mmeval.records import Request
 
 _ANTHROPIC = "api.anthropic.com"
+_ENDPOINT_FOR: Mapping[tuple[PartKind, ...], EndpointChoice] = {
+    ("image",): "images",
+    ("audio",): "speech",
+    ("video",): "videos",
+    ("3d",): "meshes",
+}
+"""What ``auto`` chooses for requests that want one kind alone; chat for all others."""
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +120,8 @@ class OpenAIBackend(WireBackend):
         ``{"model": "gpt-image-1.5", "quality": "high"}``.
     :param state: how ``responses`` is given its earlier answers: as ``items``, or as
         ``previous``, by the id under which the server keeps them.
-    :param poll_seconds: seconds between two looks at an answer that is not ready.
+    :param poll_seconds: seconds between two polls of a video, or of an answer that is
+        made in the background.
     :param images_dialect: ``openrouter`` for the way to ask for pictures there.
     :param videos_dialect: ``openrouter`` for the way to ask for videos there.
     :param videos_sync: ask for a video by one call, the interface of vLLM-Omni; else
@@ -265,16 +274,7 @@ class OpenAIBackend(WireBackend):
             )
         super().__init__(self._settings, self._settings.poll_seconds)
         self._chat = ChatEndpoint(self._settings)
-        self._responses = ResponsesEndpoint(self._settings)
-        self._images = ImagesEndpoint(self._settings)
-        self._videos: Endpoint | JobEndpoint = (
-            SyncVideosEndpoint(self._settings)
-            if videos_sync
-            else VideosEndpoint(self._settings)
-        )
-        self._meshes = MeshesEndpoint(self._settings)
-        self._speech = SpeechEndpoint(self._settings)
-        self._sounds = SoundsEndpoint(self._settings)
+        self._endpoints = _endpoints(self._settings, self._chat)
         self.batches: ChatBatches | None = None
         """How requests are asked in batches (see ``mmeval.backend.contract.Batched``),
         where that is wanted."""
@@ -293,32 +293,10 @@ class OpenAIBackend(WireBackend):
         return self._settings.identity()
 
     def _endpoint(self, request: Request) -> Endpoint | JobEndpoint:
-        choice = self._settings.endpoint
-        if choice == "images" or (choice == "auto" and request.wants == ("image",)):
-            return self._images
-        if choice == "speech" or (choice == "auto" and request.wants == ("audio",)):
-            return self._speech
-        if choice == "responses":
-            return self._responses
-        if choice == "videos" or (choice == "auto" and request.wants == ("video",)):
-            return self._videos
-        if choice == "meshes" or (choice == "auto" and request.wants == ("3d",)):
-            return self._meshes
-        if choice == "audio":
-            return self._sounds
-        return self._chat
-
-    async def _read(
-        self, endpoint: Endpoint, received: Received, request: Request
-    ) -> Response:
-        if endpoint is not self._responses:
-            return await super()._read(endpoint, received, request)
-        ready = await when_ready(received, self._transport, self._settings)
-        try:
-            return await super()._read(endpoint, ready, request)
-        finally:
-            if ready is not received:
-                self._transport.release(ready)
+        choice: str = self._settings.endpoint
+        if choice == "auto":
+            choice = _ENDPOINT_FOR.get(request.wants, "chat")
+        return self._endpoints[choice]
 
     def _encode(self, request: Request) -> Outgoing:
         """The request as sent. Raises CallError for what cannot be, ContentError for a
@@ -341,3 +319,24 @@ class OpenAIBackend(WireBackend):
             f"OpenAIBackend(model={self._settings.model!r}, "
             f"base_url={self._settings.base_url!r})"
         )
+
+
+def _endpoints(
+    settings: Settings, chat: ChatEndpoint
+) -> Mapping[str, Endpoint | JobEndpoint]:
+    """The endpoints by the values of ``endpoint``."""
+    responses: Endpoint | JobEndpoint = ResponsesEndpoint(settings)
+    if settings.in_background:
+        responses = BackgroundEndpoint(settings)
+    videos: Endpoint | JobEndpoint = VideosEndpoint(settings)
+    if settings.videos_sync:
+        videos = SyncVideosEndpoint(settings)
+    return {
+        "chat": chat,
+        "responses": responses,
+        "images": ImagesEndpoint(settings),
+        "videos": videos,
+        "meshes": MeshesEndpoint(settings),
+        "speech": SpeechEndpoint(settings),
+        "audio": SoundsEndpoint(settings),
+    }

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from mmeval.content import Part
 from mmeval.model_backends.openai.images import prompt_of
 from mmeval.model_backends.openai.settings import Settings
-from mmeval.model_backends.openai.videos import answer_of, with_job
+from mmeval.model_backends.openai.videos import FileJobEndpoint, answer_of
 from mmeval.model_backends.wire.failures import CallError
-from mmeval.model_backends.wire.jobs import JobEndpoint
 from mmeval.model_backends.wire.media import data_uri
 from mmeval.model_backends.wire.own_fields import merged
+from mmeval.model_backends.wire.replies.links import Links
 from mmeval.model_backends.wire.transport import Outgoing, Received
 from mmeval.records import Request, Response
 
 MESHES = "meshes"
 
 
-class MeshesEndpoint(JobEndpoint):
+class MeshesEndpoint(FileJobEndpoint):
     """Requests and jobs of ``meshes``. A seed is sent on request alone."""
 
     path = MESHES
@@ -48,8 +47,9 @@ class MeshesEndpoint(JobEndpoint):
             fields["seed"] = request.seed
         return Outgoing(MESHES, json.dumps(merged(fields, own.extra_body)).encode())
 
-    def result(
-        self, received: Received, job: Mapping[str, Any], request: Request
+    def decode(
+        self, received: Received, request: Request, links: Links | None = None
     ) -> Response:
         """The 3D model of a job. Raises CallError ``bad_reply`` without one."""
-        return with_job(answer_of(received, "3d", request), job)
+        del links  # the result is the model itself
+        return answer_of(received, "3d", request)

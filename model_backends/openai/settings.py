@@ -107,9 +107,14 @@ class Settings(Connection):
     state: State = "items"
     """How earlier answers are given back to ``responses``."""
     poll_seconds: float = 5.0
-    """Between two looks at an answer that is not ready."""
+    """Between two polls of a job."""
     videos_dialect: VideosDialect = "openai"
     videos_sync: bool = False
+
+    @property
+    def in_background(self) -> bool:
+        """Whether ``responses`` makes a job of a request."""
+        return self.extra_body.get("background") is True
 
     @property
     def own_headers(self) -> Mapping[str, str]:

@@ -45,7 +45,26 @@ _JOB_FIELDS = frozenset(
 )
 
 
-class VideosEndpoint(JobEndpoint):
+class FileJobEndpoint(JobEndpoint):
+    """An endpoint of jobs that make one file."""
+
+    def result_place(self, job: Mapping[str, Any], place: str) -> str:
+        del job  # most servers keep it at the usual place
+        return f"{place}/content"
+
+    def completed(self, response: Response, job: Mapping[str, Any]) -> Response:
+        reader = AnswerReader()
+        reader.unknown_fields(job, _JOB_FIELDS)
+        data = dict(job)
+        return replace(
+            response,
+            usage=usage(data),
+            served=served(data),
+            warnings=(*reader.warnings, *response.warnings),
+        )
+
+
+class VideosEndpoint(FileJobEndpoint):
     """Requests and jobs of ``videos``. A seed is sent on request alone: the official
     server refuses the field."""
 
@@ -68,13 +87,14 @@ class VideosEndpoint(JobEndpoint):
                 return urls[0]
         return super().result_place(job, place)
 
-    def result(
-        self, received: Received, job: Mapping[str, Any], request: Request
+    def decode(
+        self, received: Received, request: Request, links: Links | None = None
     ) -> Response:
         """The video of a job. Raises CallError ``bad_reply`` without one."""
+        del links  # the result is the video itself
         has_fps = self._settings.videos_dialect != "openrouter"
         unsent = () if has_fps else ("video.fps",)
-        return with_job(answer_of(received, "video", request, unsent), job)
+        return answer_of(received, "video", request, unsent)
 
 
 class SyncVideosEndpoint:
@@ -165,17 +185,4 @@ def answer_of(
         output=Interleaved((Part(kind, media=made),)),
         latency=received.latency,
         warnings=warnings,
-    )
-
-
-def with_job(response: Response, job: Mapping[str, Any]) -> Response:
-    """An answer with what its job states beside it."""
-    reader = AnswerReader()
-    reader.unknown_fields(job, _JOB_FIELDS)
-    data = dict(job)
-    return replace(
-        response,
-        usage=usage(data),
-        served=served(data),
-        warnings=(*reader.warnings, *response.warnings),
     )

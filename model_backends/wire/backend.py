@@ -88,8 +88,12 @@ class WireBackend(ABC):
         try:
             endpoint = self._endpoint(request)
             if isinstance(endpoint, JobEndpoint):
-                encode = partial(self._encoded, request)
-                return await self._jobs.answer(endpoint, request, encode)
+                return await self._jobs.answer(
+                    endpoint,
+                    request,
+                    encode=partial(self._encoded, request),
+                    read=partial(self._read, endpoint, request=request),
+                )
             outgoing = await self._encoded(request)
             received = await self._transport.post(outgoing, request.key)
             latency = received.latency
@@ -123,7 +127,7 @@ class WireBackend(ABC):
         return self._encode(request)
 
     async def _read(
-        self, endpoint: Endpoint, received: Received, request: Request
+        self, endpoint: Endpoint | JobEndpoint, received: Received, request: Request
     ) -> Response:
         """The answer in a reply, read again with the links that it needs."""
         hosts = self._connection.fetch_links
@@ -175,7 +179,7 @@ class WireBackend(ABC):
 
 
 async def _decoded(
-    endpoint: Endpoint,
+    endpoint: Endpoint | JobEndpoint,
     received: Received,
     request: Request,
     links: Links | None = None,

@@ -16,13 +16,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 from urllib.parse import quote, urljoin
 
 from mmeval.errors import StorageError
 from mmeval.model_backends.wire.addresses import is_same_server
 from mmeval.model_backends.wire.connection import Connection
 from mmeval.model_backends.wire.failures import CallError, bad_reply
+from mmeval.model_backends.wire.replies.links import Links
 from mmeval.model_backends.wire.replies.reply import json_object
 from mmeval.model_backends.wire.replies.server_errors import (
     error_in_body,
@@ -36,15 +37,11 @@ T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
-POLL_TIMEOUT = 60.0
-"""Seconds for one poll, of which the reply is short; after that it is polled again."""
 MOST_MISSED = 3
 """So many polls in a row may not find a job or its result; then there is none."""
 _MOST_ID_CHARS = 1000
 _PASSING = frozenset(("rate_limit", "unreachable", "timeout", "connection", "server"))
 """Errors of a poll that say nothing of its job."""
-_PASSING_OF_POLLS = _PASSING | {"bad_reply"}
-"""And the page of a gateway in place of the reply."""
 _HAS_ENDED = frozenset(("completed", "succeeded", "success", "done"))
 _HAS_FAILED = frozenset(
     ("failed", "failure", "error", "cancelled", "canceled", "expired", "rejected")
@@ -90,6 +87,10 @@ class JobNote(NamedTuple):
 class JobEndpoint(ABC):
     """An endpoint whose replies are jobs."""
 
+    poll_timeout: ClassVar[float] = 60.0
+    """Seconds for one poll, of which the reply is short; after that it is polled
+    again."""
+
     @property
     @abstractmethod
     def path(self) -> str:
@@ -99,17 +100,44 @@ class JobEndpoint(ABC):
     def encode(self, request: Request) -> Outgoing:
         """The request as sent. Raises CallError for what cannot be."""
 
-    def result_place(self, job: Mapping[str, Any], place: str) -> str:
+    def job(self, received: Received) -> Mapping[str, Any]:
+        """The job that a reply states. Raises CallError for an error in its place."""
+        try:
+            job = from_line(received.body)
+        except (ValueError, RecursionError):
+            job = None
+        # the error of a job that has failed is not one of the call
+        if isinstance(job, dict) and isinstance(job.get("status"), str):
+            return job
+        return json_object(received.body)
+
+    def has_ended(self, job: Mapping[str, Any]) -> bool:
+        """Whether the job is over, with a result or without."""
+        return _status_of(job) in _HAS_ENDED | _HAS_FAILED
+
+    def result_place(self, job: Mapping[str, Any], place: str) -> str | None:
         """Where the result of a job is that has ended: a URL, or a path. ``place`` is
-        the path of the job."""
-        del job  # most servers keep it at the usual place
-        return f"{place}/content"
+        the path of the job. None where the reply that states the end is the result."""
+        del job, place
+        return None
 
     @abstractmethod
-    def result(
-        self, received: Received, job: Mapping[str, Any], request: Request
+    def decode(
+        self, received: Received, request: Request, links: Links | None = None
     ) -> Response:
-        """The answer. Raises CallError where there is none."""
+        """The answer in a result. Raises CallError where there is none."""
+
+    def completed(self, response: Response, job: Mapping[str, Any]) -> Response:
+        """The answer, with what its job states besides."""
+        del job
+        return response
+
+
+class _Stated(NamedTuple):
+    """A reply, and the job that it states."""
+
+    received: Received
+    job: Mapping[str, Any]
 
 
 class JobNotes:
@@ -192,12 +220,14 @@ class Jobs:
         endpoint: JobEndpoint,
         request: Request,
         encode: Callable[[], Awaitable[Outgoing]],
+        read: Callable[[Received], Awaitable[Response]],
     ) -> Response:
-        """The result of a request's job, which is asked for unless there is one. Raises
+        """The result of a request's job, which is asked for unless there is one:
+        ``encode`` gives the request as sent, ``read`` the answer in a result. Raises
         CallError, and StorageError where its note cannot be kept."""
         seconds = self.connection.timeout
         began = time.perf_counter()
-        call = _JobCall(self, endpoint, request, encode)
+        call = _JobCall(self, endpoint, request, encode, read)
         limit = asyncio.timeout(seconds)
         try:
             async with limit:
@@ -223,9 +253,10 @@ class _JobCall:
         endpoint: JobEndpoint,
         request: Request,
         encode: Callable[[], Awaitable[Outgoing]],
+        read: Callable[[Received], Awaitable[Response]],
     ) -> None:
         self._jobs, self._endpoint = jobs, endpoint
-        self._request, self._encode = request, encode
+        self._request, self._encode, self._read = request, encode, read
         # the seed tells draws apart; the key changes with each journalled failure
         self._name = f"{request.digest}-{request.seed}"
         self._remarks: tuple[str, ...] = ()
@@ -236,18 +267,18 @@ class _JobCall:
         lock = self._jobs.making.setdefault(self._name, asyncio.Lock())
         async with lock:
             note = self._noted()
-            job = None
+            ended = None
             is_old = note is not None
             if note is None:
-                note, job = await self._post()
+                note, ended = await self._post()
         try:
-            return await self._result(note, job)
+            return await self._result(note, ended)
         except JobLostError as error:
             if not is_old:
                 raise
             log.warning("%s; it is asked for anew", error.text)
-        note, job = await self._post()
-        return await self._result(note, job)
+        note, ended = await self._post()
+        return await self._result(note, ended)
 
     def _noted(self) -> JobNote | None:
         """The job that this call has already."""
@@ -264,35 +295,29 @@ class _JobCall:
             return None
         return note
 
-    async def _post(self) -> tuple[JobNote, Mapping[str, Any]]:
+    async def _post(self) -> tuple[JobNote, _Stated | None]:
+        """Ask for the job: its note, and the reply if that states its end already."""
         transport = self._jobs.transport
         outgoing = await self._encode()
         self._remarks = outgoing.notes
         received = await transport.post(outgoing, self._request.key)
+        has_ended = False
         try:
             if not 200 <= received.status < 300:
                 raise self._http_error(received)
-            job = _job_in(received.body)
+            job = self._endpoint.job(received)
+            note = _note_of(job, received.base_url)
+            self._jobs.notes.put(self._name, note)
+            has_ended = self._endpoint.has_ended(job)
         finally:
-            transport.release(received)
-        identity = job.get("id")
-        if not isinstance(identity, str | int) or not identity:
-            raise bad_reply("the server's answer is not a job: it has no id")
-        if len(str(identity)) > _MOST_ID_CHARS:
-            raise bad_reply("the id of the server's job is too long")
-        polling_url = job.get("polling_url")
-        if isinstance(polling_url, str) and polling_url:
-            polling_url = urljoin(f"{received.base_url}/", polling_url)
-        else:
-            polling_url = ""
-        note = JobNote(str(identity), received.base_url, polling_url)
-        self._jobs.notes.put(self._name, note)
-        return note, job
+            if not has_ended:
+                transport.release(received)
+        return note, _Stated(received, job) if has_ended else None
 
-    async def _result(self, note: JobNote, job: Mapping[str, Any] | None) -> Response:
-        """The answer by a job. ``job`` is what the server has stated of it last."""
+    async def _result(self, note: JobNote, ended: _Stated | None) -> Response:
+        """The answer by a job. ``ended`` is the reply that states its end, if that has
+        come."""
         try:
-            ended = None if job is None else _ended(job)
             if ended is None:
                 ended = await self._polled(note)
             received = await self._fetched(note, ended)
@@ -300,12 +325,13 @@ class _JobCall:
             self._jobs.notes.remove(self._name, note)
             raise
         try:
-            response = self._endpoint.result(received, ended, self._request)
+            response = await self._read(received)
         except CallError:
             self._jobs.notes.remove(self._name, note)
             raise
         finally:
             self._jobs.transport.release(received)
+        response = self._endpoint.completed(response, ended.job)
         if self._request.key:
             # it stays until the journal has the answer, and for no other call
             self._jobs.notes.put(self._name, note._replace(key=self._request.key))
@@ -314,31 +340,45 @@ class _JobCall:
         warnings = (*self._remarks, *response.warnings)
         return replace(response, warnings=warnings)
 
-    async def _polled(self, note: JobNote) -> Mapping[str, Any]:
+    async def _polled(self, note: JobNote) -> _Stated:
+        """The reply that states the end of a job."""
+        endpoint = self._endpoint
         place = self._place(note)
         if is_same_server(note.polling_url, note.base_url):
             place = note.polling_url
 
         async def poll() -> Received:
             try:
-                async with asyncio.timeout(POLL_TIMEOUT):
+                async with asyncio.timeout(endpoint.poll_timeout):
                     return await self._jobs.transport.get_url(place, note.base_url)
             except TimeoutError:
                 raise CallError(
-                    "timeout", f"no answer to a poll within {POLL_TIMEOUT:g} s"
+                    "timeout",
+                    f"no answer to a poll within {endpoint.poll_timeout:g} s",
                 ) from None
 
-        def read(received: Received) -> Mapping[str, Any] | None:
-            if 200 <= received.status < 300:
-                return _ended(_job_in(received.body))
-            error = self._http_error(received)
-            raise _not_found(error) if received.status in (404, 410) else error
+        def read(received: Received) -> _Stated | None:
+            if not 200 <= received.status < 300:
+                error = self._http_error(received)
+                raise _not_found(error) if received.status in (404, 410) else error
+            try:
+                job = endpoint.job(received)
+            except CallError as error:
+                if error.kind != "bad_reply":
+                    raise
+                # the page of a gateway in place of the reply
+                raise CallError("server", error.text) from None
+            return _Stated(received, job) if endpoint.has_ended(job) else None
 
-        return await self._until(poll, read, _PASSING_OF_POLLS)
+        return await self._until(poll, read)
 
-    async def _fetched(self, note: JobNote, job: Mapping[str, Any]) -> Received:
+    async def _fetched(self, note: JobNote, ended: _Stated) -> Received:
         """The result of a job that has ended, as it is received."""
-        place = self._endpoint.result_place(job, self._place(note))
+        place = self._endpoint.result_place(ended.job, self._place(note))
+        if place is None:
+            return ended.received
+        self._jobs.transport.release(ended.received)
+        _check_success(ended.job)
         if place.startswith("/"):
             place = urljoin(note.base_url, place)
         is_elsewhere = "://" in place and not is_same_server(place, note.base_url)
@@ -359,17 +399,18 @@ class _JobCall:
                 raise _job_error(error)
             raise error
 
+        url = place
         return await self._until(
-            lambda: self._jobs.transport.get_url(place, note.base_url), read
+            lambda: self._jobs.transport.get_url(url, note.base_url), read
         )
 
     async def _until(
         self,
         fetch: Callable[[], Awaitable[Received]],
         read: Callable[[Received], T | None],
-        passing: frozenset[str] = _PASSING,
     ) -> T:
-        """What ``read`` makes of a reply, which is fetched until there is one."""
+        """What ``read`` makes of a reply, which is fetched until there is one. That
+        reply is released by the caller."""
         jobs = self._jobs
         closings, misses = jobs.closings, 0
         while True:
@@ -380,7 +421,7 @@ class _JobCall:
                 try:
                     value = read(received)
                 finally:
-                    if value is not received:
+                    if value is None:
                         jobs.transport.release(received)
                 if value is not None:
                     return value
@@ -396,7 +437,7 @@ class _JobCall:
                 if is_lost and not jobs.outlasts:
                     # whether it is dead is known by who has started it
                     raise CallError("connection", error.text) from None
-                if isinstance(error, JobEndedError) or error.kind not in passing:
+                if isinstance(error, JobEndedError) or error.kind not in _PASSING:
                     raise
                 self.trouble = error.text
                 pause = max(pause, error.retry_after or 0.0)
@@ -418,28 +459,32 @@ class _JobCall:
         )
 
 
-def _job_in(body: bytes) -> Mapping[str, Any]:
-    """The job that a reply states. Raises CallError for an error in its place."""
-    try:
-        job = from_line(body)
-    except (ValueError, RecursionError):
-        job = None
-    # the error of a job that has failed is not one of the call
-    if isinstance(job, dict) and isinstance(job.get("status"), str):
-        return job
-    return json_object(body)
+def _note_of(job: Mapping[str, Any], base_url: str) -> JobNote:
+    """The note of a job that ``base_url`` has begun. Raises CallError ``bad_reply``
+    without an id."""
+    identity = job.get("id")
+    if not isinstance(identity, str | int) or not identity:
+        raise bad_reply("the server's answer is not a job: it has no id")
+    if len(str(identity)) > _MOST_ID_CHARS:
+        raise bad_reply("the id of the server's job is too long")
+    polling_url = job.get("polling_url")
+    if isinstance(polling_url, str) and polling_url:
+        polling_url = urljoin(f"{base_url}/", polling_url)
+    else:
+        polling_url = ""
+    return JobNote(str(identity), base_url, polling_url)
 
 
-def _ended(job: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """A job that has a result; None while it is under way. Raises JobEndedError for one
-    that has failed."""
-    status = str(job.get("status")).lower()
-    if status in _HAS_ENDED:
-        return job
-    if status not in _HAS_FAILED:
-        return None
-    stated = job.get("error") or f"its status is {status}"
-    raise _job_error(error_in_body(stated))
+def _status_of(job: Mapping[str, Any]) -> str:
+    return str(job.get("status")).lower()
+
+
+def _check_success(job: Mapping[str, Any]) -> None:
+    """Raises JobEndedError for a job that has failed."""
+    status = _status_of(job)
+    if status in _HAS_FAILED:
+        stated = job.get("error") or f"its status is {status}"
+        raise _job_error(error_in_body(stated))
 
 
 def _job_error(error: CallError) -> JobEndedError:

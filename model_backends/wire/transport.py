@@ -143,11 +143,6 @@ class Transport:
             finally:
                 address.calls -= 1
 
-    async def get(self, path: str, base_url: str = "") -> Received:
-        """What a server keeps below ``base_url``, the address that has made it, with
-        any status. Raises CallError without a whole reply."""
-        return await self._exchange("GET", self._addresses.at(base_url), path)
-
     async def get_url(self, place: str, base_url: str) -> Received:
         """What is at a URL, or at a path below ``base_url``, with any status, also
         after redirects. The key and the user's headers go to the server at ``base_url``

@@ -22,7 +22,7 @@ from tests.support.responses import (
     whole,
 )
 from tests.support.scripted_server import Scripted, ScriptedServer
-from tests.support.wire_server import Exchange, WireServer
+from tests.support.wire_server import Exchange, Reply, WireServer
 
 TURNS = ("Draw a tree.", "Draw its leaf.", "Draw its fruit.")
 ANSWERS: list[list[Item]] = [
@@ -145,6 +145,37 @@ def test_by_ids_a_conversation_that_is_killed_names_the_answer_it_has(
     named = [body.get("previous_response_id") for body in bodies]
     assert named == [None, "resp_0", "resp_0", "resp_1"]
     assert [len(body["input"]) for body in bodies] == [1, 1, 1, 1]
+
+
+def test_a_run_that_is_killed_goes_on_with_the_answer_made_in_the_background(
+    tmp_path: Path,
+) -> None:
+    busy = Reply(b"", status=503)
+    under_way = whole(status="in_progress", usage=None)
+    polls = [under_way, busy, busy, busy, busy, under_way, whole(said("answer 0"))]
+    asked_for = Exchange("/v1/responses", [whole(status="queued", usage=None)])
+    polled = Exchange("/v1/responses/resp_1", polls)
+    arguments = tmp_path / "arguments.yaml"
+    with WireServer(asked_for, polled) as server:
+        given = {
+            "model": "m",
+            "base_url": server.url,
+            "endpoint": "responses",
+            "extra_body": {"background": True},
+            "poll_seconds": 0.3,
+        }
+        arguments.write_text(json.dumps(given))
+        asked = [*questions(tmp_path, [0]), "--model", "openai"]
+        asked += ["--model_args", str(arguments)]
+        with started(*asked) as running:
+            wait_for(lambda: server.count >= 3, "two polls")
+            running.process.kill()
+            assert running.ended().code == -signal.SIGKILL
+        assert server.count < len(polls)
+        done = mmeval_process(*asked)
+        posts = server.asked.count("POST /v1/responses")
+    [row] = results(tmp_path)["mmeval"]["results"]
+    assert (done.code, row["value"], posts) == (0, 1.0, 1), done.err
 
 
 def test_what_is_kept_for_the_server_is_neither_shown_nor_part_of_the_answer(

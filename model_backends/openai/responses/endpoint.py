@@ -125,8 +125,8 @@ class ResponsesEndpoint:
         own = self._settings
         if own.state == "previous":
             return {"store": True}
-        is_job = own.extra_body.get("background") is True
-        return {"store": is_job, "include": ["reasoning.encrypted_content"]}
+        include = ["reasoning.encrypted_content"]
+        return {"store": own.in_background, "include": include}
 
     def decode(
         self, received: Received, request: Request, links: Links | None = None
@@ -170,7 +170,7 @@ class ResponsesEndpoint:
         body = received.body
         if not body.startswith(b"{") and is_stream(body, received.content_type):
             return streamed_reply(body, received.lost, self._settings.secrets)
-        fields = response_in(body)
+        fields = _response_in(body)
         if fields is None:
             fields = json_object(body)  # raises the reported error
         if not isinstance(fields.get("output"), list):
@@ -180,16 +180,18 @@ class ResponsesEndpoint:
         return Reply(fields, written_items(body, ("output",)))
 
 
-def response_in(body: bytes) -> dict[str, Any] | None:
+def _response_in(body: bytes) -> dict[str, Any] | None:
     """The response that a body is; None for another JSON, such as an error."""
     try:
         fields = from_line(body)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(fields, dict):
-        return None
-    is_response = fields.get("object") == "response" or "output" in fields
-    return fields if is_response else None
+    return fields if isinstance(fields, dict) and is_response(fields) else None
+
+
+def is_response(fields: Mapping[str, Any]) -> bool:
+    """Whether a reply is a response, ready or not, and nothing else."""
+    return fields.get("object") == "response" or "output" in fields
 
 
 def status_of(fields: Mapping[str, Any]) -> str:
@@ -297,6 +299,13 @@ def _failure(fields: Mapping[str, Any]) -> CallError | None:
             words = shortened(error.message, _SHOWN_CHARS)
             return CallError("refused", f"the service refused the request ({words})")
         return error_in_body(given)
+    if status in PENDING:
+        # asking again would make, and cost, another one
+        return CallError(
+            "bad_request",
+            f"the answer is {status!r}, and is waited for only with "
+            'extra_body={"background": true}',
+        )
     if status in _UNREADY:
         return CallError("server", f"the server ended the answer with {status!r}")
     return None

@@ -8,7 +8,10 @@ from typing import Any, NamedTuple
 
 from mmeval.model_backends.wire.failures import CallError, json_without_secrets
 from mmeval.model_backends.wire.replies.events import DONE, Event, events
-from mmeval.model_backends.wire.replies.server_errors import reported
+from mmeval.model_backends.wire.replies.server_errors import (
+    error_in_body,
+    reported,
+)
 from mmeval.model_backends.wire.replies.written import written_items, written_value
 from mmeval.system import from_line
 
@@ -37,6 +40,25 @@ def streamed_reply(body: bytes, lost: str = "", secrets: Collection[str] = ()) -
     ``lost`` is why its end did not come, ``secrets`` what the server may echo, cut at
     any place. Raises CallError ``connection`` for a stream without its end.
     """
+    stream = _read(body)
+    if not stream.is_complete:
+        raise _endless(lost)
+    return stream.reply(secrets)
+
+
+def streamed_state(body: bytes, lost: str = "") -> Mapping[str, Any]:
+    """The response of a stream as the last event states it: with its end, or under way
+    where the stream is cut. Raises CallError for an error in its place, ``connection``
+    where no event has it."""
+    stream = _read(body)
+    if "id" in stream.fields:
+        return stream.fields
+    if stream.is_complete and stream.fields.get("error"):
+        raise error_in_body(stream.fields["error"])
+    raise _endless(lost)
+
+
+def _read(body: bytes) -> _Stream:
     stream = _Stream()
     for event in events(body):
         if event.data.strip() == DONE:
@@ -44,11 +66,13 @@ def streamed_reply(body: bytes, lost: str = "", secrets: Collection[str] = ()) -
         stream.add(event)
         if stream.is_complete:
             break
-    if not stream.is_complete:
-        raise CallError(
-            "connection", f"the stream of the answer has no end ({lost or 'it is cut'})"
-        )
-    return stream.reply(secrets)
+    return stream
+
+
+def _endless(lost: str) -> CallError:
+    return CallError(
+        "connection", f"the stream of the answer has no end ({lost or 'it is cut'})"
+    )
 
 
 class _Stream:
@@ -56,7 +80,7 @@ class _Stream:
 
     def __init__(self) -> None:
         self.is_complete = False
-        self._fields: dict[str, Any] = {}
+        self.fields: dict[str, Any] = {}
         self._done: dict[int, bytes] = {}
         self._ids: set[str] = set()
         self._texts: dict[int, list[str]] = {}
@@ -75,14 +99,14 @@ class _Stream:
         if kind == "response.output_item.done" and isinstance(row.get("item"), dict):
             self._add_item(event, row)
         elif isinstance(response, dict):
-            self._fields = response
+            self.fields = response
             if kind in _ENDS:
                 self.is_complete = True
                 self._last_items = _output_of(event)
         elif kind == "error" or (not kind.startswith("response.") and reported(row)):
             # what came before it is kept where the error is a refusal
             error = row.get("error") or row
-            self._fields = {**self._fields, "status": "failed", "error": error}
+            self.fields = {**self.fields, "status": "failed", "error": error}
             self.is_complete = True
         elif kind == "response.output_text.delta":
             texts = self._texts.setdefault(_place_of(row, 0), [])
@@ -102,7 +126,7 @@ class _Stream:
                 words = json_without_secrets("".join(texts), secrets)
                 items[place] = _message(words)
         ordered = [items[place] for place in sorted(items)]
-        return Reply(self._fields, ordered, self._unread_bytes, self._unknown)
+        return Reply(self.fields, ordered, self._unread_bytes, self._unknown)
 
     def _add_item(self, event: Event, row: Mapping[str, Any]) -> None:
         place = _place_of(row, len(self._done))

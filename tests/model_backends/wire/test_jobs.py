@@ -10,7 +10,7 @@ import pytest
 from mmeval.backend.contract import Resumable
 from mmeval.errors import StorageError
 from mmeval.model_backends.openai import OpenAIBackend
-from mmeval.model_backends.wire import jobs
+from mmeval.model_backends.openai.videos import VideosEndpoint
 from mmeval.records import Request, Response
 from tests.support.mock_openai_server import MP4
 from tests.support.openai_calls import request
@@ -333,7 +333,7 @@ def test_a_closed_backend_polls_no_more() -> None:
 
 
 def test_a_poll_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "POLL_TIMEOUT", 0.1)
+    monkeypatch.setattr(VideosEndpoint, "poll_timeout", 0.1)
     ended = {"id": "v1", "status": "completed"}
     script = (
         Scripted(QUEUED),

@@ -300,7 +300,7 @@ def test_a_response_that_failed_by_a_policy_is_a_refusal(code: str) -> None:
     assert "Not this." in answer.warnings[0]
 
 
-@pytest.mark.parametrize("status", ["cancelled", "failed", "queued", "in_progress"])
+@pytest.mark.parametrize("status", ["cancelled", "failed"])
 def test_a_response_that_will_not_come_is_asked_again(status: str) -> None:
     with pytest.raises(CallError, match="server"):
         read(whole(status=status))
