@@ -28,6 +28,7 @@ from mmeval.model_backends.wire.replies.reply import json_object
 from mmeval.model_backends.wire.replies.server_errors import (
     error_in_body,
     http_error,
+    reported,
 )
 from mmeval.model_backends.wire.transport import Outgoing, Received, Transport
 from mmeval.records import Request, Response
@@ -41,7 +42,7 @@ MOST_MISSED = 3
 """So many polls in a row may not find a job or its result; then there is none."""
 _MOST_ID_CHARS = 1000
 _PASSING = frozenset(("rate_limit", "unreachable", "timeout", "connection", "server"))
-"""Errors of a poll that say nothing of its job."""
+"""Errors that say nothing of a job."""
 _HAS_ENDED = frozenset(("completed", "succeeded", "success", "done"))
 _HAS_FAILED = frozenset(
     ("failed", "failure", "error", "cancelled", "canceled", "expired", "rejected")
@@ -326,8 +327,10 @@ class _JobCall:
             raise
         try:
             response = await self._read(received)
-        except CallError:
-            self._jobs.notes.remove(self._name, note)
+        except CallError as error:
+            # an error that passes says nothing of the job: the next try goes on with it
+            if error.kind not in _PASSING:
+                self._jobs.notes.remove(self._name, note)
             raise
         finally:
             self._jobs.transport.release(received)
@@ -464,6 +467,9 @@ def _note_of(job: Mapping[str, Any], base_url: str) -> JobNote:
     without an id."""
     identity = job.get("id")
     if not isinstance(identity, str | int) or not identity:
+        error = reported(job)
+        if error is not None:
+            raise error_in_body(error)
         raise bad_reply("the server's answer is not a job: it has no id")
     if len(str(identity)) > _MOST_ID_CHARS:
         raise bad_reply("the id of the server's job is too long")
@@ -483,7 +489,7 @@ def _check_success(job: Mapping[str, Any]) -> None:
     """Raises JobEndedError for a job that has failed."""
     status = _status_of(job)
     if status in _HAS_FAILED:
-        stated = job.get("error") or f"its status is {status}"
+        stated = reported(job) or f"its status is {status}"
         raise _job_error(error_in_body(stated))
 
 

@@ -158,6 +158,22 @@ def test_a_job_that_moderation_ends_is_refused(code: str) -> None:
     assert response.output.parts == ()
 
 
+def test_a_failed_job_may_state_its_error_at_the_top() -> None:
+    failed = reply({"id": "v1", "status": "error", "message": "out of memory"})
+    with server_of([failed]) as server:
+        response = answer(server)
+    assert response.error is not None
+    assert "out of memory" in response.error.message
+
+
+def test_an_error_in_place_of_a_job_is_read() -> None:
+    error = {"code": "moderation_blocked", "message": "blocked"}
+    with WireServer(
+        Exchange(VIDEOS, [reply({"status": "failed", "error": error})])
+    ) as server:
+        assert answer(server).is_refused
+
+
 @pytest.mark.parametrize(
     "posted",
     [
@@ -253,6 +269,14 @@ def test_a_result_that_cannot_be_read_leads_to_another_job(tmp_path: Path) -> No
         first, second = answers(server, asked("a"), asked("b"), notes=tmp_path)
     assert (kind_of(first), kind_of(second)) == ("bad_reply", "")
     assert posts(server) == 2
+
+
+def test_after_an_error_in_place_of_a_result_the_next_try_fetches_it() -> None:
+    busy = reply({"error": {"message": "storage is busy", "code": 503}})
+    with server_of(contents=[busy, CLIP]) as server:
+        first, second = answers(server, asked("k"), asked("k"))
+    assert (kind_of(first), kind_of(second)) == ("server", "")
+    assert posts(server) == 1
 
 
 def test_a_result_above_the_limit_is_fetched_again_and_not_paid_again(
