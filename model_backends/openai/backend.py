@@ -17,6 +17,7 @@ from mmeval.model_backends.openai.parameters import check_options
 from mmeval.model_backends.openai.responses.background import BackgroundEndpoint
 from mmeval.model_backends.openai.responses.endpoint import ResponsesEndpoint
 from mmeval.model_backends.openai.settings import (
+    KEY_NAME,
     EndpointChoice,
     ImageDetail,
     ImagesDialect,
@@ -243,16 +244,15 @@ class OpenAIBackend(WireBackend):
             max_reply_bytes=int(checked_positive("max_reply_bytes", max_reply_bytes)),
             organization=checked_header_word("organization", organization),
             project=checked_header_word("project", project),
-            api_key=read_api_key(
-                str(api_key_file), (address, *others), ("OPENAI_API_KEY",)
-            )
+            api_key=read_api_key(str(api_key_file), (address, *others), (KEY_NAME,))
             if self.takes_key
             else "",
+            key_name=KEY_NAME,
             stream=bool(stream),
             extra_body=checked_extra_body(extra_body),
             extra_headers=read_headers(str(extra_headers_file)),
             api_key_header=checked_key_header(str(api_key_header)),
-            query=checked_query(str(query)),
+            query=checked_query(str(query), KEY_NAME),
             formats=formats,
             fetch_links=checked_hosts(str(fetch_links)),
             images_dialect=checked_choice(

@@ -290,7 +290,11 @@ class ChatBatches:
         try:
             if not 200 <= received.status < 300:
                 raise http_error(
-                    received.status, received.headers, received.body, keyed=True
+                    received.status,
+                    received.headers,
+                    received.body,
+                    keyed=True,
+                    key_name=self._settings.key_name,
                 )
             response = self._decode(received, request)
         except MmevalError as error:
@@ -318,6 +322,7 @@ class ChatBatches:
                     reply.headers,
                     reply.content,
                     keyed=bool(self._settings.api_key),
+                    key_name=self._settings.key_name,
                 )
             if isinstance(error, CallError):
                 kind, text = error.kind, error.text

@@ -22,6 +22,7 @@ from mmeval.model_backends.wire.formats import (
 )
 
 OFFICIAL_URL = "https://api.openai.com/v1"
+KEY_NAME = "OPENAI_API_KEY"
 
 EndpointChoice = Literal[
     "chat", "responses", "images", "videos", "meshes", "speech", "audio", "auto"
@@ -98,7 +99,7 @@ class Settings(Connection):
     organization: str
     project: str
     seed_all: bool = False
-    """Whether a seed is sent to the endpoints of pictures and speech too."""
+    """Whether a seed is sent to the endpoints of pictures, videos and speech too."""
     stream: bool = False
     formats: Formats = DEFAULT_FORMATS
     images_dialect: ImagesDialect = "openai"
@@ -170,7 +171,7 @@ def openai_url(given: str, argument: str = "base_url") -> str:
     return checked_base_url(
         given or os.environ.get("OPENAI_BASE_URL", "") or OFFICIAL_URL,
         argument=argument,
-        key_name="OPENAI_API_KEY",
+        key_name=KEY_NAME,
         endpoints=_ENDPOINT_PATHS,
     )
 

@@ -18,7 +18,6 @@ from mmeval.model_backends.wire.connection import Connection
 from mmeval.model_backends.wire.failures import failed
 from mmeval.model_backends.wire.jobs import JobEndpoint, Jobs
 from mmeval.model_backends.wire.replies.links import Links
-from mmeval.model_backends.wire.replies.server_errors import http_error
 from mmeval.model_backends.wire.transport import Outgoing, Received, Transport
 from mmeval.records import Request, Response
 
@@ -99,13 +98,7 @@ class WireBackend(ABC):
             latency = received.latency
             try:
                 if not 200 <= received.status < 300:
-                    raise http_error(
-                        received.status,
-                        received.headers,
-                        received.body,
-                        keyed=bool(self._connection.api_key),
-                        key_name=self._connection.key_name,
-                    )
+                    raise self._transport.error(received)
                 response = await self._read(endpoint, received, request)
             finally:
                 self._transport.release(received)

@@ -26,14 +26,14 @@ class Connection:
     timeout: float
     max_reply_bytes: int
     api_key: str = field(repr=False)
+    key_name: str
+    """The variable for the key, as messages name it."""
     api_key_header: str = ""
     """The header for the bare key; empty for ``Authorization``."""
     extra_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Headers of the user's own, whose values are secrets."""
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     query: str = ""
-    key_name: str = "OPENAI_API_KEY"
-    """The variable for the key, as messages name it."""
     fetch_links: frozenset[str] = frozenset()
 
     @property

@@ -27,7 +27,6 @@ from mmeval.model_backends.wire.replies.links import Links
 from mmeval.model_backends.wire.replies.reply import json_object
 from mmeval.model_backends.wire.replies.server_errors import (
     error_in_body,
-    http_error,
     reported,
 )
 from mmeval.model_backends.wire.transport import Outgoing, Received, Transport
@@ -305,7 +304,7 @@ class _JobCall:
         has_ended = False
         try:
             if not 200 <= received.status < 300:
-                raise self._http_error(received)
+                raise self._jobs.transport.error(received)
             job = self._endpoint.job(received)
             note = _note_of(job, received.base_url)
             self._jobs.notes.put(self._name, note)
@@ -353,7 +352,7 @@ class _JobCall:
         async def poll() -> Received:
             try:
                 async with asyncio.timeout(endpoint.poll_timeout):
-                    return await self._jobs.transport.get_url(place, note.base_url)
+                    return await self._jobs.transport.get(place, note.base_url)
             except TimeoutError:
                 raise CallError(
                     "timeout",
@@ -362,7 +361,7 @@ class _JobCall:
 
         def read(received: Received) -> _Stated | None:
             if not 200 <= received.status < 300:
-                error = self._http_error(received)
+                error = self._jobs.transport.error(received)
                 raise _not_found(error) if received.status in (404, 410) else error
             try:
                 job = endpoint.job(received)
@@ -392,7 +391,7 @@ class _JobCall:
                 return None
             if 200 <= status < 300:
                 return received
-            error = self._http_error(received)
+            error = self._jobs.transport.error(received)
             if status in (404, 410):
                 if _NOT_YET.search(error.text):
                     return None
@@ -404,7 +403,7 @@ class _JobCall:
 
         url = place
         return await self._until(
-            lambda: self._jobs.transport.get_url(url, note.base_url), read
+            lambda: self._jobs.transport.get(url, note.base_url), read
         )
 
     async def _until(
@@ -450,16 +449,6 @@ class _JobCall:
 
     def _place(self, note: JobNote) -> str:
         return f"{self._endpoint.path}/{quote(note.id, safe='')}"
-
-    def _http_error(self, received: Received) -> CallError:
-        connection = self._jobs.connection
-        return http_error(
-            received.status,
-            received.headers,
-            received.body,
-            keyed=bool(connection.api_key),
-            key_name=connection.key_name,
-        )
 
 
 def _note_of(job: Mapping[str, Any], base_url: str) -> JobNote:

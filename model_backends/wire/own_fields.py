@@ -103,7 +103,7 @@ def checked_key_header(given: str) -> str:
     return given
 
 
-def checked_query(given: str, key_name: str = "OPENAI_API_KEY") -> str:
+def checked_query(given: str, key_name: str) -> str:
     """A query for every address, ``a=b&c=d``. Raises UsageError for another text, and
     for one that holds a key, as it is written into results."""
     query = given.strip().removeprefix("?")

@@ -27,6 +27,7 @@ from mmeval.model_backends.wire.failures import (
 )
 from mmeval.model_backends.wire.replies.events import EVENT_STREAM, has_ended
 from mmeval.model_backends.wire.replies.links import Links, is_named
+from mmeval.model_backends.wire.replies.server_errors import http_error
 
 if TYPE_CHECKING:
     import aiohttp
@@ -143,7 +144,7 @@ class Transport:
             finally:
                 address.calls -= 1
 
-    async def get_url(self, place: str, base_url: str) -> Received:
+    async def get(self, place: str, base_url: str) -> Received:
         """What is at a URL, or at a path below ``base_url``, with any status, also
         after redirects. The key and the user's headers go to the server at ``base_url``
         alone. Raises CallError without a whole reply."""
@@ -164,6 +165,16 @@ class Transport:
             self.release(received)
             place = urljoin(url, received.headers.get("Location", ""))
         raise bad_reply(f"more than {MAX_REDIRECTS} redirects")
+
+    def error(self, received: Received) -> CallError:
+        """The error that a reply is whose status is not one of success."""
+        return http_error(
+            received.status,
+            received.headers,
+            received.body,
+            keyed=bool(self._connection.api_key),
+            key_name=self._connection.key_name,
+        )
 
     def knows(self, base_url: str) -> bool:
         """Whether it is one of the model's addresses."""

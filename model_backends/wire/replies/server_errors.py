@@ -184,7 +184,7 @@ def http_error(
     body: bytes,
     *,
     keyed: bool = False,
-    key_name: str = "OPENAI_API_KEY",
+    key_name: str = "",
 ) -> CallError:
     """The error for a status outside 200-299; ``keyed`` says whether a key was sent,
     ``key_name`` is the variable for it."""

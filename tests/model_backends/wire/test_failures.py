@@ -112,7 +112,7 @@ def test_the_words_of_the_server_are_kept_whatever_their_shape(content: bytes) -
 
 def test_an_error_has_its_kind_and_advice_where_the_user_can_mend_it() -> None:
     assert "refuses the key" in http_error(401, {}, b"", keyed=True).text
-    assert "(set OPENAI_API_KEY" in http_error(401, {}, b"").text
+    assert "(set MY_KEY" in http_error(401, {}, b"", key_name="MY_KEY").text
     assert all("base_url" in http_error(status, {}, b"").text for status in (404, 405))
     assert (
         "https://other/v1"
