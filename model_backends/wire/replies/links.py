@@ -68,6 +68,6 @@ def link_error(address: str, reason: str = "") -> CallError:
     return CallError(
         "unsupported",
         f"the answer holds a link ({shown!r}) instead of data, and links are not "
-        f"fetched. Allow it with fetch_links={host}, or ask for data: for pictures "
-        "with image_response_format=b64_json",
+        f"fetched. Allow it with fetch_links={host}; the backend openai can ask for "
+        "pictures as data with image_response_format=b64_json",
     )
