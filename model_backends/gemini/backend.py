@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmeval.backend import Capabilities
 from mmeval.errors import UsageError
 from mmeval.model_backends.gemini.generate import GenerateEndpoint
 from mmeval.model_backends.gemini.interactions import InteractionsEndpoint
-from mmeval.model_backends.gemini.parameters import check_options
 from mmeval.model_backends.gemini.settings import (
     DEFAULT_VOICE,
     KEY_HEADER,
@@ -31,7 +29,7 @@ from mmeval.model_backends.wire.connection import (
     read_api_key,
 )
 from mmeval.model_backends.wire.failures import CallError
-from mmeval.model_backends.wire.formats import Formats, checked_formats, notes
+from mmeval.model_backends.wire.formats import Formats, checked_formats
 from mmeval.model_backends.wire.own_fields import (
     checked_extra_body,
     checked_hosts,
@@ -136,10 +134,6 @@ class GeminiBackend(WireBackend):
         )
 
     @property
-    def capabilities(self) -> Capabilities:
-        return self._settings.capabilities
-
-    @property
     def identity(self) -> Mapping[str, Any]:
         return self._settings.identity()
 
@@ -148,25 +142,14 @@ class GeminiBackend(WireBackend):
         return self._asked
 
     def _encode(self, request: Request) -> Outgoing:
-        """The request as sent. Raises CallError for what cannot be, ContentError for a
-        medium that cannot be read."""
-        check_options(request.params)
-        for kind in request.wants:
-            if kind not in self._settings.capabilities.outputs:
-                raise CallError(
-                    "unsupported",
-                    f"this model is not declared to give {kind} (see its argument "
-                    "outputs)",
-                )
-        outgoing = self._asked.encode(request)
+        outgoing = super()._encode(request)
         if len(outgoing.body) > MOST_BYTES:
             raise CallError(
                 "too_long",
                 f"the request has {len(outgoing.body):,} bytes, and the service takes "
                 f"{MOST_BYTES:,} in one",
             )
-        reencoded = tuple(notes(request, self._settings.formats))
-        return outgoing._replace(notes=(*outgoing.notes, *reencoded))
+        return outgoing
 
     def __repr__(self) -> str:
         return (

@@ -7,25 +7,12 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from mmeval.errors import did_you_mean
-from mmeval.model_backends.gemini.settings import OPTIONS, Settings
-from mmeval.model_backends.wire.failures import CallError
+from mmeval.model_backends.gemini.settings import Settings
 from mmeval.records import GenerationParams, Request
 
 _SHAPES = ("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9")
 _PIXELS = re.compile(r"(\d{1,5})x(\d{1,5})")
 _NAMED_SIZE = re.compile(r"512|[1248]K", re.IGNORECASE)
-
-
-def check_options(params: GenerationParams) -> None:
-    """Raises CallError ``bad_request`` for an option that this backend does not
-    know."""
-    for name in params.options:
-        if name not in OPTIONS:
-            near = did_you_mean(name, OPTIONS) or f"; it knows {', '.join(OPTIONS)}"
-            raise CallError(
-                "bad_request", f"the backend gemini has no option {name!r}{near}"
-            )
 
 
 def sampling(

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import quote
 
-from mmeval.backend import Capabilities, Limit
+from mmeval.backend import Capabilities
 from mmeval.content import PartKind
 from mmeval.errors import UsageError
-from mmeval.model_backends.wire.connection import (
-    Connection,
-    checked_base_url,
-    kinds_in,
-)
+from mmeval.model_backends.wire.capabilities import kinds_in, named_capabilities
+from mmeval.model_backends.wire.connection import Connection, checked_base_url
 from mmeval.model_backends.wire.formats import Formats
 
 OFFICIAL_URL = "https://generativelanguage.googleapis.com"
@@ -43,8 +40,6 @@ class Settings(Connection):
 
     api: Api
     api_version: str
-    capabilities: Capabilities
-    formats: Formats
     send_seed: bool = True
     stream: bool = False
     thoughts: bool = True
@@ -136,15 +131,6 @@ def capabilities_of(
     taken = kinds_in("inputs", inputs, INPUT_KINDS)
     hint = f"api={api} gives {', '.join(known)}."
     given = kinds_in("outputs", outputs or "text", known, hint)
-    is_interleaved = len(set(given) - {"code"}) > 1
-    own = Capabilities.of(taken, given, "interleaved" if is_interleaved else "single")
-    limits: dict[PartKind, Limit] = {
-        kind: replace(limit, formats=formats.mimes(kind))
-        for kind, limit in own.inputs.items()
-    }
-    return replace(
-        own,
-        inputs=limits,
-        declarable=frozenset(known),
-        options=frozenset(OPTIONS),
+    return named_capabilities(
+        taken, given, declarable=known, options=OPTIONS, formats=formats
     )

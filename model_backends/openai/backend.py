@@ -6,14 +6,12 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from mmeval.backend import Capabilities
 from mmeval.content import PartKind
 from mmeval.errors import UsageError
 from mmeval.model_backends.openai.batches import ChatBatches
 from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.openai.images import ImagesEndpoint
 from mmeval.model_backends.openai.meshes import MeshesEndpoint
-from mmeval.model_backends.openai.parameters import check_options
 from mmeval.model_backends.openai.responses.background import BackgroundEndpoint
 from mmeval.model_backends.openai.responses.endpoint import ResponsesEndpoint
 from mmeval.model_backends.openai.settings import (
@@ -39,7 +37,6 @@ from mmeval.model_backends.wire.connection import (
     checked_positive,
     read_api_key,
 )
-from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.formats import (
     DEFAULT_PICTURES,
     DEFAULT_SOUNDS,
@@ -47,7 +44,6 @@ from mmeval.model_backends.wire.formats import (
     SOUNDS,
     Formats,
     checked_formats,
-    notes,
 )
 from mmeval.model_backends.wire.jobs import JobEndpoint
 from mmeval.model_backends.wire.own_fields import (
@@ -58,7 +54,6 @@ from mmeval.model_backends.wire.own_fields import (
     checked_query,
     read_headers,
 )
-from mmeval.model_backends.wire.transport import Outgoing
 from mmeval.records import Request
 
 _ANTHROPIC = "api.anthropic.com"
@@ -285,10 +280,6 @@ class OpenAIBackend(WireBackend):
             )
 
     @property
-    def capabilities(self) -> Capabilities:
-        return self._settings.capabilities
-
-    @property
     def identity(self) -> Mapping[str, Any]:
         return self._settings.identity()
 
@@ -297,22 +288,6 @@ class OpenAIBackend(WireBackend):
         if choice == "auto":
             choice = _ENDPOINT_FOR.get(request.wants, "chat")
         return self._endpoints[choice]
-
-    def _encode(self, request: Request) -> Outgoing:
-        """The request as sent. Raises CallError for what cannot be, ContentError for a
-        medium that cannot be read."""
-        if request.params.options:
-            check_options(request.params)
-        for kind in request.wants:
-            if kind not in self._settings.capabilities.outputs:
-                raise CallError(
-                    "unsupported",
-                    f"this server is not declared to give {kind} (see its argument "
-                    "outputs)",
-                )
-        outgoing = self._endpoint(request).encode(request)
-        reencoded = tuple(notes(request, self._settings.formats))
-        return outgoing._replace(notes=reencoded) if reencoded else outgoing
 
     def __repr__(self) -> str:
         return (

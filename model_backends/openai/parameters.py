@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from mmeval.errors import did_you_mean
-from mmeval.model_backends.openai.settings import OPTIONS, Settings
+from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.records import GenerationParams
 
@@ -19,17 +18,6 @@ DEFAULT_VOICE = "alloy"
 DEFAULT_AUDIO_FORMAT = "wav"
 
 _SAMPLING = ("max_tokens", "temperature", "top_p", "top_k", "stop")
-
-
-def check_options(params: GenerationParams) -> None:
-    """Raises CallError ``bad_request`` for an option that this backend does not
-    know."""
-    for name in params.options:
-        if name not in OPTIONS:
-            near = did_you_mean(name, OPTIONS) or f"; it knows {', '.join(OPTIONS)}"
-            raise CallError(
-                "bad_request", f"the backend openai has no option {name!r}{near}"
-            )
 
 
 def sampling(params: GenerationParams, settings: Settings) -> dict[str, Any]:

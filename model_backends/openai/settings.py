@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from mmeval.backend import Capabilities, Limit
+from mmeval.backend import Capabilities
 from mmeval.content import PartKind
-from mmeval.model_backends.wire.connection import (
-    Connection,
-    checked_base_url,
-    kinds_in,
-)
+from mmeval.model_backends.wire.capabilities import kinds_in, named_capabilities
+from mmeval.model_backends.wire.connection import Connection, checked_base_url
 from mmeval.model_backends.wire.formats import (
     DEFAULT_FORMATS,
     DEFAULT_PICTURES,
@@ -90,7 +87,6 @@ class Settings(Connection):
 
     revision: str
     endpoint: EndpointChoice
-    capabilities: Capabilities
     send_seed: bool
     max_tokens_field: MaxTokensField
     image_response_format: str
@@ -101,7 +97,6 @@ class Settings(Connection):
     seed_all: bool = False
     """Whether a seed is sent to the endpoints of pictures, videos and speech too."""
     stream: bool = False
-    formats: Formats = DEFAULT_FORMATS
     images_dialect: ImagesDialect = "openai"
     image_tool: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the tool that draws, over the options of a task."""
@@ -206,18 +201,11 @@ def capabilities_of(
         _OUTPUTS_OF[endpoint],
         f"endpoint={endpoint} gives {given_kinds}.",
     )
-    mode: Literal["single", "interleaved"] = (
-        "interleaved" if len(set(given) - {"code"}) > 1 else "single"
-    )
-    own = Capabilities.of(taken, given, mode)
-    limits: dict[PartKind, Limit] = dict(own.inputs)
-    if max_images and "image" in limits:
-        limits["image"] = Limit(max_items=max_images)
-    for kind, limit in limits.items():
-        limits[kind] = replace(limit, formats=(formats or DEFAULT_FORMATS).mimes(kind))
-    return replace(
-        own,
-        inputs=limits,
-        declarable=frozenset(_OUTPUTS_OF[endpoint]),
-        options=frozenset(OPTIONS),
+    return named_capabilities(
+        taken,
+        given,
+        declarable=_OUTPUTS_OF[endpoint],
+        options=OPTIONS,
+        formats=formats or DEFAULT_FORMATS,
+        max_images=max_images,
     )

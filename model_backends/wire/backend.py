@@ -7,15 +7,17 @@ import contextlib
 import importlib.metadata
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from mmeval.errors import MmevalError, StorageError
+from mmeval.backend import Capabilities
+from mmeval.errors import MmevalError, StorageError, did_you_mean
 from mmeval.model_backends.wire.connection import Connection
-from mmeval.model_backends.wire.failures import failed
+from mmeval.model_backends.wire.failures import CallError, failed
+from mmeval.model_backends.wire.formats import notes
 from mmeval.model_backends.wire.jobs import JobEndpoint, Jobs
 from mmeval.model_backends.wire.replies.links import Links
 from mmeval.model_backends.wire.transport import Outgoing, Received, Transport
@@ -64,10 +66,42 @@ class WireBackend(ABC):
     def _endpoint(self, request: Request) -> Endpoint | JobEndpoint:
         """Where a request is sent."""
 
+    @property
     @abstractmethod
+    def identity(self) -> Mapping[str, Any]:
+        """By which answers may be reused."""
+
     def _encode(self, request: Request) -> Outgoing:
         """The request as sent. Raises CallError for what cannot be, ContentError for a
         medium that cannot be read."""
+        self._check_options(request.params.options)
+        for kind in request.wants:
+            if kind not in self.capabilities.outputs:
+                raise CallError(
+                    "unsupported",
+                    f"this model is not declared to give {kind} (see its argument "
+                    "outputs)",
+                )
+        outgoing = self._endpoint(request).encode(request)
+        encoded_anew = tuple(notes(request, self._connection.formats))
+        if not encoded_anew:
+            return outgoing
+        return outgoing._replace(notes=(*outgoing.notes, *encoded_anew))
+
+    def _check_options(self, options: Collection[str]) -> None:
+        known = self.capabilities.options or ()
+        for name in options:
+            if name not in known:
+                names = ", ".join(sorted(known))
+                near = did_you_mean(name, known) or f"; it knows {names}"
+                backend = self.identity["backend"]
+                raise CallError(
+                    "bad_request", f"the backend {backend} has no option {name!r}{near}"
+                )
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._connection.capabilities
 
     @property
     def provenance(self) -> Mapping[str, Any]:

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
+from mmeval.backend import Capabilities
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
+from mmeval.model_backends.wire.formats import DEFAULT_FORMATS, Formats
 
 _EXAMPLE = "write it like http://localhost:8000/v1"
 
@@ -22,6 +24,9 @@ class Connection:
 
     model: str
     base_url: str
+    capabilities: Capabilities
+    formats: Formats = DEFAULT_FORMATS
+    """The formats in which media are sent as they are."""
     replicas: tuple[str, ...] = ()
     timeout: float
     max_reply_bytes: int
@@ -170,23 +175,6 @@ def checked_choice(argument: str, value: object, choices: object) -> Any:
             argument, str(value), known, f"Known: {', '.join(known)}."
         )
     return value
-
-
-def kinds_in(
-    argument: str, value: str | Sequence[str], known: Sequence[str], hint: str = ""
-) -> list[str]:
-    """The kinds in ``text+image`` or in a list of names. Raises UnknownNameError for
-    others."""
-    names = value.split("+") if isinstance(value, str) else list(value)
-    for name in names:
-        if name not in known:
-            raise UnknownNameError(
-                f"kind in {argument}",
-                str(name),
-                known,
-                hint or f"Known: {', '.join(known)}.",
-            )
-    return names
 
 
 def checked_positive(argument: str, value: object) -> float:

@@ -327,8 +327,10 @@ class _JobCall:
         try:
             response = await self._read(received)
         except CallError as error:
-            # an error that passes says nothing of the job: the next try goes on with it
-            if error.kind not in _PASSING:
+            # an error in the place of the result may pass, and the next try goes on
+            # with the job; one that the job itself states is its end
+            is_stated = received is ended.received
+            if is_stated or error.kind not in _PASSING:
                 self._jobs.notes.remove(self._name, note)
             raise
         finally:

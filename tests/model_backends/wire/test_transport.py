@@ -277,7 +277,7 @@ def test_a_cancelled_call_leaves_no_connection_behind(
 def fetched(backend: OpenAIBackend, path: str, base_url: str) -> Received:
     async def run() -> Received:
         try:
-            return await backend._transport.get_url(path, base_url)
+            return await backend._transport.get(path, base_url)
         finally:
             await backend.close()
 

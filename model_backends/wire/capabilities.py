@@ -1,0 +1,55 @@
+"""What a model behind a server takes and gives, as the user names it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from mmeval.backend import Capabilities, Limit, OutputMode
+from mmeval.content import PartKind
+from mmeval.errors import UnknownNameError
+from mmeval.model_backends.wire.formats import Formats
+
+
+def kinds_in(
+    argument: str, value: str | Sequence[str], known: Sequence[str], hint: str = ""
+) -> list[str]:
+    """The kinds in ``text+image`` or in a list of names. Raises UnknownNameError for
+    others."""
+    names = value.split("+") if isinstance(value, str) else list(value)
+    for name in names:
+        if name not in known:
+            raise UnknownNameError(
+                f"kind in {argument}",
+                str(name),
+                known,
+                hint or f"Known: {', '.join(known)}.",
+            )
+    return names
+
+
+def named_capabilities(
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    *,
+    declarable: Collection[PartKind],
+    options: Collection[str],
+    formats: Formats,
+    max_images: int = 0,
+) -> Capabilities:
+    """Capabilities by the names of kinds. ``declarable`` are all kinds that the
+    interface gives, ``options`` those that it knows, ``max_images`` the pictures that a
+    request may hold (0: any number)."""
+    is_interleaved = len(set(outputs) - {"code"}) > 1
+    mode: OutputMode = "interleaved" if is_interleaved else "single"
+    own = Capabilities.of(inputs, outputs, mode)
+    limits: dict[PartKind, Limit] = {}
+    for kind, limit in own.inputs.items():
+        most = max_images if kind == "image" and max_images else limit.max_items
+        limits[kind] = replace(limit, max_items=most, formats=formats.mimes(kind))
+    return replace(
+        own,
+        inputs=limits,
+        declarable=frozenset(declarable),
+        options=frozenset(options),
+    )
