@@ -158,15 +158,19 @@ def whole_reply(received: Received, secrets: Collection[str] = ()) -> Reply:
     end, ``bad_reply`` for what is no reply.
     """
     reply = Reply()
-    if not is_stream(received.body, received.content_type):
-        rows = _rows(received.body)
-        for row, text in rows:
+    body = received.body
+    if is_stream(body, received.content_type):
+        for event in events(body):
+            if event.data.strip() != DONE:
+                _add_event(reply, event)
+    elif body.lstrip().startswith(b"["):
+        for row, text in _listed_rows(body):
             reply.add(row, text)
-        _check(reply)
+    else:
+        reply.add(json_object(body), body)
+        if not reply.candidates and not reply.block_reason:
+            raise bad_reply("the server's answer has no candidates")
         return reply
-    for event in events(received.body):
-        if event.data.strip() != DONE:
-            _add_event(reply, event)
     ended = reply.block_reason or (
         reply.candidates
         and all(candidate.reason for candidate in reply.candidates.values())
@@ -175,7 +179,7 @@ def whole_reply(received: Received, secrets: Collection[str] = ()) -> Reply:
         lost = received.lost or "it is cut"
         raise CallError("connection", f"the stream of the answer has no end ({lost})")
     for candidate in reply.candidates.values():
-        whole = joined_sounds(joined_texts(candidate.parts))
+        whole = _joined_sounds(joined_texts(candidate.parts))
         candidate.parts = json_without_secrets(whole, secrets)
     return reply
 
@@ -217,11 +221,9 @@ def _heard(part: Mapping[str, Any]) -> dict[str, str]:
 # --- events ---------------------------------------------------------------------------
 
 
-def _rows(body: bytes) -> list[tuple[dict[str, Any], str | bytes]]:
-    """The replies in a body that is not a stream of events: one, or a list of them, as
-    a gateway sends that does not know ``alt=sse``."""
-    if not body.lstrip().startswith(b"["):
-        return [(json_object(body), body)]
+def _listed_rows(body: bytes) -> list[tuple[dict[str, Any], str | bytes]]:
+    """The events of a stream that came as a JSON list, which is how the interface
+    streams without ``alt=sse``, and some gateways with it."""
     try:
         listed = from_line(body)
     except (ValueError, RecursionError):
@@ -234,11 +236,6 @@ def _rows(body: bytes) -> list[tuple[dict[str, Any], str | bytes]]:
         raise bad_reply("the server's answer is a list of nothing that can be read")
     pairs = zip(listed, written, strict=True)
     return [(row, text) for row, text in pairs if isinstance(row, dict)]
-
-
-def _check(reply: Reply) -> None:
-    if not reply.candidates and not reply.block_reason:
-        raise bad_reply("the server's answer has no candidates")
 
 
 def _add_event(reply: Reply, event: Event) -> None:
@@ -267,7 +264,7 @@ def joined_texts(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return joined
 
 
-def joined_sounds(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _joined_sounds(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Parts of a stream, in which a sound comes in pieces of one type."""
     joined: list[dict[str, Any]] = []
     pieces: list[str] = []

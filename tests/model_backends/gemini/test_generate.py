@@ -359,10 +359,26 @@ def test_a_data_uri_that_is_cut_by_a_stream_is_a_picture() -> None:
     assert shape(response) == ["image", " end"]
 
 
-def test_a_list_in_place_of_a_stream_is_read() -> None:
-    rows = [generated({"text": "Fir"}, reason=None), generated({"text": "st"})]
+def listed(*rows: Any) -> Response:
+    """The answer in a stream that came as a list."""
     reply = Scripted(json.dumps(rows).encode())
-    assert shape(exchanged(request("q"), reply, stream=True)[0]) == ["First"]
+    return exchanged(request("q"), reply, stream=True, outputs="text+audio")[0]
+
+
+def test_a_list_in_place_of_a_stream_is_read() -> None:
+    first = generated({"text": "Fir"}, reason=None)
+    assert shape(listed(first, generated({"text": "st"}))) == ["First"]
+
+
+def test_a_sound_in_pieces_of_a_list_is_one_sound() -> None:
+    piece = inline(b"\1\0" * 50, "audio/L16;rate=24000")
+    response = listed(generated(piece, reason=None), generated(piece))
+    assert shape(response) == ["audio"]
+
+
+def test_a_list_without_the_end_of_an_answer_is_half_an_answer() -> None:
+    error = listed(generated({"text": "half"}, reason=None)).error
+    assert error is not None and error.kind == "connection"
 
 
 def test_a_key_that_a_stream_echoes_in_pieces_is_taken_out(
