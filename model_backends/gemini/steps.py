@@ -78,7 +78,11 @@ class _Stream:
             self._interaction["usage"] = row["usage"]
         if kind.startswith("interaction."):
             status = self._interaction.get("status", OPEN[0])
-            self.has_ended = kind == "interaction.completed" or status not in OPEN
+            is_last = kind == "interaction.completed"
+            self.has_ended = is_last or status not in OPEN
+            if is_last and status in OPEN:
+                # the last event need not state a status
+                self._interaction["status"] = "completed"
         index = row.get("index")
         place = index if isinstance(index, int) else len(self._steps)
         if kind == "step.start" and isinstance(row.get("step"), dict):

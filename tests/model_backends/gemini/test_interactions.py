@@ -267,6 +267,16 @@ def test_a_stream_that_is_incomplete_by_its_status_has_ended() -> None:
     assert (shape(response), response.finish_reason) == (["oak"], "length")
 
 
+def test_a_completed_interaction_need_not_state_its_status() -> None:
+    created = {
+        "event_type": "interaction.created",
+        "interaction": {"id": "i", "status": "in_progress"},
+    }
+    completed = {"event_type": "interaction.completed", "interaction": {"id": "i"}}
+    rows = [created, *events(("model_output", words("oak"))), completed]
+    assert shape(answered(streamed(*rows), stream=True)) == ["oak"]
+
+
 @pytest.mark.parametrize(
     ("more", "kind"),
     [
