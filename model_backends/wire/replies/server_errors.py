@@ -25,7 +25,9 @@ _SHOWN_CHARS = 350
 MAX_RETRY_AFTER = 86_400.0
 """Seconds: a server that asks for more than a day gets a day."""
 
-_QUOTA_CODES = frozenset(("insufficient_quota", "api_key_invalid"))
+_NOTHING_GRANTED = "quota_of_0"
+"""Our own code for a quota of Google that is 0."""
+_QUOTA_CODES = frozenset(("insufficient_quota", "api_key_invalid", _NOTHING_GRANTED))
 _LONG_CODES = frozenset(
     (
         "context_length_exceeded",
@@ -37,8 +39,9 @@ _TOO_LONG = re.compile(
     r"context[ _-]?(?:length|window|size)|max_model_len"
     r"|maximum (?:model|sequence|input) length|longer than the model's"
     r"|too many (?:input |prompt )?tokens"
-    r"|(?:prompt|input|request)(?: content)? (?:is |was )?too (?:long|large)"
-    r"|input token count[^.]{0,80}exceeds|string_above_max_length|reduce the length"
+    r"|(?:prompt|input|request)(?: content| context)? (?:is |was )?too (?:long|large)"
+    r"|input token count[^.]{0,80}(?:exceeds|only supports)"
+    r"|string_above_max_length|reduce the length"
     r"|must be <= \d+\. given|payload size exceeds",
     re.IGNORECASE,
 )
@@ -46,11 +49,13 @@ _LONG_STATUSES = (400, 413, 422, 500)
 _LIMIT = re.compile(
     r"\blimit:? ([\d,]+),(?: used:? [\d,]+,)? requested:? ([\d,]+)", re.IGNORECASE
 )
-_USED_UP = re.compile(r"per_?day|\blimit: 0(?![\d.])", re.IGNORECASE)
+_USED_UP = re.compile(r"per_?day|\blimit: 0(?!\.?\d)", re.IGNORECASE)
 """A quota of a day, or of nothing: Google's message and the names of its quotas."""
 _KEY_REFUSED = re.compile(r"api key (?:not valid|expired|not found)", re.IGNORECASE)
 _TOO_LARGE = re.compile(r"request too large", re.IGNORECASE)
-_TRY_AGAIN = re.compile(r"try again in ((?:[\d.]+\s*(?:ms|h|m|s)\s*)+)", re.IGNORECASE)
+_TRY_AGAIN = re.compile(
+    r"(?:try again|retry) in ((?:[\d.]+\s*(?:ms|h|m|s)\s*)+)", re.IGNORECASE
+)
 _DURATION = re.compile(r"([\d.]{1,20})\s{0,8}(ms|h|m|s)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _STATUS = re.compile(r"[45]\d\d")
@@ -479,9 +484,13 @@ def _note_quotas(row: Mapping[str, Any], error: ServerError) -> None:
     """Note the names of the quotas that are used up, as codes."""
     violations = row.get("violations")
     for violation in violations if isinstance(violations, list) else ():
-        name = violation.get("quotaId") if isinstance(violation, dict) else None
+        if not isinstance(violation, dict):
+            continue
+        name = violation.get("quotaId")
         if isinstance(name, str):
             error.codes.setdefault(name.lower())
+        if str(violation.get("quotaValue")) == "0":
+            error.codes.setdefault(_NOTHING_GRANTED)
 
 
 def _path(place: object) -> str:

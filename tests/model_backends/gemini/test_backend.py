@@ -58,7 +58,10 @@ def test_a_key_in_a_message_is_taken_out() -> None:
         (403, {"status": "PERMISSION_DENIED"}, "auth"),
         (429, {"status": "RESOURCE_EXHAUSTED"}, "rate_limit"),
         (429, {"message": "Quota exceeded for metric: x, limit: 0, model: y"}, "auth"),
+        (429, {"message": "Quota exceeded for metric: x, limit: 0.\nRetry."}, "auth"),
         (429, {"message": "Quota exceeded for metric: x, limit: 10"}, "rate_limit"),
+        (429, {"message": "Quota exceeded for metric: x, limit: 0.5"}, "rate_limit"),
+        (429, {"details": [{"violations": [{"quotaValue": "0"}]}]}, "auth"),
         (
             429,
             {"details": [{"violations": [{"quotaId": "RequestsPerDayPerProject"}]}]},
@@ -68,6 +71,12 @@ def test_a_key_in_a_message_is_taken_out() -> None:
         (503, {"status": "UNAVAILABLE"}, "server"),
         (504, {"status": "DEADLINE_EXCEEDED"}, "timeout"),
         (400, {"message": "The input token count (9) exceeds the maximum"}, "too_long"),
+        (
+            400,
+            {"message": "input token count is 9 but model only supports up to 8"},
+            "too_long",
+        ),
+        (500, {"message": "The input context is too long."}, "too_long"),
         (
             400,
             {"message": "Request payload size exceeds the limit: 20971520 bytes."},
@@ -85,6 +94,10 @@ def test_an_error_of_google_is_of_its_kind(
 def test_the_wait_that_the_service_asks_for_is_kept() -> None:
     details = [{"@type": "x.RetryInfo", "retryDelay": "1.5s"}]
     assert refused(429, details=details).retry_after == 1.5
+
+
+def test_the_wait_may_stand_in_the_words_alone() -> None:
+    assert refused(429, message="Please retry in 36.5s.").retry_after == 36.5
 
 
 @pytest.mark.parametrize(
