@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from mmeval.content import Media
+from mmeval.content import Media, Part
 from mmeval.model_backends.gemini import parameters
 from mmeval.model_backends.gemini.candidates import (
     Candidate,
@@ -182,10 +182,16 @@ def _read(reader: AnswerReader, parts: list[dict[str, Any]]) -> int:
     for part in parts:
         if not is_thought(part):
             items += items_of(part)
-        elif isinstance(part.get("text"), str):
-            reader.thought(part["text"])
-        elif "inlineData" in part or "inline_data" in part:
-            thought_pictures += 1
+            continue
+        for item in items_of(part):
+            if isinstance(item, Part):
+                reader.thought(item.text)
+            elif item.get("type") == "text":
+                reader.thought(item["text"])
+            elif "inlineData" in item or "fileData" in item:
+                thought_pictures += 1
+            else:
+                items.append(item)
     reader.content(items)
     return thought_pictures
 

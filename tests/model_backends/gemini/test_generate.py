@@ -160,6 +160,18 @@ def test_an_answer_is_its_parts_in_their_order_behind_the_thoughts() -> None:
     assert response.warnings == ()
 
 
+def test_code_of_thoughts_is_hidden_reasoning() -> None:
+    code = {"executableCode": {"language": "PYTHON", "code": "print(1)"}}
+    response = answered({**code, "thought": True}, {"text": "1"})
+    assert response.output is not None
+    assert [part.kind for part in response.output.parts] == ["reasoning", "text"]
+
+
+def test_an_unknown_part_of_thoughts_is_named_in_a_warning() -> None:
+    response = answered({"hologram": "abc", "thought": True}, {"text": "oak"})
+    assert response.warnings == ("left out of the answer: hologram (3 bytes)",)
+
+
 def test_pictures_of_thoughts_are_counted_and_no_parts() -> None:
     response = answered(inline(DRAWN, thought=True), {"text": "Here."})
     assert (shape(response), response.warnings) == (["Here."], ())
