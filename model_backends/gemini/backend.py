@@ -21,7 +21,6 @@ from mmeval.model_backends.gemini.settings import (
     gemini_replicas,
     gemini_url,
 )
-from mmeval.model_backends.wire import formats as wire_formats
 from mmeval.model_backends.wire.backend import Endpoint, WireBackend
 from mmeval.model_backends.wire.connection import (
     checked_choice,
@@ -29,6 +28,7 @@ from mmeval.model_backends.wire.connection import (
     read_api_key,
 )
 from mmeval.model_backends.wire.failures import CallError
+from mmeval.model_backends.wire.formats import PICTURES as KNOWN_PICTURES
 from mmeval.model_backends.wire.formats import Formats, checked_formats
 from mmeval.model_backends.wire.own_fields import (
     checked_extra_body,
@@ -100,9 +100,7 @@ class GeminiBackend(WireBackend):
             raise UsageError("the backend gemini needs the name of a model: model=NAME")
         address, others = gemini_url(str(base_url)), gemini_replicas(replicas)
         chosen: Api = checked_choice("api", api, Api)
-        pictures = checked_formats(
-            "image_formats", image_formats, wire_formats.PICTURES
-        )
+        pictures = checked_formats("image_formats", image_formats, KNOWN_PICTURES)
         formats = Formats(tuple(pictures), SOUNDS)
         self._settings = Settings(
             model=name,
@@ -127,7 +125,7 @@ class GeminiBackend(WireBackend):
             fetch_links=checked_hosts(str(fetch_links)),
         )
         super().__init__(self._settings)
-        self._asked: Endpoint = (
+        self._interface: Endpoint = (
             GenerateEndpoint(self._settings)
             if chosen == "generate"
             else InteractionsEndpoint(self._settings)
@@ -139,7 +137,7 @@ class GeminiBackend(WireBackend):
 
     def _endpoint(self, request: Request) -> Endpoint:
         del request  # a model has one interface
-        return self._asked
+        return self._interface
 
     def _encode(self, request: Request) -> Outgoing:
         outgoing = super()._encode(request)

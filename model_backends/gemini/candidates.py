@@ -204,14 +204,14 @@ def items_of(part: dict[str, Any]) -> Iterator[dict[str, Any] | Part]:
             if output:
                 yield {"type": "text", "text": str(output)}
         elif name in ("inlineData", "fileData"):
-            yield {name: value, **_heard(known)}
+            yield {name: value, **_transcript(known)}
         elif name == "functionCall":
             yield {"type": "function_call", name: value}
         else:
             yield {"type": name, name: value}
 
 
-def _heard(part: Mapping[str, Any]) -> dict[str, str]:
+def _transcript(part: Mapping[str, Any]) -> dict[str, str]:
     """What is said in a sound."""
     transcription = _first(part, "audioTranscription", "audio_transcription")
     words = transcription.get("text") if isinstance(transcription, dict) else None

@@ -88,26 +88,28 @@ class GenerateEndpoint:
 
     def encode(self, request: Request) -> Outgoing:
         """The request as sent. Raises CallError for what it cannot carry."""
-        own = self._settings
-        said = conversation(request.messages, own, GENERATE)
+        settings = self._settings
+        history = conversation(request.messages, settings, GENERATE)
         fields: dict[str, Any] = {}
-        if said.system:
-            fields["systemInstruction"] = {"parts": [{"text": said.system}]}
+        if history.system:
+            fields["systemInstruction"] = {"parts": [{"text": history.system}]}
         config, warnings = self._config(request)
         if config:
             fields["generationConfig"] = config
-        fields = merged(fields, _aligned(own.extra_body, fields))
+        fields = merged(fields, _aligned(settings.extra_body, fields))
         opening = json.dumps(fields)[:-1].encode() + (b", " if fields else b"")
-        body = b"".join((opening, b'"contents": ', said.messages, b"}"))
-        method = "streamGenerateContent?alt=sse" if own.stream else "generateContent"
-        path = own.path(f"{own.model_path}:{method}")
+        body = b"".join((opening, b'"contents": ', history.messages, b"}"))
+        method = (
+            "streamGenerateContent?alt=sse" if settings.stream else "generateContent"
+        )
+        path = settings.path(f"{settings.model_path}:{method}")
         return Outgoing(path, body, notes=warnings)
 
     def _config(self, request: Request) -> tuple[dict[str, Any], tuple[str, ...]]:
-        own = self._settings
-        config = parameters.sampling(request, own, _NAMES)
+        settings = self._settings
+        config = parameters.sampling(request, settings, _NAMES)
         warnings: tuple[str, ...] = ()
-        kinds = parameters.wanted_kinds(request, own)
+        kinds = parameters.wanted_kinds(request, settings)
         if kinds:
             config["responseModalities"] = [kind.upper() for kind in kinds]
         if "image" in kinds:
@@ -117,9 +119,9 @@ class GenerateEndpoint:
                     _PICTURE_NAMES[name]: value for name, value in picture.items()
                 }
         if "audio" in kinds:
-            voice = {"voiceName": parameters.voice(request.params, own)}
+            voice = {"voiceName": parameters.voice(request.params, settings)}
             config["speechConfig"] = {"voiceConfig": {"prebuiltVoiceConfig": voice}}
-        if own.thoughts:
+        if settings.thoughts:
             config["thinkingConfig"] = {"includeThoughts": True}
         return config, warnings
 

@@ -81,24 +81,24 @@ class InteractionsEndpoint:
 
     def encode(self, request: Request) -> Outgoing:
         """The request as sent. Raises CallError for what it cannot carry."""
-        own = self._settings
-        said = conversation(request.messages, own, INTERACTIONS)
+        settings = self._settings
+        history = conversation(request.messages, settings, INTERACTIONS)
         # nothing is asked for by its id later, so nothing need stay at the server
-        fields: dict[str, Any] = {"model": own.model, "store": False}
-        if own.stream:
+        fields: dict[str, Any] = {"model": settings.model, "store": False}
+        if settings.stream:
             fields["stream"] = True
-        if said.system:
-            fields["system_instruction"] = said.system
-        kinds = parameters.wanted_kinds(request, own)
-        config = parameters.sampling(request, own, _NAMES)
-        if own.thoughts:
+        if history.system:
+            fields["system_instruction"] = history.system
+        kinds = parameters.wanted_kinds(request, settings)
+        config = parameters.sampling(request, settings, _NAMES)
+        if settings.thoughts:
             config["thinking_summaries"] = "auto"
         picture: dict[str, str] = {}
         warnings: tuple[str, ...] = ()
         if "image" in kinds:
             picture, warnings = parameters.picture_fields(request.params)
         if "audio" in kinds:
-            voice = parameters.voice(request.params, own)
+            voice = parameters.voice(request.params, settings)
             config["speech_config"] = [{"voice": voice}]
         if kinds:
             fields["response_format"] = [
@@ -106,10 +106,10 @@ class InteractionsEndpoint:
             ]
         if config:
             fields["generation_config"] = config
-        fields = merged(fields, own.extra_body)
+        fields = merged(fields, settings.extra_body)
         opening = json.dumps(fields)[:-1].encode() + (b", " if fields else b"")
-        body = b"".join((opening, b'"input": ', said.messages, b"}"))
-        return Outgoing(own.path("interactions"), body, notes=warnings)
+        body = b"".join((opening, b'"input": ', history.messages, b"}"))
+        return Outgoing(settings.path("interactions"), body, notes=warnings)
 
     def decode(
         self, received: Received, request: Request, links: Links | None = None

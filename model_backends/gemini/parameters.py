@@ -12,6 +12,7 @@ from mmeval.records import GenerationParams, Request
 
 _SHAPES = ("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9")
 _PIXELS = re.compile(r"(\d{1,5})x(\d{1,5})")
+_WORDS = ("text", "code")
 _NAMED_SIZE = re.compile(r"512|[1248]K", re.IGNORECASE)
 
 
@@ -35,18 +36,12 @@ def sampling(
     }
 
 
-def media_kinds(request: Request) -> list[str]:
-    """The wanted kinds other than words, in their order."""
-    return [kind for kind in dict.fromkeys(request.wants) if kind not in _WORDS]
-
-
-_WORDS = ("text", "code")
-
-
 def wanted_kinds(request: Request, settings: Settings) -> list[str]:
     """What is asked for, where it is more than words. A model that also writes is asked
     for words too, as some refuse pictures alone."""
-    media = media_kinds(request)
+    media: list[str] = [
+        kind for kind in dict.fromkeys(request.wants) if kind not in _WORDS
+    ]
     if not media:
         return []
     return ["text", *media] if "text" in settings.capabilities.outputs else media
