@@ -2,6 +2,7 @@
 
 import base64
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ import pytest
 
 from mmeval.content import PartKind
 from tests.support import gemini_server
-from tests.support.cli import KEY, QUIET, mmeval
+from tests.support.cli import KEY, QUIET, environment, mmeval
+from tests.support.doc_examples import blocks_run_by, commands
 from tests.support.gemini_calls import ask
 from tests.support.gemini_server import SAMPLES, GeminiServer
 from tests.support.openai_calls import medium, request
@@ -161,3 +163,25 @@ def test_every_kind_that_it_gives_is_asked_on_all_bundled_tasks(
     inputs = b"".join(row.body for row in server.seen)
     for mime in (b"image/png", b"audio/wav", b"video/mp4", b"application/pdf"):
         assert mime in inputs
+
+
+# --- the pages ------------------------------------------------------------------------
+
+HERE = "tests/soak/models/test_gemini.py"
+SHOWN = [
+    command.text
+    for block in blocks_run_by(f"{HERE}::test_the_commands_of_the_pages_are_accepted")
+    for command in commands(block.text)
+]
+
+
+@pytest.mark.parametrize("command", SHOWN)
+def test_the_commands_of_the_pages_are_accepted(command: str, tmp_path: Path) -> None:
+    _, *words = shlex.split(command.replace("\\\n", " "))
+    if "--data_dir" in words:
+        place = words.index("--data_dir")
+        del words[place : place + 2]
+    data = ("--data", "bundled", "--output_path", tmp_path)
+    env = {**environment(), "GEMINI_API_KEY": KEY}
+    done = mmeval(*words, *data, "--dry_run", env=env)
+    assert done.code == 0, done.err
