@@ -495,24 +495,29 @@ def _is_steady(test: Paired) -> bool:
     return abs(test.difference) > _STEADY * test.stderr
 
 
+def _of_zero(number: Number, alpha: float, *, is_find: bool) -> Iterator[str]:
+    """Why an interval holds 0 beside a find, or leaves it out without one."""
+    if number.ci95 is None or number.p is None:
+        return
+    holds_0 = number.ci95[0] <= 0 <= number.ci95[1]
+    if is_find and holds_0:
+        if number.p < LEVEL:
+            yield "beyond chance, though its interval as one of several holds 0"
+        else:
+            yield f"a find at --alpha {alpha:g}, though its 95 % interval holds 0"
+    elif not is_find and not holds_0:
+        if number.p < alpha:
+            yield "its interval leaves out 0, but it is one of several tests"
+        else:
+            no_find = f"it is no find at --alpha {alpha:g}"
+            yield f"its 95 % interval leaves out 0, but {no_find}"
+
+
 def _remarks(number: Number, options: Options) -> Iterator[str]:
     """What a reader has to know before the difference is used."""
     assert number.test is not None
     is_find = number.p_adjusted is not None and number.p_adjusted < options.alpha
-    if (
-        options.simultaneous
-        and is_find
-        and number.ci95 is not None
-        and number.ci95[0] <= 0 <= number.ci95[1]
-    ):
-        yield "beyond chance, though its interval as one of several holds 0"
-    if (
-        number.ci95 is not None
-        and not number.ci95[0] <= 0 <= number.ci95[1]
-        and number.p_adjusted is not None
-        and not is_find
-    ):
-        yield "its interval leaves out 0, but it is one of several tests"
+    yield from _of_zero(number, options.alpha, is_find=is_find)
     if (
         number.bounds is not None
         and number.bounds[0] < 0 < number.bounds[1]

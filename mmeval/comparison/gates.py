@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from scipy import special
 
+from mmeval.aggregate.statistics import Interval
 from mmeval.comparison.number import Number
 from mmeval.comparison.statistics import LEVEL, Correction, Paired, corrected
 from mmeval.errors import UsageError
@@ -54,11 +55,13 @@ class Margins:
         return any(margin is not None for margin in margins)
 
     def is_within(self, number: Number) -> bool:
-        """Whether the whole 95 % interval of a number lies within the margin that was
-        named, and rare differences were not missed."""
+        """Whether the whole interval of a number lies within the margin that was named,
+        and rare differences were not missed. It is the interval that is printed, so
+        that of a single number, or a wider one of several that hold together."""
         for margin in (self.fail_unless_equal, self.fail_unless_within):
             if margin is not None and number.test is not None:
-                return _is_equal(number.test, margin)
+                is_equal = _is_equal(number.test, margin)
+                return is_equal and _is_inside(number.ci95, margin)
         return False
 
 
@@ -150,10 +153,9 @@ def _why_not_equal(number: Number, margin: float) -> Reason | None:
         return "not_shown"
     if not number.lacks_trials:
         return None
-    if number.worst is None or number.bounds is None:  # it could be anything
+    if number.worst is None:  # it could be anything
         return "lost"
-    low, high = number.bounds
-    is_equal = _is_equal(number.worst, margin) and -margin <= low and high <= margin
+    is_equal = _is_equal(number.worst, margin) and _is_inside(number.bounds, margin)
     return None if is_equal else "lost"
 
 
@@ -174,11 +176,16 @@ def _is_no_worse(test: Paired, margin: float, *, higher: bool) -> bool:
 
 
 def _is_equal(test: Paired, margin: float) -> bool:
-    if test.ci95 is None:
+    return _is_inside(test.ci95, margin) and test.equivalence_p(margin) < LEVEL / 2
+
+
+def _is_inside(interval: Interval | None, margin: float) -> bool:
+    """Whether an interval lies within the margin on both sides; one that is not there
+    does not."""
+    if interval is None:
         return False
-    low, high = test.ci95
-    is_inside = -margin <= low and high <= margin
-    return is_inside and test.equivalence_p(margin) < LEVEL / 2
+    low, high = interval
+    return -margin <= low and high <= margin
 
 
 def _why_worse(
@@ -187,9 +194,9 @@ def _why_worse(
     """Why each number is worse by more than the margin, beyond doubt; None where it is
     not.
 
-    The tests of a run's numbers are corrected together, and so are those with what is
-    lost at its worst. Other runs do not count: whether a run passes must not depend on
-    how many are compared.
+    The tests of a run's numbers are corrected together, those of slices apart as for
+    the verdicts, and so are those with what is lost at its worst. Other runs do not
+    count: whether a run passes must not depend on how many are compared.
     """
     over_pairs = _corrected_by_run(
         numbers,
@@ -218,10 +225,11 @@ def _why_worse(
 def _corrected_by_run(
     numbers: Sequence[Number], values: Sequence[float], correction: Correction
 ) -> list[float]:
-    places: dict[str, list[int]] = {}
+    places: dict[tuple[str, bool], list[int]] = {}
     for place, number in enumerate(numbers):
         if number.test is not None:
-            places.setdefault(number.run, []).append(place)
+            family = (number.run, bool(number.slice))
+            places.setdefault(family, []).append(place)
     found = list(values)
     for own in places.values():
         adjusted = corrected([values[place] for place in own], correction)

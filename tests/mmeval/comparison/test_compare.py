@@ -604,6 +604,22 @@ def test_an_interval_that_leaves_out_0_without_a_find_says_why(tmp_path: Path) -
     assert (found.verdict, "several tests" in found.why) == ("not_seen", True)
 
 
+@pytest.mark.parametrize(
+    ("alpha", "won", "verdict", "words"),
+    [
+        (0.001, 6, "not_seen", "leaves out 0, but it is no find at --alpha 0.001"),
+        (0.2, 3, "better", "a find at --alpha 0.2, though its 95 % interval holds 0"),
+    ],
+)
+def test_another_level_than_that_of_the_interval_is_the_reason_where_they_part(
+    alpha: float, won: int, verdict: str, words: str, tmp_path: Path
+) -> None:
+    a, b = values([0.0] * 40), values([1.0] * won + [0.0] * (40 - won))
+    number = compared(tmp_path, a, b, alpha=alpha)
+    assert number.verdict == verdict
+    assert words in number.why
+
+
 def test_simultaneous_intervals_share_the_five_percent(tmp_path: Path) -> None:
     found = compare(*six_of_forty(tmp_path), metrics="all", simultaneous=True)
     number = found.numbers[0]
@@ -658,6 +674,36 @@ def test_a_better_run_is_within_a_margin_but_not_equal(tmp_path: Path) -> None:
     assert (one(same).verdict, same.exit_code) == ("within", 0)
     equivalence = same.to_json()["numbers"][0]["equivalence_p"]
     assert 0 < equivalence < 0.025
+
+
+def test_within_a_margin_is_what_the_printed_interval_is(tmp_path: Path) -> None:
+    equal = [0.0] * 200
+    names = ("right", "other", "third", "fourth", "fifth")
+    runs = of_metrics(tmp_path, dict.fromkeys(names, equal), [0, 1])
+    margin = 0.02
+    single, together = (
+        compare(*runs, metrics="all", fail_unless_within=margin, simultaneous=answer)
+        for answer in (False, True)
+    )
+    assert single.numbers[0].verdict == "within"
+    interval = together.numbers[0].ci95
+    assert interval is not None and interval[1] > margin
+    assert together.numbers[0].verdict == "not_seen"
+    # a gate keeps the interval of a single number
+    assert together.gate is not None and together.gate.passed
+
+
+def test_a_gate_corrects_slices_apart_as_the_verdicts_do(tmp_path: Path) -> None:
+    def half(end: float) -> list[Told]:
+        return [
+            told(1.0 if at >= 6 else end, at, labels={"level": at % 8})
+            for at in range(80)
+        ]
+
+    runs = run(tmp_path / "a", half(1.0)), run(tmp_path / "b", half(0.0))
+    found = compare(*runs, by="level", fail_if_worse=0.0)
+    assert found.numbers[0].verdict == "worse"
+    assert (found.exit_code, reasons(found)[:1]) == (5, ["worse"])
 
 
 def test_two_gates_at_once_are_refused(tmp_path: Path) -> None:
