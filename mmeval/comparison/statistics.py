@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from mmeval.aggregate.aggregators import median
 from mmeval.aggregate.scores import Aggregator, Scores
 from mmeval.aggregate.statistics import Interval
 from mmeval.comparison.paired import power as seen
@@ -173,7 +174,9 @@ class Paired:
         if self.method == "sign_flip" and self.clusters < needed:
             return None
         if self._tells_no_spread(needed):
-            share = seen.smallest_unseen(self.effective, needed, power)
+            # of unequal clusters fewer count, but as many as are needed are enough
+            clusters = min(self.clusters, max(self.effective, needed))
+            share = seen.smallest_unseen(clusters, needed, power)
             smallest = math.inf if share is None else share * self.width
         elif self.stderr:
             smallest = self._smallest_by_spread(self.stderr, alpha, power)
@@ -420,18 +423,24 @@ def compare_by_draws(
         return None
     sizes = [len(places) for places in a.by_cluster().values()]
     clusters = len(sizes)
+    effective = sum(sizes) ** 2 / sum(size * size for size in sizes)
     why = _too_few(clusters)
     found = None if why else resampled(a, b, aggregator, options)
     if not why and found is None:
         why = "it has no value in some draws of clusters"
     difference = values[1] - values[0]
     evidence: Evidence | None = None
+    unseen: Evidence | None = None
     stderr = p = None
     if found is not None:
         evidence = found
         stderr = float(found.draws.std(ddof=1))
+        missed = Unseen(difference, width, effective)
         if not stderr and not math.isinf(width):
-            evidence = Widest((found, AllAlike(Unseen(difference, width, clusters))))
+            evidence = Widest((found, AllAlike(missed)))
+        if aggregator is not median:
+            # rare losses do not move a median, but most other numbers
+            unseen = missed
         p = two_sided(evidence)
         if not stderr and math.isinf(width):
             why = "all draws are alike, and the metric has no finite range"
@@ -445,9 +454,10 @@ def compare_by_draws(
         changed=clusters,
         freedom=math.inf,
         width=width,
-        effective=sum(sizes) ** 2 / sum(size * size for size in sizes),
+        effective=effective,
         why=why,
         evidence=evidence,
+        unseen=unseen,
     )
 
 

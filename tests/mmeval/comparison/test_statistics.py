@@ -1,5 +1,5 @@
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttost_paired
 
 from mmeval.aggregate.aggregators import median
-from mmeval.aggregate.scores import Scores
+from mmeval.aggregate.scores import Estimate, Scores
 from mmeval.comparison.paired.contributions import Part
 from mmeval.comparison.paired.student import Student
 from mmeval.comparison.statistics import (
@@ -172,6 +172,52 @@ def test_medians_are_drawn_together() -> None:
     same = compare_by_draws(a, a, median, {}, 1.0)
     assert same is not None and same.ci95 is not None
     assert same.ci95[0] < 0 < same.ci95[1]
+
+
+def scored(values: Iterable[float], sizes: Sequence[int] = ()) -> Scores:
+    """Scores from 0 to 1; ``sizes`` are those of clusters, by default of one each."""
+    scores = Scores(range=(0, 1))
+    of_trials = [at for at, size in enumerate(sizes) for _ in range(size)]
+    for at, value in enumerate(values):
+        cluster = f"c{of_trials[at] if sizes else at}"
+        scores.add_value(f"s{at}", 0, float(value), cluster=cluster)
+    return scores
+
+
+def own_mean(scores: Scores) -> Estimate:
+    """The aggregator of a plugin."""
+    return Estimate(float(np.mean(scores.values)))
+
+
+def test_a_gate_asks_for_rare_losses_of_all_numbers_but_medians() -> None:
+    a, b = (scored(0.5 + spread(60, seed) / 1000) for seed in (0, 1))
+    plugin, of_median = (
+        compare_by_draws(a, b, aggregator, {}, 1.0) for aggregator in (own_mean, median)
+    )
+    assert plugin is not None and of_median is not None
+    assert plugin.doubt(-0.01, above=False) < 0.025
+    assert plugin.doubt_of_unseen(-0.01, above=False) > 0.4
+    assert of_median.doubt_of_unseen(-0.01, above=False) < 0.025
+
+
+def test_unequal_clusters_of_draws_are_worth_fewer_equal_ones() -> None:
+    sizes = [20, *[1] * 19]
+    same = scored([0.5] * sum(sizes), sizes)
+    found = compare_by_draws(same, same, median, {}, 1.0)
+    effective = sum(sizes) ** 2 / sum(size**2 for size in sizes)
+    assert found is not None
+    assert found.effective == pytest.approx(effective)
+    assert found.ci95 is not None
+    assert found.ci95[1] == pytest.approx(1 - 0.05 ** (1 / effective))
+
+
+def test_a_test_that_found_something_could_have_seen_something() -> None:
+    clusters = ["a", *"bcdef", *"bcdef"]
+    count = len(clusters)
+    found = compare_means([part([0.0] * count, [1.0] * count, clusters)], 1.0)
+    assert found.effective < 6
+    assert found.p is not None and found.p < 0.05
+    assert found.smallest_seen(0.05, 0.8) == pytest.approx(0.8 ** (1 / 6))
 
 
 def coins(sizes: Sequence[int], seed: int) -> Paired:
