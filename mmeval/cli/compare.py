@@ -136,7 +136,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     for name, default, text in (
         ("margin", None, "with --plan: the difference to see, or to show as absent"),
-        ("share", 0.5, "with --plan: the share of right answers (0.5)"),
+        ("share", None, "with --plan: the share of right answers (0.5)"),
         (
             "disagree",
             None,
@@ -196,7 +196,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.plan:
         return _plan(args)
-    for name in ("margin", "clusters", "disagree"):
+    for name in ("margin", "clusters", "share", "disagree"):
         if getattr(args, name) is not None:
             raise UsageError(
                 f"--{name} is of --plan alone, which takes no runs; the margin of a "
@@ -241,7 +241,8 @@ def _plan(args: argparse.Namespace) -> int:
     if args.format not in ("text", "json"):
         raise UsageError(f"--plan is printed as text or json, not {args.format!r}")
     names = ("margin", "clusters", "share", "disagree", "power", "alpha")
-    plan = Plan(**{name: getattr(args, name) for name in names})
+    given = {name: getattr(args, name) for name in names}
+    plan = Plan(**{name: value for name, value in given.items() if value is not None})
     if args.format == "json":
         print_text(json.dumps(plan.to_json(), indent=1) + "\n")
     else:

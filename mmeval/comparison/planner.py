@@ -180,4 +180,9 @@ def _percent(share: float) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "nothing" if value is None else f"{math.ceil(1000 * value) / 1000:g}"
+    """With three decimals, or three digits where it is smaller than 0.1; rounded up, as
+    less is not seen."""
+    if value is None:
+        return "nothing"
+    decimals = max(3, 2 - math.floor(math.log10(value)))
+    return f"{math.ceil(10**decimals * value) / 10**decimals:g}"

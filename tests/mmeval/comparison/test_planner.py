@@ -91,6 +91,21 @@ def test_a_plan_is_printed_without_runs(capsys: pytest.CaptureFixture[str]) -> N
     assert json.loads(capsys.readouterr().out)["clusters"] == 40
 
 
+def test_a_small_difference_is_printed_with_three_digits() -> None:
+    plan = Plan(clusters=1_000_000)
+    seen = plan.to_json()["smallest_seen"]
+    assert seen < 0.0015
+    printed = float(plan.to_text().split(" see ")[1].split()[0])
+    assert seen <= printed <= 1.01 * seen
+
+
+def test_the_share_of_a_plan_is_refused_beside_runs() -> None:
+    parser = argparse.ArgumentParser()
+    configure(parser)
+    with pytest.raises(UsageError, match="--share is of --plan alone"):
+        run(parser.parse_args(["runs/a", "runs/b", "--share", "0.9"]))
+
+
 def test_a_plan_takes_no_folders() -> None:
     with pytest.raises(UsageError, match="without runs"):
         planned("--margin", "0.05", "runs/a")
