@@ -94,7 +94,12 @@ def gate_of(
     elif margins.fail_unless_equal is not None:
         name, margin = "fail_unless_equal", margins.fail_unless_equal
         reasons = [_why_not_equal(number, margin) for number in numbers]
-        unsure = _with_reason("not_shown", numbers, reasons)
+        unsure = [
+            number
+            for number in _with_reason("not_shown", numbers, reasons)
+            # what is better beyond the margin was seen
+            if _p_of_worse(number.test, margin, not number.higher_is_better) >= LEVEL
+        ]
     elif margins.fail_if_worse is not None:
         name, margin = "fail_if_worse", margins.fail_if_worse
         reasons = _why_worse(numbers, margin, correction, alpha)
@@ -150,7 +155,8 @@ def _why_not_equal(number: Number, margin: float) -> Reason | None:
     if number.test is None:
         return _why_untested(number)
     if not _is_equal(number.test, margin):
-        return "not_shown"
+        is_worse = _p_of_worse(number.test, margin, number.higher_is_better) < LEVEL
+        return "worse" if is_worse else "not_shown"
     if not number.lacks_trials:
         return None
     if number.worst is None:  # it could be anything

@@ -208,11 +208,12 @@ class Paired:
         that is not known: clusters that are all alike tell of no spread."""
         if not self.stderr:
             return None
+        needed = fewest_for(alpha)
         if self.method == "score":
-            return seen.pairs_needed(
+            pairs = seen.pairs_needed(
                 self.clusters, self.changed, difference, alpha, power
             )
-        needed = fewest_for(alpha)
+            return None if pairs is None else max(pairs, FEWEST_CLUSTERS)
         if self._tells_no_spread(needed):
             share = min(1.0, abs(difference) / self.width)
             return seen.clusters_for_unseen(share, needed, power)
@@ -237,7 +238,8 @@ class Paired:
                 power=power,
             )
             count = max(count, beyond)
-        return count
+        # fewer find nothing, however little they vary
+        return max(count, needed)
 
     def _tells_no_spread(self, needed: int) -> bool:
         """Whether so few clusters differ that the standard error is no guide to a true
@@ -434,7 +436,7 @@ def compare_by_draws(
     stderr = p = None
     if found is not None:
         evidence = found
-        stderr = float(found.draws.std(ddof=1))
+        stderr = found.stderr
         missed = Unseen(difference, width, effective)
         if not stderr and not math.isinf(width):
             evidence = Widest((found, AllAlike(missed)))

@@ -298,11 +298,10 @@ def _of_number(number: Number, reference: str) -> Iterator[str]:
         yield printable(number.why, limit=300)
     if number.judge_shift is not None:
         shift = number.judge_shift
-        interval = (
-            ""
-            if shift["ci95"] is None
-            else f" {number_text(shift['ci95'][0])} to {number_text(shift['ci95'][1])}"
-        )
+        interval = ""
+        if shift["ci95"] is not None:
+            low, high = shift["ci95"]
+            interval = f" ({number_text(low)} to {number_text(high)})"
         rest = shift["rest"]
         others = (
             ""
@@ -310,7 +309,7 @@ def _of_number(number: Number, reference: str) -> Iterator[str]:
             else f", {_signed(rest['difference'])} over the other {rest['pairs']:,}"
         )
         yield (
-            f"the judge alone shifts it by {_signed(shift['difference'])}{interval}, "
+            f"the judge alone shifts it by {_signed(shift['difference'])}{interval} "
             f"over {shift['pairs']:,} answers "
             f"that are the same{others}"
         )
@@ -350,10 +349,11 @@ def _ranking(
         return
     longest = max(len(one.run) for one in ranking.runs)
     name_width = min(longest, width - 30)
+    short = _short([one.run for one in ranking.runs], name_width)
     for one in ranking.runs:
         yield (
             f"{one.rank:>4}  "
-            f"{printable(one.run, limit=name_width):{name_width}}"
+            f"{short[one.run]:{name_width}}"
             f"  {number_text(one.value):>8}  rank {_rank_interval(one)}"
         )
     for note in notes:

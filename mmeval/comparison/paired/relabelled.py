@@ -28,13 +28,23 @@ Swaps = NDArray[np.bool_]
 @dataclass(frozen=True)
 class Resampled:
     """``draws`` are the difference in each resample, in order, and ``swapped`` the
-    two-sided p of no difference by swapping labels.
+    two-sided p of no difference by swapping labels. ``size`` is that of the values,
+    whose last digits are rounded.
 
     Both have to reject 0: where one does not, the interval reaches it.
     """
 
     draws: Values
     swapped: float
+    size: float
+
+    @property
+    def stderr(self) -> float:
+        """0 where all draws are alike but for the last digits."""
+        spread = float(np.ptp(self.draws))
+        if spread <= _TIES * self.size:
+            return 0.0
+        return float(self.draws.std(ddof=1))
 
     def doubt(self, limit: float, *, above: bool) -> float:
         if above:
@@ -65,7 +75,10 @@ def resampled(
     if not np.isfinite(draws).all():
         return None
     swapped = _swapped(a, b, aggregator, options, iterations)
-    return None if swapped is None else Resampled(np.sort(draws), swapped)
+    if swapped is None:
+        return None
+    size = max(float(np.abs(side.values).max()) for side in (a, b))
+    return Resampled(np.sort(draws), swapped, size)
 
 
 def _swapped(

@@ -658,6 +658,23 @@ def test_too_few_clusters_for_simultaneous_intervals_are_the_reason_for_none(
     assert (together.ci95, "hold together" in together.why) == (None, True)
 
 
+@pytest.mark.parametrize(
+    ("ends", "reason"), [((1.0, 0.0), "worse"), ((0.0, 1.0), "not_shown")]
+)
+def test_a_run_that_is_surely_beyond_equality_lacks_no_samples(
+    ends: tuple[float, float], reason: str, tmp_path: Path
+) -> None:
+    half = [1.0] * 50
+    runs = [
+        run(tmp_path / name, values([*half, *[end] * 50]))
+        for name, end in zip("ab", ends, strict=True)
+    ]
+    found = compare(*runs, fail_unless_equal=0.1)
+    assert reasons(found) == [reason]
+    assert found.gate is not None
+    assert found.gate.too_weak == ()
+
+
 def test_a_better_run_is_within_a_margin_but_not_equal(tmp_path: Path) -> None:
     scores = [at % 2 * 1.0 for at in range(400)]
     better = [1.0 if at % 10 == 0 else score for at, score in enumerate(scores)]

@@ -200,6 +200,21 @@ def test_a_gate_asks_for_rare_losses_of_all_numbers_but_medians() -> None:
     assert of_median.doubt_of_unseen(-0.01, above=False) < 0.025
 
 
+def test_draws_that_differ_in_their_last_digits_are_alike() -> None:
+    values = np.random.default_rng(1).random(60) / 2
+    found = compare_by_draws(scored(values), scored(values + 0.05), median, {}, 1.0)
+    assert found is not None
+    assert found.stderr == 0.0
+    assert found.ci95 is not None and found.ci95[1] - found.ci95[0] > 0.05
+    assert found.clusters_needed(0.02, 0.05, 0.8) is None
+
+
+@pytest.mark.parametrize("b", [[0.9, 1.0] * 10, [1.0] * 19 + [0.0]])
+def test_fewer_than_six_clusters_are_never_enough(b: list[float]) -> None:
+    found = compare_means([part([0.0] * 20, b)], 1.0)
+    assert found.clusters_needed(0.95, 0.05, 0.8) == 6
+
+
 def test_unequal_clusters_of_draws_are_worth_fewer_equal_ones() -> None:
     sizes = [20, *[1] * 19]
     same = scored([0.5] * sum(sizes), sizes)

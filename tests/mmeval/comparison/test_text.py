@@ -62,6 +62,14 @@ def test_no_line_is_longer_than_80_columns(
     assert len(lines) > 5
 
 
+def test_long_names_are_told_apart_in_a_ranking(tmp_path: Path) -> None:
+    found = compare(*runs(tmp_path, 3, 1.0), across=["judge"])
+    lines = comparison_text(found, 80).splitlines()
+    ranked = [line for line in lines if line.endswith("rank 1 to 3")]
+    names = {line.split()[1] for line in ranked}
+    assert len(names) == 3
+
+
 def test_a_name_that_steers_a_terminal_is_shown_harmless(tmp_path: Path) -> None:
     names = ["\x1b[2Jred", "=cmd()"]
     trials = [Told([text("?")], [text("!")], sample=f"{at}") for at in range(3)]
