@@ -19,7 +19,7 @@ from mmeval.aggregate.resampling import Values
 from mmeval.comparison.paired.score_test import ExactTail, score
 from mmeval.comparison.statistics import LEVEL
 
-SIZES = (8, 20, 50, 100, 200, 500, 1_000)
+SIZES = (8, 12, 17, 20, 50, 100, 200, 500, 1_000)
 DISAGREE = (0.02, 0.05, 0.1, 0.2, 0.4)
 TRUTHS = (0.0, 0.01, 0.02, 0.05, 0.1)
 NEVER = 1e-7
@@ -124,7 +124,7 @@ def cells(sizes: tuple[int, ...] = SIZES) -> Iterator[Cell]:
 
 
 def figures(quick: bool) -> Iterator[Figure]:
-    found = list(cells(SIZES[:4] if quick else SIZES))
+    found = list(cells(SIZES[:6] if quick else SIZES))
     few = [cell for cell in found if cell.pairs < 20]
     many = [cell for cell in found if cell.pairs >= 20]
     for name, those, goal in (
