@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from mmeval.model_backends.gemini import GeminiBackend
@@ -6,7 +8,7 @@ from mmeval.model_backends.wire.backend import WireBackend
 from mmeval.model_backends.wire.failures import CallError
 from tests.support.openai_calls import request
 
-LOCAL = {"model": "m", "base_url": "http://localhost"}
+LOCAL: dict[str, Any] = {"model": "m", "base_url": "http://localhost"}
 BACKENDS = [OpenAIBackend(**LOCAL), GeminiBackend(**LOCAL)]
 
 
