@@ -1,0 +1,1 @@
+"""Findings: what is wrong, with what, and what to do. Facts, which renderers word."""

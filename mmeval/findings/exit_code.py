@@ -1,0 +1,43 @@
+"""The exit code that findings ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from mmeval.errors import (
+    EXIT_INCOMPLETE,
+    EXIT_MISSING,
+    EXIT_OK,
+    EXIT_UNEXPECTED,
+    EXIT_USAGE,
+)
+from mmeval.findings.finding import Finding, Kind
+
+_CODES: Mapping[Kind, int] = {
+    "task_file": EXIT_USAGE,
+    "other_definition": EXIT_USAGE,
+    "missing_data": EXIT_MISSING,
+    "missing_extra": EXIT_MISSING,
+    "missing_role": EXIT_MISSING,
+    "missing_weights": EXIT_MISSING,
+    "missing_key": EXIT_MISSING,
+    "package": EXIT_MISSING,
+    "machine": EXIT_MISSING,
+    "plugin": EXIT_UNEXPECTED,
+    "damaged": EXIT_UNEXPECTED,
+}
+"""Of every other kind: something was lost, the run is incomplete."""
+_ORDER = (EXIT_USAGE, EXIT_MISSING, EXIT_UNEXPECTED, EXIT_INCOMPLETE)
+"""What the user has to correct first, first."""
+
+
+def exit_code(findings: Iterable[Finding]) -> int:
+    """0 without an error; of several errors, that of the first to be corrected."""
+    codes = set()
+    for finding in findings:
+        if finding.severity == "error":
+            codes.add(_CODES.get(finding.kind, EXIT_INCOMPLETE))
+    for code in _ORDER:
+        if code in codes:
+            return code
+    return EXIT_OK

@@ -1,0 +1,58 @@
+"""The finding that an error of mmeval, or of anybody's code, is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mmeval.errors import (
+    ContentError,
+    KeyRefusedError,
+    MissingDataError,
+    MissingError,
+    MissingExtraError,
+    PluginError,
+    RowError,
+    StorageError,
+    TaskFileError,
+    UsageError,
+    message_of,
+)
+from mmeval.findings.finding import ANYTHING, Finding, Kind, Severity, Subject
+
+_KINDS: tuple[tuple[type[Exception], Kind], ...] = (
+    (KeyRefusedError, "missing_key"),
+    (MissingExtraError, "missing_extra"),
+    (MissingDataError, "missing_data"),
+    (MissingError, "missing_key"),
+    (RowError, "bad_sample"),
+    (UsageError, "task_file"),
+    (ContentError, "bad_sample"),
+    (StorageError, "machine"),
+    (PluginError, "plugin"),
+)
+"""The first class that fits counts; anything else is a fault of a plugin."""
+
+
+def finding_of(
+    error: BaseException, subject: Subject = ANYTHING, severity: Severity = "error"
+) -> Finding:
+    """The finding about a subject that an error states. A task file's error adds its
+    file and line."""
+    kind: Kind = "plugin"
+    for cls, its_kind in _KINDS:
+        if isinstance(error, cls):
+            kind = its_kind
+            break
+    cause, remedy = message_of(error), ""
+    if isinstance(error, MissingExtraError):
+        cause, remedy = missing_package(error.package, error.extra), error.command
+    elif isinstance(error, TaskFileError):
+        cause = error.message
+        subject = replace(subject, file=str(error.file), line=error.line)
+    return Finding(kind, subject, cause=cause, remedy=remedy, severity=severity)
+
+
+def missing_package(package: str, extra: str) -> str:
+    """Equal for all packages of an extra, so that they are one group."""
+    what = f"the extra {extra}" if extra else package
+    return f"{what} is not installed"

@@ -1,0 +1,75 @@
+"""Groups of findings that are equal in kind, cause and remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mmeval.findings.finding import KINDS, SEVERITIES, Finding, Kind, Severity
+
+SHOWN = 3
+"""Names of one list that are shown; the others are counted."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Findings that differ in their subjects and counts alone."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def kind(self) -> Kind:
+        return self.findings[0].kind
+
+    @property
+    def severity(self) -> Severity:
+        return self.findings[0].severity
+
+    @property
+    def cause(self) -> str:
+        return self.findings[0].cause
+
+    @property
+    def remedy(self) -> str:
+        return self.findings[0].remedy
+
+    @property
+    def count(self) -> int:
+        return sum(finding.count for finding in self.findings)
+
+    @property
+    def of(self) -> int:
+        return sum(finding.of for finding in self.findings)
+
+    def names(self, field: str) -> tuple[str, ...]:
+        """The different values of one field of the subjects, in order."""
+        values = (getattr(finding.subject, field) for finding in self.findings)
+        return tuple(dict.fromkeys(value for value in values if value))
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The files of the subjects, each with its line."""
+        found = []
+        for finding in self.findings:
+            file, line = finding.subject.file, finding.subject.line
+            if file:
+                found.append(f"{file}:{line}" if line else file)
+        return tuple(dict.fromkeys(found))
+
+
+def grouped(findings: Iterable[Finding]) -> tuple[Group, ...]:
+    """Equal findings together: the worst first, then in the order of the kinds.
+
+    A finding that is given twice counts once.
+    """
+    found: dict[tuple[Severity, Kind, str, str], dict[Finding, None]] = {}
+    for finding in findings:
+        key = (finding.severity, finding.kind, finding.cause, finding.remedy)
+        found.setdefault(key, {})[finding] = None
+    groups = [Group(tuple(own)) for own in found.values()]
+    groups.sort(key=_rank)
+    return tuple(groups)
+
+
+def _rank(group: Group) -> tuple[int, int]:
+    return SEVERITIES.index(group.severity), KINDS.index(group.kind)

@@ -1,0 +1,140 @@
+"""Findings for people: on a terminal, in Markdown, and on the page of a run."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from mmeval.findings.finding import Finding, Kind
+from mmeval.findings.group import SHOWN, Group, grouped
+from mmeval.findings.words import LABELS
+from mmeval.wording import printable
+
+WIDTH = 80
+MOST = 10
+"""Groups of one kind that are shown; the others are counted."""
+_MAX_CHARS = 2000
+_GAP = "  "
+
+
+@dataclass(frozen=True)
+class Place:
+    """What ``TASK`` and ``RUN`` are in the remedies: words of a command line."""
+
+    tasks: str = "TASK"
+    run: str = "RUN"
+
+    def command(self, remedy: str) -> str:
+        words = {"TASK": self.tasks, "RUN": self.run}
+        return re.sub(r"\b(TASK|RUN)\b", lambda found: words[found[0]], remedy)
+
+
+NOWHERE = Place()
+
+
+def terminal_lines(
+    findings: Iterable[Finding], place: Place = NOWHERE, width: int = WIDTH
+) -> list[str]:
+    """A line for each group: kind, subject, count, cause; below it the remedy."""
+    groups = grouped(findings)
+    column = max((len(LABELS[group.kind]) for group in groups), default=0) + len(_GAP)
+    indent = " " * column
+    lines: list[str] = []
+    for label, text, remedy in _rows(groups, place):
+        lines += textwrap.wrap(
+            f"{label:{column}}{text}",
+            width,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        lines += command_lines(remedy, indent, width)
+    return lines
+
+
+def command_lines(command: str, indent: str, width: int = WIDTH) -> list[str]:
+    """A command that can be pasted; a long one goes on behind a backslash."""
+    if not command:
+        return []
+    room = width - len(" \\")
+    lines: list[str] = []
+    line = indent
+    for word in command.split(" "):
+        is_first = line.isspace() or not line
+        if not is_first and len(line) + 1 + len(word) > room:
+            lines.append(f"{line} \\")
+            line = f"{indent}  {word}"
+        else:
+            line += word if is_first else f" {word}"
+    return [*lines, line]
+
+
+def markdown_lines(findings: Iterable[Finding], place: Place = NOWHERE) -> list[str]:
+    """A list: an item for each group, with its remedy as code."""
+    lines = []
+    for label, text, remedy in _rows(grouped(findings), place):
+        command = f" `{remedy}`" if remedy else ""
+        lines.append(f"- **{label}** {text}{command}")
+    return lines
+
+
+def page_rows(
+    findings: Iterable[Finding], place: Place = NOWHERE
+) -> list[dict[str, str]]:
+    """The groups for a template of the page."""
+    rows = []
+    for label, text, remedy in _rows(grouped(findings), place):
+        rows.append({"label": label, "text": text, "remedy": remedy})
+    return rows
+
+
+def _rows(groups: Sequence[Group], place: Place) -> Iterator[tuple[str, str, str]]:
+    """Label, text and remedy of each group, and how many of a kind are not shown."""
+    shown: Counter[Kind] = Counter()
+    left: Counter[Kind] = Counter()
+    for group in groups:
+        if shown[group.kind] == MOST:
+            left[group.kind] += 1
+            continue
+        shown[group.kind] += 1
+        text = printable(group_text(group), limit=_MAX_CHARS)
+        remedy = printable(place.command(group.remedy), limit=_MAX_CHARS)
+        yield LABELS[group.kind], text, remedy
+    for kind, count in left.items():
+        yield LABELS[kind], f"and {count:,} more like these", ""
+
+
+def group_text(group: Group) -> str:
+    """``clip_score in t, u  12 of 80  openai/clip is not here``."""
+    parts = [subject_text(group)]
+    if group.of:
+        parts.append(f"{group.count:,} of {group.of:,}")
+    elif group.count:
+        parts.append(f"{group.count:,}")
+    parts.append(" ".join(group.cause.split()))
+    return _GAP.join(part for part in parts if part)
+
+
+def subject_text(group: Group) -> str:
+    """The narrowest names of the subjects, and the tasks that they are in."""
+    tasks = group.names("task")
+    for names in (
+        group.places,
+        group.names("sample"),
+        group.names("metric"),
+        group.names("role"),
+        group.names("name"),
+    ):
+        if names:
+            inside = f" in {_listed(tasks)}" if tasks else ""
+            return f"{_listed(names)}{inside}"
+    return _listed(tasks)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - SHOWN
+    shown = ", ".join(names[:SHOWN])
+    return f"{shown} and {more:,} more" if more > 0 else shown

@@ -1,0 +1,33 @@
+"""The words of each kind of finding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mmeval.findings.finding import Kind
+
+LABELS: Mapping[Kind, str] = {
+    "missing_data": "missing data",
+    "missing_extra": "missing extra",
+    "missing_role": "missing role",
+    "missing_weights": "missing weights",
+    "missing_key": "missing key",
+    "bad_sample": "bad sample",
+    "failed": "failed",
+    "refused": "refused",
+    "unscored": "unscored",
+    "unsupported": "unsupported",
+    "cut_off": "cut off",
+    "unread_reply": "unread reply",
+    "partial": "partial",
+    "suspended": "suspended",
+    "subset": "subset",
+    "not_comparable": "not comparable",
+    "other_definition": "other definition",
+    "budget": "budget",
+    "plugin": "plugin",
+    "task_file": "task file",
+    "package": "package",
+    "damaged": "damaged",
+    "machine": "machine",
+}
