@@ -181,7 +181,13 @@ class RunLockedError(UsageError):
 
 
 class MissingError(MmevalError):
+    """Something has to be supplied; the text ends with the ``command`` that does."""
+
     exit_code = EXIT_MISSING
+
+    def __init__(self, message: str = "", *, command: str = "", **more: Any) -> None:
+        super().__init__(f"{message}; run: {command}" if command else message, **more)
+        self.cause, self.command = message, command
 
 
 class MissingExtraError(MissingError):
@@ -189,10 +195,8 @@ class MissingExtraError(MissingError):
 
     def __init__(self, package: str, extra: str = "") -> None:
         self.package, self.extra = package, extra
-        self.command = install_command(extra) if extra else f'pip install "{package}"'
-        super().__init__(
-            f"{package} is not installed; run: {self.command}", name=package
-        )
+        command = install_command(extra) if extra else f'pip install "{package}"'
+        super().__init__(f"{package} is not installed", command=command, name=package)
 
     def __reduce__(self) -> tuple[object, ...]:
         return MissingExtraError, (self.package, self.extra)

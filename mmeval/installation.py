@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def refuse_mixture() -> None:
     """Raise ImportError where the other project's files lie among ours: some of the
     same name are gone. One that was installed last may be imported in place of this;
-    ``mmeval doctor`` finds it anywhere."""
+    ``mmeval check`` finds it anywhere."""
     # importlib.metadata takes longer than all of this import
     if next(ROOT.glob("mmeval-*.dist-info"), None):
         raise ImportError(

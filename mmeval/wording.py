@@ -7,12 +7,6 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-_OF_ONE = re.compile(
-    r"(?:^|(?<=, and ))it (?:asks|is)\b|(?<=\(as )its\b|(?<= adds )it(?=;|$)"
-)
-"""The words of a reason that stand for one metric."""
-_SEVERAL = {"it asks": "they ask", "it is": "they are", "its": "their", "it": "them"}
-
 _STEERS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode's categories of what moves the cursor, turns the direction of writing, or
 breaks a line."""
@@ -93,8 +87,3 @@ def file_name(name: str) -> str:
     """A name of a task or model as one safe file name."""
     safe = re.sub(r"[^\w.+=-]+", "__", name).strip("._")
     return safe[:120] or "unnamed"
-
-
-def of_several(reason: str) -> str:
-    """A reason that is written for one metric, in words for several."""
-    return _OF_ONE.sub(lambda found: _SEVERAL[found[0]], reason)

@@ -35,11 +35,7 @@ _RECIPE = "clap clips 2"
 
 REFERENCE_SOUNDS = HubModel(
     ("|".join((*TABLES, "")), "audio/*.wav|*/*.mp3|*/*.wav|*/*.ogg|*/*.flac"),
-    by_hand="fetch the clips yourself (ESC-50: github.com/karolpiczak/ESC-50; "
-    "OpenMIC-2018: "
-    "zenodo.org/records/1432913, 100 clips of each instrument alone, as "
-    "INSTRUMENT/0.mp3 ...) and name their folder "
-    "with the switch, or put it below MMEVAL_WEIGHTS_DIR",
+    by_hand="docs/metrics.md says how to get it",
 )
 
 

@@ -33,11 +33,7 @@ DREAMSIM = HubModel(
         "ensemble_lora/adapter_config.json",
         "ensemble_lora/adapter_model.safetensors|ensemble_lora/adapter_model.bin",
     ),
-    by_hand="unpack dreamsim_ensemble_checkpoint.zip (a release of "
-    "github.com/ssundaram21/dreamsim), put "
-    "dino_vitbase16_pretrain.pth of github.com/facebookresearch/dino into its folder "
-    "checkpoints/, and name the folder "
-    "with the switch, or put it below MMEVAL_WEIGHTS_DIR",
+    by_hand="docs/metrics.md says how to get it",
 )
 Which = Literal["only", "last"]
 _AT_ONCE = 16

@@ -19,9 +19,7 @@ from mmeval.system import need
 NETWORK = "dover.pt"
 DOVER = HubModel(
     (NETWORK,),
-    by_hand="trace its networks once, as docs/metrics.md says, and set its switch: "
-    """--metric_args '{"video_quality": {"model": "FOLDER"}}' """
-    """(mmeval metric: --params '{"model": "FOLDER"}')""",
+    by_hand="docs/metrics.md says how to get it",
 )
 DOVER_NAME = "VQAssessment/DOVER"
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from mmeval.doors import door
 
 if TYPE_CHECKING:
-    from mmeval.authoring.validate import check
+    from mmeval.authoring.task_checks import check
 
 __all__ = ["check"]
 

@@ -16,11 +16,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from mmeval import plugins
 from mmeval.backend.capabilities import Capabilities
 from mmeval.content.parts import PART_KINDS, Interleaved
+from mmeval.findings.finding import Finding, Severity, Subject
 from mmeval.program.protocols import single
 from mmeval.records.request import Request
 from mmeval.records.response import Response
@@ -48,26 +49,13 @@ WARNING_LOGGERS = ("mmeval.broker.outage", "mmeval.run.judging")
 that does not answer."""
 
 
-_WHOSE: Mapping[Which, str] = {
-    "shuffled": "the references of other samples",
-    "empty": "empty answers",
-}
 _ANSWERS: Mapping[Which, str] = {
     "reference": "references",
-    "shuffled": "shuffled references",
+    "shuffled": "references of other samples",
     "empty": "empty answers",
 }
 _PREFIX = "mmeval-bounds-"
-_SUSPENDED = "its role stopped answering; with --bounds false no role is asked"
-
-
-class Doubt(NamedTuple):
-    """A reason to doubt a number. It is ``wrong`` where the answers of other samples
-    are clearly better than the right ones (the metric's direction or the references
-    must be wrong), or where the right answers have no number."""
-
-    message: str
-    wrong: bool = False
+_SUSPENDED = "its role stopped answering"
 
 
 @dataclass(frozen=True)
@@ -95,43 +83,47 @@ class Bounds:
         result = self.results.get(which)
         return None if result is None else result.value
 
-    def doubts(self) -> Iterator[Doubt]:
-        """The reasons why the number cannot distinguish models."""
+    def doubts(self) -> Iterator[Finding]:
+        """The reasons why the number cannot distinguish models. An error: the answers
+        of other samples are clearly better than the right ones (the metric's direction
+        or the references must be wrong), or the right answers have no number."""
         right = self.results.get("reference")
-        if right is not None and right.value is None and (asked := _applicable(right)):
-            reason = _SUSPENDED if right.suspended else self.lost.get("reference", "")
-            yield Doubt(
-                f"{self.metric} scored {right.scored:,} of {asked:,} references: "
-                f"{reason}",
-                wrong=True,
-            )
+        if right is not None and right.value is None and _applicable(right):
+            yield self._lost("reference", right, "error")
             return
         for which, result in self.results.items():
-            asked = _applicable(result)
-            if self.judged and (lost := asked - result.scored):
-                reason = _SUSPENDED if result.suspended else self.lost.get(which, "")
-                yield Doubt(
-                    f"{self.metric} gave {lost:,} of {asked:,} {_ANSWERS[which]} no "
-                    f"score: {reason}"
-                )
+            if self.judged and _applicable(result) > result.scored:
+                yield self._lost(which, result, "warning")
         shuffled = None if self.reference_free else self._margin("shuffled")
         empty = self._margin("empty")
         if shuffled is not None and shuffled < -self._noise("shuffled"):
-            yield Doubt(
-                f"{self.metric} gives {self._compared('shuffled')}: look at its "
-                "higher_is_better",
-                wrong=True,
-            )
+            yield self._alike("shuffled", "error")
         elif shuffled is not None and shuffled <= self._noise("shuffled"):
-            yield Doubt(
-                f"{self.metric} cannot tell the right answers from shuffled ones: "
-                f"{self._compared('shuffled')}"
-            )
+            yield self._alike("shuffled", "warning")
         if empty is not None and empty <= self._noise("empty"):
-            yield Doubt(
-                f"{self.metric} cannot tell the right answers from empty ones: "
-                f"{self._compared('empty')}"
-            )
+            yield self._alike("empty", "warning")
+
+    def _lost(self, which: Which, result: Result, severity: Severity) -> Finding:
+        cause = _SUSPENDED if result.suspended else self.lost.get(which, "")
+        asked = _applicable(result)
+        return Finding(
+            "unscored",
+            Subject(self.task.name, self.metric),
+            asked - result.scored,
+            asked,
+            cause=f"{_ANSWERS[which]}: {cause}",
+            severity=severity,
+        )
+
+    def _alike(self, other: Which, severity: Severity) -> Finding:
+        """That it does not tell the right answers from others."""
+        right, wrong = self.value("reference"), self.value(other)
+        return Finding(
+            "task_file",
+            Subject(self.task.name, self.metric),
+            cause=f"references get {right:.4f}, {_ANSWERS[other]} {wrong:.4f}",
+            severity=severity,
+        )
 
     def _margin(self, other: Which) -> float | None:
         """How much better the right answers are than others; None without both
@@ -148,12 +140,6 @@ class Bounds:
         if min(result.scored for result in pair) < ENOUGH:
             return 0.0
         return 2 * math.hypot(*(result.stderr or 0.0 for result in pair))
-
-    def _compared(self, other: Which) -> str:
-        return (
-            f"{self.value('reference'):.4f} to the references, "
-            f"{self.value(other):.4f} to {_WHOSE[other]}"
-        )
 
 
 def _applicable(result: Result) -> int:

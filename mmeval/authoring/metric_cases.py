@@ -137,8 +137,12 @@ def ready_case(
     )
     for missing in bound.missing():
         raise missing
-    if reason := bound.without_models(task=""):
-        raise MissingDataError(f"{metric.name}: {reason}")
+    for lacking in bound.lacks(metric.roles):
+        if lacking.kind == "missing_weights":
+            raise MissingDataError(
+                f"{metric.name}: {lacking.cause}; name a folder with --params, or "
+                "fetch it: mmeval prepare TASK --weights"
+            )
     try:
         return ReadyCase(case, bound, trial_of(case, folder, metric.looks_at), place)
     except MissingDataError as error:

@@ -1,51 +1,41 @@
-"""The checks of ``mmeval validate`` that read the samples of a task."""
+"""The checks of a task that read its samples."""
 
 from __future__ import annotations
 
 import json
-import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mmeval.authoring.finding import Severity, TaskFinding, finding_at
 from mmeval.backend.reencoding import ENCODED_AS, USUAL_FORMATS, encoding_fault
 from mmeval.content.embedded import medium_inside
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, Part, text_part
-from mmeval.dataset.bad_sample import rows_of
+from mmeval.dataset.bad_sample import bad_sample, rows_of
 from mmeval.dataset.loaders.interleaved import InterleavedDataset, doubtful_labels
 from mmeval.decode.check import MediaLook, medium_problem
 from mmeval.decode.template import literal
 from mmeval.errors import (
     Caught,
+    MissingDataError,
     NotFetchedError,
     UsageError,
     did_you_mean,
     message_of,
     written_instead,
 )
+from mmeval.findings.finding import Finding, Kind, Severity, Subject
+from mmeval.findings.from_error import finding_of
 from mmeval.metric.apply import score_one
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
 from mmeval.system.yaml_document import KeyPath
-from mmeval.task.data import TaskData
 from mmeval.task.file import TaskFile
 from mmeval.task.task import SampleKinds, Task, TaskMetric
-from mmeval.wording import counted
-
-log = logging.getLogger(__name__)
 
 PROMPTED_ROWS = 3
-MAX_REPEATED = 5
-"""Findings of one check about one task that are reported in full; the others are
-counted."""
-MAX_DAMAGED = 10
-"""As :data:`MAX_REPEATED`, for media that cannot be decoded and rows that cannot be
-asked."""
-
 _WRITTEN_LIST = "a list or a mapping that is written as a text"
 BUNDLED_TAGS = "bundled_tags"
 """The label that lists tags without a medium of their own, as their file belongs to
@@ -65,7 +55,6 @@ class SampleChecks:
     task: Task
     rows: int | None
     look: MediaLook = field(default_factory=MediaLook)
-    found: Counter[tuple[str, Severity]] = field(default_factory=Counter)
     ids: set[str] = field(default_factory=set)
     labels: set[str] = field(default_factory=set)
     odd_texts: set[str] = field(default_factory=set)
@@ -75,67 +64,43 @@ class SampleChecks:
     reencoded: Counter[str] = field(default_factory=Counter)
     """Media of inputs in formats that most servers do not take, by what is sent."""
     selected: int = 0
-    unlabelled: dict[str, list[str]] = field(default_factory=dict)
-    """By label of slices or clusters, the places of samples without it, with the label
-    that they have instead."""
+    unlabelled: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    """The samples without a label of slices or clusters, by the label and what they
+    have instead."""
     whole: bool = True
-    rows_file: str = ""
-    """The file of the rows, to stand before a row number; empty where there are
-    several, or none."""
     absent: bool = False
     """Whether the data are missing on this machine, so that no sample was checked."""
 
-    def findings(self) -> Iterator[TaskFinding]:
+    def findings(self) -> Iterator[Finding]:
         with Caught() as failure:
             dataset = self.task.dataset()
             length = len(dataset)
         if failure:
-            self.absent = isinstance(failure.error, NotFetchedError)
-            if self.absent:
-                yield self._at(
-                    ("dataset_path",),
-                    "dataset",
-                    f"no row was checked: {failure.error}",
-                    "warning",
-                )
-                return
-            # findings name it
-            place = (
-                self.task.dataset.place
-                if isinstance(self.task.dataset, TaskData)
-                else ""
-            )
-            yield self._at(
-                ("dataset_path",),
-                "dataset",
-                message_of(failure.error).removeprefix(f"{place}: "),
-            )
+            self.absent = isinstance(failure.error, MissingDataError)
+            subject = self._subject(("dataset_path",))
+            if isinstance(failure.error, NotFetchedError):  # the file is right
+                subject = Subject(self.task.name)
+            finding = finding_of(failure.error, subject)
+            # the subject names the key
+            place = getattr(self.task.dataset, "place", "")
+            yield replace(finding, cause=finding.cause.removeprefix(f"{place}: "))
             return
         written = isinstance(dataset, InterleavedDataset)
-        if isinstance(dataset, InterleavedDataset) and len(dataset.files) == 1:
-            self.rows_file = f"{dataset.files[0]}: "
-        for finding in self._all(rows_of(dataset), written=written):
-            kind = (finding.check, finding.severity)
-            self.found[kind] += 1
-            if self.found[kind] <= _most_shown(finding.check):
-                yield finding
-            else:
-                log.debug("%s", finding)
-        for (name, severity), count in self.found.items():
-            if (more := count - _most_shown(name)) > 0:
-                message = (
-                    f"{counted(more, 'more finding')} of this kind (--verbosity DEBUG "
-                    "names them)"
-                )
-                yield self._at((), name, message, severity)
+        yield from self._all(rows_of(dataset), written=written)
         self.whole = self.whole and (self.rows is None or self.rows >= length)
         if self.whole:
             yield from self._over_all()
         yield from self._unlabelled()
+        for form, count in self.reencoded.items():
+            yield Finding(
+                "unsupported",
+                Subject(self.task.name),
+                count=count,
+                cause=f"servers that lack the format get {form}",
+                severity="note",
+            )
 
-    def _all(
-        self, samples: Iterator[Sample], *, written: bool
-    ) -> Iterator[TaskFinding]:
+    def _all(self, samples: Iterator[Sample], *, written: bool) -> Iterator[Finding]:
         """The findings of each sample; ``written`` for rows of the documented
         schema."""
         for number in range(1, (self.rows or 10**12) + 1):
@@ -143,54 +108,43 @@ class SampleChecks:
                 sample = next(samples, None)
             if failure:
                 self.whole = False
-                yield self._at(
-                    (),
-                    "rows",
-                    f"row {number} and those after it cannot be read: "
-                    f"{message_of(failure.error)}",
-                )
+                subject = Subject(self.task.name, sample=f"row {number} and later ones")
+                yield replace(finding_of(failure.error, subject), kind="bad_sample")
             if failure or sample is None:
                 return
             if sample.fault:  # it cannot be asked, and has nothing else to check
                 self.whole = False
-                yield self._at((), "rows", sample.fault)
+                yield bad_sample(self.task.name, sample)
                 self.labels.update(sample.metadata)
                 self.selected += self.task.selected(sample)
                 continue
             for label, advice in doubtful_labels(sample) if written else ():
-                message = (
-                    f'{self.rows_file}row {number}: the key "{label}" is taken as a '
-                    f"label; {advice}"
-                )
-                yield self._at((), "keys", message, "warning")
-            yield from self._tags(sample, number)
-            yield from self._texts(sample, number)
-            yield from self._of_sample(sample, number)
+                cause = f'the key "{label}" is taken as a label; {advice}'
+                yield self._of(sample, cause, "warning")
+            yield from self._tags(sample)
+            yield from self._texts(sample)
+            yield from self._of_sample(sample)
 
-    def _of_sample(self, sample: Sample, number: int) -> Iterator[TaskFinding]:
+    def _of_sample(self, sample: Sample) -> Iterator[Finding]:
         if not sample.id:
-            yield self._at((), "ids", "a sample has an empty id")
+            yield self._of(sample, "a sample has an empty id")
         elif sample.id in self.ids:
-            yield self._at((), "ids", f"the id {sample.id!r} stands more than once")
+            yield self._of(sample, "another sample has the same id")
         self.ids.add(sample.id)
-        yield from self._modalities(sample, number)
-        yield from self._media(sample, number)
+        yield from self._modalities(sample)
+        yield from self._media(sample)
         self.labels.update(sample.metadata)
         if not self.task.selected(sample):
             return
         self.selected += 1
-        self._note_labels(sample, number)
+        self._note_labels(sample)
         yield from self._answers(sample)
         if not sample.references:
             yield from self._references(sample)
         for metric in self.task.metrics:
             if fault := metric.bound.sample_fault(sample):
-                where = self._where(sample, number)
-                message = (
-                    f"{where}: no answer to it can be scored by "
-                    f"{metric.bound.name!r}: {fault}"
-                )
-                yield self._at(("metric_list",), "rubrics", message)
+                cause = f"{metric.name} can score no answer to it: {fault}"
+                yield self._of(sample, cause)
         if self.selected <= PROMPTED_ROWS:
             with Caught() as failure:
                 self.task.prompt(sample)
@@ -199,9 +153,9 @@ class SampleChecks:
                 message = message_of(failure.error).removeprefix(
                     f"{at.file}:{at.line}: "
                 )
-                yield self._at(("prompt",), "prompt", message)
+                yield self._at(("prompt",), message)
 
-    def _over_all(self) -> Iterator[TaskFinding]:
+    def _over_all(self) -> Iterator[Finding]:
         keys = self.file.keys
         if not self.selected:
             unknown = (
@@ -213,11 +167,8 @@ class SampleChecks:
                 f"; no sample has the label {x!r}{did_you_mean(x, self.labels)}"
                 for x in unknown
             )
-            yield self._at(
-                ("filter",),
-                "dataset",
-                f"no sample is left{lacks}" if self.ids else "there are no samples",
-            )
+            cause = f"no sample is left{lacks}" if self.ids else "there are no samples"
+            yield self._at(("filter",), cause)
             return
         named = [("filter", label) for label in keys.filter] + [
             ("breakdown", label) for label in keys.breakdown
@@ -230,9 +181,9 @@ class SampleChecks:
                     "no sample has the label "
                     f"{label!r}{did_you_mean(label, self.labels)}"
                 )
-                yield self._at((key,), "labels", message)
+                yield self._at((key,), message)
 
-    def _note_labels(self, sample: Sample, number: int) -> None:
+    def _note_labels(self, sample: Sample) -> None:
         keys = self.file.keys
         for label in (*keys.breakdown, *filter(None, (keys.cluster_key,))):
             if sample.metadata.get(label) is None:
@@ -241,41 +192,22 @@ class SampleChecks:
                     if label not in sample.metadata
                     else ""
                 )
-                places = self.unlabelled.setdefault(label, [])
-                places.append(
-                    f"{self._where(sample, number)}{instead}"
-                    if len(places) < MAX_REPEATED
-                    else ""
-                )
+                self.unlabelled.setdefault((label, instead), []).append(sample.id)
 
-    def _unlabelled(self) -> Iterator[TaskFinding]:
+    def _unlabelled(self) -> Iterator[Finding]:
         """Labels that only some samples have: the others are in no slice."""
-        keys = self.file.keys
-        named = [("breakdown", label) for label in keys.breakdown]
-        named += [("cluster_key", keys.cluster_key)] if keys.cluster_key else []
-        for key, label in named:
-            places = self.unlabelled.get(label, [])
-            if not places or label not in self.labels:
+        for (label, instead), samples in self.unlabelled.items():
+            if label not in self.labels:
                 continue  # a label that no sample has is reported by _over_all
-            shown = places[:MAX_REPEATED]
-            more = (
-                f"; and {len(places) - len(shown):,} more"
-                if len(places) > len(shown)
-                else ""
-            )
-            lack = "lacks" if len(places) == 1 else "lack"
-            message = (
-                f"{len(places):,} of {self.selected:,} samples {lack} the label "
-                f"{label!r}"
-            )
-            yield self._at(
-                (key,), "labels", f"{message}: {'; '.join(shown)}{more}", "warning"
+            yield Finding(
+                "bad_sample",
+                Subject(self.task.name, sample=samples[0]),
+                len(samples),
+                self.selected,
+                cause=f"without the label {label!r}{instead}",
             )
 
-    def _where(self, sample: Sample, number: int) -> str:
-        return f"{self.rows_file}row {number}, sample {sample.id!r}"
-
-    def _texts(self, sample: Sample, number: int) -> Iterator[TaskFinding]:
+    def _texts(self, sample: Sample) -> Iterator[Finding]:
         """Texts that nobody means as texts, once for each label."""
         for label, value in sample.metadata.items():
             fault = _not_a_text(value)
@@ -287,36 +219,28 @@ class SampleChecks:
                 if fault == _WRITTEN_LIST
                 else "name its column in dataset_kwargs, as media_columns or media"
             )
-            where = self._where(sample, number)
-            message = f"{where}: the label {label!r} is {fault}; {advice}"
-            yield self._at((), "texts", message, "warning")
+            cause = f"the label {label!r} is {fault}; {advice}"
+            yield self._of(sample, cause, "warning")
         for reference in sample.references:
             if _is_list_of_python(reference.text) and "" not in self.odd_texts:
                 self.odd_texts.add("")
-                where = self._where(sample, number)
-                message = (
-                    f"{where}: the reference is {_WRITTEN_LIST}; write references: "
+                cause = (
+                    f"the reference is {_WRITTEN_LIST}; write references: "
                     '"{{ COLUMN | literal }}" in columns, or a list in the data'
                 )
-                yield self._at((), "texts", message, "warning")
+                yield self._of(sample, cause, "warning")
 
-    def _tags(self, sample: Sample, number: int) -> Iterator[TaskFinding]:
+    def _tags(self, sample: Sample) -> Iterator[Finding]:
         bundled = sample.metadata.get(BUNDLED_TAGS, ())
-        for part in (
-            part
-            for message in sample.input
-            for part in message.content.parts
-            if part.dangling
-        ):
-            if part.label in bundled or part.raw.endswith(":"):  # its caption follows
-                continue
-            message = (
-                f"row {number}, sample {sample.id!r}: the tag {part.raw} in the input "
-                "has no medium"
-            )
-            yield self._at((), "tags", message, "warning")
+        for message in sample.input:
+            for part in message.content.parts:
+                if not part.dangling or part.label in bundled:
+                    continue
+                if not part.raw.endswith(":"):  # else its caption follows
+                    cause = f"the tag {part.raw} in the input has no medium"
+                    yield self._of(sample, cause, "warning")
 
-    def _modalities(self, sample: Sample, number: int) -> Iterator[TaskFinding]:
+    def _modalities(self, sample: Sample) -> Iterator[Finding]:
         if self.task.input_modalities and self.task.selected(sample):
             kinds = {
                 part.kind
@@ -325,11 +249,8 @@ class SampleChecks:
                 if not part.dangling
             }
             for kind in sorted(kinds - set(self.task.input_modalities)):
-                message = (
-                    f"sample {sample.id!r} holds {kind}, which input_modalities "
-                    "leaves out"
-                )
-                yield self._at(("input_modalities",), "modalities", message)
+                cause = f"it holds {kind}, which input_modalities leaves out"
+                yield self._of(sample, cause)
         if isinstance(self.task.wanted, SampleKinds):
             try:
                 self.task.wanted(sample)
@@ -337,13 +258,9 @@ class SampleChecks:
                 fault = str(error).removeprefix(
                     f"task {self.file.name!r}, sample {sample.id!r}: "
                 )
-                yield self._at(
-                    ("output_modalities",),
-                    "modalities",
-                    f"{self._where(sample, number)}: {fault}",
-                )
+                yield self._of(sample, fault)
 
-    def _answers(self, sample: Sample) -> Iterator[TaskFinding]:
+    def _answers(self, sample: Sample) -> Iterator[Finding]:
         try:
             wanted = set(self.task.wanted(sample))
         except UsageError:
@@ -354,13 +271,10 @@ class SampleChecks:
             part.kind for reference in sample.references for part in reference.parts
         } - {"reasoning"}
         for kind in sorted(held - wanted):
-            message = (
-                f"a reference of sample {sample.id!r} holds {kind}, which "
-                "output_modalities leaves out"
-            )
-            yield self._at(("output_modalities",), "answers", message, "warning")
+            cause = f"a reference holds {kind}, which output_modalities leaves out"
+            yield self._of(sample, cause, "warning")
 
-    def _media(self, sample: Sample, number: int) -> Iterator[TaskFinding]:
+    def _media(self, sample: Sample) -> Iterator[Finding]:
         for part in (part for content in sample.contents for part in content.parts):
             if part.media is None or (
                 part.media.path is not None and part.media.path in self.media
@@ -373,18 +287,10 @@ class SampleChecks:
             problem = medium_problem(part, part.media)
             if not problem and any(part in one.content.parts for one in sample.input):
                 self._note_format(part, part.media)
+            if not problem and part.kind != "code":
+                problem = self.look.fault(part.media)
             if problem:
-                yield self._at(
-                    (),
-                    "media",
-                    f"sample {sample.id!r}, {part.label or part.kind}: {problem}",
-                )
-            elif part.kind != "code" and (fault := self.look.fault(part.media)):
-                message = (
-                    f"row {number}, sample {sample.id!r}, {part.label or part.kind}: "
-                    f"{fault}"
-                )
-                yield self._at((), "decoding", message)
+                yield self._of(sample, f"{part.label or part.kind}: {problem}")
 
     def _note_format(self, part: Part, media: Media) -> None:
         """Count a medium of a prompt that most servers get in another format."""
@@ -393,21 +299,29 @@ class SampleChecks:
             return
         self.reencoded[f"{media.mime} as {ENCODED_AS[part.kind]}"] += 1
 
-    def _references(self, sample: Sample) -> Iterator[TaskFinding]:
+    def _references(self, sample: Sample) -> Iterator[Finding]:
         trial = Trial(sample, output=Interleaved((text_part("probe"),)))
         for metric in self.task.metrics:
             if reason := _unscored(metric, trial):
-                message = (
-                    f"sample {sample.id!r} has no reference, which "
-                    f"{metric.bound.name!r} needs: {reason}"
-                )
-                yield self._at(("metric_list",), "references", message)
+                cause = f"{metric.name} needs a reference: {reason}"
+                yield self._of(sample, cause)
 
-    def _at(
-        self, path: KeyPath, name: str, message: str, severity: Severity = "error"
-    ) -> TaskFinding:
-        path = path if path and path in self.file.document.places else ()
-        return finding_at(self.file, path, name, message, severity)
+    def _of(self, sample: Sample, cause: str, severity: Severity = "error") -> Finding:
+        subject = Subject(self.task.name, sample=sample.id)
+        return Finding("bad_sample", subject, cause=cause, severity=severity)
+
+    def _at(self, path: KeyPath, cause: str, kind: Kind = "task_file") -> Finding:
+        return Finding(kind, self._subject(path), cause=cause, severity="error")
+
+    def _subject(self, path: KeyPath) -> Subject:
+        known = path if path in self.file.document.places else ()
+        return subject_at(self.file, known)
+
+
+def subject_at(file: TaskFile, path: KeyPath) -> Subject:
+    """The line of a key of a task's file."""
+    place = file.document.place(path or ("task",))
+    return Subject(file.name, file=str(place.file), line=place.line)
 
 
 def _not_a_text(value: Any) -> str:
@@ -440,10 +354,6 @@ def _is_list_of_json(text: str) -> bool:
     with Caught():
         return isinstance(json.loads(text), list)
     return False
-
-
-def _most_shown(name: str) -> int:
-    return MAX_DAMAGED if name in ("decoding", "rows") else MAX_REPEATED
 
 
 def _unscored(metric: TaskMetric, trial: Trial) -> str:

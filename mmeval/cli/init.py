@@ -99,7 +99,7 @@ def _next(kind: str, module: str, folder: Path, files: int) -> Iterator[str]:
     yield f"  pip install -e {shlex.quote(f'{package}[test]')}"
     yield f"  python -m pytest {place}"
     if kind == "benchmark":
-        yield f"  mmeval validate {module}"
+        yield f"  mmeval check {module} --bounds"
         yield f"  mmeval --tasks {module} --model reference"
     elif kind == "metric":
         yield f'  mmeval metric {module} --answer "An old oak" --target "the old oak"'
@@ -107,4 +107,4 @@ def _next(kind: str, module: str, folder: Path, files: int) -> Iterator[str]:
         yield f'  mmeval agent {module} --prompt "Tell of a hare."'
     else:
         yield f"  mmeval --tasks rubric_example --model {module}"
-    yield f"  mmeval validate --dist {place}"
+    yield f"  mmeval check --dist {place}"

@@ -10,6 +10,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from mmeval.cli.parser import Parser, add_flags
 from mmeval.decode.check import MediaLook
 from mmeval.errors import EXIT_MISSING, EXIT_OK, Interrupted, MmevalError, UsageError
+from mmeval.findings.render import terminal_lines
 from mmeval.prepare.groups import Together, together
 from mmeval.prepare.ready import Readiness, readiness
 from mmeval.prepare.sizes import Measured, measured, require_space, target_folder
@@ -104,7 +105,7 @@ def _run(args: argparse.Namespace) -> int:
     groups = list(together(chosen, states))
     for group in groups:
         _print(_shown_group(group))
-    _print([f"note: {line}" for line in (*look.warnings(), look.remark()) if line])
+    _print(terminal_lines(look.findings()))
     ready = sum(state.ready for state in states)
     _print([f"{ready} of {counted(len(states), 'task')} ready"])
     return (

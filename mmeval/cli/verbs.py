@@ -17,8 +17,7 @@ VERBS: dict[str, str] = {
     "flags)",
     "ls": "list tasks, groups, tags, metrics, backends, adapters, tools and other "
     "plugins",
-    "validate": "check task files and list faults, with file and line",
-    "doctor": "check what is installed and what can run here, and how to fix the rest",
+    "check": "check tasks, their data, metrics and backends, and what is installed",
     "prepare": "fetch and check the data of tasks, so that they run offline",
     "metric": "compute one metric on given files or answers",
     "agent": "drive an agent on given replies, offline",
@@ -41,9 +40,11 @@ _COMPONENTS = ("agent", "check-backend", "metric")
 """Verbs whose module is in ``mmeval.cli.components``."""
 
 REFUSED_VERBS: dict[str, str] = {
+    "validate": "'mmeval check TASK' checks task files",
+    "doctor": "'mmeval check' checks the installation, 'mmeval check TASK' tasks too",
     "view": "'mmeval report RUN' writes a page that a browser opens from disk",
 }
-"""Verbs of other harnesses, with what to do instead."""
+"""Verbs of other harnesses and earlier ones of ours, with what to do instead."""
 
 
 def dispatch(argv: Sequence[str]) -> int:

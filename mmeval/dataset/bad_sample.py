@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from mmeval.dataset.contract import Dataset
 from mmeval.errors import RowError
+from mmeval.findings.finding import Finding, Subject
 from mmeval.records.response import ErrorInfo
 from mmeval.records.sample import Sample
 from mmeval.wording import counted, printable
@@ -103,6 +104,12 @@ class BadSamples:
             yield f"{', '.join(tasks[:MAX_TASKS])}{rest}: {words}"
         if more := self.count - len(self._named):
             yield f"and {more:,} more"
+
+
+def bad_sample(task: str, sample: Sample) -> Finding:
+    """That a sample of a task cannot be asked."""
+    subject = Subject(task, sample=sample.id)
+    return Finding("bad_sample", subject, cause=sample.fault, severity="error")
 
 
 def in_words(sample: Sample) -> str:

@@ -1,9 +1,9 @@
-"""Checks whether media can be decoded, within some seconds (``mmeval validate``)."""
+"""Checks whether media can be decoded, within some seconds (``mmeval check``)."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,8 @@ from mmeval.errors import (
     MissingExtraError,
     UnsupportedMediaError,
 )
+from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.from_error import finding_of
 
 SECONDS = 60.0
 """How long the media of all tasks of a command are decoded, at most."""
@@ -74,33 +76,22 @@ class MediaLook:
         self.looked_at += 1
         return ""
 
-    def warnings(self) -> list[str]:
-        """The kinds not decoded for lack of a package, with the command to install
-        it; and how many media mmeval does not read, with the first one."""
-        lines = [
-            f"{', '.join(sorted(kinds))}: not decoded, so that damaged ones are not "
-            f"found; {error}"
-            for error, kinds in self.lacking.items()
-        ]
+    def findings(self) -> Iterator[Finding]:
+        """What was not decoded: for lack of a package, of a reader, or of time."""
+        for error, kinds in self.lacking.items():
+            subject = Subject(name=", ".join(sorted(kinds)))
+            yield finding_of(error, subject, "warning")
         if self.unsupported:
-            lines.append(
-                f"media that are not read here: {len(self.unsupported):,}; convert "
-                "them, or metrics that need them leave trials unscored. The first: "
-                f"{self.unsupported[0]}"
+            cause = f"mmeval does not read media such as: {self.unsupported[0]}"
+            yield Finding("unsupported", count=len(self.unsupported), cause=cause)
+        if self.passed_over:
+            yield Finding(
+                "subset",
+                count=self.passed_over,
+                of=self.looked_at + self.passed_over,
+                cause=f"media were not decoded, after {self.spent:.0f} seconds",
+                severity="note",
             )
-        return lines
-
-    def remark(self) -> str:
-        """How many media were decoded when the seconds were over; empty where all
-        were."""
-        if not self.passed_over:
-            return ""
-        whole = self.looked_at + self.passed_over
-        return (
-            f"{self.looked_at:,} of {whole:,} media were decoded, which took "
-            f"{self.spent:.0f} seconds; "
-            "whether the others are damaged is not known"
-        )
 
 
 def medium_problem(part: Part, media: Media) -> str:

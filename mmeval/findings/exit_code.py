@@ -15,6 +15,7 @@ from mmeval.findings.finding import Finding, Kind
 
 _CODES: Mapping[Kind, int] = {
     "task_file": EXIT_USAGE,
+    "setting": EXIT_USAGE,
     "other_definition": EXIT_USAGE,
     "missing_data": EXIT_MISSING,
     "missing_extra": EXIT_MISSING,

@@ -27,6 +27,7 @@ Kind = Literal[
     "budget",
     "plugin",
     "task_file",
+    "setting",
     "package",
     "damaged",
     "machine",

@@ -10,6 +10,7 @@ from mmeval.errors import (
     MissingDataError,
     MissingError,
     MissingExtraError,
+    NotFetchedError,
     PluginError,
     RowError,
     StorageError,
@@ -19,13 +20,15 @@ from mmeval.errors import (
 )
 from mmeval.findings.finding import ANYTHING, Finding, Kind, Severity, Subject
 
+PREPARE_DATA = "mmeval prepare TASK"
 _KINDS: tuple[tuple[type[Exception], Kind], ...] = (
     (KeyRefusedError, "missing_key"),
     (MissingExtraError, "missing_extra"),
     (MissingDataError, "missing_data"),
     (MissingError, "missing_key"),
     (RowError, "bad_sample"),
-    (UsageError, "task_file"),
+    (TaskFileError, "task_file"),
+    (UsageError, "setting"),
     (ContentError, "bad_sample"),
     (StorageError, "machine"),
     (PluginError, "plugin"),
@@ -37,15 +40,21 @@ def finding_of(
     error: BaseException, subject: Subject = ANYTHING, severity: Severity = "error"
 ) -> Finding:
     """The finding about a subject that an error states. A task file's error adds its
-    file and line."""
+    file and line; what a file sets wrongly is a fault of the file."""
     kind: Kind = "plugin"
     for cls, its_kind in _KINDS:
         if isinstance(error, cls):
             kind = its_kind
             break
+    if kind == "setting" and subject.file:
+        kind = "task_file"
     cause, remedy = message_of(error), ""
+    if isinstance(error, MissingError):
+        cause, remedy = error.cause, error.command
     if isinstance(error, MissingExtraError):
-        cause, remedy = missing_package(error.package, error.extra), error.command
+        cause = missing_package(error.package, error.extra)
+    elif isinstance(error, NotFetchedError):
+        remedy = PREPARE_DATA
     elif isinstance(error, TaskFileError):
         cause = error.message
         subject = replace(subject, file=str(error.file), line=error.line)

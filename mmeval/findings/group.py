@@ -23,7 +23,9 @@ class Group:
 
     @property
     def severity(self) -> Severity:
-        return self.findings[0].severity
+        """The worst one."""
+        own = [finding.severity for finding in self.findings]
+        return min(own, key=SEVERITIES.index)
 
     @property
     def cause(self) -> str:
@@ -62,9 +64,9 @@ def grouped(findings: Iterable[Finding]) -> tuple[Group, ...]:
 
     A finding that is given twice counts once.
     """
-    found: dict[tuple[Severity, Kind, str, str], dict[Finding, None]] = {}
+    found: dict[tuple[Kind, str, str], dict[Finding, None]] = {}
     for finding in findings:
-        key = (finding.severity, finding.kind, finding.cause, finding.remedy)
+        key = (finding.kind, finding.cause, finding.remedy)
         found.setdefault(key, {})[finding] = None
     groups = [Group(tuple(own)) for own in found.values()]
     groups.sort(key=_rank)

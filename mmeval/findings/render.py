@@ -129,9 +129,14 @@ def subject_text(group: Group) -> str:
         group.names("name"),
     ):
         if names:
-            inside = f" in {_listed(tasks)}" if tasks else ""
-            return f"{_listed(names)}{inside}"
+            return f"{_listed(names)}{_inside(tasks)}"
     return _listed(tasks)
+
+
+def _inside(tasks: Sequence[str]) -> str:
+    if len(tasks) < 2:
+        return "".join(f" in {task}" for task in tasks)
+    return f" in {len(tasks):,} tasks"
 
 
 def _listed(names: Sequence[str]) -> str:

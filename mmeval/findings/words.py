@@ -27,6 +27,7 @@ LABELS: Mapping[Kind, str] = {
     "budget": "budget",
     "plugin": "plugin",
     "task_file": "task file",
+    "setting": "setting",
     "package": "package",
     "damaged": "damaged",
     "machine": "machine",

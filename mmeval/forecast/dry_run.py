@@ -28,6 +28,7 @@ from mmeval.content.parts import Interleaved
 from mmeval.costs.budget import Budget
 from mmeval.costs.prices import bills
 from mmeval.errors import Caught
+from mmeval.findings.render import Place
 from mmeval.forecast.estimate import Load, stand_in, weigh
 from mmeval.forecast.records import First, Forecast, Host, TaskForecast
 from mmeval.metric.apply import score_judged
@@ -36,7 +37,7 @@ from mmeval.records.digests import call_seed
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange, Trial
-from mmeval.run.availability import say_unavailable, with_data
+from mmeval.run.availability import lacking, report_lacking, task_words, with_data
 from mmeval.run.backends import Backends
 from mmeval.run.jobs import JobQueue
 from mmeval.run.options import RunOptions
@@ -73,8 +74,9 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
     """Forecast a run with these options. Raises the errors that would stop its
     start."""
     selection = with_data(selection, strict=options.strict)
+    words = task_words(options.settings, selection)
     if options.strict:
-        say_unavailable(selection, strict=True, tasks="")
+        report_lacking(selection, strict=True, place=Place(words))
     path = run_path(options)
     media = MediaStore(path / "media")
     backends, jobs = prepared(selection, options, media)
@@ -117,6 +119,8 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
             first=ahead.walk.first,
             nodes=() if options.engine is None else RayCluster(options.engine).seen(),
             cannot_read=ahead.cannot_read,
+            lacking=tuple(lacking(selection)),
+            words=words,
         )
     finally:
         journal.close()

@@ -13,6 +13,7 @@ from mmeval.costs.budget import Limits
 from mmeval.costs.prices import MILLION, Bill, Prices
 from mmeval.dataset.bad_sample import BadSamples
 from mmeval.errors import EXIT_OK, EXIT_UNEXPECTED, MmevalError
+from mmeval.findings.finding import Finding
 from mmeval.forecast.estimate import NOTHING, Load, TokenRange
 from mmeval.records.request import Request
 from mmeval.store.spending import Payee
@@ -90,6 +91,10 @@ class Forecast:
     nodes: tuple[NodePlaces, ...] = ()
     """Of the cluster that would answer."""
     cannot_read: BaseException | None = None
+    lacking: tuple[Finding, ...] = ()
+    """What cannot be computed here."""
+    words: str = "TASK"
+    """The tasks on a command line."""
 
     @property
     def exit_code(self) -> int:
@@ -109,6 +114,21 @@ class Forecast:
         return records + sum(
             load.disk_bytes for task in self.tasks for load in task.loads.values()
         )
+
+    def price_words(self) -> str:
+        """``model 31,026 calls, judge 52,000 calls: 18.00 to 41.00 dollars``."""
+        calls: dict[str, float] = {}
+        total: TokenRange | None = NOTHING
+        for task in self.tasks:
+            for role, load in task.loads.items():
+                calls[role] = calls.get(role, 0) + load.calls
+                cost = self.dollars(role, load)
+                total = None if total is None or cost is None else total + cost
+        counts = [f"{role} {count:,.0f} calls" for role, count in calls.items()]
+        price = "price unknown"
+        if total is not None:
+            price = f"{total.low:,.2f} to {total.high:,.2f} dollars"
+        return f"{', '.join(counts)}: {price}"
 
     def dollars(self, role: str, load: Load) -> TokenRange | None:
         """The cost of a load; None where the price is unknown."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from mmeval.costs.bill import spent_words
 from mmeval.costs.prices import line_to_add
+from mmeval.findings.render import Place, terminal_lines
 from mmeval.forecast.estimate import NOTHING, Load, TokenRange
 from mmeval.forecast.records import First, Forecast, Host, TaskForecast
 from mmeval.records.request import Request
 from mmeval.report.markdown import cell, table_lines
-from mmeval.run.availability import partial_in, unavailable_in
 from mmeval.wording import escaped, printable, size, some
 
 _HEADERS = (
@@ -101,9 +101,7 @@ def _facts(forecast: Forecast) -> Iterator[str]:
         f"disk: about {size(forecast.disk_bytes)} needed at most, "
         f"{size(forecast.free_bytes)} free{too_full}"
     )
-    tasks = [task.task for task in forecast.tasks]
-    yield from (f"unavailable: {lacking}" for lacking in unavailable_in(tasks))
-    yield from (f"partial: {partial}" for partial in partial_in(tasks))
+    yield from terminal_lines(forecast.lacking, Place(forecast.words))
     yield from _problems(forecast.tasks)
     for task in forecast.tasks:
         yield from _warnings(task)

@@ -6,12 +6,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 from mmeval.errors import MissingExtraError, UnknownNameError, UsageError
+from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.from_error import finding_of
 from mmeval.metric.answer_filter import FILTERS, AnswerFilter, filters_of
 from mmeval.metric.contract import Metric, Range
-from mmeval.metric.model import bound_model, lacking, missing_model_message
+from mmeval.metric.model import bound_model, lacking, named_in
 from mmeval.metric.model_files import file_mark
 from mmeval.metric.result import MetricScores
 from mmeval.metric.signature import PIECES_SWITCH
@@ -23,13 +25,9 @@ from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from mmeval.system.extras import absent
 
-
-class Need(NamedTuple):
-    """What has to be supplied before a metric can be computed here. ``name`` is an
-    extra of mmeval, another package, a role, or the switch of a model."""
-
-    kind: Literal["extra", "package", "role", "model"]
-    name: str
+PREPARE_WEIGHTS = "mmeval prepare TASK --weights"
+_USUAL_BACKENDS = {"code_interpreter": "sandbox"}
+"""What plays a role that no model of a server can play."""
 
 
 @dataclass(frozen=True)
@@ -190,17 +188,6 @@ class BoundMetric:
             if lacks := "" if here else lacking(model, self.metric.models[switch]):
                 yield switch, lacks
 
-    def without_models(self, task: str = "TASK") -> str:
-        """Why it cannot be computed for lack of a model, with the command that gets it.
-        Empty when all models are here. An empty ``task``: the metric is scored alone,
-        without a task."""
-        for switch, lacks in self.missing_models():
-            by_hand = self.metric.models[switch].by_hand
-            return missing_model_message(
-                self.models[switch], lacks, task, switch=switch, by_hand=by_hand
-            )
-        return ""
-
     @property
     def needs(self) -> tuple[str, ...]:
         """The modules that it imports with its switches, each as ``module:extra``."""
@@ -212,51 +199,40 @@ class BoundMetric:
         it."""
         return absent(self.needs)
 
-    def unavailable(self, roles: Collection[str], task: str = "TASK") -> str:
-        """Why it cannot be computed in a run with these roles; empty when it can.
-
-        The reason names all that is to be supplied: packages, roles besides the model,
-        models of its own, files; behind the first semicolon stands how.
-        """
-        every = (
-            self._without_packages(),
-            self._without_roles(roles),
-            self.without_models(task),
-            self._without_files(),
-        )
-        parts = [reason.partition("; ") for reason in every if reason]
-        whys, ways = [why for why, _, _ in parts], [way for _, _, way in parts if way]
-        return "; ".join([", and ".join(whys), *ways]) if parts else ""
-
-    def _without_packages(self) -> str:
-        lacking = list(self.missing())
-        extras = dict.fromkeys(error.extra for error in lacking if error.extra)
-        return (
-            str(MissingExtraError(lacking[0].package, ",".join(extras)))
-            if lacking
-            else ""
-        )
-
-    def _without_files(self) -> str:
-        """The first path that a switch names where nothing is; empty without any."""
+    def lacks(self, roles: Collection[str]) -> tuple[Finding, ...]:
+        """What has to be supplied to compute it in a run with these roles: packages,
+        roles besides the model, models, files. Empty when it can be computed."""
+        found: list[Finding] = []
+        for error in self.missing():
+            subject = Subject(metric=self.name, name=error.extra or error.package)
+            found.append(finding_of(error, subject, "warning"))
+        for role in self._missing_roles(roles).values():
+            found.append(missing_role(self.name, role))
+        for switch, files in self.missing_models():
+            found.append(self._missing_model(switch, files))
         for switch, path in self._paths.items():
             if path.startswith(("/", ".")) and not Path(path).exists():
-                return (
-                    f"its switch {switch!r} names {path}, which is not there; put it "
-                    "there, or name another"
-                )
-        return ""
+                subject = Subject(metric=self.name, file=path)
+                cause = f"missing; the switch {switch} names it"
+                found.append(Finding("missing_data", subject, cause=cause))
+        return tuple(dict.fromkeys(found))
 
-    def missing_needs(self, roles: Collection[str]) -> tuple[Need, ...]:
-        """All that has to be supplied for a run with these roles; empty when nothing is
-        missing."""
-        packages = [
-            Need("extra", e.extra) if e.extra else Need("package", e.package)
-            for e in self.missing()
+    def _missing_model(self, switch: str, files: str) -> Finding:
+        model = named_in(self.models[switch])
+        by_hand = self.metric.models[switch].by_hand
+        every = [
+            name.replace("|", " or ")
+            for name in self.metric.models[switch].files
+            if not name.endswith("|")
         ]
-        others = [Need("role", role) for role in self._missing_roles(roles).values()]
-        models = [Need("model", switch) for switch, _ in self.missing_models()]
-        return tuple(dict.fromkeys([*packages, *others, *models]))
+        some = "" if files == ", ".join(every) else f" ({files})"
+        cause, remedy = f"{model} is not here{some}", PREPARE_WEIGHTS
+        if model.folder is not None:
+            cause, remedy = f"{model} lacks {files}", ""
+        elif by_hand:
+            cause, remedy = f"{cause}; {by_hand}", ""
+        subject = Subject(metric=self.name, name=model.name)
+        return Finding("missing_weights", subject, cause=cause, remedy=remedy)
 
     def _missing_roles(self, present: Collection[str]) -> dict[str, str]:
         """The roles that a run has to have besides, by the metric's own names of
@@ -271,22 +247,6 @@ class BoundMetric:
             if role != "model"
             and not (played(role, present) if argument in BY_KIND else role in present)
         }
-
-    def _without_roles(self, present: Collection[str]) -> str:
-        """The missing roles with their flags; empty without any."""
-        missing = self._missing_roles(present)
-        lacking = {
-            role: f"{role!r}" + (f" (as its {argument})" if role != argument else "")
-            for argument, role in missing.items()
-        }
-        if not lacking:
-            return ""
-        flags = " ".join(f"--role {role}=BACKEND" for role in lacking)
-        those = "role" if len(lacking) == 1 else "roles"
-        return (
-            f"it asks the {those} {' and '.join(lacking.values())}, which this run "
-            f"has not; add {flags}"
-        )
 
     def sample_fault(self, sample: Sample) -> str:
         """Why no answer to a sample could be scored; empty when one could."""
@@ -314,6 +274,18 @@ class BoundMetric:
     def lost(self, reason: str) -> MetricScores:
         """Unscored by what may be gone when the trial is scored again."""
         return dict.fromkeys(self.metric.outputs, Score.lost(reason))
+
+
+def missing_role(metric: str, role: str) -> Finding:
+    """That a run lacks a role which a metric asks, with the flag that adds it."""
+    flag = f"--{role} " if role in ("judge", "captioner") else f"--role {role}="
+    backend = _USUAL_BACKENDS.get(role, "openai,model=NAME")
+    return Finding(
+        "missing_role",
+        Subject(metric=metric, role=role),
+        cause=f"the run has no {role}",
+        remedy=flag + backend,
+    )
 
 
 def bind(

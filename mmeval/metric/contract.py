@@ -221,7 +221,7 @@ def metric(
     ``takes_missing`` it also gets the pieces that are not there.
 
     ``higher_is_better`` may be a function of the switches. ``reference_free`` metrics
-    read neither the question nor a reference: ``mmeval validate`` then does not expect
+    read neither the question nor a reference: ``mmeval check`` then does not expect
     lower scores for the references of other samples. ``looks_at`` is its only kind of
     part, if any: ``mmeval metric`` treats FILEs as such. See ``Metric`` for the others.
     """

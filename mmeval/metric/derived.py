@@ -112,7 +112,7 @@ def derivations(plan: Mapping[str, Any]) -> list[Derivation]:
     loaded."""
     found = []
     for entry in plan["metrics"]:
-        if PIECES not in entry or "unavailable" in entry:
+        if PIECES not in entry or "lacks" in entry:
             continue
         try:
             bound = bind(

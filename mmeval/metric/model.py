@@ -179,38 +179,6 @@ def lacking(written: str | Mapping[str, str], model: HubModel) -> str:
         return f"a readable {error.filename or 'copy of its files'} ({error.strerror})"
 
 
-def missing_model_message(
-    value: Mapping[str, str],
-    lacks: str,
-    task: str,
-    *,
-    switch: str = "",
-    by_hand: str = "",
-) -> str:
-    """The message that a bound model is not here, and what to do. Without a ``task`` it
-    offers the ``switch`` that names the model, or any task with the metric."""
-    named = named_in(value)
-    if named.folder is not None:
-        return (
-            f"its model {named} lacks {lacks}; put the files there, or name another "
-            "model"
-        )
-    if by_hand:
-        return f"{named} is not here ({lacks}); {by_hand}"
-    if task:
-        return (
-            f"its model {named} is not here ({lacks}); run: mmeval prepare {task} "
-            "--weights"
-        )
-    by_switch = (
-        f"""name a folder that holds it: --params '{{"{switch}": "./folder"}}'"""
-    )
-    by_task = (
-        "or have a task that uses the metric fetch it: mmeval prepare TASK --weights"
-    )
-    return f"its model {named} is not here ({lacks}); {by_switch}, {by_task}"
-
-
 def named_in(written: str | Mapping[str, str]) -> NamedModel:
     """The model that a switch names, bound or as it was written."""
     if isinstance(written, str):

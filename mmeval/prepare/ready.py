@@ -11,6 +11,7 @@ from typing import NamedTuple
 from mmeval.content.media import path_inside
 from mmeval.decode.check import MediaLook
 from mmeval.errors import Caught, MissingDataError, MmevalError, message_of
+from mmeval.findings.finding import Finding, Subject
 from mmeval.metric.model import named_in
 from mmeval.prepare.checks import (
     MAX_NAMED,
@@ -94,7 +95,7 @@ def readiness(
                     "; if you have the data set in a folder, name that with "
                     "--data_dir FOLDER"
                 )
-            failed[item.task.name] = list(by_hand(item)) or [f"{error}{advice}"]
+            failed[item.task.name] = _causes(item) or [f"{error}{advice}"]
     for members in shared.values():
         _count(members, counted, failed, look)
     for item in tasks:
@@ -126,7 +127,7 @@ def _count(
         counts = count(dataset, [item.task for item in members], place, look, totals)
     if failure:
         for item in members:
-            failed[item.task.name] += list(by_hand(item)) or [message_of(failure.error)]
+            failed[item.task.name] += _causes(item) or [message_of(failure.error)]
         return
     for fault in counts.faults[MAX_NAMED:]:
         _log.debug("%s", fault)
@@ -140,7 +141,7 @@ def _state(
     expected, name = item.file.keys.expected, item.task.name
     found, notes = list(faults), list[str]()
     if counts is not None:
-        by_hands = list(by_hand(item))
+        by_hands = _causes(item)
         if counts.faults:
             found += by_hands
         else:
@@ -177,7 +178,11 @@ def _lacking(item: WantedTask) -> Iterator[tuple[str, str, str]]:
             yield metric.bound.name, message, metric.bound.metric.models[switch].by_hand
 
 
-def by_hand(item: WantedTask) -> Iterator[str]:
+def _causes(item: WantedTask) -> list[str]:
+    return [finding.cause for finding in by_hand(item)]
+
+
+def by_hand(item: WantedTask) -> Iterator[Finding]:
     """The missing files that the user has to fetch, with where to get and to put
     them."""
     data = item.data
@@ -194,14 +199,15 @@ def by_hand(item: WantedTask) -> Iterator[str]:
             if place is not None
         ):
             continue
-        take = f"take {entry.source}{f' ({entry.note})' if entry.note else ''}"
-        put = (
-            f"{take} and put it at {folder / entry.path}"
-            if folder is not None
-            else (
-                f"{take}, put it into a folder of yours as {entry.path}, and name "
-                "that folder with --data_dir FOLDER "
-                "(or MMEVAL_DATA_DIR)"
-            )
+        note = f" ({entry.note})" if entry.note else ""
+        cause = f"fetch {entry.path} by hand: {entry.source}{note}"
+        remedy = "--data_dir FOLDER"
+        if folder is not None:
+            cause, remedy = f"{cause}; put it at {folder / entry.path}", ""
+        yield Finding(
+            "missing_data",
+            Subject(item.task.name),
+            cause=cause,
+            remedy=remedy,
+            severity="error",
         )
-        yield f"{entry.path} is fetched by hand: {put}"

@@ -152,9 +152,7 @@ def publish(
         log.info("spent in this run folder: %s", spent_words(outcome.bills))
     text = ""
     if table == "short":
-        text = short_table(
-            document, outcome, context, baseline=beside.column, width=columns()
-        )
+        text = short_table(document, outcome, baseline=beside.column, width=columns())
     elif table == "full":
         text = render(
             document,

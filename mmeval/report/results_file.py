@@ -22,12 +22,12 @@ from mmeval._version import __version__
 from mmeval.costs.bill import spent_json
 from mmeval.metric.answer_filter import name_and_filter
 from mmeval.records.score import FORMAT_VERSION, Result
+from mmeval.run.availability import lacking
 from mmeval.run.options import RunOutcome
 from mmeval.secrets import without_secrets
 from mmeval.settings.report_options import ReportContext, run_config
 from mmeval.system.folders import write_atomic
 from mmeval.system.json_lines import sealed_document
-from mmeval.task.derived_entries import needs_with_pieces
 from mmeval.task.task import Task
 
 
@@ -203,7 +203,9 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
         "asked": {task.name: _asked(task, outcome) for task in outcome.selection.tasks},
         "unfinished": {task: asdict(made) for task, made in outcome.unfinished.items()},
         "left_aside": {task: list(names) for task, names in outcome.left_aside.items()},
-        "left_out": {task.name: task.why for task in outcome.selection.left_out},
+        "left_out": {
+            task.name: task.finding.cause for task in outcome.selection.left_out
+        },
         "uses_reference": [
             task.name for task in outcome.selection.tasks if task.uses_reference
         ],
@@ -217,6 +219,7 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
             for task, versions in outcome.judges.items()
         },
         "score_sets": {task: path.name for task, path in outcome.score_sets.items()},
+        "findings": [finding.to_json() for finding in lacking(outcome.selection)],
         "complaints": list(outcome.complaints),
         "exit_code": outcome.exit_code,
     }
@@ -229,9 +232,7 @@ def _metrics(task: Task) -> dict[str, Any]:
             "switches": metric.bound.described,
             "profile": metric.bound.profile,
             "aggregation": metric.aggregation,
-            "unavailable": metric.unavailable,
-            "needs": needs_with_pieces(metric, task.metrics),
-            "without": dict(metric.without),
+            "without": list(metric.without),
             "outputs": list(metric.bound.metric.outputs),
             "judged": metric.bound.metric.judged,
             "pieces": list(metric.bound.pieces),
@@ -263,22 +264,8 @@ def _combined(task: Task, outcome: RunOutcome) -> dict[str, Any]:
             for part, one in whole.items()
             if number.missing == "inapplicable" and one.inapplicable
         }
-        lacking = (
-            {
-                part: "no trial has it"
-                for part in number.of
-                if part not in {*counted, *meant}
-            }
-            if counted
-            else {}
-        )
-        parts = [
-            metric
-            for metric in task.metrics
-            if not set(metric.bound.metric.outputs).isdisjoint(number.of)
-        ]
-        needs = [
-            need for metric in parts for need in needs_with_pieces(metric, task.metrics)
+        absent = [
+            part for part in number.of if counted and part not in {*counted, *meant}
         ]
         found[number.name] = {
             "version": "",
@@ -287,9 +274,7 @@ def _combined(task: Task, outcome: RunOutcome) -> dict[str, Any]:
                 (profiles[part] for part in number.of if part in profiles), "standard"
             ),
             "aggregation": number.combine,
-            "unavailable": number.unavailable,
-            "needs": list(dict.fromkeys(needs)) if number.unavailable else [],
-            "without": {**lacking, **number.without},
+            "without": list(dict.fromkeys((*absent, *number.without))),
             "outputs": [number.name],
             "judged": False,
             "pieces": list(number.of),

@@ -21,7 +21,7 @@ from mmeval.report.baseline import Column
 from mmeval.report.headline import headline_rows
 from mmeval.report.notes import is_none
 from mmeval.report.numbers import NumberRow, ResultsDocument, is_subset, number_rows
-from mmeval.run.availability import remedies, task_words
+from mmeval.run.availability import task_words
 from mmeval.run.options import RunOutcome
 from mmeval.settings.report_options import ReportContext
 from mmeval.wording import counted, printable, some
@@ -51,7 +51,6 @@ in another way."""
 def short_table(
     document: ResultsDocument,
     outcome: RunOutcome,
-    context: ReportContext,
     *,
     baseline: Column | None,
     width: int,
@@ -73,7 +72,7 @@ def short_table(
         line
         for note, indent in (
             (about, ""),
-            *((note, "   ") for note in _notes(shown, outcome, context)),
+            *((note, "   ") for note in _notes(shown, outcome)),
         )
         for line in textwrap.wrap(
             note,
@@ -325,9 +324,7 @@ def _named(names: Iterable[str]) -> str:
     return some([printable(name, limit=200) for name in names], _MOST_NAMED)
 
 
-def _notes(
-    shown: Sequence[NumberRow], outcome: RunOutcome, context: ReportContext
-) -> Iterator[str]:
+def _notes(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
     """What the numbers lack, one line each."""
     yield from map(sentence, outcome.not_asked)
     for row in shown:
@@ -347,13 +344,14 @@ def _notes(
             )
     yield from _without_option(shown, outcome)
     yield from _refused(shown, outcome)
-    selection = outcome.selection
-    if found := list(remedies(selection, task_words(context.settings, selection))):
-        yield (
-            f"Missing here; mmeval score {shlex.quote(str(outcome.folder))} adds what "
-            "can then be computed:"
-        )
-        yield from (f"  {remedy}" for remedy in found)
+    if unavailable := _unavailable(outcome):
+        yield f"Metrics that need something here: {len(unavailable)}."
+
+
+def _unavailable(outcome: RunOutcome) -> set[str]:
+    """The metrics, and the numbers made of them, that cannot be computed here."""
+    numbers = [number for task in outcome.selection for number in task.given]
+    return {number.name for number in numbers if number.lacks}
 
 
 def _without_option(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
@@ -432,6 +430,11 @@ def last_lines(
             else []
         ),
         _laid("more", [f"mmeval report {folder}", "--format markdown"], width),
+        *(
+            [_laid("check", ["mmeval check", *tasks], width)]
+            if _unavailable(outcome)
+            else []
+        ),
         *(
             [_laid("data", ["mmeval prepare", *tasks], width)]
             if settings.get("data") == "bundled"

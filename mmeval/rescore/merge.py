@@ -16,6 +16,7 @@ from typing import Any
 from mmeval.broker.broker import Broker
 from mmeval.dataset.sampling import Subset
 from mmeval.errors import EXIT_INCOMPLETE, UsageError
+from mmeval.findings.finding import Finding
 from mmeval.records.response import ErrorInfo
 from mmeval.rescore.division import (
     Division,
@@ -156,7 +157,7 @@ def _as_scored(task: Task, division: Division) -> Task:
     return replace(
         task,
         metrics=tuple(
-            replace(one, unavailable=entry.get("unavailable", ""))
+            replace(one, lacks=tuple(map(Finding.from_json, entry.get("lacks", ()))))
             for one, entry in metrics
         ),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,11 +12,12 @@ from mmeval.agent.casting import with_asked
 from mmeval.broker.broker import Broker
 from mmeval.dataset.sampling import Subset
 from mmeval.errors import EXIT_INCOMPLETE, MissingError, UsageError, sentence
+from mmeval.findings.render import Place
 from mmeval.records.sample import Sample
 from mmeval.rescore.selection import check_any_available, left_aside, stored_selection
 from mmeval.results.provenance import skipped_metrics_line
 from mmeval.results.stored_run import run_record
-from mmeval.run.availability import say_unavailable, task_words
+from mmeval.run.availability import report_lacking, task_words
 from mmeval.run.backends import Backends, roles_of
 from mmeval.run.complaints import lost_complaints, unasked_complaints
 from mmeval.run.judging import Judging
@@ -54,7 +56,8 @@ def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
     if options.metrics:
         check_any_available(selection, options.metrics)
     words = task_words(record.get("settings", {}), selection)
-    say_unavailable(selection, strict=options.strict, tasks=words)
+    place = Place(words, shlex.quote(str(options.folder)))
+    report_lacking(selection, strict=options.strict, place=place)
     return _StoredTrials(selection, options, record, progress).run()
 
 

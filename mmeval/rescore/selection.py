@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.errors import MissingError
+from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.render import terminal_lines
 from mmeval.metric.answer_filter import name_and_filter
 from mmeval.metric.contract import load_metric
 from mmeval.results.groups import tasks_inside
@@ -97,9 +99,14 @@ def _left_out(
     members = {group.name: group.members for group in groups}
     inside = {task for group in members for task in tasks_inside(group, members)}
     return (
-        UnavailableTask(name, name, "", "the run was made without it")
+        UnavailableTask(name, name, "", _left_out_of_run(name))
         for name in sorted(inside - set(run))
     )
+
+
+def _left_out_of_run(task: str) -> Finding:
+    cause = "the run was made without it"
+    return Finding("missing_data", Subject(task), cause=cause, severity="note")
 
 
 def _worth_scoring(
@@ -151,11 +158,9 @@ def check_any_available(selection: Selection, names: Collection[str]) -> None:
         if metric.bound.name in asked
     ]
     if metrics and all(metric.unavailable for metric in metrics):
-        reasons = {metric.bound.name: metric.unavailable for metric in metrics}
-        said = "; ".join(
-            f"the metric {name} is unavailable: {why}" for name, why in reasons.items()
-        )
-        raise MissingError(f"nothing to compute: {said}")
+        lacks = [finding for metric in metrics for finding in metric.lacks]
+        lines = "\n".join(terminal_lines(lacks))
+        raise MissingError(f"no metric can be computed:\n{lines}")
 
 
 _OF_THE_RUN = (

@@ -10,12 +10,10 @@ many domains, for example.
 from __future__ import annotations
 
 import logging
-import re
 import shlex
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from mmeval.backend.contract import AnyBackend
 from mmeval.backend.routes import TO_DESCRIBE
@@ -23,21 +21,17 @@ from mmeval.backend.sendable import can_take
 from mmeval.content.media import MEDIA_KINDS
 from mmeval.content.parts import PartKind
 from mmeval.dataset.contract import Dataset
-from mmeval.errors import Caught, MissingDataError, MissingError, sentence
-from mmeval.installation import install_command
-from mmeval.metric.bound import Need
+from mmeval.errors import Caught, MissingDataError, MissingError
+from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.from_error import finding_of
+from mmeval.findings.render import Place, terminal_lines
+from mmeval.metric.bound import BoundMetric
 from mmeval.program.role_variants import variant
 from mmeval.results.groups import tasks_inside
-from mmeval.task.derived_entries import has_unavailable_piece
 from mmeval.task.task import FixedKinds, Selection, Task, UnavailableTask
-from mmeval.wording import counted, either, of_several, some
+from mmeval.wording import either
 
 _log = logging.getLogger(__name__)
-
-MAX_NAMED = 3
-"""Tasks without data that are named; a results file has each."""
-_NAMED_TASK = re.compile(r"(?<=; run: mmeval prepare )\S+(?= --weights$)")
-"""The task in the command that ends a reason, which differs where nothing else does."""
 
 
 def with_data(selection: Selection, *, strict: bool) -> Selection:
@@ -59,35 +53,13 @@ def with_data(selection: Selection, *, strict: bool) -> Selection:
         except MissingDataError as error:
             if strict or task.name not in optional:
                 raise
+            finding = finding_of(error, Subject(task.name), "warning")
             missing.append(
-                UnavailableTask(task.name, task.alias, task.version, str(error))
+                UnavailableTask(task.name, task.alias, task.version, finding)
             )
     if not kept:
-        others = (
-            f" (and {counted(len(missing) - 1, 'other task')} likewise)"
-            if missing[1:]
-            else ""
-        )
-        raise MissingDataError(
-            f"no task is left: {missing[0].name}: {missing[0].why}{others}"
-        )
-    # of dozens of tasks the reasons differ in little but the names; a results file has
-    # each
-    if missing[1:]:
-        names = some([one.name for one in missing], MAX_NAMED)
-        first = sentence(missing[0].why)
-        _log.warning(
-            "%s tasks are left out, their data are not here: %s. The first: %s",
-            f"{len(missing):,}",
-            names,
-            first,
-        )
-    elif missing:
-        _log.warning(
-            "%s is left out, its data are not here: %s",
-            missing[0].name,
-            sentence(missing[0].why),
-        )
+        lines = terminal_lines(one.finding for one in missing)
+        raise MissingDataError("\n".join(["no task has its data:", *lines]))
     return replace(selection, tasks=tuple(kept), left_out=tuple(missing))
 
 
@@ -104,43 +76,47 @@ def _check_any(task: Task, dataset: Dataset) -> None:
     if failure:
         return
     if task.filter and not (lacking and among):
-        values = {
-            label: value if isinstance(value, list) else [value]
-            for label, value in task.filter.items()
-        }
-        wanted = " and ".join(
-            f"{label} {either(map(str, value))}" for label, value in values.items()
+        wanted = []
+        for label, value in task.filter.items():
+            values = value if isinstance(value, list) else [value]
+            wanted.append(f"{label} {either(map(str, values))}")
+        raise MissingDataError(
+            f"none of the {among:,} samples has {' and '.join(wanted)}"
         )
-        raise MissingDataError(f"there is no sample of {wanted} among the {among:,}")
 
 
-def say_unavailable(selection: Selection, *, strict: bool, tasks: str) -> None:
-    """Warn of metrics that cannot be computed here, whole or in part: one line, however
-    many they are. ``tasks`` are the words of a command line that name the selection.
-    Raises MissingError for the first whole one when ``strict``; what the user has
-    skipped is no fault."""
-    lacking = list(unavailable_in(selection.tasks))
-    if strict and lacking:
-        raise MissingError(
-            f"{sentence(str(lacking[0]))} Without --strict the run goes on, and "
-            "mmeval score adds the metric later"
-        )
-    lines = [*map(str, lacking), *map(str, partial_in(selection.tasks))]
-    found = list(remedies(selection, tasks))
-    several = len(lines) > 1 and len(found) > 0
-    if several:
-        count = counted(
-            len({name for one in lacking for name in one.metrics}), "metric"
-        )
-        needs = ", ".join(one.why() for one in found)
-        _log.warning(
-            "%s cannot be computed here: %s; mmeval doctor %s says more",
-            count,
-            needs,
-            tasks,
-        )
-    for line in lines:
-        _log.log(logging.DEBUG if several else logging.WARNING, "%s", line)
+def lacking(selection: Selection) -> Iterator[Finding]:
+    """What cannot be computed here, whole or in part: tasks without data, then metrics
+    and the numbers that are made of them."""
+    for left_out in selection.left_out:
+        yield left_out.finding
+    for task in selection.tasks:
+        for number in task.given:
+            for finding in (*number.lacks, *_partial(number.without)):
+                yield replace(finding, subject=replace(finding.subject, task=task.name))
+
+
+def _partial(without: Mapping[str, Finding]) -> Iterator[Finding]:
+    """The pieces that a number is made without: those that are unavailable together,
+    then each that was skipped."""
+    unavailable = [piece for piece, found in without.items() if not found.remedy]
+    for piece in unavailable[:1]:
+        cause = f"without {', '.join(unavailable)}"
+        yield replace(without[piece], cause=cause)
+    yield from (found for found in without.values() if found.remedy)
+
+
+def report_lacking(selection: Selection, *, strict: bool, place: Place) -> None:
+    """Warn of what cannot be computed here, with what adds it. Raises MissingError for
+    a metric when ``strict``; what the user has skipped is not an error."""
+    found = list(lacking(selection))
+    missing = [finding for finding in found if finding.kind != "partial"]
+    if strict and missing:
+        lines = terminal_lines(missing, place)
+        raise MissingError("\n".join(["--strict, and something is missing:", *lines]))
+    lines = terminal_lines(found, place)
+    if lines:
+        _log.warning("%s", "\n".join(["not everything can be computed here:", *lines]))
 
 
 def task_words(settings: Mapping[str, Any], selection: Selection) -> str:
@@ -156,189 +132,43 @@ def words_for(settings: Mapping[str, Any], tasks: Iterable[str]) -> str:
     return shlex.join(words)
 
 
-class Remedy(NamedTuple):
-    """What would make some metrics available, those that need it, and the flag or
-    command that supplies it."""
-
-    what: str
-    needing: tuple[Hashable, ...]
-    how_to: str
-
-    def why(self, unit: str = "") -> str:
-        """``3 metrics need a judge``, or without the unit."""
-        count = len(self.needing)
-        return (
-            f"{counted(count, unit) if unit else count} "
-            f"need{'s' if count == 1 else ''} {self.what}"
-        )
-
-    def __str__(self) -> str:
-        return f"{self.why('metric')}: {self.how_to}"
-
-
-def remedies(selection: Selection, tasks: str) -> Iterator[Remedy]:
-    """Each thing that unavailable metrics need; one that needs two things counts for
-    both. ``tasks`` are the words of a command line that name the selection."""
-    metrics = [metric for task in selection.tasks for metric in task.metrics]
-    return remedies_of(((metric.bound.name, metric.needs) for metric in metrics), tasks)
-
-
-def remedies_of(
-    needing: Iterable[tuple[Hashable, Iterable[Need]]], tasks: str
-) -> Iterator[Remedy]:
-    """The remedies for whatever is given with its needs: metrics or numbers."""
-    found: dict[str, dict[str, dict[Hashable, None]]] = {}
-    for one, needs in needing:
-        for kind, name in needs:
-            found.setdefault(kind, {}).setdefault(name, {})[one] = None
-    for role, ones in found.get("role", {}).items():
-        if role in ("judge", "captioner"):
-            yield Remedy(f"a {role}", tuple(ones), f"--{role} openai,model=NAME")
-        else:
-            usual = "sandbox" if role == "code_interpreter" else "openai,model=NAME"
-            yield Remedy(f"the role {role}", tuple(ones), f"--role {role}={usual}")
-    extras, packages = (sorted(found.get(kind, {})) for kind in ("extra", "package"))
-    for kind, what, how_to in (
-        ("extra", "an extra of mmeval", install_command(",".join(extras))),
-        ("package", "other packages", f"pip install {shlex.join(packages)}"),
-        ("model", "models that are not here", f"mmeval doctor {tasks}"),
-    ):
-        if of_kind := found.get(kind):
-            yield Remedy(
-                what,
-                tuple(dict.fromkeys(chain.from_iterable(of_kind.values()))),
-                how_to,
-            )
-
-
-class UnavailableMetrics(NamedTuple):
-    """Metrics of some tasks that cannot be computed for one ``reason``.
-    With ``pieces``, those that are made of other numbers and go without these."""
-
-    tasks: tuple[str, ...]
-    metrics: tuple[str, ...]
-    reason: str
-    pieces: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        metrics = (
-            f"metrics {', '.join(self.metrics)} are"
-            if len(self.metrics) > 1
-            else f"metric {self.metrics[0]} is"
-        )
-        reason = (
-            of_several(self.reason)
-            if len(self.pieces or self.metrics) > 1
-            else self.reason
-        )
-        what = (
-            f"partial, without {', '.join(self.pieces)}"
-            if self.pieces
-            else "unavailable"
-        )
-        return f"{', '.join(self.tasks)}: the {metrics} {what}: {reason}"
-
-
-def unavailable_in(tasks: Iterable[Task]) -> Iterator[UnavailableMetrics]:
-    """The unavailable metrics of tasks by reason, in the order of the tasks. One that
-    is made of another which is unavailable is left out: the reason is given with the
-    piece."""
-    found: dict[str, list[tuple[str, str, str]]] = {}
-    for task in tasks:
-        for metric in task.metrics:
-            if metric.unavailable and not has_unavailable_piece(metric, task.metrics):
-                word = _NAMED_TASK.search(metric.unavailable)
-                entry = (task.name, metric.bound.name, word[0] if word else "")
-                found.setdefault(_NAMED_TASK.sub("\0", metric.unavailable), []).append(
-                    entry
-                )
-    for reason, entries in found.items():
-        names, metrics, words = _columns(entries)
-        yield UnavailableMetrics(names, metrics, reason.replace("\0", " ".join(words)))
-
-
-def partial_in(tasks: Iterable[Task]) -> Iterator[UnavailableMetrics]:
-    """Metrics that are made of only some of their pieces, by why others are missing. Of
-    a metric of the task that is unavailable :func:`unavailable_in` gives the reason."""
-    found: dict[str, list[tuple[str, str, str]]] = {}
-    for task in tasks:
-        lost = {
-            output
-            for one in task.metrics
-            if one.unavailable
-            for output in one.bound.metric.outputs
-        }
-        made = [(metric.bound.name, metric.without) for metric in task.metrics]
-        made += [(number.name, number.without) for number in task.numbers]
-        for name, without in made:
-            for piece, reason in without.items():
-                why = "it is unavailable" if piece in lost else reason
-                found.setdefault(why, []).append((task.name, name, piece))
-    for reason, entries in found.items():
-        names, metrics, pieces = _columns(entries)
-        yield UnavailableMetrics(names, metrics, reason, pieces)
-
-
-def _columns(entries: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    return (tuple(dict.fromkeys(column)) for column in zip(*entries, strict=True))
-
-
-class Undescribed(NamedTuple):
-    """Kinds of media that no backend of a role accepts, for metrics of some tasks."""
-
-    role: str
-    kinds: tuple[PartKind, ...]
-    metrics: tuple[str, ...]
-    tasks: tuple[str, ...]
-
-    @property
-    def gap(self) -> str:
-        """What is not taken, and what that costs."""
-        kinds, metrics = ", ".join(self.kinds), ", ".join(self.metrics)
-        return (
-            f"the {self.role} takes no {kinds}, in no form: what holds one is not "
-            f"scored by {metrics}"
-        )
-
-    @property
-    def how_to_fix(self) -> str:
-        flags = [f"--role {variant(self.role, kind)}=BACKEND" for kind in self.kinds]
-        return f"add {' '.join(flags)}"
-
-    def __str__(self) -> str:
-        return f"{some(self.tasks, 1)}: {self.gap}; {self.how_to_fix}"
-
-
 def undescribed(
     tasks: Iterable[Task], backends: Mapping[str, AnyBackend]
-) -> Iterator[Undescribed]:
-    """The kinds asked for that no backend accepts, once for tasks that lack the same.
-    Where the data state for each sample what it asks for, that may be media of any
-    kind."""
-    found: dict[tuple[str, tuple[PartKind, ...]], tuple[list[str], list[str]]] = {}
+) -> Iterator[Finding]:
+    """The kinds of media that a metric has described, and no backend accepts. Where the
+    data state for each sample what it asks for, that may be media of any kind."""
     for task in tasks:
         wanted: Collection[str] = (
             task.wanted.kinds if isinstance(task.wanted, FixedKinds) else MEDIA_KINDS
         )
         for metric in task.metrics:
-            for role in () if metric.unavailable else metric.bound.by_kind:
-                players = {
-                    kind: backends.get(variant(role, kind)) or backends.get(role)
-                    for kind in MEDIA_KINDS
-                }
-                kinds: tuple[PartKind, ...] = tuple(
-                    kind
-                    for kind, player in players.items()
-                    if kind in wanted
-                    and not (
-                        player and can_take(kind, TO_DESCRIBE, player.capabilities)
-                    )
-                )
-                metrics, names = found.setdefault((role, kinds), ([], []))
-                metrics.append(metric.bound.name)
-                names.append(task.name)
-    for (role, kinds), (metrics, names) in found.items():
-        if kinds:
-            yield Undescribed(
-                role, kinds, tuple(dict.fromkeys(metrics)), tuple(dict.fromkeys(names))
-            )
+            if metric.lacks:
+                continue
+            for role in metric.bound.by_kind:
+                kinds = _not_taken(role, wanted, backends)
+                if kinds:
+                    yield _undescribed(task, metric.bound, role, kinds)
+
+
+def _not_taken(
+    role: str, wanted: Collection[str], backends: Mapping[str, AnyBackend]
+) -> list[PartKind]:
+    kinds: list[PartKind] = []
+    for kind in MEDIA_KINDS:
+        player = backends.get(variant(role, kind)) or backends.get(role)
+        takes = player and can_take(kind, TO_DESCRIBE, player.capabilities)
+        if kind in wanted and not takes:
+            kinds.append(kind)
+    return kinds
+
+
+def _undescribed(
+    task: Task, bound: BoundMetric, role: str, kinds: Iterable[PartKind]
+) -> Finding:
+    flags = [f"--role {variant(role, kind)}=BACKEND" for kind in kinds]
+    return Finding(
+        "unsupported",
+        Subject(task.name, bound.name, role),
+        cause=f"the {role} does not take {', '.join(kinds)}",
+        remedy=" ".join(flags),
+    )

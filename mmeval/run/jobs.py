@@ -146,7 +146,7 @@ class JobQueue:
                     raise UsageError(
                         f"{self.tasks[position].name}: sample {index} has the id "
                         f"{sample.id!r} of an earlier one; ids "
-                        "must be unique (mmeval validate lists them)"
+                        "must be unique (mmeval check lists them)"
                     )
                 ids.add(sample.id)
                 yield index, sample
@@ -229,9 +229,7 @@ class JobQueue:
                     if len(first) > 1
                     else "the first sample"
                 )
-                looks = (
-                    f"mmeval validate {task.name}{_where(task)} looks at all of them"
-                )
+                looks = f"mmeval check {task.name}{_where(task)} looks at all of them"
                 yield (
                     f"{task.name}: {which} cannot be asked: {in_words(bad[0])}; {looks}"
                 )

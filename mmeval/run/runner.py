@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shlex
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -24,10 +25,16 @@ from mmeval.costs.bill import known_dollars
 from mmeval.costs.budget import Budget, Limits, check_prices
 from mmeval.costs.prices import Bill, Prices, bills, load_prices
 from mmeval.errors import MissingError, StorageError, UsageError
+from mmeval.findings.render import Place, terminal_lines
 from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
 from mmeval.results.task_results import group_results
-from mmeval.run.availability import say_unavailable, task_words, undescribed, with_data
+from mmeval.run.availability import (
+    report_lacking,
+    task_words,
+    undescribed,
+    with_data,
+)
 from mmeval.run.backends import (
     Backends,
     check_options,
@@ -97,9 +104,9 @@ def run(selection: Selection, options: RunOptions, *, progress: Progress) -> Run
     stops it; everything that was answered is kept in every case.
     """
     selection = with_data(selection, strict=options.strict)
-    say_unavailable(
-        selection, strict=options.strict, tasks=task_words(options.settings, selection)
-    )
+    words = task_words(options.settings, selection)
+    place = Place(words, shlex.quote(str(run_path(options))))
+    report_lacking(selection, strict=options.strict, place=place)
     return _NewTrials(selection, options, progress).run()
 
 
@@ -423,8 +430,9 @@ def check_backends(
     Warns of media that no backend can describe."""
     check_roles(backends.named, tasks)
     check_options(backends.named, tasks)
-    for gap in undescribed(tasks, backends.named) if scoring else ():
-        log.warning("%s", gap)
+    gaps = undescribed(tasks, backends.named) if scoring else ()
+    for line in terminal_lines(gaps):
+        log.warning("%s", line)
 
 
 def limits_and_prices(

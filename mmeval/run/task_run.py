@@ -253,7 +253,7 @@ def score_definition(
                 if m.bound.metric.derived
                 else {}
             ),
-            **({"unavailable": m.unavailable} if m.unavailable else {}),
+            **({"lacks": [one.to_json() for one in m.lacks]} if m.lacks else {}),
         }
         for m in task.metrics
     ]

@@ -771,7 +771,7 @@ REFUSED: dict[str, str] = {
     "apply_chat_template": "the backend applies its model's own chat template",
     "cache_requests": "prompts are made while requests are in flight, nothing needs a "
     "cache; --use_cache keeps answers",
-    "check_integrity": "run 'mmeval validate TASK' instead",
+    "check_integrity": "run 'mmeval check TASK' instead",
     "confirm_run_unsafe_code": "code of a model runs in the sandbox or not at all; "
     "see --role code_interpreter=sandbox",
     "fail_on_error": "a failed sample is counted and the run goes on; --max_unscored "

@@ -7,8 +7,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from mmeval.errors import did_you_mean
+from mmeval.findings.finding import Finding
 from mmeval.system.yaml_document import Problem
-from mmeval.task.derived_entries import LEFT_OUT, made_unavailable
+from mmeval.task.derived_entries import (
+    about,
+    inherited,
+    skipped_piece,
+    unavailable_piece,
+)
 from mmeval.task.file import TaskFile
 from mmeval.task.key_faults import KeyFaultsError
 from mmeval.task.metric_list import numbers_of
@@ -83,19 +89,19 @@ def _combined(keys: NumberKeys, parts: Mapping[str, TaskMetric]) -> CombinedNumb
     """A number with what is known of its parts before the run; one that ``parts`` lack
     was skipped by the user."""
     there = {name: parts[name] for name in keys.of if name in parts}
-    lacking = {
-        name: metric.unavailable for name, metric in there.items() if metric.unavailable
-    }
-    lacking |= {name: LEFT_OUT for name in keys.of if name not in parts}
-    skips = keys.missing == "skip"
-    unavailable = ""
-    if lacking and not (skips and len(lacking) < len(keys.of)):
-        unavailable = made_unavailable(lacking, takes_missing=skips)
-    pieces = {
-        piece: reason
-        for metric in there.values()
-        for piece, reason in metric.without.items()
-    }
+    lacking = {name: metric.lacks for name, metric in there.items() if metric.lacks}
+    skipped = [name for name in keys.of if name not in parts]
+    missing = len(lacking) + len(skipped)
+    lacks: tuple[Finding, ...] = ()
+    without: dict[str, Finding] = {}
+    if missing and not (keys.missing == "skip" and missing < len(keys.of)):
+        left_out = tuple(skipped_piece(name) for name in skipped)
+        lacks = (*inherited(lacking, keys.number), *left_out)
+    else:
+        for metric in there.values():
+            without.update(metric.without)
+        without.update({name: unavailable_piece(name) for name in lacking})
+        without.update({name: skipped_piece(name) for name in skipped})
     ranges = [
         metric.bound.metric.range_for(name) for name, metric in there.items()
     ] or [(-math.inf, math.inf)]
@@ -111,8 +117,8 @@ def _combined(keys: NumberKeys, parts: Mapping[str, TaskMetric]) -> CombinedNumb
         ),
         combine=keys.combine,
         missing=keys.missing,
-        unavailable=unavailable,
-        without={} if unavailable else {**pieces, **lacking},
+        lacks=lacks,
+        without=about(without, keys.number),
     )
 
 

@@ -126,7 +126,7 @@ class TaskData:
         found = cached_snapshot(self.path, self.revision or "main", "dataset")
         if found is None:
             what = f"the data set {self.path} is not on this machine"
-            raise NotFetchedError(f"{what}; fetch it: mmeval prepare {self.task}")
+            raise NotFetchedError(what, command=f"mmeval prepare {self.task}")
         return found
 
     def local(self) -> Path | None:

@@ -8,15 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from mmeval.errors import MmevalError, UsageError, did_you_mean
+from mmeval.findings.finding import Finding, Subject
 from mmeval.metric.answer_filter import name_and_filter
-from mmeval.metric.bound import BoundMetric, Need
+from mmeval.metric.bound import BoundMetric
 from mmeval.metric.contract import load_metric
 from mmeval.metric.derived import with_range
 from mmeval.metric.signature import PIECES_SWITCH
 from mmeval.task.task import TaskMetric
 
-LEFT_OUT = "it is left out by --skip_metric; mmeval score RUN adds it"
-"""Why a number is not there that the user has skipped."""
 MetricEntry = Mapping[str, Any]
 """An entry of a ``metric_list`` as it is written."""
 
@@ -35,11 +34,7 @@ def made_of(
     skipped_pieces = [name for name in bound.pieces if name not in pieces]
     entries = {name: pieces[name] for name in bound.pieces if name in pieces}
     if skipped_pieces and (not entries or not bound.metric.takes_missing):
-        why = (
-            f"it is made of {skipped_pieces[0]}, which was skipped (--skip_metric); "
-            "mmeval score RUN"
-        )
-        return replace(derived, unavailable=f"{why} --metrics {bound.name} adds both")
+        return replace(derived, lacks=(skipped_piece(skipped_pieces[0], bound.name),))
     for name, entry in entries.items():
         if any(pipeline.chooses(name) for pipeline in entry.bound.filters):
             raise UsageError(
@@ -50,23 +45,50 @@ def made_of(
         name: entry.bound.metric.range_for(name) for name, entry in entries.items()
     }
     whole = replace(derived, bound=_directed(with_range(bound, ranges), entries))
-    lacking = {
-        name: entry.unavailable for name, entry in entries.items() if entry.unavailable
-    }
+    lacking = {name: entry.lacks for name, entry in entries.items() if entry.lacks}
     if lacking and not (bound.metric.takes_missing and len(lacking) < len(entries)):
-        reason = made_unavailable(lacking, takes_missing=bound.metric.takes_missing)
-        return replace(whole, unavailable=derived.unavailable or reason)
-    without = {
-        piece: reason
-        for entry in entries.values()
-        for piece, reason in entry.without.items()
-    }
-    why = (
-        f"it is left out by --skip_metric; mmeval score RUN --metrics {bound.name} "
-        "adds it"
-    )
-    return replace(
-        whole, without={**without, **lacking, **dict.fromkeys(skipped_pieces, why)}
+        return replace(whole, lacks=(*derived.lacks, *inherited(lacking, bound.name)))
+    without: dict[str, Finding] = {}
+    for entry in entries.values():
+        without.update(entry.without)
+    for piece in lacking:
+        without[piece] = unavailable_piece(piece)
+    for piece in skipped_pieces:
+        without[piece] = skipped_piece(piece, bound.name)
+    return replace(whole, without=about(without, bound.name))
+
+
+def inherited(
+    lacking: Mapping[str, Sequence[Finding]], name: str
+) -> tuple[Finding, ...]:
+    """What a number lacks since its pieces do."""
+    found = (finding for own in lacking.values() for finding in own)
+    return tuple(dict.fromkeys(_about(finding, name) for finding in found))
+
+
+def about(without: Mapping[str, Finding], name: str) -> dict[str, Finding]:
+    """Missing pieces as findings about the number that is made without them."""
+    return {piece: _about(finding, name) for piece, finding in without.items()}
+
+
+def _about(finding: Finding, name: str) -> Finding:
+    return replace(finding, subject=replace(finding.subject, metric=name))
+
+
+def unavailable_piece(piece: str) -> Finding:
+    """That a number is made without a piece, whose own findings say why."""
+    return Finding("partial", cause=f"without {piece}", severity="note")
+
+
+def skipped_piece(piece: str, name: str = "") -> Finding:
+    """That the user has skipped a piece, with the command that adds it."""
+    only = f" --metrics {name}" if name else ""
+    return Finding(
+        "partial",
+        Subject(metric=name),
+        cause=f"without {piece}, skipped by --skip_metric",
+        remedy=f"mmeval score RUN{only}",
+        severity="note",
     )
 
 
@@ -102,32 +124,6 @@ def derived_outputs(entries: Iterable[TaskMetric], lost: Collection[str]) -> set
         if not gone.isdisjoint(entry.bound.pieces):
             gone.update(entry.bound.metric.outputs)
     return gone - set(lost)
-
-
-def has_unavailable_piece(entry: TaskMetric, entries: Iterable[TaskMetric]) -> bool:
-    """Whether an entry is made of another one that is unavailable."""
-    lost = {
-        name
-        for other in entries
-        if other.unavailable
-        for name in other.bound.metric.outputs
-    }
-    return not lost.isdisjoint(entry.bound.pieces)
-
-
-def needs_with_pieces(
-    entry: TaskMetric, entries: Iterable[TaskMetric]
-) -> tuple[Need, ...]:
-    """What an unavailable entry needs, with what the unavailable entries need that it
-    is made of."""
-    entries = [other for other in entries if other is not entry and other.unavailable]
-    made_of = [
-        other
-        for other in entries
-        if not set(entry.bound.pieces).isdisjoint(other.bound.metric.outputs)
-    ]
-    pieces = (need for other in made_of for need in needs_with_pieces(other, entries))
-    return tuple(dict.fromkeys((*entry.needs, *pieces))) if entry.unavailable else ()
 
 
 def with_pieces(
@@ -173,18 +169,6 @@ def _pieces(entry: MetricEntry) -> list[Any]:
         else ()
     )
     return list(written) if isinstance(written, (list, tuple)) else []
-
-
-def made_unavailable(lacking: Mapping[str, str], *, takes_missing: bool) -> str:
-    """Why a number that is made of others is unavailable: one of these is, or all it
-    may use."""
-    first, reason = next(iter(lacking.items()))
-    if takes_missing and len(lacking) > 1:
-        return (
-            f"it is made of {', '.join(lacking)}, which are all unavailable; the "
-            f"first: {reason}"
-        )
-    return f"it is made of {first}, which is unavailable: {reason}"
 
 
 def _check_names(bound: BoundMetric, known: Collection[str]) -> None:

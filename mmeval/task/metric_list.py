@@ -21,7 +21,7 @@ from mmeval.program.prompt import PromptError
 from mmeval.program.prompt_file import PromptTexts, is_prompt_path, read_prompt_folder
 from mmeval.system.yaml_document import KeyPath, Problem
 from mmeval.task.derived_entries import made_of, outputs_of
-from mmeval.task.file import TaskFile, word_for
+from mmeval.task.file import TaskFile
 from mmeval.task.key_faults import (
     KeyFaultsError,
     check_options,
@@ -107,8 +107,7 @@ def metric_at(
         bound=bound,
         aggregation=keys.aggregation.name,
         options=options,
-        unavailable=bound.unavailable(roles, word_for(file)),
-        needs=bound.missing_needs(roles),
+        lacks=bound.lacks(roles),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -10,7 +10,8 @@ from typing import Any, Literal, NamedTuple
 from mmeval.content.parts import PART_KINDS, Interleaved, PartKind
 from mmeval.dataset.contract import Dataset
 from mmeval.errors import UsageError, written_instead
-from mmeval.metric.bound import BoundMetric, Need
+from mmeval.findings.finding import Finding
+from mmeval.metric.bound import BoundMetric
 from mmeval.program.calls import Program
 from mmeval.program.protocols import Ask
 from mmeval.records.request import GenerationParams
@@ -46,6 +47,11 @@ class TaskOverrides:
     """A folder of prompts that replace those of the same name."""
 
 
+def causes(findings: Iterable[Finding]) -> str:
+    """The different causes, in order."""
+    return "; ".join(dict.fromkeys(finding.cause for finding in findings))
+
+
 @dataclass(frozen=True)
 class TaskMetric:
     """An entry of ``metric_list``: a metric with its switches, and how to aggregate.
@@ -54,14 +60,21 @@ class TaskMetric:
     bound: BoundMetric
     aggregation: str = "mean"
     options: Mapping[str, Any] = field(default_factory=dict)
-    unavailable: str = ""
-    """Why it cannot be computed here (an extra, a role that is missing); empty when it
-    can."""
-    needs: tuple[Need, ...] = ()
-    """All that has to be supplied to compute it; what its pieces need is theirs."""
-    without: Mapping[str, str] = field(default_factory=dict)
-    """Of a derived metric: the pieces that it is computed without, each with why it is
-    unavailable here, and those that its own pieces are computed without."""
+    lacks: tuple[Finding, ...] = ()
+    """What keeps it from being computed here: its own needs and those of its pieces;
+    empty when it can be computed."""
+    without: Mapping[str, Finding] = field(default_factory=dict)
+    """Of a derived metric: the pieces that it is computed without, and those that its
+    own pieces are computed without."""
+
+    @property
+    def name(self) -> str:
+        return self.bound.name
+
+    @property
+    def unavailable(self) -> str:
+        """Why it cannot be computed here; empty when it can."""
+        return causes(self.lacks)
 
 
 @dataclass(frozen=True)
@@ -79,11 +92,15 @@ class CombinedNumber:
     """Where one part has nothing to be made of: ``skip`` makes it of the others,
     ``inapplicable`` only where that part could have been computed, ``unknown``
     never."""
-    unavailable: str = ""
-    """Why it cannot be computed here; empty when it can."""
-    without: Mapping[str, str] = field(default_factory=dict)
-    """The parts, and the pieces of these, that it is computed without, each with why
-    that is known before the run."""
+    lacks: tuple[Finding, ...] = ()
+    """What keeps it from being computed here; empty when it can be computed."""
+    without: Mapping[str, Finding] = field(default_factory=dict)
+    """The parts, and the pieces of these, that it is computed without."""
+
+    @property
+    def unavailable(self) -> str:
+        """Why it cannot be computed here; empty when it can."""
+        return causes(self.lacks)
 
 
 class Expected(NamedTuple):
@@ -163,6 +180,11 @@ class Task:
     """False for bundled samples and stand-ins of metrics: the result cannot be compared
     with a published number."""
 
+    @property
+    def given(self) -> tuple[TaskMetric | CombinedNumber, ...]:
+        """What gives its numbers: the metrics, then what is made of their averages."""
+        return (*self.metrics, *self.numbers)
+
     def selected(self, sample: Sample) -> bool:
         """Whether the ``filter`` keeps a sample: each label is as wanted, or in its
         list. A sample that cannot be asked may lack labels too. It is kept then, as it
@@ -208,12 +230,12 @@ class Group:
 
 @dataclass(frozen=True)
 class UnavailableTask:
-    """A member of a group that is not run; ``why`` names the data that are missing."""
+    """A member of a group that is not run; ``finding`` is what it lacks."""
 
     name: str
     alias: str
     version: str
-    why: str
+    finding: Finding
 
 
 @dataclass(frozen=True)

@@ -202,11 +202,9 @@ def test_a_trace_says_what_each_step_was_asked_and_said_and_asks_nobody(
 def test_the_roles_of_an_agent_are_listed_and_checked(tmp_path: Path) -> None:
     listed = mmeval("ls", "backends", "toy_agent").out
     assert "helper, [text_to_image]" in listed
-    found = mmeval(
-        "doctor", "--model", "toy_agent", "--role", "helper=toy", "--format", "json"
-    )
+    found = mmeval("check", "--model", "toy_agent", "--role", "helper=toy", "--json")
     assert "asks helper, [text_to_image]; here helper" in found.out
-    lacking = mmeval("doctor", "--model", "toy_agent", "--format", "json")
+    lacking = mmeval("check", "--model", "toy_agent", "--json")
     assert (lacking.code, "--role helper=BACKEND" in lacking.out) == (
         EXIT_MISSING,
         True,

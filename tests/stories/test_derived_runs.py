@@ -166,7 +166,7 @@ def test_without_the_judge_it_is_unavailable_until_there_is_one(tmp_path: Path) 
         number(before).value,
         rows(before)[0]["status"],
     ) == (2, None, "unavailable")
-    with pytest.raises(MissingError, match="overall is unavailable"):
+    with pytest.raises(MissingError, match="overall"):
         again(before, metrics=("overall",))
     assert "toy_yes" not in {
         one.metric for one in again(before, metrics=("overall", "exact_match")).results
@@ -198,7 +198,7 @@ def test_without_a_judge_it_is_partial_until_there_is_one(tmp_path: Path) -> Non
         chosen(tmp_path, THERE, *SOME),
         RunOptions(BackendSpec("toy"), tmp_path / "other"),
     )
-    assert "partial: t: " in forecast_text(ahead)
+    assert "partial " in forecast_text(ahead)
     later = again(outcome, roles=judge(tmp_path, "no"))
     assert (
         number(later, "what_there_is").value,

@@ -405,7 +405,7 @@ PREPARED: dict[str, tuple[dict[str, Any], int, str]] = {
     "expected.files": ({"expected": {"files": {"gone.txt": "0" * 64}}}, 4, "gone.txt"),
     "task.by_hand": (ABSENT, 4, "by hand"),
     "by_hand.path": (ABSENT, 4, "data/gone"),
-    "by_hand.source": (ABSENT, 4, "take a page"),
+    "by_hand.source": (ABSENT, 4, "by hand: a page"),
     "by_hand.note": (ABSENT, 4, "(a form)"),
 }
 """Keys, the exit code of ``mmeval prepare``, and what it then says."""
@@ -510,12 +510,7 @@ def test_a_key_about_the_data_is_checked_when_they_are_prepared(
 
 def input_modalities(bench: Bench) -> None:
     bench.task(input_modalities=["image"])
-    assert (
-        bench.mmeval(
-            "validate", str(bench.tasks / "tiny.yaml"), "--bounds", "false"
-        ).code
-        == 2
-    )
+    assert bench.mmeval("check", str(bench.tasks / "tiny.yaml")).code == 3
 
 
 def layout(bench: Bench) -> None:

@@ -50,7 +50,7 @@ def test_a_model_that_cannot_be_loaded_ends_the_run_with_its_words(
     )
 
 
-@pytest.mark.parametrize("command", ["dry run", "doctor"])
+@pytest.mark.parametrize("command", ["dry run", "check"])
 def test_before_a_run_the_worker_says_hello_and_loads_nothing(
     command: str, tmp_path: Path
 ) -> None:
@@ -58,7 +58,7 @@ def test_before_a_run_the_worker_says_hello_and_loads_nothing(
     flags = (
         runs.command("none", "--dry_run")
         if command == "dry run"
-        else ["doctor", *runs.command()[-4:]]
+        else ["check", *runs.command()[-4:]]
     )
     assert mmeval(*flags).code == 0
     assert (runs.loads(), len(runs.processes()) > 0, gone(runs.processes())) == (

@@ -107,7 +107,7 @@ def test_without_the_role_the_metric_is_unavailable_with_the_flag(
     bench: Path, model: MockServer
 ) -> None:
     done = run(bench, model)
-    assert any("--role code_interpreter=" in line for line in done.warnings), done.err
+    assert "--role code_interpreter=sandbox" in done.err
 
 
 def test_without_bubblewrap_the_run_ends_before_anything_is_asked(

@@ -49,19 +49,19 @@ def test_a_server_that_cannot_answer_ends_the_run_with_one_message(
     assert (runs.noted("asked"), gone(runs.processes())) == ([], True)
 
 
-@pytest.mark.parametrize("command", ["dry run", "doctor", "ls"])
+@pytest.mark.parametrize("command", ["dry run", "check", "ls"])
 def test_before_a_run_no_server_is_started(command: str, tmp_path: Path) -> None:
     runs = ServerRuns(tmp_path, ROWS)
     flags = {
         "dry run": runs.command("--dry_run"),
-        "doctor": ["doctor", *runs.command()[-4:]],
+        "check": ["check", *runs.command()[-4:]],
         "ls": ["ls", "backends", "vllm"],
     }[command]
     ended = mmeval(*flags, env=runs.environment)
     assert (ended.code, runs.starts()) == (0, []), ended.err
     assert {
         "dry run": "this machine",
-        "doctor": "org/m (vllm), on this machine",
+        "check": "org/m (vllm), on this machine",
         "ls": "vLLM",
     }[command] in ended.out
 

@@ -1,6 +1,7 @@
 """Data that cannot be read to their end: what was read of them counts, and the same
 command asks the rest."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -87,10 +88,13 @@ def test_a_row_that_nothing_can_be_made_of_fails_alone_and_by_name(
         (tmp_path / "bad.yaml").write_text(
             (tmp_path / "bad.yaml").read_text() + columns
         )
-    checked, done = mmeval("validate", tmp_path / "bad.yaml"), run(tmp_path, "both")
-    assert (checked.code, done.code) == (2, 3), done.err
-    named = [line for line in checked.out.splitlines() if "[rows]" in line]
-    assert [f"row {number}: " in line for number, line in enumerate(named, 2)] == [
+    checked, done = (
+        mmeval("check", tmp_path / "bad.yaml", "--json"),
+        run(tmp_path, "both"),
+    )
+    assert (checked.code, done.code) == (3, 3), done.err
+    causes = [row["cause"] for row in json.loads(checked.out)["findings"]]
+    assert [f"row {number}: " in cause for number, cause in enumerate(causes, 2)] == [
         True
     ] * len(taken), checked.out
     found = {

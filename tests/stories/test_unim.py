@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from mmeval.findings.finding import Finding
 from tests.support.cli import ROOT, Ended, mmeval, results, run_folder
 from tests.support.mock_openai_server import png
 from tests.support.unim_judges import ANSWER, honest_server, judged, model, words
@@ -139,15 +140,18 @@ def test_what_an_answer_does_not_hold_is_no_failure_and_what_nothing_here_looks_
             whole.supported,
             0,
         )
-    made = results(whole.output)["mmeval"]["metrics"]["unim_hard"]
-    assert [name for name, metric in made.items() if metric["unavailable"]] == [
-        "video_quality"
+    ours = results(whole.output)["mmeval"]
+    found = [Finding.from_json(row) for row in ours["findings"]]
+    assert [(one.kind, one.subject.metric) for one in found] == [
+        ("missing_weights", "video_quality"),
+        ("partial", "unim_gq"),
+        ("partial", "sqcs"),
     ]
-    assert [name for name, metric in made.items() if metric["without"]] == [
-        "unim_gq",
-        "sqcs",
+    without = [
+        name for name, one in ours["metrics"]["unim_hard"].items() if one["without"]
     ]
-    assert any("mmeval doctor unim_hard" in said for said in whole.run.done.warnings)
+    assert without == ["unim_gq", "sqcs"]
+    assert "missing weights" in whole.run.done.err
 
 
 def test_the_right_answers_have_the_best_values_and_none_the_worst(

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 BEAT_THIS = HubModel(
     ("|".join(CHECKPOINTS),),
     unless="tracker=librosa",
-    by_hand="fetch the checkpoint final0 (github.com/CPJKU/beat_this says where it is) "
-    "and name its folder with the "
-    "switch, or put it below MMEVAL_WEIGHTS_DIR",
+    by_hand="docs/metrics.md says how to get it",
 )
 BEAT_THIS_NAME = "CPJKU/beat_this"
 """As its authors name it; it is not a model of the hub."""

@@ -23,11 +23,7 @@ TRUNKS = ("alexnet-owt-7be5be79.pth", "alexnet-owt-4df8aa71.pth")
 HEADS = "alex.pth"
 LPIPS = HubModel(
     ("|".join(TRUNKS), HEADS),
-    by_hand="put alexnet-owt-7be5be79.pth of torchvision's model zoo and alex.pth of "
-    "github.com/richzhang/"
-    "PerceptualSimilarity (lpips/weights/v0.1) into one folder, and name it with the "
-    "switch, or put it below "
-    "MMEVAL_WEIGHTS_DIR",
+    by_hand="docs/metrics.md says how to get it",
 )
 LPIPS_NAME = "richzhang/PerceptualSimilarity"
 SMALLEST = 31

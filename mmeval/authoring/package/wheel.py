@@ -11,27 +11,16 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from importlib.metadata import Distribution, distributions
+from importlib.metadata import Distribution, EntryPoint, distributions
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from mmeval.errors import MissingError, UsageError
+from mmeval.findings.finding import Finding, Subject
 from mmeval.installation import DISTRIBUTION
 from mmeval.plugins import GROUPS
-from mmeval.wording import counted, some
 
-_SHOWN = 3
 _NOT_PACKED = ("__pycache__", ".pyc", ".pyo", ".orig", ".rej", "~", ".egg-info")
-
-
-class WheelLine(NamedTuple):
-    """A line of the report: what the wheel holds (``inside``), or what is wrong."""
-
-    severity: Literal["inside", "warning", "error"]
-    message: str
-    check: str
-    tasks: str = ""
-    """Selects the tasks of an entry point that holds some."""
 
 
 class UnpackedWheel(NamedTuple):
@@ -125,51 +114,61 @@ def unpacked(wheel: Path) -> Iterator[UnpackedWheel]:
         yield UnpackedWheel(folder, found[0])
 
 
-def check_contents(wheel: UnpackedWheel, project: Path | None) -> Iterator[WheelLine]:
+class Contents(NamedTuple):
+    """The entry points of a wheel in words, names that select its tasks, and what is
+    wrong with it."""
+
+    inside: list[str]
+    tasks: list[str]
+    findings: list[Finding]
+
+
+def check_contents(wheel: UnpackedWheel, project: Path | None) -> Contents:
     """What is in the wheel and what is missing, also by the project if there is one."""
     loaded = wheel.python("mmeval.authoring.package.load", str(wheel.folder)).stdout
     broken = dict(line.split("\t", 1) for line in loaded.splitlines())
+    found = Contents([], [], [])
     for entry in wheel.distribution.entry_points:
-        where = f'[project.entry-points."{entry.group}"] {entry.name} = "{entry.value}"'
-        module = wheel.folder.joinpath(*entry.module.split("."))
-        if entry.group.startswith("mmeval.") and entry.group not in GROUPS:
-            reason = f"there is no such group; the groups are {', '.join(GROUPS)}"
-        elif not module.is_dir() and not any(module.parent.glob(f"{module.name}.*")):
-            reason = f"the module {entry.module} is missing from the wheel"
-        elif entry.group == "mmeval.tasks" and not any(module.rglob("*.yaml")):
-            reason = "no task file is in the wheel"
-        else:
-            reason = broken.get(f"{entry.group} {entry.name}", "")
-        if reason:
-            yield WheelLine("error", f"{where}: {reason}", "entry points")
-        elif entry.group == "mmeval.tasks":
-            files = counted(sum(file.is_file() for file in module.rglob("*")), "file")
-            yield WheelLine(
-                "inside", f"{where}, {files}", "entry points", tasks=f"{entry.name}/*"
+        where = f"{entry.group}: {entry.name} = {entry.value}"
+        cause = _fault(entry, wheel.folder)
+        cause = cause or broken.get(f"{entry.group} {entry.name}", "")
+        if cause:
+            subject = Subject(name=where)
+            found.findings.append(
+                Finding("package", subject, cause=cause, severity="error")
             )
-        else:
-            yield WheelLine("inside", where, "entry points")
+            continue
+        found.inside.append(where)
+        if entry.group == "mmeval.tasks":
+            found.tasks.append(f"{entry.name}/*")
     if project is not None:
-        yield from _compared(project, wheel)
-    if not any(
-        re.match(rf"{DISTRIBUTION}(?![\w.-])", line, re.I)
-        for line in wheel.distribution.requires or ()
-    ):
-        message = (
-            "it does not say that it needs mmeval; write dependencies = "
-            f'["{DISTRIBUTION}"]'
-        )
-        yield WheelLine("warning", message, "requires")
+        found.findings.extend(_compared(project, wheel))
+    own = Subject(name=wheel.distribution.name)
+    needs_us = re.compile(rf"{DISTRIBUTION}(?![\w.-])", re.IGNORECASE)
+    if not any(map(needs_us.match, wheel.distribution.requires or ())):
+        cause = f'write dependencies = ["{DISTRIBUTION}"], as it needs mmeval'
+        found.findings.append(Finding("package", own, cause=cause))
     for licence in wheel.folder.glob("*.dist-info/licenses/*"):
         if licence.is_file() and licence.read_bytes().startswith(b"PLACEHOLDER"):
-            yield WheelLine(
-                "warning",
-                f"{licence.name} is a placeholder; put the text of your licence there",
-                "licence",
-            )
+            subject = Subject(name=licence.name)
+            cause = "a placeholder; put the text of your licence there"
+            found.findings.append(Finding("package", subject, cause=cause))
+    return found
 
 
-def _compared(project: Path, wheel: UnpackedWheel) -> Iterator[WheelLine]:
+def _fault(entry: EntryPoint, folder: Path) -> str:
+    """What is wrong with an entry point before it is loaded; empty if nothing."""
+    module = folder.joinpath(*entry.module.split("."))
+    if entry.group.startswith("mmeval.") and entry.group not in GROUPS:
+        return f"unknown group; the groups are {', '.join(GROUPS)}"
+    if not module.is_dir() and not any(module.parent.glob(f"{module.name}.*")):
+        return f"the module {entry.module} is missing from the wheel"
+    if entry.group == "mmeval.tasks" and not any(module.rglob("*.yaml")):
+        return "no task file is in the wheel"
+    return ""
+
+
+def _compared(project: Path, wheel: UnpackedWheel) -> Iterator[Finding]:
     """The files of the project's packages that the wheel lacks."""
     entries = wheel.distribution.entry_points
     tasks = tuple(
@@ -182,27 +181,26 @@ def _compared(project: Path, wheel: UnpackedWheel) -> Iterator[WheelLine]:
         for path in wheel.folder.iterdir()
         if path.is_dir() and path.suffix not in (".dist-info", ".data")
     }
-    missing: dict[tuple[str, str], list[str]] = {}
     for top in sorted(tops):
-        for source in filter(
-            Path.is_dir, (project / top, project / "src" / top, project / "lib" / top)
-        ):
-            for file in _files(source):
+        for source in (project / top, project / "src" / top, project / "lib" / top):
+            for file in _files(source) if source.is_dir() else ():
                 name = Path(top, file.relative_to(source)).as_posix()
                 if not (wheel.folder / name).is_file():
-                    missing.setdefault(
-                        (top, f"*{file.suffix}" if file.suffix else file.name), []
-                    ).append(name)
-    for (top, pattern), names in sorted(missing.items()):
-        setting = f'[tool.setuptools.package-data]: "{top}" = ["**/{pattern}"]'
-        if pattern == "*.py":
-            setting = f'[tool.setuptools.packages.find]: include = ["{top}*"]'
-        needed = pattern == "*.py" or any(name.startswith(tasks) for name in names)
-        message = (
-            f"missing from the wheel: {some(names, _SHOWN)} (where setuptools builds "
-            f"it, add to {setting})"
-        )
-        yield WheelLine("error" if needed else "warning", message, "files")
+                    yield _missing(top, name, is_task=name.startswith(tasks))
+
+
+def _missing(top: str, name: str, *, is_task: bool) -> Finding:
+    suffix = Path(name).suffix
+    pattern = f"*{suffix}" if suffix else Path(name).name
+    setting = f'[tool.setuptools.package-data]: "{top}" = ["**/{pattern}"]'
+    if suffix == ".py":
+        setting = f'[tool.setuptools.packages.find]: include = ["{top}*"]'
+    return Finding(
+        "package",
+        Subject(file=name),
+        cause=f"missing from the wheel; add to {setting}",
+        severity="error" if is_task or suffix == ".py" else "warning",
+    )
 
 
 def _files(folder: Path) -> Iterator[Path]:

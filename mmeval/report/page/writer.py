@@ -316,7 +316,12 @@ class PageWriter:
                 headlines, names, ranges, uncounted=uncounted, beside=other.column
             ),
             "missing": sum(bool(row.metric) and not row.is_known for row in rows),
-            "absent": not_computed(rows, documents, uncounted=uncounted),
+            "absent": not_computed(
+                rows,
+                documents,
+                uncounted=uncounted,
+                run=shlex.quote(str(runs[0].folder)),
+            ),
             "tables": tables(known, names, uncounted=uncounted, beside=other.column),
             "layouts": tables_of_papers.layouts,
             "comparison": [],

@@ -14,6 +14,7 @@ from mmeval.metrics.image.clip_similarity import (
 from mmeval.metrics.image.networks.clip import CLIP, Shown, cosines, embedder
 from mmeval.metrics.image.smaller import at_smaller_size
 from mmeval.records import Sample, Trial, user
+from tests.support.findings import missing_weights
 from tests.support.hearing import scored_together, tiny
 from tests.support.pictures import DAMAGED, even, medium, noise, picture_trial, shown
 from tests.support.trials import score_of, trial
@@ -171,7 +172,7 @@ def test_embeddings_of_a_file_need_no_model(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [*of_pictures, {"text": "draw", "vector": [0, 2]}]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     bound = bind(clip_image_similarity, {"vectors": str(file)})
-    assert (bound.needs, bound.without_models(), bound.at_once) == ((), "", 0)
+    assert (bound.needs, missing_weights(bound), bound.at_once) == ((), "", 0)
     pair = picture_trial(RED, reference=(NOISE,))
     assert score_of(clip_image_similarity, pair, vectors=str(file)).value == 0.6
     assert (

@@ -12,6 +12,7 @@ from mmeval.metrics.image import dreamsim_network
 from mmeval.metrics.image.dreamsim import DREAMSIM, dreamsim
 from mmeval.metrics.image.dreamsim_network import embeddings, loaded_ensemble
 from mmeval.metrics.image.pictures import picture
+from tests.support.findings import missing_weights
 from tests.support.hearing import scored_together, tiny
 from tests.support.pictures import DAMAGED, even, noise, painted, picture_trial
 from tests.support.tiny_models import tiny_model
@@ -136,7 +137,7 @@ def test_without_the_picture_it_is_zero_or_unscored(
     )
     assert bind(dreamsim).sample_fault(no_box.sample) == ""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", "/nowhere")
-    assert bind(dreamsim).without_models().startswith("ssundaram21/dreamsim ")
+    assert missing_weights(bind(dreamsim)).startswith("ssundaram21/dreamsim ")
 
 
 def test_the_transformer_of_dino_may_be_inside_the_full_checkpoint_but_not_its_head_alone(

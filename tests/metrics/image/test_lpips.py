@@ -8,6 +8,7 @@ from mmeval.metric import bind
 from mmeval.metrics.image import lpips as module
 from mmeval.metrics.image.lpips import lpips
 from mmeval.metrics.image.networks.lpips_network import LPIPS
+from tests.support.findings import missing_weights
 from tests.support.hearing import scored_together, tiny
 from tests.support.pictures import DAMAGED, even, noise, picture_trial
 from tests.support.tiny_models import tiny_model
@@ -94,4 +95,4 @@ def test_without_the_weights_it_says_where_they_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", "/nowhere")
-    assert "alex.pth" in bind(lpips).without_models()
+    assert "alex.pth" in missing_weights(bind(lpips))

@@ -17,6 +17,7 @@ from mmeval.metrics.video.video_quality import (
     video_quality,
 )
 from mmeval.records import Score, Trial
+from tests.support.findings import missing_weights
 from tests.support.tiny_media import clip
 from tests.support.trials import trial
 
@@ -120,10 +121,10 @@ def test_without_a_video_an_answer_is_zero_and_without_weights_it_is_unavailable
         [(None, "unscored"), (None, "unscored"), *other],
     ]
     nameless, empty = (
-        bind(video_quality, switches).unavailable(())
+        missing_weights(bind(video_quality, switches))
         for switches in ({}, {"model": str(tmp_path)})
     )
-    assert "--metric_args" in nameless and f"lacks {NETWORK}" in empty
+    assert "docs/metrics.md" in nameless and f"lacks {NETWORK}" in empty
     folders = model, model, saved(tmp_path, OneBranch())
     marks = [
         bind(video_quality, {"model": folder}).models["model"]["fingerprint"]

@@ -9,11 +9,11 @@ import pytest
 from mmeval.authoring.bounds import (
     ENOUGH,
     Bounds,
-    Doubt,
     Which,
     measure,
     shuffled_answers,
 )
+from mmeval.findings.finding import Finding
 from mmeval.metric.contract import load_metric
 from mmeval.records.score import Result
 from mmeval.run.options import RunOptions
@@ -57,7 +57,7 @@ def test_right_answers_are_known_from_those_of_other_samples_and_from_none(
     assert (numbers(found), list(found.doubts())) == ([1.0, 0.0, 0.0], [])
     assert found.results["reference"].n == 3, "each sample is asked once"
     (alike,) = measure([task_with(tmp_path, "a", "a", "a")], {})
-    assert [doubt.wrong for doubt in alike.doubts()] == [False]
+    assert [doubt.severity for doubt in alike.doubts()] == ["warning"]
     for references in (("a",), ("a", None), (None, None)):
         (found,) = measure([task_with(tmp_path, *references)], {})
         assert (found.only_one, found.value("shuffled")) == (True, None)
@@ -94,15 +94,18 @@ def test_what_cannot_be_computed_here_is_listed_with_the_reason() -> None:
     assert measure([], {}) == []
 
 
-def of(results: dict[Which, Result], **more: Any) -> list[Doubt]:
+def of(results: dict[Which, Result], **more: Any) -> list[Finding]:
     return list(Bounds(toy_task(), "m", True, results, **more).doubts())
+
+
+NO_DOUBT = ("", "")
 
 
 def measured(
     right: float, shuffled: float, scored: int = 30, **more: Any
-) -> tuple[bool | None, str]:
-    """What is doubted of means with the standard errors of a coin: whether the number
-    is wrong, and beside what."""
+) -> tuple[str, str]:
+    """What is doubted of means with the standard errors of a coin: how much, and beside
+    what."""
     means: dict[Which, float] = {"reference": right, "shuffled": shuffled, "empty": 0.0}
     error = math.sqrt(0.25 / scored)
     found = of(
@@ -113,28 +116,27 @@ def measured(
         **more,
     )
     assert len(found) <= 1
-    return (
-        (found[0].wrong, "empty" if "from empty" in found[0].message else "shuffled")
-        if found
-        else (None, "")
-    )
+    if not found:
+        return NO_DOUBT
+    other = "empty" if "empty answers" in found[0].cause else "shuffled"
+    return found[0].severity, other
 
 
 def test_two_standard_errors_decide_of_enough_samples() -> None:
     sound = ((0.6, 400), (0.52, ENOUGH - 1))
     doubted = ((0.52, 400), (0.52, ENOUGH), (0.5, ENOUGH - 1), (0.48, 400))
-    assert [measured(right, 0.5, scored) for right, scored in sound] == [(None, "")] * 2
+    assert [measured(right, 0.5, scored) for right, scored in sound] == [NO_DOUBT] * 2
     assert [measured(right, 0.5, scored) for right, scored in doubted] == [
-        (False, "shuffled")
+        ("warning", "shuffled")
     ] * 4
     assert [measured(0.3, 0.5, scored) for scored in (400, 10)] == [
-        (True, "shuffled")
+        ("error", "shuffled")
     ] * 2
 
 
 def test_a_metric_of_the_answer_alone_is_compared_with_empty_answers_alone() -> None:
-    assert measured(0.3, 0.9, reference_free=True) == (None, "")
-    assert measured(0.0, 0.0, reference_free=True) == (False, "empty")
+    assert measured(0.3, 0.9, reference_free=True) == NO_DOUBT
+    assert measured(0.0, 0.0, reference_free=True) == ("warning", "empty")
     assert all(
         load_metric(name).reference_free
         for name in ("image_quality", "niqe", "unim_gq")
@@ -144,25 +146,21 @@ def test_a_metric_of_the_answer_alone_is_compared_with_empty_answers_alone() -> 
 @pytest.mark.parametrize(
     ("result", "judged", "expected"),
     [
-        (
-            Result("t", "m", None, 3, 0, unscored=3),
-            False,
-            [(True, "0 of 3", "no JSON")],
-        ),
+        (Result("t", "m", None, 3, 0, unscored=3), False, ("error", 3, 3)),
         (
             Result("t", "m", None, 3, 1, unscored=2, suspended=True),
             False,
-            [(True, "1 of 3", "stopped")],
+            ("error", 2, 3),
         ),
-        (Result("t", "m", None, 3, 0, unsupported=3), False, []),
-        (Result("t", "m", None, 3, 0, inapplicable=3), True, []),
+        (Result("t", "m", None, 3, 0, unsupported=3), False, None),
+        (Result("t", "m", None, 3, 0, inapplicable=3), True, None),
         (
             Result("t", "m", None, 3, 0, inapplicable=2, unscored=1),
             False,
-            [(True, "0 of 1", "no JSON")],
+            ("error", 1, 1),
         ),
-        (Result("t", "m", 1.0, 3, 2, unscored=1), True, [(False, "1 of 3", "no JSON")]),
-        (Result("t", "m", 1.0, 3, 2, unscored=1), False, []),
+        (Result("t", "m", 1.0, 3, 2, unscored=1), True, ("warning", 1, 3)),
+        (Result("t", "m", 1.0, 3, 2, unscored=1), False, None),
     ],
     ids=[
         "no verdict",
@@ -175,14 +173,22 @@ def test_a_metric_of_the_answer_alone_is_compared_with_empty_answers_alone() -> 
     ],
 )
 def test_references_without_a_number_are_doubted(
-    result: Result, judged: bool, expected: list[tuple[bool, str, str]]
+    result: Result, judged: bool, expected: tuple[str, int, int] | None
 ) -> None:
     doubts = of({"reference": result}, lost={"reference": "no JSON"}, judged=judged)
-    assert [one.wrong for one in doubts] == [wrong for wrong, *_ in expected]
-    assert all(
-        word in one.message
-        for one, (_, *words) in zip(doubts, expected, strict=True)
-        for word in words
+    found = [(one.severity, one.count, one.of) for one in doubts]
+    assert found == ([] if expected is None else [expected])
+
+
+def test_the_reason_of_what_was_lost_is_the_cause() -> None:
+    result = Result("t", "m", None, 3, 0, unscored=3)
+    lost, suspended = (
+        of({"reference": one}, lost={"reference": "no JSON"})[0].cause
+        for one in (result, replace(result, suspended=True))
+    )
+    assert (lost, suspended) == (
+        "references: no JSON",
+        "references: its role stopped answering",
     )
 
 
@@ -193,8 +199,4 @@ def test_verdicts_that_a_judge_did_not_give_are_a_warning() -> None:
         lost={"shuffled": "no JSON"},
         judged=True,
     )
-    assert (
-        doubt.wrong,
-        "3 of 3 shuffled" in doubt.message,
-        "no JSON" in doubt.message,
-    ) == (False, True, True)
+    assert (doubt.kind, doubt.severity, doubt.count) == ("unscored", "warning", 3)

@@ -190,7 +190,7 @@ def test_what_is_fetched_by_hand_is_looked_for_where_it_belongs(
     rows = '{"input": "q", "reference": "a"}\n'
     write_files(tmp_path / "mine" if flags else tmp_path, {"test.jsonl": rows})
     noted = prepare("", tmp_path, file, *flags)
-    assert (noted.code, "note: gold" in noted.out) == (0, True)
+    assert (noted.code, "note: fetch gold" in noted.out) == (0, True)
     (tmp_path / "mine" / "gold" if flags else tmp_path / "gold").touch()
     assert "gold" not in prepare("", tmp_path, file, *flags).out
 
@@ -218,5 +218,5 @@ def test_what_several_tasks_lack_is_reported_once_and_bundled_samples_need_no_pr
     done = prepare("", tmp_path, "mmmg_format")
     assert done.out.splitlines()[2] == "of mmmg_region_fill, mmmg_border_fill:"
     assert list(states(done).values()) == [(False, [])] * 2
-    assert done.out.count("  - seed_instruction") == 1
+    assert done.out.count("  - fetch seed_instruction") == 1
     assert mmeval("prepare", "mmmg", "--data", "bundled").code == 2

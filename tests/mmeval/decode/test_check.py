@@ -5,6 +5,7 @@ from mmeval.content.parts import Part, PartKind
 from mmeval.decode import check
 from mmeval.decode.check import MediaLook, medium_problem
 from mmeval.errors import MissingExtraError
+from mmeval.installation import install_command
 from tests.support import tiny_media as tiny
 from tests.support.unread_media import UNREAD
 
@@ -16,12 +17,7 @@ def test_a_medium_that_is_cut_short_has_a_fault_and_when_the_seconds_are_over_th
     whole = (tiny.picture(), tiny.wav(), tiny.pdf(), b"words")
     assert [look.fault(Media.from_bytes(data)) for data in whole] == [""] * 4
     assert "cut short" in look.fault(Media.from_bytes(tiny.wav()[:-10], "cut.wav"))
-    assert (look.looked_at, look.passed_over, look.warnings(), look.remark()) == (
-        5,
-        0,
-        [],
-        "",
-    )
+    assert (look.looked_at, look.passed_over, [*look.findings()]) == (5, 0, [])
     look = MediaLook(seconds=1e-9)
     media = [
         Media.from_bytes(tiny.picture()),
@@ -29,15 +25,16 @@ def test_a_medium_that_is_cut_short_has_a_fault_and_when_the_seconds_are_over_th
     ]
     assert [*map(look.fault, media)] == ["", ""]
     assert (look.looked_at, look.passed_over) == (1, 1)
-    assert look.remark().startswith("1 of 2 media")
+    (late,) = look.findings()
+    assert (late.kind, late.count, late.of) == ("subset", 1, 2)
 
 
 def test_a_medium_that_is_not_read_here_is_noted_without_being_a_fault() -> None:
     look = MediaLook()
     names = ("heic", "amr", "pdf with a password")
     assert [look.fault(UNREAD[name].media) for name in names] == [""] * 3
-    (warning,) = look.warnings()
-    assert ("3" in warning, "image/heic" in warning) == (True, True)
+    (warning,) = look.findings()
+    assert (warning.count, "image/heic" in warning.cause) == (3, True)
 
 
 def test_a_medium_of_another_kind_than_its_part_is_a_problem() -> None:
@@ -67,6 +64,6 @@ def test_a_package_that_is_not_installed_is_named_once(
     assert [
         look.fault(Media.from_bytes(data)) for data in (tiny.picture(), tiny.wav())
     ] == ["", ""]
-    (warning,) = look.warnings()
-    assert warning.startswith("audio, image: ")
-    assert "av" in warning
+    (warning,) = look.findings()
+    assert (warning.kind, warning.subject.name) == ("missing_extra", "audio, image")
+    assert warning.remedy == install_command("video")

@@ -22,7 +22,7 @@ from mmeval.findings.from_error import finding_of
         (MissingError("x"), "missing_key"),
         (RowError("x"), "bad_sample"),
         (CorruptMediaError("x"), "bad_sample"),
-        (UsageError("x"), "task_file"),
+        (UsageError("x"), "setting"),
         (StorageError("x"), "machine"),
         (PluginError("x"), "plugin"),
         (ZeroDivisionError("x"), "plugin"),
@@ -31,6 +31,11 @@ from mmeval.findings.from_error import finding_of
 def test_the_class_of_an_error_is_its_kind(error: Exception, kind: Kind) -> None:
     finding = finding_of(error, Subject(task="t"))
     assert (finding.kind, finding.subject.task) == (kind, "t")
+
+
+def test_what_a_file_sets_wrongly_is_a_fault_of_the_file() -> None:
+    subject = Subject(file="t.yaml", line=2)
+    assert finding_of(UsageError("x"), subject).kind == "task_file"
 
 
 def test_the_class_of_foreign_code_stands_before_its_message() -> None:

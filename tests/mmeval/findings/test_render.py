@@ -17,7 +17,7 @@ UNSCORED = [
 
 def test_a_line_has_kind_subject_count_and_cause_and_below_it_the_remedy() -> None:
     assert terminal_lines(UNSCORED, Place(tasks="a b")) == [
-        "unscored  clip_score in a, b  8 of 54  openai/clip is not here",
+        "unscored  clip_score in 2 tasks  8 of 54  openai/clip is not here",
         "          mmeval prepare a b --weights",
     ]
 
@@ -65,7 +65,7 @@ def test_of_many_groups_of_a_kind_the_first_are_shown() -> None:
 
 def test_markdown_has_an_item_for_each_group() -> None:
     assert markdown_lines(UNSCORED) == [
-        "- **unscored** clip_score in a, b  8 of 54  openai/clip is not here "
+        "- **unscored** clip_score in 2 tasks  8 of 54  openai/clip is not here "
         "`mmeval prepare TASK --weights`"
     ]
 
@@ -74,7 +74,7 @@ def test_a_template_gets_the_same_words() -> None:
     assert page_rows(UNSCORED, Place(tasks="a b")) == [
         {
             "label": "unscored",
-            "text": "clip_score in a, b  8 of 54  openai/clip is not here",
+            "text": "clip_score in 2 tasks  8 of 54  openai/clip is not here",
             "remedy": "mmeval prepare a b --weights",
         }
     ]

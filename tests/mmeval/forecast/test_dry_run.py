@@ -24,6 +24,7 @@ from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.store.shard import Shard
 from mmeval.task.task import FixedKinds, Selection, Task
 from tests.support import tiny_media
+from tests.support.findings import NO_JUDGE
 from tests.support.task_folder import installed
 from tests.support.toy import (
     PLUGINS,
@@ -182,7 +183,7 @@ def test_judges_are_counted_where_their_metric_can_be_computed_and_scores_are_wa
     [plain, verdict] = judged.metrics
     lacking = replace(
         judged,
-        metrics=(plain, replace(verdict, unavailable="it asks the role 'judge'")),
+        metrics=(plain, replace(verdict, lacks=(NO_JUDGE,))),
     )
     assert calls(ahead(tmp_path, judged, roles=JUDGE)) == {
         "model": (3, 0),
@@ -394,7 +395,7 @@ def test_what_refuses_a_run_refuses_its_dry_run(
         toy,
         metrics=(
             toy.metrics[0],
-            replace(toy.metrics[1], unavailable="it asks the role 'judge'"),
+            replace(toy.metrics[1], lacks=(NO_JUDGE,)),
         ),
     )
     run_toy(tmp_path, toy, args={"log": "", "broken": ""})

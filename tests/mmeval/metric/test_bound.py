@@ -75,17 +75,20 @@ def test_consent_is_the_users_and_of_no_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("needs", "command"),
+    ("needs", "commands"),
     [
-        ((), ""),
-        (("json",), ""),
-        (("json", "no_such_module.sub:a"), install_command("a")),
-        (("no_such_module:hf", "no_such_module:video"), install_command("hf,video")),
-        (("no_such_module",), 'pip install "no_such_module"'),
+        ((), []),
+        (("json",), []),
+        (("json", "no_such_module.sub:a"), [install_command("a")]),
+        (
+            ("no_such_module:hf", "no_such_module:video"),
+            [install_command("hf"), install_command("video")],
+        ),
+        (("no_such_module",), ['pip install "no_such_module"']),
     ],
 )
 def test_a_metric_is_unavailable_without_the_packages_that_it_needs(
-    needs: tuple[str, ...], command: str
+    needs: tuple[str, ...], commands: list[str]
 ) -> None:
     def spoken(trial: Trial, *, aloud: bool = True) -> float:
         return 1.0
@@ -100,21 +103,16 @@ def test_a_metric_is_unavailable_without_the_packages_that_it_needs(
         bind(metric(range=(0, 1), version="1", source="", needs=needs)(spoken)),
         bind(found),
     ):
-        assert bound.unavailable(()).endswith(command)
-        assert {error.package for error in bound.missing()} == (
-            {"no_such_module"} if command else set()
-        )
-        assert bool(bound.unavailable(())) is bool(command)
-    assert bind(found, {"aloud": False}).unavailable(()) == ""
+        assert [finding.remedy for finding in bound.lacks(())] == commands
+    assert bind(found, {"aloud": False}).lacks(()) == ()
 
 
-def test_the_reason_names_all_that_a_metric_lacks_and_behind_it_how_to_supply_each() -> (
-    None
-):
+def test_each_thing_that_a_metric_lacks_is_a_finding_with_what_supplies_it() -> None:
     lacking = bind(replace(both, needs=("no_such_module:hf",)))
-    why, _, ways = lacking.unavailable(("captioner",)).partition("; ")
-    assert "no_such_module" in why and "'judge'" in why
-    assert ways == f"run: {install_command('hf')}; add --role judge=BACKEND"
+    extra, role = lacking.lacks(("captioner",))
+    assert (extra.kind, extra.remedy) == ("missing_extra", install_command("hf"))
+    assert (role.kind, role.subject.role) == ("missing_role", "judge")
+    assert role.remedy == "--judge openai,model=NAME"
 
 
 def test_all_roles_that_lack_are_named_at_once() -> None:
@@ -123,15 +121,11 @@ def test_all_roles_that_lack_are_named_at_once() -> None:
         (("judge", "captioner.audio"), []),
         (("judge.audio", "captioner"), ["judge"]),
     ):
-        reason = bind(both).unavailable(roles)
-        assert reason.partition("; add ")[2] == " ".join(
-            f"--role {role}=BACKEND" for role in lacking
-        )
-        assert bool(reason) is bool(lacking)
+        assert [one.subject.role for one in bind(both).lacks(roles)] == lacking
     other = replace(bind(both), asks={"judge": "model", "captioner": "seer"})
     assert (other.roles, other.by_kind) == (("model", "seer"), ("seer",))
-    assert "'seer' (as its captioner)" in other.unavailable(())
-    assert other.unavailable(("seer",)) == ""
+    assert [one.subject.role for one in other.lacks(())] == ["seer"]
+    assert other.lacks(("seer",)) == ()
 
 
 def test_a_metric_may_check_samples_and_suppose_an_answer() -> None:
@@ -206,12 +200,11 @@ def test_a_file_counts_by_its_content_and_not_by_its_place(tmp_path: Path) -> No
     assert first.described["words"].keys() == {"name", "fingerprint"}
     file.rename(other)
     assert bind(listed, {"words": str(other)}).key == first.key
-    assert str(file) in bind(listed, {"words": str(file)}).unavailable(())
+    (gone,) = bind(listed, {"words": str(file)}).lacks(())
+    assert (gone.kind, gone.subject.file) == ("missing_data", str(file))
     file.write_text("b")
     second = bind(listed, {"words": str(file)})
     assert second.key != first.key
     assert _as_scored(second.described) != _as_scored(first.described)
-    assert [
-        one.unavailable(())
-        for one in (second, bind(listed), bind(listed, {"words": "rouge"}))
-    ] == [""] * 3
+    for one in (second, bind(listed), bind(listed, {"words": "rouge"})):
+        assert one.lacks(()) == ()

@@ -124,7 +124,7 @@ def test_a_plan_names_the_derived_metrics_that_can_be_computed(
         {
             "metrics": [
                 {"metric": "m"},
-                {**ENTRY, "unavailable": "a is not here"},
+                {**ENTRY, "lacks": [{"kind": "missing_role"}]},
                 endless,
             ]
         }

@@ -10,13 +10,12 @@ import pytest
 from mmeval import plugins
 from mmeval.cli import ls
 from mmeval.content.media import Media
-from mmeval.doctor import tasks
-from mmeval.doctor.finding import Finding
 from mmeval.errors import MissingDataError, MissingError, PluginError, UsageError
+from mmeval.findings.finding import Finding
 from mmeval.metric import device as device_module
 from mmeval.metric import model_files
 from mmeval.metric.apply import failed
-from mmeval.metric.bound import BoundMetric, bind
+from mmeval.metric.bound import PREPARE_WEIGHTS, BoundMetric, bind
 from mmeval.metric.contract import load_metric, metric
 from mmeval.metric.device import use_device
 from mmeval.metric.model import (
@@ -36,6 +35,7 @@ from mmeval.task.selection import choose
 from mmeval.task.task import TaskOverrides
 from tests.support.cli import Ended, environment, mmeval, results
 from tests.support.fake_hub import FakeHub, at_hub
+from tests.support.findings import missing_weights
 from tests.support.task_folder import write_files
 from tests.support.toy_weights import (
     COMMIT,
@@ -248,14 +248,11 @@ def test_a_model_that_is_not_here_is_named_with_what_lacks_and_how_to_get_it(
         "folder": "",
         "fingerprint": "",
     }
-    lacks = bound.without_models("task")
-    assert "me/scorer" in lacks and "(model.safetensors or pytorch_model.bin)" in lacks
-    assert lacks.endswith("mmeval prepare task --weights")
-    assert (
-        str(tmp_path / "none") in own.without_models()
-        and "prepare" not in own.without_models()
-    )
-    assert '\'{"model": "./folder"}\'' in bound.without_models("")
+    (lacks,), (own_lacks,) = bound.lacks(()), own.lacks(())
+    cause = "me/scorer is not here (model.safetensors or pytorch_model.bin)"
+    assert (lacks.kind, lacks.cause) == ("missing_weights", cause)
+    assert lacks.remedy == PREPARE_WEIGHTS
+    assert (str(tmp_path / "none") in own_lacks.cause, own_lacks.remedy) == (True, "")
     with pytest.raises(MissingDataError, match="me/scorer"):
         model_folder(model_of(bound))
     with pytest.raises(MissingDataError, match="switch"):
@@ -278,7 +275,7 @@ def test_an_unreadable_file_is_named(
     assert model_of(bound)["fingerprint"] == ""
     assert (
         f"a readable {folder / file if file else 'copy of its files'} (broken)"
-        in bound.without_models()
+        in missing_weights(bound)
     )
 
 
@@ -296,7 +293,7 @@ def test_a_model_that_is_not_needed_is_not_missed(
     tool: Any, switches: Any, needed: bool, cache: Path
 ) -> None:
     bound = bind(tool, switches)
-    assert bool(bound.without_models()) is bool(bound.at_once) is needed
+    assert bool(missing_weights(bound)) is bool(bound.at_once) is needed
     cached(cache, "a/b", COMMIT, MODEL)
     assert (bind(tool, switches).key != bound.key) is needed
     assert (bind(weighed).at_once, bind(weighed, {"model": ""}).at_once) == (1, 0)
@@ -307,9 +304,8 @@ def test_a_model_that_is_not_needed_is_not_missed(
 
 
 def test_what_names_no_model_is_refused() -> None:
-    assert bind(
-        batched, {"model": "../../x/y@"}
-    ).without_models()  # a folder may be called so
+    # a folder may be called so
+    assert missing_weights(bind(batched, {"model": "../../x/y@"}))
     for written in (
         "scorer",
         "me/scorer/more",
@@ -363,10 +359,7 @@ def test_a_star_stands_for_one_file_or_more_which_count_by_names_and_sizes(
     assert len({same, *others}) == 4
     assert mark("f", **{"audio_1.txt": "none"}) == ""
     bound = bind(compared)  # what the hub does not have is never fetched
-    assert (
-        "(audio/*.wav or */*.mp3)" in bound.without_models()
-        and bound.without_models().endswith(BY_HAND)
-    )
+    assert missing_weights(bound).endswith(BY_HAND)
     assert list(sources._models(bound)) == []
 
 
@@ -502,7 +495,7 @@ def test_prepare_fetches_only_the_files_that_are_opened(
     assert shown["switches"]["model"]["revision"] == COMMIT
 
 
-def test_doctor_names_the_model_that_is_used_and_the_command_that_gets_one(
+def test_a_model_that_is_missing_is_found_with_the_command_that_gets_it(
     tmp_path: Path, site: None
 ) -> None:
     task = written(tmp_path, "{metric: weighed}")
@@ -511,17 +504,11 @@ def test_doctor_names_the_model_that_is_used_and_the_command_that_gets_one(
         with pytest.MonkeyPatch.context() as patched:
             patched.setenv(WEIGHTS_DIR, str(tmp_path / folder))
             (item,) = wanted(choose([str(task)], TaskIndex()), TaskOverrides())
-            return list(tasks.metrics(item, strict=False))
+            return list(item.task.metrics[0].lacks)
 
-    folder = write_files(tmp_path / "mine/me/scorer", MODEL)
-    (lacks,) = (one for one in found("none") if one.status != "ok")
-    assert (
-        "me/scorer at cccccccccccc" in f"{lacks.what}{lacks.how_to}"
-        and "prepare" in f"{lacks.what}{lacks.how_to}"
-    )
-    assert any(
-        one.what.endswith(f"me/scorer, in {folder}")
-        for one in found("mine")
-        if one.status == "ok"
-    )
+    write_files(tmp_path / "mine/me/scorer", MODEL)
+    (lacks,) = found("none")
+    assert (lacks.kind, lacks.remedy) == ("missing_weights", PREPARE_WEIGHTS)
+    assert "me/scorer at cccccccccccc" in lacks.cause
+    assert found("mine") == []
     assert list(ls._needs(weighed))[-1].endswith("me/scorer (not here)")

@@ -8,10 +8,11 @@ import pytest
 
 from mmeval.dataset.sampling import Subset
 from mmeval.errors import StorageError, UsageError
-from mmeval.metric.bound import Need
+from mmeval.findings.finding import Finding
 from mmeval.report.results_file import write_results
 from mmeval.settings.report_options import refuse_taken
 from mmeval.task.task import CombinedNumber
+from tests.support.findings import NO_JUDGE
 from tests.support.lm_eval_reader import Number, read_numbers
 from tests.support.outcomes import CONTEXT, TASKS, THREE, document, outcome, result
 
@@ -68,16 +69,13 @@ def test_a_reader_of_the_layout_finds_every_number_and_the_rest_stands_beside_it
         metric["outputs"],
         metric["judged"],
     ) == ("2", [0, 1], ["half"], False)
-    lacks = replace(
-        TASKS[0].metrics[0], unavailable="no judge", needs=(Need("role", "judge"),)
-    )
+    lacks = replace(TASKS[0].metrics[0], lacks=(NO_JUDGE,))
     judged = document(
         result("a"), tasks=(replace(TASKS[0], metrics=(lacks,)), TASKS[1])
-    )["mmeval"]["metrics"]
-    assert [[*judged[task]["half"]["needs"]] for task in "ab"] == [
-        [["role", "judge"]],
-        [],
-    ]
+    )["mmeval"]
+    (found,) = map(Finding.from_json, judged["findings"])
+    subject = replace(NO_JUDGE.subject, task="a")
+    assert found == replace(NO_JUDGE, subject=subject)
 
 
 @pytest.mark.parametrize(

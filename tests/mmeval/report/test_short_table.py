@@ -7,22 +7,20 @@ from typing import Any
 
 import pytest
 
-from mmeval.metric.bound import Need
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
 from mmeval.report.results_file import results_document
 from mmeval.report.short_table import last_lines, short_table, verdict
 from mmeval.settings.report_options import ReportContext
 from mmeval.task.task import Group, GroupMetric, Task, UnavailableTask
+from tests.support.findings import NO_JUDGE, NO_ROWS
 from tests.support.outcomes import outcome, result, task
 
 GROUP = Group("g", "All of it", ("a", "b"), (GroupMetric("half"),))
 A, B = task("a"), task("b")
 JUDGED = replace(
     B,
-    metrics=(
-        replace(B.metrics[0], unavailable="no judge", needs=(Need("role", "judge"),)),
-    ),
+    metrics=(replace(B.metrics[0], lacks=(NO_JUDGE,)),),
 )
 
 
@@ -34,9 +32,7 @@ def shown(
     made = outcome(Path("runs/m"), *results, tasks=tasks, **more)
     made = replace(made, selection=replace(made.selection, left_out=left_out))
     document = json.loads(json.dumps(results_document(made, context, {})))
-    return short_table(
-        document, made, context, baseline=baseline, width=width
-    ).splitlines()
+    return short_table(document, made, baseline=baseline, width=width).splitlines()
 
 
 def cells(line: str) -> list[str]:
@@ -60,15 +56,14 @@ def test_a_group_and_each_of_its_tasks_is_one_line_with_interval_and_counts() ->
     assert (first.index("a"), rest) == (2, [])
 
 
-def test_what_has_no_number_is_no_row_and_each_remedy_one_line() -> None:
+def test_what_has_no_number_is_no_row_and_metrics_that_need_something_are_counted() -> (
+    None
+):
     lost = result("b", None, unavailable=10)
     lines = shown(result("a"), lost, tasks=(A, JUDGED))
     assert [cells(line)[0] for line in lines[:2]] == ["org/model", "a, half"]
-    assert [("b." in line, "--judge" in line) for line in lines[-3:]] == [
-        (True, False),
-        (False, False),
-        (False, True),
-    ]
+    assert lines[-2].endswith("b.")
+    assert lines[-1] == "Metrics that need something here: 1."
     assert shown(lost, tasks=(JUDGED,))[0] == "There is no number."
 
 
@@ -203,9 +198,7 @@ def test_a_trial_that_the_model_could_not_be_asked_is_no_row_and_one_line() -> N
 
 
 def test_a_group_that_lacks_pieces_is_named_so() -> None:
-    partial = replace(
-        B, metrics=(replace(B.metrics[0], without={"other": "no judge"}),)
-    )
+    partial = replace(B, metrics=(replace(B.metrics[0], without={"other": NO_JUDGE}),))
     lines = shown(
         result("g"), result("a"), result("b"), tasks=(A, partial), groups=(GROUP,)
     )
@@ -231,7 +224,7 @@ def test_what_holds_for_all_rows_stands_once_and_else_names_its_tasks() -> None:
         shown(result("a"), result("b"), tasks=(told, B))[-1]
         == "The prompt uses reference information: a."
     )
-    absent = (UnavailableTask("c", "C", "1.0", "no rows"),)
+    absent = (UnavailableTask("c", "C", "1.0", NO_ROWS),)
     assert shown(
         result("a"),
         tasks=(A,),
@@ -297,7 +290,7 @@ def test_lines_fit_the_width_and_nothing_is_cut(width: int) -> None:
     lines = shown(*numbers, tasks=tasks, baseline=other, width=width)
     assert max(map(len, lines)) <= width
     whole = "".join("".join(lines).split())
-    assert all(word in whole for word in ("further", "still,", "better", "--judge"))
+    assert all(word in whole for word in ("further", "still,", "better"))
 
 
 def test_the_last_lines_name_the_files_and_commands_that_can_be_pasted() -> None:
@@ -320,6 +313,20 @@ def test_the_last_lines_name_the_files_and_commands_that_can_be_pasted() -> None
         "markdown",
         "BACKEND",
     ]
+
+
+def test_where_a_metric_needs_something_the_last_lines_have_the_command_that_says_what() -> (
+    None
+):
+    context = ReportContext("m", settings={"tasks": ["a"]})
+    labels = []
+    for tasks in ((A, B), (A, JUDGED)):
+        made = outcome(Path("runs/m"), result("a"), tasks=tasks)
+        lines = last_lines(
+            made, context, results=Path("results.json"), page=None, width=80
+        ).splitlines()
+        labels.append([line for line in lines if line.startswith("check")])
+    assert labels == [[], ["check    mmeval check a"]]
 
 
 def test_another_model_is_asked_for_the_same_samples() -> None:

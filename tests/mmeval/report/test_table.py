@@ -11,6 +11,7 @@ from mmeval.report.table import render
 from mmeval.run.options import BackendSpec
 from mmeval.settings.report_options import ReportContext
 from mmeval.task.task import Group, GroupMetric, Task, UnavailableTask
+from tests.support.findings import NO_ROWS
 from tests.support.outcomes import outcome, result, task
 
 CONTEXT = ReportContext("openai", {"model": "m", "api_key": "sk-secret"}, limit=5)
@@ -75,7 +76,7 @@ def test_a_row_has_a_value_with_its_error_and_unknown_ones_are_never_zero() -> N
 
 
 def test_notes_have_what_is_left_out() -> None:
-    left_out = (UnavailableTask("b", "B", "1.0", "no rows"),)
+    left_out = (UnavailableTask("b", "B", "1.0", NO_ROWS),)
     found = column(
         "Notes",
         result("a"),

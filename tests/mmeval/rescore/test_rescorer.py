@@ -169,7 +169,7 @@ def test_a_folder_without_a_run_or_a_metric_that_cannot_be_computed_is_refused(
     with pytest.raises(MissingDataError, match=re.escape(str(tmp_path))):
         again(tmp_path)
     assert list(tmp_path.glob("run.lock")) == []
-    with pytest.raises(MissingError, match=r"toy_verdict .*--role judge="):
+    with pytest.raises(MissingError, match=r"toy_verdict .*\n.*--judge "):
         again(ran(tmp_path, "yes", predict_only=True), metrics=("toy_verdict",))
 
 

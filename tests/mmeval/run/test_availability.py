@@ -5,19 +5,13 @@ from typing import Any
 import pytest
 
 from mmeval.dataset.contract import Dataset
-from mmeval.errors import MissingDataError, UsageError
-from mmeval.metric.bound import Need
-from mmeval.metric.model import missing_model_message
+from mmeval.errors import MissingDataError, MissingError, UsageError
+from mmeval.findings.render import Place
+from mmeval.metric.bound import missing_role
 from mmeval.records.sample import Sample, user
 from mmeval.report.numbers import NO_DATA
-from mmeval.run.availability import (
-    UnavailableMetrics,
-    partial_in,
-    remedies,
-    say_unavailable,
-    unavailable_in,
-    with_data,
-)
+from mmeval.run.availability import lacking, report_lacking, with_data
+from mmeval.task.derived_entries import skipped_piece
 from mmeval.task.task import Group, Selection, Task
 from tests.support.cli import mmeval, results, run_folder
 from tests.support.task_folder import write_pair
@@ -67,16 +61,14 @@ def labelled(name: str, *levels: str, label: str = "level") -> Task:
     ],
 )
 def test_members_without_data_are_left_out(
-    tasks: Any, groups: Any, left_out: dict[str, str], caplog: Any
+    tasks: Any, groups: Any, left_out: dict[str, str]
 ) -> None:
     chosen = with_data(Selection(tasks, groups), strict=False)
     assert [one.name for one in chosen.tasks] == [
         one.name for one in tasks if one.name not in left_out
     ]
     assert [one.name for one in chosen.left_out] == [*left_out]
-    assert all(left_out[one.name] in one.why for one in chosen.left_out)
-    starts = {0: [], 1: ["b "], 2: ["2 "]}[len(left_out)]
-    assert [message[:2] for message in caplog.messages] == starts
+    assert all(left_out[one.name] in one.finding.cause for one in chosen.left_out)
 
 
 def test_data_that_are_required_are_an_error() -> None:
@@ -86,7 +78,7 @@ def test_data_that_are_required_are_an_error() -> None:
         (
             (without_data("a"), without_data("b"), without_data("c")),
             False,
-            r"no rows of a .* 2 ",
+            r"a  no rows of a\n",
         ),
     ):
         with pytest.raises(MissingDataError, match=error):
@@ -136,10 +128,7 @@ def test_a_run_without_a_member_notes_it_until_the_data_are_here(
     later = mmeval(
         "score", run_folder(tmp_path / "runs", "reference"), "--table", "full"
     )
-    assert ([warning.partition(" ")[0] for warning in done.warnings], later.code) == (
-        ["gone"],
-        0,
-    )
+    assert ("missing data  gone  " in done.err, later.code) == (True, 0), done.err
     assert ["1 of 2 tasks" in out for out in (done.out, later.out)] == [True, True]
     assert [*results(tmp_path / "runs")["mmeval"]["left_out"]] == ["gone"]
     assert NO_DATA in done.out and NO_DATA in later.out
@@ -158,112 +147,44 @@ def test_a_run_without_a_member_notes_it_until_the_data_are_here(
     )
 
 
-def lacking(name: str, **more: Any) -> Task:
+def needing(name: str, *roles: str) -> Task:
     toy = task(name)
-    return replace(toy, metrics=(replace(toy.metrics[0], **more),))
+    lacks = tuple(missing_role("exact_match", role) for role in roles)
+    return replace(toy, metrics=(replace(toy.metrics[0], lacks=lacks),))
 
 
-def weights(name: str) -> str:
-    return missing_model_message({"name": "o/m"}, "config.json", name)
+TWO = Selection((needing("a", "judge"), needing("b", "judge", "painter")))
 
 
-def test_metrics_that_lack_the_same_are_one_entry_with_one_command() -> None:
-    reasons = {"a": weights("a"), "b": "no judge", "c": weights("c"), "d": ""}
-    found = list(
-        unavailable_in(
-            [lacking(name, unavailable=reason) for name, reason in reasons.items()]
-        )
-    )
-    assert [(one.tasks, one.metrics) for one in found] == [
-        (("a", "c"), ("exact_match",)),
-        (("b",), ("exact_match",)),
-    ]
-    assert str(found[0]).startswith("a, c: the metric exact_match ")
-    assert str(found[0]).endswith("; run: mmeval prepare a c --weights")
-    assert found[1].reason == "no judge"
+def test_what_metrics_of_all_tasks_lack_is_found_with_the_task() -> None:
+    found = [(one.subject.task, one.subject.role) for one in lacking(TWO)]
+    assert found == [("a", "judge"), ("b", "judge"), ("b", "painter")]
 
 
-def test_what_a_number_goes_without_is_grouped_by_why() -> None:
-    pieces = {"x": "it is left out", "y": "it is left out", "z": "no weights"}
-    alone = {"z": "no weights"}
-    tasks = [lacking("a", without=pieces), task("c"), lacking("b", without=alone)]
-    assert list(partial_in(tasks)) == [
-        (("a",), ("exact_match",), "it is left out", ("x", "y")),
-        (("a", "b"), ("exact_match",), "no weights", ("z",)),
-    ]
-
-
-def test_why_a_piece_is_unavailable_is_the_reason_of_the_piece_alone() -> None:
-    assert str(UnavailableMetrics(("a",), ("x", "y"), "it asks")).endswith(
-        " unavailable: they ask"
-    )
-    both = (
-        "av is not installed, and it asks the role 'judge'; a flag adds it; a judge "
-        "adds it"
-    )
-    said = str(UnavailableMetrics(("a",), ("x", "y"), both))
-    assert said.endswith(
-        "and they ask the role 'judge'; a flag adds them; a judge adds them"
-    )
-    assert str(UnavailableMetrics(("a",), ("m",), "it is", ("x",))).endswith(
-        "without x: it is"
-    )
-    assert str(UnavailableMetrics(("a",), ("m",), "it is", ("x", "y"))).endswith(
-        "without x, y: they are"
-    )
-    whole = lacking("a", unavailable="no judge")
-    (lost,) = whole.metrics
-    made = replace(
-        lost,
-        unavailable="",
-        without=dict.fromkeys(lost.bound.metric.outputs, "no judge"),
-    )
-    (found,) = partial_in([replace(whole, metrics=(lost, made))])
-    assert (found.pieces, found.reason) == (("exact_match",), "it is unavailable")
-
-
-def needing(name: str, *needs: tuple[Any, str]) -> Task:
-    return lacking(
-        name, unavailable="something", needs=tuple(Need(*need) for need in needs)
-    )
-
-
-def test_each_thing_that_metrics_need_is_one_remedy_with_their_count() -> None:
-    judge = ("role", "judge")
-    packages = (("extra", "video"), ("extra", "ocr"), ("package", "thing"))
-    tasks = (
-        needing("a", judge, ("role", "painter")),
-        needing("b", judge, *packages),
-        needing("c", ("model", "m")),
-    )
-    found = [*remedies(Selection(tasks, ()), "a b")]
-    assert [len(one.needing) for one in found] == [
-        1
-    ] * 5  # one metric, whatever number of tasks lists it
-    flags = [one.how_to.partition("openai")[0] for one in found[:2]]
-    assert flags == ["--judge ", "--role painter="]
-    assert ["[ocr,video]" in found[2].how_to, found[3].how_to, found[4].how_to] == [
-        True,
-        "pip install thing",
-        "mmeval doctor a b",
-    ]
-
-
-def test_one_line_warns_of_all_that_cannot_be_computed_and_debug_has_each(
+def test_one_record_of_the_log_warns_of_all_that_is_missing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    two = Selection(
-        (
-            needing("a", ("role", "judge")),
-            lacking("b", unavailable="other", needs=(Need("model", "m"),)),
-        ),
-        (),
-    )
-    with caplog.at_level("DEBUG", "mmeval"):
-        say_unavailable(two, strict=False, tasks="a b")
-    assert [record.levelname for record in caplog.records] == [
-        "WARNING",
-        "DEBUG",
-        "DEBUG",
+    report_lacking(TWO, strict=False, place=Place("a b"))
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage().splitlines()[1:] == [
+        "missing role  exact_match in 2 tasks  the run has no judge",
+        "              --judge openai,model=NAME",
+        "missing role  exact_match in b  the run has no painter",
+        "              --role painter=openai,model=NAME",
     ]
-    assert "mmeval doctor a b" in caplog.messages[0]
+
+
+def test_strict_makes_what_is_missing_an_error() -> None:
+    with pytest.raises(MissingError, match="painter"):
+        report_lacking(TWO, strict=True, place=Place())
+
+
+def test_a_piece_that_the_user_has_skipped_is_not_an_error_when_strict(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    toy = task("a")
+    partial = replace(toy.metrics[0], without={"x": skipped_piece("x", "exact_match")})
+    selection = Selection((replace(toy, metrics=(partial,)),))
+    report_lacking(selection, strict=True, place=Place("a", "runs/m"))
+    assert "mmeval score runs/m --metrics exact_match" in caplog.text

@@ -92,11 +92,8 @@ def test_the_role_that_is_asked_names_the_score_set_and_the_verdicts(
         score_definition(task, backends)["metrics"][0] for task in (usual, other)
     ]
     heats = (f"roles: {{gemini: {{temperature: {heat}}}}}\n" for heat in (1, 0))
-    assert (
-        "--role gemini=BACKEND"
-        in built(tmp_path, GEMINI, roles=("judge",)).metrics[0].unavailable
-    )
-    assert other.metrics[0].unavailable == ""
+    (lacks,) = built(tmp_path, GEMINI, roles=("judge",)).metrics[0].lacks
+    assert (lacks.subject.role, other.metrics[0].lacks) == ("gemini", ())
     assert built(tmp_path, "{judge: judge}").metrics[0].bound == usual.metrics[0].bound
     assert [list(one["roles"]) for one in definitions] == [["judge"], ["gemini"]]
     assert ("asks" in definitions[0], definitions[1]["asks"]) == (

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from mmeval.errors import TaskFileError
-from mmeval.run.availability import partial_in
+from mmeval.run.availability import lacking
 from mmeval.task.build import build
-from mmeval.task.task import CombinedNumber, Task, TaskOverrides
+from mmeval.task.task import CombinedNumber, Selection, Task, TaskOverrides
 from tests.support.task_folder import parsed
 
 TASK = """task: t
@@ -97,14 +97,14 @@ def test_without_the_judge_of_a_part_it_is_unavailable_or_partial(
 ) -> None:
     for more in ("", ", missing: inapplicable"):
         unknown = only(tmp_path, f"number: a, of: [exact_match, judge_yes_no]{more}")
-        assert "--role judge=" in unknown.unavailable
+        assert [one.subject.role for one in unknown.lacks] == ["judge"]
         assert unknown.without == {}
     partial = only(
         tmp_path, "number: a, of: [exact_match, judge_yes_no], missing: skip"
     )
     assert (partial.unavailable, [*partial.without]) == ("", ["judge_yes_no"])
     alone = only(tmp_path, "number: a, of: [judge_yes_no], missing: skip")
-    assert "--role judge=" in alone.unavailable
+    assert [one.subject.role for one in alone.lacks] == ["judge"]
     assert (
         only(
             tmp_path, "number: a, of: [exact_match, judge_yes_no]", judge=True
@@ -115,9 +115,8 @@ def test_without_the_judge_of_a_part_it_is_unavailable_or_partial(
 
 def test_a_run_says_once_which_parts_a_number_lacks(tmp_path: Path) -> None:
     task = built(tmp_path, "number: a, of: [exact_match, judge_yes_no], missing: skip")
-    assert [(one.metrics, one.pieces) for one in partial_in([task])] == [
-        (("a",), ("judge_yes_no",))
-    ]
+    *_, partial = lacking(Selection((task,)))
+    assert (partial.kind, partial.subject.metric) == ("partial", "a")
 
 
 def test_a_part_that_is_skipped_is_a_missing_one(tmp_path: Path) -> None:

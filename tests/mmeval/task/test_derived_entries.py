@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from mmeval.errors import TaskFileError
-from mmeval.run.availability import partial_in, unavailable_in
+from mmeval.run.availability import lacking
 from mmeval.run.task_run import score_definition, scoring_plan
 from mmeval.task.build import build
-from mmeval.task.derived_entries import derived_outputs, needs_with_pieces, with_pieces
-from mmeval.task.task import Task, TaskOverrides
+from mmeval.task.derived_entries import derived_outputs, with_pieces
+from mmeval.task.task import Selection, Task, TaskOverrides
 from tests.support.applying import registered
 from tests.support.task_folder import parsed
 
@@ -29,17 +29,13 @@ def test_an_unavailable_piece_makes_it_unavailable(
 ) -> None:
     task = built(tmp_path, JUDGED)
     piece, overall = (metric.unavailable for metric in task.metrics)
-    assert piece and overall.endswith(piece)
+    assert piece and overall == piece
     assert scoring_plan(task, tmp_path).unavailable["overall"] == overall
-    found = [
-        *unavailable_in([task]),
-        *unavailable_in([built(tmp_path, JUDGED, "judge_yes_no")]),
+    found = lacking(Selection((task,)))
+    assert [(one.kind, one.subject.metric) for one in found] == [
+        ("missing_role", "judge_yes_no"),
+        ("missing_role", "overall"),
     ]
-    assert [one.metrics for one in found] == [("judge_yes_no",), ("overall",)]
-    assert [needs_with_pieces(metric, task.metrics) for metric in task.metrics] == [
-        (("role", "judge"),)
-    ] * 2
-    assert [metric.needs for metric in task.metrics] == [(("role", "judge"),), ()]
 
 
 def test_a_piece_that_is_skipped_makes_it_unavailable_with_the_command_that_adds_both(
@@ -47,10 +43,9 @@ def test_a_piece_that_is_skipped_makes_it_unavailable_with_the_command_that_adds
 ) -> None:
     made = built(tmp_path, f"{TWO}{OVERALL}", "exact_match").metrics
     assert [metric.bound.name for metric in made] == ["strict_structure", "overall"]
-    assert (
-        "exact_match" in made[1].unavailable
-        and "--metrics overall" in made[1].unavailable
-    )
+    (skipped,) = made[1].lacks
+    assert "exact_match" in skipped.cause
+    assert skipped.remedy == "mmeval score RUN --metrics overall"
     without = built(tmp_path, f"{TWO}{OVERALL}", "overall").metrics
     assert [metric.unavailable for metric in without] == ["", ""]
 
@@ -87,7 +82,8 @@ def test_one_that_takes_missing_pieces(
     _, text, made, of_that = task.metrics
 
     assert (made.unavailable, of_that.unavailable) == ("", "")
-    assert made.without == of_that.without == {"text_worth": text.unavailable}
+    assert text.unavailable
+    assert [*made.without] == [*of_that.without] == ["text_worth"]
     assert (skipping.metrics[1].unavailable, [*skipping.metrics[1].without]) == (
         "",
         ["text_worth"],
@@ -95,18 +91,14 @@ def test_one_that_takes_missing_pieces(
     assert score_definition(skipping, {})["metrics"][1]["pieces"] == {
         "sound_worth": [0, 1]
     }
-    assert [one.metrics for one in unavailable_in([task, skipping])] == [
-        ("text_worth",)
+    missing, *partial = lacking(Selection((task,)))
+    assert missing.subject.metric == "text_worth"
+    assert [(one.kind, one.subject.metric) for one in partial] == [
+        ("partial", "what_there_is"),
+        ("partial", "overall"),
     ]
-    partial, left_out = partial_in([task, skipping])
-    assert (partial.metrics, partial.pieces) == (
-        ("what_there_is", "overall"),
-        ("text_worth",),
-    )
-    assert (
-        "--skip_metric" in left_out.reason
-        and "--metrics what_there_is" in left_out.reason
-    )
+    (left_out,) = lacking(Selection((skipping,)))
+    assert left_out.remedy == "mmeval score RUN --metrics what_there_is"
 
 
 def test_without_any_of_its_pieces_it_is_unavailable(
@@ -128,8 +120,7 @@ def test_without_any_of_its_pieces_it_is_unavailable(
             .metrics[1]
             .unavailable
         )
-    assert "text_worth, judge_yes_no" in both and "'judge'" in both
-    assert "judge_yes_no" not in one and "'judge'" in one
+    assert ("no judge" in both, "no judge" in one) == (True, True)
     assert "--skip_metric" in gone
 
 

@@ -45,7 +45,7 @@ def test_two_nodes_are_shown_answer_and_score_and_nothing_is_asked_again(
     runs = RayRuns(tmp_path, nodes, 16)
     with nodes.node(), nodes.node(cpus=2, node_name="big-node"):
         engine = f"ray,address={nodes.address},gpus=0"
-        for words in ((*runs.command(), "--dry_run"), ("doctor", "--engine", engine)):
+        for words in ((*runs.command(), "--dry_run"), ("check", "--engine", engine)):
             shown = mmeval_process(*words, env=nodes.env, cwd=tmp_path)
             assert shown.code == EXIT_OK
             assert "big-node: 2 CPU, 0 GPU, room for 2 workers" in shown.out

@@ -42,5 +42,5 @@ def test_its_tests_pass_ruff_and_mypy_find_nothing_and_its_wheel_is_sound(
         cwd=folder,
     )
     succeeds("pytest", "-q", "-p", "no:cacheprovider", "-W", "error", cwd=folder)
-    checked = mmeval_process("validate", "--dist", folder)
+    checked = mmeval_process("check", "--dist", folder)
     assert checked.code == 0, checked.out + checked.err

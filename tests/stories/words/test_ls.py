@@ -13,7 +13,7 @@ BROKEN = (
 )
 TWINS = {"left": {"a.yaml": task("same_name")}, "right": {"b.yaml": task("same_name")}}
 CASES = {
-    "a name that two packages claim": Case("validate same_name"),
+    "a name that two packages claim": Case("check same_name"),
     **{
         words or "no kind": Case(f"ls {words}")
         for words in (

@@ -23,7 +23,7 @@ def test_a_benchmark_is_valid_with_its_tasks_numbered_in_order(tmp_path: Path) -
         f"her_own_{number:02}" for number in range(1, 13)
     ]
     assert folder.stat().st_mode & 0o777 == 0o755
-    assert main(["validate", str(folder), "--bounds", "false"]) == 0
+    assert main(["check", str(folder)]) == 0
 
 
 def test_every_template_is_filled_and_every_module_compiles(tmp_path: Path) -> None:

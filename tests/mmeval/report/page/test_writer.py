@@ -1,11 +1,13 @@
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mmeval.errors import MissingDataError, StorageError, UsageError
+from mmeval.metric.bound import missing_role
 from mmeval.report.page import write_report
 from mmeval.report.page.writer import MOST_CHARTS
 from mmeval.system.json_lines import sealed_document
@@ -426,14 +428,18 @@ def test_the_first_screen_has_numbers_and_three_answers_and_no_word_for_nothing(
         "right": {"outputs": ["right"], "range": [0, 1]},
         "judged": {
             "outputs": ["judged"],
-            "unavailable": "it asks the judge",
-            "needs": [["role", "judge"]],
         },
     }
+    lacks = missing_role("judged", "judge")
+    lacks = replace(lacks, subject=replace(lacks.subject, task="told"))
     found = report(
         tmp_path,
         *answers,
-        results={"results": [lacking, number], "metrics": {"told": metrics}},
+        results={
+            "results": [lacking, number],
+            "metrics": {"told": metrics},
+            "findings": [lacks.to_json()],
+        },
     )
     first, _, below = found.page.partition("</section>")
     assert re.findall(r'class="figure">([^<]*)|class="interval">([^<]*)', first) == [

@@ -17,6 +17,7 @@ from mmeval.tasks.mme_unify.clips.frames import key_frames, pixels_of
 from mmeval.tasks.mme_unify.clips.mme_unify_fvd import mme_unify_fvd
 from mmeval.tasks.mme_unify.video import even_indices, feature_distance, video_score
 from tests.support.clips import clip_of, greys
+from tests.support.findings import missing_weights
 from tests.support.hearing import tiny
 from tests.support.pictures import DAMAGED, noise
 from tests.support.trials import score_of
@@ -103,4 +104,4 @@ def test_a_fault_of_the_reference_is_unscored(
 
 def test_without_weights_it_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", "/nowhere")
-    assert "timm/resnet50.tv_in1k" in bind(mme_unify_fvd).without_models()
+    assert "timm/resnet50.tv_in1k" in missing_weights(bind(mme_unify_fvd))

@@ -6,8 +6,8 @@ import pytest
 
 from mmeval import installation as place
 from mmeval._version import __version__
-from mmeval.doctor import installation
-from mmeval.doctor.finding import Finding
+from mmeval.environment import installation
+from mmeval.findings.finding import Finding
 from mmeval.installation import DISTRIBUTION
 from tests.support.task_folder import write_files
 
@@ -56,65 +56,64 @@ def written(
     return write_files(folder, {"METADATA": meta, "entry_points.txt": entries})
 
 
-def test_stale_metadata_are_broken_and_a_note_where_others_come_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = "[mmeval.tasks]\nt = tasks.t\n[mmeval.metrics]\nwre = m:wer\n"
-    faults: list[tuple[dict[str, str], list[str]]] = [
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
         ({"version": "0.0.1"}, ["version 0.0.1"]),
-        ({"entries": other}, ["mmeval.metrics wer", "wre"]),
+        ({"entries": ENTRIES.replace("wer =", "wre =")}, ["mmeval.metrics wer", "wre"]),
         ({"entries": ENTRIES.replace("m:wer", "n:wer")}, ["mmeval.metrics wer"]),
         ({"extras": "c"}, ["a-b", ": c"]),
-    ]
-    sound, again = (
-        written(tmp_path / place / "mmeval-1.dist-info")
-        for place in ("first", "second")
-    )
-    for more, words in faults:
-        stale = written(tmp_path / "mmeval.egg-info", **more)
-        (found,) = metadata(monkeypatch, stale)
-        assert (found.status, [word for word in words if word not in found.what]) == (
-            "broken",
-            [],
-        )
-        assert found.how_to.startswith(
-            'pip install -e "."; '
-        ) and found.how_to.endswith(f"delete {stale}")
-        assert [one.status for one in metadata(monkeypatch, sound, stale)] == [
-            "ok",
-            "note",
-        ]
-    (found,) = metadata(monkeypatch, sound, sound, again)
-    assert (found.status, found.what.endswith(str(sound)), found.how_to) == (
-        "ok",
-        True,
-        "",
-    )
+    ],
+    ids=["version", "name", "value", "extra"],
+)
+def test_stale_metadata_are_an_error_and_a_hint_where_others_come_first(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    more: dict[str, str],
+    words: list[str],
+) -> None:
+    sound = written(tmp_path / "first" / "mmeval-1.dist-info")
+    stale = written(tmp_path / "mmeval.egg-info", **more)
+    (found,) = metadata(monkeypatch, stale)
+    assert (found.severity, found.subject.name) == ("error", str(stale))
+    assert [word for word in words if word not in found.cause] == []
+    assert found.remedy == 'pip install -e "."'
+    (later,) = metadata(monkeypatch, sound, stale)
+    assert later.severity == "note"
 
 
-def test_others_of_our_name_are_broken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path
+def test_current_metadata_are_no_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = ("first", "second")
+    sound = [written(tmp_path / place / "mmeval-1.dist-info") for place in places]
+    assert metadata(monkeypatch, sound[0], *sound) == []
+
+
+def test_others_of_our_name_are_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = written(tmp_path / "y.dist-info")
-    _, stranger = metadata(
-        monkeypatch,
-        ours,
-        written(tmp_path / "x.dist-info", name="mmeval", version="0.2.1"),
-    )
-    assert (stranger.status, "0.2.1" in stranger.what) == ("broken", True)
-    assert stranger.how_to.startswith("pip uninstall mmeval,")
+    other = written(tmp_path / "x.dist-info", name="mmeval", version="0.2.1")
+    (stranger,) = metadata(monkeypatch, ours, other)
+    assert (stranger.severity, stranger.remedy) == ("error", "pip uninstall mmeval")
+
+
+def test_outside_of_a_checkout_the_first_installation_counts_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path
+) -> None:
     (checkout / "setup.cfg").unlink()
     other = written(tmp_path / "a.dist-info", extras="c")
     old = written(tmp_path / "b.dist-info", version="0.0.1")
     found = [metadata(monkeypatch, *folders) for folders in ((other, old), (old,), ())]
-    assert [[one.status for one in those] for those in found] == [
-        ["ok"],
-        ["broken"],
-        ["broken"],
+    assert [[one.severity for one in those] for those in found] == [
+        [],
+        ["error"],
+        ["error"],
     ]
 
 
-def test_second_copies_are_a_note(
+def test_second_copies_are_a_hint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path
 ) -> None:
     second = write_files(tmp_path / "second", {"mmeval/__init__.py": ""})
@@ -126,8 +125,5 @@ def test_second_copies_are_a_note(
         [*map(str, (tmp_path, checkout, links.parent)), "", str(second), str(second)],
     )
     (found,) = installation.copies()
-    assert (found.status, str(second) in found.what, str(checkout) in found.what) == (
-        "note",
-        True,
-        True,
-    )
+    assert (found.severity, found.subject.name) == ("note", str(second))
+    assert str(checkout) in found.cause

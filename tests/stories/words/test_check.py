@@ -8,7 +8,7 @@ from mmeval.task.schema import REFUSED
 from tests.support.tiny_media import picture, wav
 from tests.support.words import DATA, TASK, TINY, Case, listed, shown
 
-CHECK = "validate t.yaml --bounds false"
+CHECK = "check t.yaml"
 KEYS = (
     *listed("""
         generation_kwarg: {} | repeats: 0 | repeats: 1.5 | repeats: true | tag: 3 | tag: [a, 3] | tag: [a, a]
@@ -142,11 +142,10 @@ RUBRIC = TASK.replace("exact_match", "rubric_judge")
 JUDGE = "--judge openai,model=j --judge_base_url URL"
 SAME = "".join(f'{{"input": "q{i}", "reference": "yes"}}\n' for i in range(3))
 CASES = {
-    "a sound task": Case("validate t.yaml"),
+    "a sound task": Case(CHECK),
+    "its bounds": Case(f"{CHECK} --bounds"),
     "rows in CSV": Case(CHECK, {"t.yaml": TASK, "rows/test.csv": "input,reference\n"}),
-    "a group": Case(
-        "validate g.yaml --bounds false", {**TINY, "g.yaml": "group: g\ntask: [t]\n"}
-    ),
+    "a group": Case("check g.yaml", {**TINY, "g.yaml": "group: g\ntask: [t]\n"}),
     **{line: Case(CHECK, {**TINY, "t.yaml": f"{TASK}{line}\n"}) for line in KEYS},
     **{
         entry: Case(
@@ -156,7 +155,7 @@ CASES = {
     },
     **{
         f"group: g, {lines}": Case(
-            "validate g.yaml --bounds false", {**TINY, "g.yaml": f"group: g\n{lines}\n"}
+            "check g.yaml", {**TINY, "g.yaml": f"group: g\n{lines}\n"}
         )
         for lines in GROUPS
     },
@@ -209,27 +208,28 @@ CASES = {
         },
     ),
     "answers that are all alike": Case(
-        "validate t.yaml", {**TINY, "rows/test.jsonl": SAME}
+        f"{CHECK} --bounds", {**TINY, "rows/test.jsonl": SAME}
     ),
     "a number whose direction is wrong": Case(
-        "validate t.yaml",
+        f"{CHECK} --bounds",
         {**TINY, "t.yaml": TASK.replace("match}", "match, higher_is_better: false}")},
     ),
-    "--limit 1": Case("validate t.yaml --limit 1"),
+    "--limit 1": Case("check t.yaml --bounds --limit 1"),
     "a judge": Case(
-        f"validate rubric_example {JUDGE}", server={"reply": '{{"met": "yes"}}'}
+        f"check rubric_example --bounds {JUDGE}", server={"reply": '{{"met": "yes"}}'}
     ),
     "a judge without verdicts": Case(
-        f"validate rubric_example {JUDGE}", server={"reply": "hmm"}
+        f"check rubric_example --bounds {JUDGE}", server={"reply": "hmm"}
     ),
     "a judge that is lost": Case(
-        f"validate rubric_example {JUDGE},max_connections=1", server={"expire_after": 1}
+        f"check rubric_example --bounds {JUDGE},max_connections=1",
+        server={"expire_after": 1},
     ),
     "a judge without a key": Case(
-        "validate rubric_example --judge openai,model=j", env={"OPENAI_API_KEY": ""}
+        "check rubric_example --judge openai,model=j", env={"OPENAI_API_KEY": ""}
     ),
     "three tasks with one fault of a template": Case(
-        "validate . --bounds false",
+        "check .",
         {
             **{
                 "_base.yaml": RUBRIC.replace("task: t\n", ""),
@@ -244,24 +244,48 @@ CASES = {
     "a data set of the hub": Case(
         CHECK, {**TINY, "t.yaml": TASK.replace("rows", "org/absent")}
     ),
+    "a task whose data are missing": Case(
+        CHECK, {"t.yaml": TASK.replace("rows", "./gone")}
+    ),
+    "a task of the hub with bundled samples": Case(
+        CHECK,
+        {"t.yaml": TASK.replace("rows", "me/absent"), "bundled/test.jsonl": DATA},
+    ),
+    "a metric without its judge": Case(CHECK, {**TINY, "t.yaml": RUBRIC}),
+    "a metric without its judge, --strict": Case(
+        f"{CHECK} --strict", {**TINY, "t.yaml": RUBRIC}
+    ),
+    "a model that gives no sound": Case(
+        f"{CHECK} --model openai --model_args model=m,base_url=http://127.0.0.1:9/v1",
+        {**TINY, "t.yaml": f"{TASK}output_modalities: [text, audio]\n"},
+    ),
+    "a model without a key": Case(
+        f"{CHECK} --model openai --model_args model=m", env={"OPENAI_API_KEY": ""}
+    ),
+    "a captioner that takes no sound": Case(
+        f"{CHECK} --judge empty --captioner "
+        "openai,model=c,base_url=http://127.0.0.1:9/v1,inputs=text+image",
+        {**TINY, "t.yaml": TASK.replace("exact_match", "semantic_correctness")},
+    ),
+    "the earlier verb": Case("doctor t.yaml"),
     "no UTF-8": Case(CHECK, {**TINY, "t.yaml": b"a: 1\nb: \xff"}),
     "a control character": Case(CHECK, {**TINY, "t.yaml": b"a: \0"}),
     "a shard that is missing": Case(
         CHECK, {"t.yaml": TASK, "rows/test-2-of-4.jsonl": DATA}
     ),
-    "no name": Case("validate"),
-    "an unknown task": Case("validate nothing-like-it"),
-    "a misspelt task": Case("validate unim_hrd"),
-    "a file that is not there": Case("validate gone/x.yaml"),
-    "a folder without tasks": Case("validate rows"),
-    "--data bundled": Case("validate t.yaml --data bundled"),
-    "--include_path gone": Case("validate t --include_path gone"),
-    "--dist with a name": Case("validate t.yaml --dist x.whl"),
-    "--dist gone.whl": Case("validate --dist gone.whl"),
-    "--dist of what is no wheel": Case("validate --dist a.whl", {"a.whl": "no wheel"}),
+    "no name": Case("check --dist"),
+    "an unknown task": Case("check nothing-like-it"),
+    "a misspelt task": Case("check unim_hrd"),
+    "a file that is not there": Case("check gone/x.yaml"),
+    "a folder without tasks": Case("check rows"),
+    "--data bundled": Case("check t.yaml --data bundled"),
+    "--include_path gone": Case("check t --include_path gone"),
+    "--dist with a name": Case("check t.yaml --dist x.whl"),
+    "--dist gone.whl": Case("check --dist gone.whl"),
+    "--dist of what is no wheel": Case("check --dist a.whl", {"a.whl": "no wheel"}),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_validate(name: str, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+def test_check(name: str, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     assert shown(CASES[name], tmp_path) == snapshot

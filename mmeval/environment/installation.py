@@ -6,26 +6,25 @@ import configparser
 import platform
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
 from mmeval._version import __version__
-from mmeval.doctor.finding import Finding
+from mmeval.findings.finding import Finding, Subject
 from mmeval.installation import DISTRIBUTION, ROOT, install_command, is_checkout
 from mmeval.wording import some
 
 _NAMED = 5
 
 
-def versions() -> Iterator[Finding]:
+def versions() -> str:
+    """What runs here: mmeval, its folder, Python and the system."""
     machine = f"{platform.system()} {platform.machine()}"
-    yield Finding(
-        "ok", f"Python {platform.python_version()} on {machine}: {sys.executable}"
-    )
-    yield Finding(
-        "ok",
-        f"mmeval {__version__}, {'a checkout' if is_checkout() else 'installed'}: "
-        f"{ROOT}",
+    kind = "a checkout" if is_checkout() else "installed"
+    return (
+        f"mmeval {__version__}, {kind} in {ROOT}; Python "
+        f"{platform.python_version()} on {machine}"
     )
 
 
@@ -34,20 +33,14 @@ def metadata() -> Iterator[Finding]:
     current."""
     found = own_distributions()
     if not found:
-        yield Finding(
-            "broken",
-            "mmeval is not installed, so that none of its tasks and metrics are found",
-            _reinstall(),
-        )
+        cause = "not installed, so its tasks and metrics are not found"
+        yield _package(DISTRIBUTION, cause, _reinstall())
     for position, one in enumerate(found):
         if position == 0 or is_checkout():
             yield from _stale(one, _where(one), shadowed=position > 0)
     for one in distributions(name="mmeval"):
-        message = (
-            f"the distribution mmeval {one.version} in {_where(one)} is another "
-            "project, or an old version of this"
-        )
-        yield Finding("broken", message, f"pip uninstall mmeval, then {_reinstall()}")
+        cause = f"{_where(one)} is another project, or an old version of this"
+        yield _package("mmeval", cause, "pip uninstall mmeval")
 
 
 def copies() -> Iterator[Finding]:
@@ -61,16 +54,18 @@ def copies() -> Iterator[Finding]:
         if folder in here or not file.is_file():
             continue
         here.add(folder)
-        message = (
-            f"another copy of the package is in {folder}; the one that runs is in "
-            f"{ROOT}"
-        )
         yield Finding(
-            "note",
-            message,
-            f"remove one of them: pip uninstall {DISTRIBUTION}, or leave PYTHONPATH "
-            "out",
+            "package",
+            Subject(name=str(folder)),
+            cause=f"another copy of mmeval; the one that runs is in {ROOT}",
+            remedy=f"pip uninstall {DISTRIBUTION}",
+            severity="note",
         )
+
+
+def _package(name: str, cause: str, remedy: str) -> Finding:
+    subject = Subject(name=name)
+    return Finding("package", subject, cause=cause, remedy=remedy, severity="error")
 
 
 def own_distributions() -> list[Distribution]:
@@ -81,16 +76,11 @@ def own_distributions() -> list[Distribution]:
 
 
 def _stale(one: Distribution, where: str, *, shadowed: bool) -> Iterator[Finding]:
-    differences = list(_differences(one))
-    if not differences:
-        if not shadowed:
-            yield Finding("ok", f"the installed metadata match the code: {where}")
-        return
-    fix = _reinstall()
-    if where.endswith(".egg-info"):
-        fix += f"; if that does not help, delete {where}"
-    message = f"the installation is stale, {where}: {'; '.join(differences)}"
-    yield Finding("note" if shadowed else "broken", message, fix)
+    differences = "; ".join(_differences(one))
+    if differences:
+        cause = f"the installation is stale: {differences}"
+        found = _package(where, cause, _reinstall())
+        yield replace(found, severity="note") if shadowed else found
 
 
 def _differences(one: Distribution) -> Iterator[str]:
@@ -143,8 +133,5 @@ def _where(one: Distribution) -> str:
 
 
 def _reinstall() -> str:
-    return (
-        install_command()
-        if is_checkout()
-        else "install mmeval anew from where you have it"
-    )
+    """The command; empty where it is not known from where it was installed."""
+    return install_command() if is_checkout() else ""

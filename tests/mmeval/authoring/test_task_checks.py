@@ -4,14 +4,17 @@ from typing import Any
 
 import pytest
 
-from mmeval.authoring.finding import TaskFinding
-from mmeval.authoring.sample_checks import MAX_DAMAGED, MAX_REPEATED, PROMPTED_ROWS
-from mmeval.authoring.validate import CheckTally, check
+from mmeval.authoring.sample_checks import PROMPTED_ROWS
+from mmeval.authoring.task_checks import CheckTally, check
+from mmeval.backend.capabilities import Capabilities
+from mmeval.findings.finding import Finding
+from mmeval.model_backends.empty import EmptyBackend
 from mmeval.task.task import TaskOverrides
 from tests.support import tiny_media
 from tests.support.task_folder import installed, task, write_files, write_rows
 
 Row = dict[str, Any]
+SOUND_FILES = 3
 ROW: Row = {"id": "a", "input": "q", "references": ["r"], "level": "easy"}
 CODE = base64.b64encode(tiny_media.picture(size=(20, 20))).decode()
 PLAIN: Row = {"id": "0", "input": "q", "reference": "r"}
@@ -19,14 +22,11 @@ PICTURE: Row = {**ROW, "input": "see <<image1>>", "media": {"image1": "p.png"}}
 MEDIA = {
     "p.png": tiny_media.picture(),
     "page.bin": tiny_media.picture("JPEG"),
-    **{
-        f"{number}.wav": b"RIFF\x04\x00\x00\x00WAVE"
-        for number in range(MAX_DAMAGED + 2)
-    },
+    **{f"{number}.wav": b"RIFF\x04\x00\x00\x00WAVE" for number in range(SOUND_FILES)},
 }
 SOUNDS = [
     {**PLAIN, "id": f"{i}", "input": "<<audio1>>", "media": {"audio1": f"{i}.wav"}}
-    for i in range(MAX_DAMAGED + 2)
+    for i in range(SOUND_FILES)
 ]
 
 
@@ -34,9 +34,7 @@ def named(**more: Any) -> Row:
     return {**PLAIN, "id": "a", **more}
 
 
-def findings(
-    folder: Path, more: str = "", *rows: Row, **options: Any
-) -> list[TaskFinding]:
+def findings(folder: Path, more: str = "", *rows: Row, **options: Any) -> list[Finding]:
     """The findings of one task with these lines (the file's own are 1 to 5) and
     rows."""
     write_files(folder, {"t.yaml": task("t", f"dataset_path: rows\n{more}")})
@@ -81,12 +79,9 @@ def test_the_prompt_is_made_of_the_first_samples_alone(tmp_path: Path) -> None:
         named(id=f"{i}") if i < PROMPTED_ROWS else {**PLAIN, "id": f"{i}"}
         for i in range(PROMPTED_ROWS + 2)
     ]
+    found = findings(tmp_path, "prompt_fields: gone\nprompt: '{{ gone }}'", *rows)
     prompts = [
-        one
-        for one in findings(
-            tmp_path, "prompt_fields: gone\nprompt: '{{ gone }}'", *rows
-        )
-        if one.check == "prompt"
+        one for one in found if "{{ gone }}" in one.cause or "prompt" in one.cause
     ]
     assert len(prompts) == PROMPTED_ROWS
 
@@ -102,46 +97,34 @@ def test_a_row_that_cannot_be_asked_has_no_other_findings_and_as_many_rows_are_r
     }
     more, tally = "breakdown: [level, field]\nfilter: {level: easy}", CheckTally()
     rows = ({**ROW, "field": "law"}, torn, {"input": "q", "level": "hard"})
-    assert [
-        (one.check, "row 2" in one.message)
-        for one in findings(tmp_path, more, *rows, tally=tally)
-    ] == [("rows", True)]
-    assert (tally.tasks, tally.samples, tally.media, tally.sound) == (1, 2, 0, [])
+    found = findings(tmp_path, more, *rows, tally=tally)
+    assert [(one.kind, one.subject.sample) for one in found] == [("bad_sample", "b")]
+    counts = (tally.tasks, tally.samples, tally.media, tally.sound)
+    assert counts == (["t"], 2, 0, [])
     bare = {"id": "b", "input": "q"}
     assert findings(tmp_path, "breakdown: gone", ROW, bare, rows=1) == [], (
         "what some later row may have is not missed"
     )
-    assert [one.check for one in findings(tmp_path, "", ROW, bare, rows=2)] == [
-        "references"
-    ]
+    (lacks,) = findings(tmp_path, "", ROW, bare, rows=2)
+    assert "needs a reference" in lacks.cause
 
 
-def test_damaged_media_are_named_a_few_times_and_counted(tmp_path: Path) -> None:
+def test_damaged_media_are_found_with_their_sample(tmp_path: Path) -> None:
     found = findings(tmp_path, "", *SOUNDS)
-    assert (
-        {one.check for one in found},
-        len(found),
-        len({one.severity for one in found}),
-    ) == (
-        {"decoding"},
-        MAX_DAMAGED + 1,
-        1,
-    )
-    assert "2 more" in found[-1].message
+    assert [(one.kind, one.severity) for one in found] == [
+        ("bad_sample", "error")
+    ] * SOUND_FILES
+    assert [one.subject.sample for one in found] == ["0", "1", "2"]
 
 
-def test_rows_without_a_label_that_others_have_are_counted_after_the_first(
-    tmp_path: Path,
-) -> None:
+def test_rows_without_a_label_that_others_have_are_counted(tmp_path: Path) -> None:
     rows = [
-        named(id=f"{i}", **({} if i else {"level": None}))
-        for i in range(MAX_REPEATED + 2)
+        named(id=f"{i}", **({} if i else {"level": None})) for i in range(SOUND_FILES)
     ]
     for key in ("breakdown: [level]", "cluster_key: level"):
         (found,) = findings(tmp_path, key, ROW, *rows)
-        assert "7 of 8" in found.message and found.message.endswith(
-            "row 6, sample '4'; and 2 more"
-        )
+        assert (found.kind, found.count, found.of) == ("bad_sample", 3, 4)
+        assert (found.severity, found.subject.sample) == ("warning", "0")
 
 
 def test_a_data_set_of_the_hub_needs_a_commit_and_is_not_read(
@@ -157,12 +140,12 @@ def test_a_data_set_of_the_hub_needs_a_commit_and_is_not_read(
         )
         tally = CheckTally()
         *pinned, absent = check(["t"], [tmp_path], tally=tally)
-        assert [(one.check, one.severity, one.line) for one in pinned] == [
-            ("revision", "warning", 6)
+        assert [(one.kind, one.severity, one.subject.line) for one in pinned] == [
+            ("task_file", "warning", 6)
         ] * pins
-        assert (absent.check, absent.severity, tally.sound) == (
-            "dataset",
-            "warning",
+        assert (absent.kind, absent.remedy, tally.sound) == (
+            "missing_data",
+            "mmeval prepare TASK",
             [],
         )
     write_rows(tmp_path / "data", ROW)
@@ -181,15 +164,17 @@ def test_a_task_package_that_cannot_be_imported_is_found(
     with installed(tmp_path, monkeypatch, {"validate_me": files}) as folders:
         write_rows(folders["validate_me"] / "rows", ROW)
         (found,) = check(["vt"])
-    assert (found.check, "broken on import" in found.message) == ("package", True)
+    assert (found.kind, "broken on import" in found.cause) == ("plugin", True)
 
 
 def test_every_fault_of_a_file_or_group_is_reported_once_and_does_not_hide_the_next_file(
     tmp_path: Path,
 ) -> None:
-    assert [
-        (one.check, one.line) for one in findings(tmp_path, "repeats: 0\nprofile: x\n")
-    ] == [("schema", 6), ("schema", 7)]
+    lines = [
+        (one.kind, one.subject.line)
+        for one in findings(tmp_path, "repeats: 0\nprofile: x\n")
+    ]
+    assert lines == [("task_file", 6), ("task_file", 7)]
     number = "aggregate_metric_list:\n  - metric: exact_mach\n"
     write_files(
         tmp_path,
@@ -203,18 +188,16 @@ def test_every_fault_of_a_file_or_group_is_reported_once_and_does_not_hide_the_n
         {"u.yaml": task("u", "repeats: 0"), "v.yaml": task("v", "dataset_path: rwos")},
     )
     findings(tmp_path)
-    found = {
-        name: [
-            (one.file.name, one.line, one.check) for one in check([name], [tmp_path])
-        ]
-        for name in ("g,t,u", "h")
-    }
-    assert found == {
-        "g,t,u": [("u.yaml", 5, "schema")],
-        "h": [("h.yaml", 4, "plugins")],
-    }
+    found = {}
+    for name in ("g,t,u", "h"):
+        places = dict.fromkeys(one.subject for one in check([name], [tmp_path]))
+        found[name] = [(Path(one.file).name, one.line) for one in places]
+    assert found == {"g,t,u": [("u.yaml", 5)], "h": [("h.yaml", 4)]}
     (misspelt,) = check(["v"], [tmp_path])
-    assert (str(misspelt).count("v.yaml"), "'rwos'" in misspelt.message) == (1, True)
+    assert (Path(misspelt.subject.file).name, "'rwos'" in misspelt.cause) == (
+        "v.yaml",
+        True,
+    )
 
 
 def test_a_folder_here_is_taken_before_what_is_installed_under_its_name(
@@ -231,7 +214,7 @@ def test_a_folder_here_is_taken_before_what_is_installed_under_its_name(
             found = list(check(["both_words"]))
         monkeypatch.chdir(folders["two_places"].parent)
         installed_ones = list(check(["both_words"]))
-    assert ([one.check for one in found], installed_ones) == (["plugins"], [])
+    assert ([one.kind for one in found], installed_ones) == (["task_file"], [])
     (record,) = caplog.records
     assert all(
         name in record.getMessage()
@@ -255,9 +238,9 @@ def test_parameters_of_a_misspelt_role_are_warned_of_with_their_line(
     found = [
         f
         for f in check(["t"], [tmp_path], roles=frozenset({"judge"}))
-        if "asks this role" in f.message
+        if "asks the role" in f.cause
     ]
-    assert [(f.severity, f.line, '"judge"' in f.message) for f in found] == [
+    assert [(f.severity, f.subject.line, '"judge"' in f.cause) for f in found] == [
         ("warning", 5, True)
     ]
 
@@ -276,14 +259,14 @@ def test_a_text_that_nobody_means_is_named_once(
 ) -> None:
     rows = [{**named(**more), "id": row_id} for row_id in "ab"]
     found = findings(tmp_path, "", *rows)
-    (warning,) = [finding for finding in found if finding.check == "texts"]
-    assert (warning.severity, word in warning.message) == ("warning", True)
+    (warning,) = found
+    assert (warning.severity, word in warning.cause) == ("warning", True)
 
 
 @pytest.mark.parametrize("text", ["[sic] an oak", '{"tree": "oak"}', "{oak}"])
 def test_a_text_with_brackets_may_be_meant(tmp_path: Path, text: str) -> None:
     found = findings(tmp_path, "", named(note=text))
-    assert [finding for finding in found if finding.check == "texts"] == []
+    assert found == []
 
 
 def test_media_of_prompts_that_most_servers_do_not_take_are_counted(
@@ -296,6 +279,91 @@ def test_media_of_prompts_that_most_servers_do_not_take_are_counted(
     write_rows(tmp_path / "rows", row)
     for name, content in files.items():
         (tmp_path / "rows" / name).write_bytes(content)
-    tally = CheckTally()
-    list(check(["t"], [tmp_path], tally=tally))
-    assert tally.reencoded == {"audio/flac as WAV": 1, "image/bmp as PNG": 1}
+    found = list(check(["t"], [tmp_path]))
+    assert [(one.kind, one.severity, one.count) for one in found] == [
+        ("unsupported", "note", 1)
+    ] * 2
+    causes = " ".join(one.cause for one in found)
+    assert ("audio/flac as WAV" in causes, "image/bmp as PNG" in causes) == (True, True)
+
+
+class Able(EmptyBackend):
+    """A backend that takes and gives some kinds alone."""
+
+    def __init__(
+        self, takes: tuple[str, ...], gives: tuple[str, ...] = ("text",)
+    ) -> None:
+        self.capabilities = Capabilities.of(takes, gives)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "severities"),
+    [
+        ("[text]", []),
+        ("[text, audio]", ["error"]),
+        ("[audio]\npartial_output: true", ["error"]),
+        ("[text, audio]\npartial_output: true", ["note"]),
+    ],
+    ids=["all", "some", "none of them", "some will do"],
+)
+def test_a_model_that_does_not_give_what_is_wanted_is_found(
+    tmp_path: Path, kinds: str, severities: list[str]
+) -> None:
+    model = {"model": Able(("text",))}
+    found = findings(tmp_path, f"output_modalities: {kinds}", backends=model)
+    unsupported = [one for one in found if one.kind == "unsupported"]
+    assert [one.severity for one in unsupported] == severities
+
+
+def unim(*roles: str, strict: bool = False) -> list[Finding]:
+    """What metrics of UniM's hard task lack, in a run with some roles."""
+    bundled = TaskOverrides(data="bundled")
+    found = check(
+        ["unim_hard"], overrides=bundled, roles=frozenset(roles), strict=strict
+    )
+    return [one for one in found if one.kind.startswith("missing")]
+
+
+def test_what_metrics_lack_is_a_warning_where_others_can_be_computed() -> None:
+    found = unim("captioner")
+    assert {(one.subject.role, one.remedy, one.severity) for one in found} == {
+        ("judge", "--judge openai,model=NAME", "warning"),
+        ("", "", "warning"),
+    }
+
+
+def test_what_metrics_lack_is_an_error_when_strict() -> None:
+    assert {one.severity for one in unim("judge", strict=True)} == {"error"}
+
+
+def test_what_the_only_metric_lacks_is_an_error(tmp_path: Path) -> None:
+    text = task("t", "dataset_path: rows").replace("exact_match", "rubric_judge")
+    write_files(tmp_path, {"t.yaml": text})
+    write_rows(tmp_path / "rows", {**PLAIN, "rubric": ["r"]})
+    (found,) = check(["t"], [tmp_path])
+    assert (found.kind, found.severity) == ("missing_role", "error")
+
+
+def test_a_kind_that_no_captioner_takes_has_the_flag_that_adds_one() -> None:
+    deaf, hearing = Able(("text", "image")), Able(("text", "audio"))
+    overrides, roles = TaskOverrides(data="bundled"), frozenset(("judge", "captioner"))
+    remedies = []
+    for backends in (
+        {"captioner": deaf},
+        {"captioner": deaf, "captioner.audio": hearing},
+    ):
+        found = check(
+            ["unim_hard"], overrides=overrides, roles=roles, backends=backends
+        )
+        remedies.append({one.remedy for one in found if one.kind == "unsupported"})
+    assert "--role captioner.audio=BACKEND" in " ".join(remedies[0])
+    assert "captioner.audio" not in " ".join(remedies[1])
+
+
+def test_data_that_are_fetched_by_hand_are_named_with_where_to_put_them(
+    tmp_path: Path,
+) -> None:
+    data_dir = TaskOverrides(data_dir=tmp_path)
+    found = check(["mmmg_audio_text_order"], overrides=data_dir)
+    (missing,) = [one for one in found if one.kind == "missing_data"]
+    assert f"put it at {tmp_path / 'seed_instruction'}" in missing.cause

@@ -10,42 +10,39 @@ from mmeval.agent.contract import AgentBackend, asked_words
 from mmeval.backend.contract import AnyBackend, asked_model, hosts_of
 from mmeval.backend.create import create_backend
 from mmeval.content.parts import PART_KINDS
-from mmeval.doctor.finding import Finding, status_of
-from mmeval.errors import MissingExtraError, MmevalError
+from mmeval.errors import MmevalError
+from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.from_error import finding_of
 from mmeval.run.backends import backend_args
 from mmeval.run.options import BackendSpec
 
 
 def made(
-    specs: Mapping[str, BackendSpec], found: dict[str, AnyBackend], lacking: set[str]
+    specs: Mapping[str, BackendSpec], found: dict[str, AnyBackend]
 ) -> Iterator[Finding]:
-    """Make each backend: into ``found``, or the extra that it needs into ``lacking``.
-
-    The roles of agents are checked once all backends are made.
-    """
+    """Make each backend into ``found``. The roles of agents are checked once all
+    backends are made."""
     for role, spec in specs.items():
         try:
-            backend = create_backend(spec.name, backend_args(spec.args))
+            found[role] = create_backend(spec.name, backend_args(spec.args))
         except MmevalError as error:
-            if isinstance(error, MissingExtraError):
-                lacking.add(error.extra)
-            yield Finding(
-                status_of(error),
-                f"{role}: {spec.name} cannot be made: {error}",
-                required=True,
-            )
-            continue
-        found[role] = backend
+            yield finding_of(error, Subject(role=role, name=spec.name))
     try:
         if len(found) == len(specs):
             cast(found, {})
     except MmevalError as error:
-        yield Finding(status_of(error), str(error), required=True)
+        yield finding_of(error)
+
+
+def described(
+    specs: Mapping[str, BackendSpec], found: Mapping[str, AnyBackend]
+) -> Iterator[tuple[str, str]]:
+    """Each role with its model, where data go, what it takes and gives."""
     for role, backend in found.items():
-        yield Finding("ok", f"{role}: {_described(specs[role].name, backend)}")
+        yield role, _described(specs[role].name, backend)
         if isinstance(backend, AgentBackend):
-            asks, here = ", ".join(asked_words(backend.agent)), ", ".join(backend.asked)
-            yield Finding("ok", f"{role}: asks {asks}; here {here or 'nobody'}")
+            asks = ", ".join(asked_words(backend.agent))
+            yield role, f"asks {asks}; here {', '.join(backend.asked) or 'nothing'}"
 
 
 def close(found: Mapping[str, AnyBackend]) -> None:

@@ -1,0 +1,271 @@
+"""Checks of the task files that names select, and of their data and metrics."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from mmeval import plugins
+from mmeval.authoring.sample_checks import SampleChecks, subject_at
+from mmeval.backend.contract import AnyBackend
+from mmeval.decode.check import MediaLook
+from mmeval.errors import Caught, MmevalError, PluginError, TaskFileError, did_you_mean
+from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.from_error import finding_of
+from mmeval.plugins import package_folder
+from mmeval.prepare.ready import by_hand
+from mmeval.prepare.sources import WantedTask
+from mmeval.program.calls import MODEL
+from mmeval.run.availability import lacking, undescribed
+from mmeval.system.yaml_document import SeveralFaultsError
+from mmeval.task.build import build
+from mmeval.task.data import TaskData, bundled_folder
+from mmeval.task.file import TaskFile
+from mmeval.task.index import TaskIndex
+from mmeval.task.selection import ChosenTasks
+from mmeval.task.task import FixedKinds, Selection, Task, TaskOverrides
+from mmeval.wording import split_names
+
+_logger = logging.getLogger(__name__)
+
+
+class Sound(NamedTuple):
+    """A task without errors; ``samples`` are those that it keeps of the rows read."""
+
+    file: TaskFile
+    task: Task
+    samples: int
+
+
+@dataclass
+class CheckTally:
+    """What was checked: tasks, their samples and media; and the tasks without
+    errors."""
+
+    tasks: list[str] = field(default_factory=list)
+    samples: int = 0
+    loose_media: int = 0
+    """Media without a file of their own."""
+    files: set[Path] = field(default_factory=set)
+    sound: list[Sound] = field(default_factory=list)
+    bundled: list[str] = field(default_factory=list)
+    """Tasks without their data that have bundled samples."""
+    look: MediaLook = field(default_factory=MediaLook)
+
+    @property
+    def media(self) -> int:
+        return len(self.files) + self.loose_media
+
+
+class _Context(NamedTuple):
+    """How a run would be made of the tasks; see ``check``."""
+
+    overrides: TaskOverrides
+    roles: frozenset[str]
+    rows: int | None
+    strict: bool
+    backends: Mapping[str, AnyBackend]
+
+
+def check(
+    names: Sequence[str],
+    include_path: Sequence[Path] = (),
+    overrides: TaskOverrides | None = None,
+    *,
+    roles: frozenset[str] = frozenset(),
+    rows: int | None = None,
+    strict: bool = False,
+    backends: Mapping[str, AnyBackend] = MappingProxyType({}),
+    tally: CheckTally | None = None,
+) -> Iterator[Finding]:
+    """Check the tasks that names select: files first, then the data of each task.
+
+    ``rows`` limits how many rows of each task are read; None reads all. ``roles`` are
+    those that a run would have, ``backends`` those of them that could be made. With
+    ``strict`` a metric that cannot be computed is an error. ``tally`` is filled. Raises
+    UnknownNameError for a name that selects nothing.
+    """
+    tally = CheckTally() if tally is None else tally
+    context = _Context(overrides or TaskOverrides(), roles, rows, strict, backends)
+    index = TaskIndex(include_path)
+    chosen = ChosenTasks(index)
+    for name in split_names(names):
+        try:
+            if _means_folder(name, index):
+                chosen.add_path(Path(name))
+            else:
+                chosen.add(name)
+        except TaskFileError as error:
+            yield from _file_findings(error)
+    for name, file in chosen.tasks.items():
+        tally.tasks.append(name)
+        yield from _check_task(name, file, context, tally)
+    try:
+        chosen.check_group_metrics()
+    except TaskFileError as error:
+        yield from _file_findings(error)
+    except MmevalError:
+        pass  # a metric that cannot be loaded is reported with its task
+    yield from tally.look.findings()
+
+
+def _means_folder(name: str, index: TaskIndex) -> bool:
+    """Whether a name of both a folder of task files and others means the folder. It
+    does if it has task files, as its author has probably just changed it. The choice is
+    logged."""
+    folder = Path(name)
+    if "/" in name or not folder.is_dir():
+        return False
+    entry = index.find(name)
+    named = index.tagged(name) if entry is None else [entry]
+    others = [
+        one for one in named if not one.file.resolve().is_relative_to(folder.resolve())
+    ]
+    if not others or not index.below(folder):
+        return False
+    _logger.info(
+        "%s: the folder is checked, not the installed task of this name (%s); to "
+        "check that write %s",
+        name,
+        others[0].file,
+        others[0].full_name if others[0].benchmark else others[0].file,
+    )
+    return True
+
+
+def _file_findings(error: TaskFileError, task: str = "") -> Iterator[Finding]:
+    for fault in error.faults if isinstance(error, SeveralFaultsError) else (error,):
+        yield finding_of(fault, Subject(task))
+
+
+def _check_task(
+    name: str,
+    file: TaskFile,
+    context: _Context,
+    tally: CheckTally,
+) -> Iterator[Finding]:
+    """The findings of one task; adds it to the tally's sound tasks if it has no
+    errors."""
+    try:
+        task = replace(build(file, context.overrides, roles=context.roles), name=name)
+    except TaskFileError as error:
+        yield from _file_findings(error, name)
+        return
+    except MmevalError as error:
+        yield finding_of(error, subject_at(file, ()))
+        return
+    if isinstance(task.dataset, TaskData):
+        task = replace(task, dataset=replace(task.dataset, fetch=False))
+    data = SampleChecks(file, task, context.rows, tally.look)
+    sound = True
+    for finding in chain(
+        _check_metrics(task, strict=context.strict),
+        _check_roles(file, task),
+        _check_package(file),
+        _check_revision(file, task),
+        _check_data(data),
+        undescribed([task], context.backends),
+        _check_kinds(task, context.backends),
+    ):
+        sound = sound and finding.severity != "error"
+        yield finding
+    tally.samples += data.selected
+    tally.files |= data.media
+    tally.loose_media += data.loose_media
+    if data.absent and bundled_folder(file) is not None:
+        tally.bundled.append(name)
+    if sound:
+        tally.sound.append(Sound(file, task, data.selected))
+
+
+def _check_metrics(task: Task, *, strict: bool) -> Iterator[Finding]:
+    """Which metrics lack something: an error where none can be computed, or all have
+    to be."""
+    able = any(not metric.lacks for metric in task.metrics)
+    for finding in lacking(Selection((task,))):
+        if finding.kind != "partial" and (strict or not able):
+            yield replace(finding, severity="error")
+        else:
+            yield finding
+
+
+def _check_roles(file: TaskFile, task: Task) -> Iterator[Finding]:
+    asked = {
+        role for metric in task.metrics for role in metric.bound.asked_roles(task.roles)
+    }
+    for role in task.roles:
+        if role not in asked and (near := did_you_mean(role, asked)):
+            cause = f"no metric of this task asks the role {role}{near}"
+            yield Finding("task_file", subject_at(file, ("roles", role)), cause=cause)
+
+
+def _check_package(file: TaskFile) -> Iterator[Finding]:
+    for entry in plugins.entries("mmeval.tasks"):
+        folder = package_folder(entry.value)
+        if folder is None or not file.document.file.is_relative_to(folder):
+            continue
+        with Caught() as failure:
+            importlib.import_module(entry.value)
+        if failure:
+            yield finding_of(
+                PluginError(f"it cannot be imported: {failure.error}"),
+                Subject(name=entry.value),
+            )
+        return
+
+
+def _check_revision(file: TaskFile, task: Task) -> Iterator[Finding]:
+    data = task.dataset
+    if (
+        not isinstance(data, TaskData)
+        or data.bundled is not None
+        or data.data_dir is not None
+    ):
+        return
+    try:
+        on_hub = data.local() is None
+    except MmevalError:
+        return  # reported by the check of the data set
+    if on_hub and not re.fullmatch(r"[0-9a-f]{40}", data.revision):
+        key = ("revision",) if data.revision else ("dataset_path",)
+        cause = f"{data.path} is not pinned; write a commit under revision"
+        yield Finding("task_file", subject_at(file, key), cause=cause)
+
+
+def _check_data(data: SampleChecks) -> Iterator[Finding]:
+    """The findings of the samples. Where the data are missing and a person has to fetch
+    them, what that is comes in their place."""
+    found = data.findings()
+    first = next(found, None)
+    if first is None:
+        return
+    to_fetch = list(by_hand(WantedTask(data.task, data.file))) if data.absent else []
+    yield from to_fetch or [first]
+    yield from found
+
+
+def _check_kinds(task: Task, backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:
+    """Whether the model gives the wanted kinds, where all samples want the same."""
+    wanted = task.wanted
+    if MODEL not in backends or not isinstance(wanted, FixedKinds):
+        return
+    known = backends[MODEL].capabilities
+    missing = sorted(set(wanted.kinds) - set(known.outputs))
+    if not missing:
+        return
+    is_partial = task.partial_output and len(missing) < len(wanted.kinds)
+    roles = {known.by_role[kind] for kind in missing if kind in known.by_role}
+    yield Finding(
+        "unsupported",
+        Subject(task.name, role=MODEL),
+        cause=f"the model does not give {', '.join(missing)}",
+        remedy=" ".join(f"--role {role}=BACKEND" for role in sorted(roles)),
+        severity="note" if is_partial else "error",
+    )

@@ -1,0 +1,395 @@
+"""Check whether tasks can run here, and what removes each thing that is wrong.
+
+    mmeval check                                   the installation alone
+    mmeval check unim_hard --judge openai,model=m  takes the flags of run
+    mmeval check my_task.yaml --bounds             a task of your own
+    mmeval check --dist .                          a package of tasks
+
+It checks plugins and packages, the named backends, and of tasks: their files, rows,
+media, metrics and roles. TASK all is every task. Nothing is fetched, loaded or asked,
+but a judge with --bounds. With --model it adds what a run would ask and cost.
+
+--bounds scores the references, those of other samples and empty answers. --dist builds
+the wheel of a project, and checks its tasks as they would be installed.
+
+exit codes: 0 the tasks can run; 2 a task file; 3 rows or bounds; 4 something is
+missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mmeval import plugins
+from mmeval._version import __version__
+from mmeval.cli.parser import Parser, add_flags
+from mmeval.errors import Caught, MissingError, MmevalError, PluginError, UsageError
+from mmeval.findings.exit_code import exit_code
+from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.from_error import finding_of
+from mmeval.findings.render import Place, terminal_lines
+from mmeval.report.log import begin_log
+from mmeval.report.terminal import columns, print_text
+from mmeval.settings import values
+from mmeval.settings.flags import FLAGS, Flag
+from mmeval.settings.resolve import Setting, config_file, exclude_each_other, resolve
+
+if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
+    from mmeval.authoring.task_checks import CheckTally
+    from mmeval.backend.contract import AnyBackend
+    from mmeval.run.options import BackendSpec
+
+ALL = "all"
+"""Every known task."""
+MODEL = "model"
+_HEADING = "what to check"
+OWN_FLAGS = (
+    Flag(
+        "rows",
+        "",
+        _HEADING,
+        values.integer(1),
+        None,
+        "command.rows",
+        "samples of each task that are read (all)",
+        "N",
+    ),
+    Flag(
+        "bounds",
+        "",
+        _HEADING,
+        values.switch,
+        False,
+        "command.bounds",
+        "score references, shuffled references and empty answers (false)",
+        "BOOL",
+        "?",
+    ),
+    Flag(
+        "dist",
+        "",
+        _HEADING,
+        values.path,
+        None,
+        "command.dist",
+        "build the wheel of this project and check it, or check a built one",
+        "PATH",
+    ),
+    Flag(
+        "devices",
+        "",
+        _HEADING,
+        values.switch,
+        False,
+        "command.devices",
+        "look at torch and its devices, which takes seconds (with a local --model)",
+        "BOOL",
+        "?",
+    ),
+    Flag(
+        "json",
+        "",
+        _HEADING,
+        values.switch,
+        False,
+        "command.json",
+        "print one JSON document (false)",
+        "BOOL",
+        "?",
+    ),
+)
+"""The flags that ``check`` alone has."""
+_LABEL = 10
+
+Settings = Mapping[str, Setting]
+Fact = tuple[str, str]
+"""A label, and what is there."""
+
+_log = logging.getLogger(__name__)
+
+
+def configure(parser: Parser) -> None:
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="TASK",
+        help="a task, group, tag, glob, task file or folder",
+    )
+    add_flags(parser, (*OWN_FLAGS, *FLAGS))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what can run, then each finding; the exit code is theirs."""
+    given = {name: value for name, value in vars(args).items() if name != "words"}
+    settings = resolve(
+        (*OWN_FLAGS, *FLAGS), given, os.environ, config_file(given, os.environ)
+    )
+    begin_log(settings["verbosity"].value, os.environ)
+    exclude_each_other(settings, "data", "data_dir")
+    names = (*settings["tasks"].value, *values.words(args.words))
+    if settings["dist"].value is not None:
+        if names:
+            raise UsageError("--dist checks every task of the package; leave out TASK")
+        return _Report(settings, names).of_wheel(settings["dist"].value, given)
+    return _Report(settings, names).of_tasks()
+
+
+class _Report:
+    """What is there and what is wrong, gathered check by check."""
+
+    def __init__(self, settings: Settings, names: Sequence[str]) -> None:
+        from mmeval.authoring.task_checks import CheckTally
+
+        self.settings = settings
+        self.names = names
+        self.facts: list[Fact] = []
+        self.findings: list[Finding] = []
+        self.tally: CheckTally = CheckTally()
+        self.tables = ""
+
+    def of_tasks(self) -> int:
+        specs = _specs(self.settings)
+        backends: dict[str, AnyBackend] = {}
+        self._environment(specs, backends)
+        if self.names:
+            self._tasks(specs, backends)
+        self._close(backends)
+        if self.settings["bounds"].value:
+            self._bounds(specs)
+        if MODEL in backends and self.tally.sound:
+            self._price()
+        return self._print()
+
+    def of_wheel(self, place: Path, given: Mapping[str, Any]) -> int:
+        """A wheel: what it holds, what is missing, and the findings of its tasks."""
+        from mmeval.authoring.package.wheel import check_contents, unpacked, wheel_of
+
+        file = wheel_of(place)
+        with unpacked(file) as wheel:
+            found = check_contents(wheel, place if place.is_dir() else None)
+            self.facts.append(("wheel", str(file)))
+            self.facts += [("inside", line) for line in found.inside]
+            self.findings += found.findings
+            if found.tasks:
+                words = ["mmeval", "check", *found.tasks, *_shared(given), "--json"]
+                done = wheel.python(*words)
+                with Caught() as failure:
+                    here = f"{wheel.folder}/"
+                    document = json.loads(done.stdout.replace(here, ""))
+                if failure:
+                    raise MmevalError(
+                        f"{file}: its tasks could not be checked; see the log above"
+                    )
+                self.facts.append(("can run", f"{len(document['can_run'])} tasks"))
+                self.findings += map(Finding.from_json, document["findings"])
+        return self._print()
+
+    def _add(self, check: Callable[[], Iterable[Finding]], name: str) -> None:
+        """The findings of a check; one that fails is a finding too."""
+        with Caught() as failure:  # of packages, disk or network
+            self.findings.extend(check())
+        if failure:
+            self.findings.append(finding_of(failure.error, Subject(name=name)))
+
+    def _environment(
+        self, specs: Mapping[str, BackendSpec], backends: dict[str, AnyBackend]
+    ) -> None:
+        from mmeval.backend.create import takes_argument
+        from mmeval.environment import (
+            devices,
+            installation,
+            machine,
+            models,
+            network,
+            packages,
+            registered,
+        )
+
+        settings = self.settings
+        is_bare = not self.names and not specs
+        probe = network.HubProbe(os.environ) if is_bare else None
+        self._add(installation.metadata, "installation")
+        self._add(installation.copies, "installation")
+        self._add(packages.versions, "packages")
+        self._add(partial(machine.disks, settings["output_path"].value), "disks")
+        used = [spec.name for spec in specs.values()]
+        self._add(partial(models.made, specs, backends), "backends")
+        self.facts += models.described(specs, backends)
+        if is_bare or used:
+            self._add(partial(machine.backends, used), "backends")
+        if is_bare:
+            self.facts.append(("runs", installation.versions()))
+            self._add(registered.loaded, "plugins")
+            self._add(registered.clashes, "plugins")
+            folders = settings["include_path"].value
+            self._add(partial(registered.task_files, folders), "task files")
+        local = MODEL in specs and takes_argument(specs[MODEL].name, "device")
+        if settings["devices"].value or local:
+            self._look(devices.devices, "device")
+        if (engine := settings["engine"].value) is not None:
+            self._look(partial(machine.nodes, engine), "node")
+        if probe is not None:
+            self._add(probe.reachability, "hub")
+
+    def _look(
+        self, look: Callable[[], tuple[list[str], list[Finding]]], label: str
+    ) -> None:
+        with Caught() as failure:
+            lines, findings = look()
+            self.facts += [(label, line) for line in lines]
+            self.findings += findings
+        if failure:
+            self.findings.append(finding_of(failure.error, Subject(name=label)))
+
+    def _tasks(
+        self, specs: Mapping[str, BackendSpec], backends: Mapping[str, AnyBackend]
+    ) -> None:
+        from mmeval.authoring.task_checks import check
+        from mmeval.task.task import TaskOverrides
+
+        settings = self.settings
+        self.findings += check(
+            _all(settings) if self.names == (ALL,) else self.names,
+            settings["include_path"].value,
+            TaskOverrides(
+                data=settings["data"].value,
+                data_dir=settings["data_dir"].value,
+                metric_args=settings["metric_args"].value,
+                skip_metric=settings["skip_metric"].value,
+                profile=settings["profile"].value,
+                trust_remote_code=settings["trust_remote_code"].value,
+            ),
+            roles=frozenset(specs) - {MODEL},
+            rows=settings["rows"].value,
+            strict=settings["strict"].value,
+            backends=backends,
+            tally=self.tally,
+        )
+
+    def _close(self, backends: Mapping[str, AnyBackend]) -> None:
+        from mmeval.environment import models
+
+        models.close(backends)
+
+    def _bounds(self, specs: Mapping[str, BackendSpec]) -> None:
+        from mmeval.authoring import bounds
+        from mmeval.authoring.bounds_text import bounds_means, bounds_table
+
+        limit = int(self.settings["limit"].value or bounds.LIMIT)
+        tasks = [sound.task for sound in self.tally.sound]
+        roles = {role: spec for role, spec in specs.items() if role != MODEL}
+        for role, count in bounds.judge_calls(tasks, roles, limit).items():
+            _log.info("bounds: up to %d calls of the %s", 3 * count, role)
+        found = bounds.measure(tasks, roles, limit=limit)
+        self.tables = bounds_table(found) + bounds_means(found)
+        self.findings += [doubt for one in found for doubt in one.doubts()]
+
+    def _price(self) -> None:
+        from mmeval.forecast.dry_run import forecast
+        from mmeval.settings.plan import make_plan
+        from mmeval.task.task import Selection
+
+        plan = make_plan({flag.name: self.settings[flag.name] for flag in FLAGS})
+        selection = Selection(tuple(sound.task for sound in self.tally.sound))
+        try:
+            found = forecast(selection, plan.options)
+        except MmevalError as error:
+            self.findings.append(finding_of(error, Subject(role=MODEL)))
+            return
+        self.facts.append(("price", found.price_words()))
+
+    def _print(self) -> int:
+        code = exit_code(self.findings)
+        if self.settings["json"].value:
+            document = {
+                "mmeval": __version__,
+                "tasks": self.tally.tasks,
+                "can_run": self._able(),
+                "facts": [list(fact) for fact in self.facts],
+                "findings": [finding.to_json() for finding in self.findings],
+                "exit_code": code,
+            }
+            print_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        else:
+            print_text("".join(f"{line}\n" for line in self._lines()) + self.tables)
+        return code
+
+    def _able(self) -> list[str]:
+        """The tasks that can run; none where a backend cannot be made."""
+        for finding in self.findings:
+            if (
+                finding.severity == "error"
+                and finding.subject.role
+                and not (finding.subject.task)
+            ):
+                return []
+        return [sound.task.name for sound in self.tally.sound]
+
+    def _lines(self) -> Iterator[str]:
+        place = Place(self._words())
+        able = self._able()
+        if self.tally.tasks and not self.findings:
+            for sound in self.tally.sound:
+                metrics = ", ".join(metric.name for metric in sound.task.metrics)
+                text = f"{sound.task.name}: {sound.samples:,} samples; {metrics}"
+                yield from _wrapped("can run", text)
+        elif self.names:
+            text = f"{len(able)} of {len(self.tally.tasks)} tasks"
+            if self.tally.bundled:
+                text += f"; with --data bundled {len(self.tally.bundled)} more"
+            yield from _wrapped("can run", text)
+        for label, text in self.facts:
+            yield from _wrapped(label, text)
+        yield from terminal_lines(self.findings, place, columns())
+
+    def _words(self) -> str:
+        from mmeval.run.availability import words_for
+
+        settings = {name: setting.value for name, setting in self.settings.items()}
+        return words_for({**settings, "tasks": self.names}, ())
+
+
+def _specs(settings: Settings) -> dict[str, BackendSpec]:
+    """The named backends, the model's first. Raises UsageError for an unknown name."""
+    from mmeval.settings.role_flags import model_spec, role_specs
+
+    model = {MODEL: model_spec(settings)} if settings["model"].value else {}
+    found = {**model, **role_specs(settings)}
+    for spec in found.values():
+        with suppress(MissingError, PluginError):  # reported with the backend
+            plugins.load("mmeval.model_backends", spec.name)
+    return found
+
+
+def _all(settings: Settings) -> tuple[str, ...]:
+    from mmeval.task.index import TaskIndex
+
+    entries = TaskIndex(settings["include_path"].value).listing()
+    return tuple(entry.full_name for entry in entries if not entry.is_group)
+
+
+def _shared(given: Mapping[str, Any]) -> Iterator[str]:
+    """The given flags, for a process that sees the wheel."""
+    for name, value in given.items():
+        if name not in ("dist", "argv", "json"):
+            for item in value if isinstance(value, list) else [value]:
+                yield f"--{name}={item}"
+
+
+def _wrapped(label: str, text: str) -> list[str]:
+    return textwrap.wrap(
+        f"{label:{_LABEL}}{text}",
+        columns(),
+        subsequent_indent=" " * _LABEL,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

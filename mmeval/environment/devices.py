@@ -1,0 +1,109 @@
+"""Check torch and its devices in a separate process.
+
+Importing torch takes seconds, and a broken torchvision could end this process.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mmeval.findings.finding import Finding, Subject
+from mmeval.wording import size
+
+DEADLINE = 120.0
+"""Seconds. Importing torch from a cold disk can take half a minute."""
+
+PROBE = """
+import importlib.util, json
+import torch
+found = {
+    "version": torch.__version__,
+    "cuda": torch.version.cuda,
+    "hip": getattr(torch.version, "hip", None),
+}
+found["devices"] = [
+    [f"cuda:{i}", torch.cuda.get_device_name(i), *torch.cuda.mem_get_info(i)]
+    for i in range(torch.cuda.device_count())
+]
+mps = getattr(torch.backends, "mps", None)
+found["mps"] = bool(mps and mps.is_available())
+if importlib.util.find_spec("torchvision"):
+    try:
+        import torchvision
+        torchvision.ops.nms
+    except Exception as error:  # a torchvision that does not fit torch raises anything
+        found["torchvision"] = f"{type(error).__name__}: {error}"
+print("\\n" + json.dumps(found))
+"""
+TORCH = Subject(name="torch")
+
+
+def devices() -> tuple[list[str], list[Finding]]:
+    """What torch has here, a line each, and what is wrong with it. A local model whose
+    torch is not installed states that itself."""
+    if importlib.util.find_spec("torch") is None:
+        return [], []
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", PROBE],
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return [], [_broken(f"its import takes more than {DEADLINE:.0f} s")]
+    if done.returncode:
+        lines = done.stderr.strip().splitlines()
+        return [], [_broken(lines[-1] if lines else f"exit code {done.returncode}")]
+    found = json.loads(done.stdout.strip().splitlines()[-1])
+    return list(described(found)), list(faults(found))
+
+
+def _broken(cause: str) -> Finding:
+    return Finding(
+        "package",
+        TORCH,
+        cause=cause,
+        remedy="pip install -U --force-reinstall torch",
+        severity="error",
+    )
+
+
+def described(found: Mapping[str, Any]) -> Iterator[str]:
+    """The result of the probe in words: the build, then each device."""
+    build = "a CPU build"
+    if found["cuda"]:
+        build = f"CUDA {found['cuda']}"
+    elif found["hip"]:
+        build = f"ROCm {found['hip']}"
+    yield f"torch {found['version']}, {build}"
+    for name, device, free, total in found["devices"]:
+        yield f"{name}: {device}, {size(free)} of {size(total)} free"
+    if found["mps"]:
+        yield "mps: the GPU of this machine"
+
+
+def faults(found: Mapping[str, Any]) -> Iterator[Finding]:
+    """What is wrong by the result of the probe."""
+    if "torchvision" in found:
+        yield Finding(
+            "package",
+            Subject(name="torchvision"),
+            cause=f"{found['torchvision']}; this breaks transformers too",
+            remedy="pip uninstall torchvision",
+            severity="error",
+        )
+    has_device = found["devices"] or found["mps"]
+    if has_device or shutil.which("nvidia-smi") is None:
+        return
+    cause = "the machine has an NVIDIA driver, and torch finds no device"
+    if not found["cuda"]:
+        cause = "a CPU build, on a machine with an NVIDIA driver"
+    yield Finding("machine", TORCH, cause=cause, severity="note")

@@ -1,0 +1,77 @@
+"""Check what backends need of the machine, the disks for output, and a cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from mmeval import plugins
+from mmeval.cluster.engine import RayEngine
+from mmeval.cluster.ray_cluster import RayCluster, check_installed
+from mmeval.errors import MissingError, PluginError
+from mmeval.findings.finding import Finding, Severity, Subject
+from mmeval.findings.from_error import finding_of
+from mmeval.system.folders import existing, free_bytes, own_cache
+from mmeval.wording import size
+
+LITTLE = 2**30
+"""Bytes; a run with pictures or sounds soon needs more."""
+
+
+def backends(asked: Collection[str] = ()) -> Iterator[Finding]:
+    """What backends need of the machine and is not there, such as a sandbox's: an error
+    where the backend is ``asked``, else a hint. One that cannot be loaded is a finding
+    of the plugins."""
+    for entry in plugins.entries("mmeval.model_backends"):
+        with suppress(MissingError, PluginError):
+            name = f"{plugins.distribution_of(entry)}/{entry.name}"
+            factory = plugins.load("mmeval.model_backends", name)
+            if not hasattr(factory, "check_machine"):
+                continue
+            try:
+                factory.check_machine()
+            except MissingError as error:
+                severity: Severity = "error" if entry.name in asked else "note"
+                found = finding_of(error, Subject(name=entry.name), severity)
+                yield replace(found, kind="machine")
+
+
+def nodes(engine: RayEngine) -> tuple[list[str], list[Finding]]:
+    """The nodes of a Ray cluster in words, and what is wrong with them."""
+    check_installed()
+    found = RayCluster(engine).seen()
+    faults = []
+    if not any(node.places for node in found):
+        faults.append(
+            Finding(
+                "machine",
+                Subject(name=str(engine)),
+                cause="no node has room for a worker",
+                remedy="--engine ray,cpus=1,gpus=0",
+                severity="error",
+            )
+        )
+    return [str(node) for node in found], faults
+
+
+def disks(output_path: Path) -> Iterator[Finding]:
+    """The disks of runs, models and data that are full or cannot be written."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    yield from _disk(output_path, "--output_path FOLDER")
+    yield from _disk(own_cache(), "export MMEVAL_CACHE_DIR=FOLDER")
+    yield from _disk(Path(HF_HUB_CACHE), "export HF_HOME=FOLDER")
+
+
+def _disk(folder: Path, elsewhere: str) -> Iterator[Finding]:
+    nearest, free = existing(folder), free_bytes(folder)
+    subject = Subject(name=str(folder.absolute()))
+    if not os.access(nearest, os.W_OK):
+        cause = f"{nearest} cannot be written"
+        yield Finding("machine", subject, 0, 0, cause, elsewhere, "error")
+    elif free < LITTLE:
+        cause = f"{size(free)} are free"
+        yield Finding("machine", subject, 0, 0, cause, elsewhere, "note")
