@@ -1,4 +1,4 @@
-"""Cases of ``mmeval metric``: flags or lines of a file, made a trial and a metric."""
+"""Cases of ``mmeval try metric``: flags or lines of a file, made trials."""
 
 from __future__ import annotations
 

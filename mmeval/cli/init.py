@@ -87,7 +87,7 @@ def _next(kind: str, module: str, folder: Path, files: int) -> Iterator[str]:
     yield f"wrote {folder}: {files} files"
     if kind == "worker":
         yield "next:"
-        yield f"  mmeval check-backend process --model_args {place}/model.yaml"
+        yield f"  mmeval try backend process --model_args {place}/model.yaml"
         yield (
             "  mmeval --tasks rubric_example --model process --model_args "
             f"{place}/model.yaml"
@@ -102,9 +102,10 @@ def _next(kind: str, module: str, folder: Path, files: int) -> Iterator[str]:
         yield f"  mmeval check {module} --bounds"
         yield f"  mmeval --tasks {module} --model reference"
     elif kind == "metric":
-        yield f'  mmeval metric {module} --answer "An old oak" --target "the old oak"'
+        words = '--answer "An old oak" --target "the old oak"'
+        yield f"  mmeval try metric {module} {words}"
     elif kind == "agent":
-        yield f'  mmeval agent {module} --prompt "Tell of a hare."'
+        yield f'  mmeval try agent {module} --prompt "Tell of a hare."'
     else:
         yield f"  mmeval --tasks rubric_example --model {module}"
     yield f"  mmeval check --dist {place}"

@@ -19,8 +19,6 @@ VERBS: dict[str, str] = {
     "plugins",
     "check": "check tasks, their data, metrics and backends, and what is installed",
     "prepare": "fetch and check the data of tasks, so that they run offline",
-    "metric": "compute one metric on given files or answers",
-    "agent": "drive an agent on given replies, offline",
     "score": "score a run again, without the model",
     "merge": "join the shards of a run (--shard) into it and make its results",
     "trace": "show what each step of an answer was asked and said",
@@ -28,19 +26,24 @@ VERBS: dict[str, str] = {
     "compare": "compare runs: what differs beyond chance, and what would have been "
     "seen",
     "export": "write the answers of a run in a layout that others read",
+    "try metric": "compute one metric on given files or answers",
+    "try agent": "drive an agent on given replies, offline",
+    "try backend": "check that a local model keeps the rules that every batch backend "
+    "has to keep",
     "init": "write a new package: a benchmark, metric, backend or agent to begin "
     "with; or the worker of a model",
-    "check-backend": "check that a local model keeps the rules that every batch "
-    "backend has to keep",
 }
 """Each verb lives in a module of ``mmeval.cli`` as ``configure(parser)`` and
 ``run(args) -> exit code``."""
 
-_COMPONENTS = ("agent", "check-backend", "metric")
-"""Verbs whose module is in ``mmeval.cli.components``."""
+TRY = "try"
+"""The first word of verbs whose module is in ``mmeval.cli.components``."""
 
 REFUSED_VERBS: dict[str, str] = {
     "validate": "'mmeval check TASK' checks task files",
+    "metric": "'mmeval try metric NAME' computes one metric",
+    "agent": "'mmeval try agent NAME' drives an agent",
+    "check-backend": "'mmeval try backend NAME' checks a local model",
     "doctor": "'mmeval check' checks the installation, 'mmeval check TASK' tasks too",
     "view": "'mmeval report RUN' writes a page that a browser opens from disk",
 }
@@ -84,14 +87,17 @@ def dispatch(argv: Sequence[str]) -> int:
 
 
 def module_of(verb: str) -> ModuleType:
-    folder = "mmeval.cli.components" if verb in _COMPONENTS else "mmeval.cli"
-    return importlib.import_module(f"{folder}.{verb.replace('-', '_')}")
+    first, _, component = verb.partition(" ")
+    name = f"components.{component}" if first == TRY else verb
+    return importlib.import_module(f"mmeval.cli.{name}")
 
 
 def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
     if not argv or argv[0].startswith("-"):
         return "run", argv
     word = argv[0]
+    if word == TRY:
+        return _split_try(argv)
     if word in VERBS:
         return word, argv[1:]
     if word in REFUSED_VERBS:
@@ -99,6 +105,18 @@ def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
     raise UsageError(
         f"unknown verb {word!r}{did_you_mean(word, VERBS)} ('mmeval --help' lists the "
         "verbs)"
+    )
+
+
+def _split_try(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
+    verb = " ".join(argv[:2])
+    if verb in VERBS:
+        return verb, argv[2:]
+    known = [name.removeprefix(f"{TRY} ") for name in VERBS if name.startswith(TRY)]
+    near = did_you_mean("".join(argv[1:2]), known)
+    raise UsageError(
+        f"mmeval try takes {', '.join(known)}, then a name{near} ('mmeval try metric "
+        "--help' explains)"
     )
 
 

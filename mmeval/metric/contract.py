@@ -223,7 +223,8 @@ def metric(
     ``higher_is_better`` may be a function of the switches. ``reference_free`` metrics
     read neither the question nor a reference: ``mmeval check`` then does not expect
     lower scores for the references of other samples. ``looks_at`` is its only kind of
-    part, if any: ``mmeval metric`` treats FILEs as such. See ``Metric`` for the others.
+    part, if any: ``mmeval try metric`` treats FILEs as such. See ``Metric`` for the
+    others.
     """
 
     def describe(function: Callable[..., Any]) -> Metric:

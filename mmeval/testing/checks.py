@@ -298,7 +298,7 @@ CHECKS: Mapping[str, BatchCheck] = {
     "order": check_order,
     "refusals": check_refusals,
 }
-"""By the names that ``mmeval check-backend`` gives them."""
+"""By the names that ``mmeval try backend`` gives them."""
 
 
 def _bad_parts(capabilities: Capabilities) -> list[tuple[str, Part]]:

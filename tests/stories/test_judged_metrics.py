@@ -46,6 +46,7 @@ def test_the_tail_of_a_reply_decides_in_the_official_profile(
     )
     with judge_server(tmp_path, TAILS) as server:
         done = mmeval(
+            "try",
             "metric",
             "judge_presence",
             "--cases",
@@ -124,6 +125,7 @@ def read(
         for name in files
     )
     return mmeval(
+        "try",
         "metric",
         "document_quality",
         "--cases",
@@ -238,6 +240,7 @@ def test_a_graph_of_questions_asks_what_is_below_a_yes_alone(
     file = cases(tmp_path, [{"files": ["a.png"], "metadata": {"questions": questions}}])
     with judge_server(tmp_path, {"square red": red}) as server:
         done = mmeval(
+            "try",
             "metric",
             "question_graph",
             "--cases",

@@ -33,6 +33,7 @@ def scored(metric: str, unread: Unread, folder: Path) -> tuple[int, dict[str, An
     answer = [{"type": unread.kind, "path": str(folder / "answer.bin")}]
     target = [{"type": "image", "path": str(folder / "wanted.png")}]
     done = mmeval(
+        "try",
         "metric",
         metric,
         "--answer",

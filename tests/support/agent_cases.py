@@ -1,4 +1,4 @@
-"""Drives an agent of ours on given replies, as `mmeval agent` does."""
+"""Drives an agent of ours on given replies, as `mmeval try agent` does."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

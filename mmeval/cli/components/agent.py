@@ -1,8 +1,8 @@
 """Drive an agent on given replies, offline.
 
-    mmeval agent illustrator --prompt "draw a hare" --model_args pictures=1
-    mmeval agent illustrator --cases cases.jsonl --json
-    mmeval agent painter data.csv --prompt "draw the mean" --role code_interpreter=sandbox
+    mmeval try agent illustrator --prompt "draw a hare" --model_args pictures=1
+    mmeval try agent illustrator --cases cases.jsonl --json
+    mmeval try agent painter data.csv --prompt "draw the mean" --role code_interpreter=sandbox
 
 Only roles that --role names are asked. Each line of a cases file is a JSON object with
 any of prompt, files, wants, args and replies; id and name are returned. FILEs are media

@@ -1,10 +1,10 @@
 """Compute one metric on given files or answers.
 
-    mmeval metric wer --answer "the old men sat" --target "the old man sat"
-    mmeval metric strict_structure --answer "a <<image1>>" --target "<<image1>> <<audio1>>"
-    mmeval metric part_order --metadata '{"order": ["ti"]}' \\
+    mmeval try metric wer --answer "the old men sat" --target "the old man sat"
+    mmeval try metric strict_structure --answer "a <<image1>>" --target "<<image1>> <<audio1>>"
+    mmeval try metric part_order --metadata '{"order": ["ti"]}' \\
         --answer '[{"type": "text", "text": "a hare:"}, {"type": "image", "path": "hare.png"}]'
-    mmeval metric choice --cases cases.jsonl
+    mmeval try metric choice --cases cases.jsonl
 
 Answers, targets and inputs are plain text with tags, or a JSON list of parts. FILEs are
 media of the answer; they fill the tags of a text answer in order.

@@ -179,7 +179,22 @@ def test_a_judge_is_asked_as_often_as_was_stated_before(
     assert f"up to {asked} calls" in done.err
 
 
-@pytest.mark.parametrize("verb", ["validate", "doctor"])
-def test_earlier_verbs_answer_with_the_new_one(verb: str) -> None:
+@pytest.mark.parametrize(
+    ("verb", "new"),
+    [
+        ("validate", "mmeval check"),
+        ("doctor", "mmeval check"),
+        ("metric", "mmeval try metric"),
+        ("agent", "mmeval try agent"),
+        ("check-backend", "mmeval try backend"),
+    ],
+)
+def test_earlier_verbs_answer_with_the_new_one(verb: str, new: str) -> None:
     done = mmeval(verb, "t.yaml")
-    assert (done.code, "mmeval check" in done.error) == (2, True)
+    assert (done.code, new in done.error) == (2, True)
+
+
+@pytest.mark.parametrize("words", [(), ("metrc",), ("--help",)])
+def test_what_can_be_tried_is_named(words: tuple[str, ...]) -> None:
+    done = mmeval("try", *words)
+    assert (done.code, "metric, agent, backend" in done.error) == (2, True)

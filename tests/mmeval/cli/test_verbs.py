@@ -26,14 +26,14 @@ def test_every_verb_is_terminated_as_it_is_interrupted(
             "compare",
             "export",
             "prepare",
-            "agent",
+            "try agent",
         )
     }
-    words |= {"metric": ["wer"], "init": ["metric", "x"], "check-backend": ["hf"]}
+    words |= {"try metric": ["wer"], "init": ["metric", "x"], "try backend": ["hf"]}
     words |= {"trace": ["x", "--task", "t", "--sample", "s"]}
     monkeypatch.setattr(module_of(verb), "run", long_work)
     with restored_log():
-        assert main([verb, *words.get(verb, [])]) == 130
+        assert main([*verb.split(), *words.get(verb, [])]) == 130
     assert capsys.readouterr().err.startswith("interrupted; ")
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 

@@ -198,7 +198,7 @@ def test_cases_are_scored_by_the_verb_metric_in_both_profiles(tmp_path: Path) ->
     ) as server:
         for at, profile in enumerate(("standard", "official")):
             flags = ("--cases", cases, "--json", "--profile", profile)
-            done = mmeval("metric", "ueval_rubric", *flags, *judge(server))
+            done = mmeval("try", "metric", "ueval_rubric", *flags, *judge(server))
             found = {
                 row["name"]: row["outputs"]
                 for row in map(json.loads, done.out.splitlines())

@@ -62,11 +62,11 @@ def test_a_run_loads_its_model_once_and_is_scored_by_another_model_beside_the_fi
 
 
 def metric(folder: Path, *words: str | Path, **more: str) -> tuple[Ended, Path]:
-    """``mmeval metric batched`` with a model; where it noted what it did."""
+    """``mmeval try metric batched`` with a model; where it noted what it did."""
     write_files(folder / "model", MODEL)
     file = folder / "notes"
     env = environment(TOY_NOTES=str(file), **more)
-    return mmeval("metric", "batched", *words, env=env, cwd=folder), file
+    return mmeval("try", "metric", "batched", *words, env=env, cwd=folder), file
 
 
 def test_one_answer_is_scored_with_a_model_and_one_without_it_is_told(

@@ -44,6 +44,6 @@ def test_pictures_and_scans_are_read_and_judged(
     reply = json.dumps({"score": 4, "overall_score_100": 64})  # official reads no fence
     with judge_server(tmp_path / "judge", {documents.FRUIT_TABLE: reply}) as server:
         cases = ("--cases", tmp_path / "cases.jsonl", "--profile", profile)
-        done = mmeval("metric", "document_quality", *cases, *judge(server))
+        done = mmeval("try", "metric", "document_quality", *cases, *judge(server))
     assert done.code == 0, done.err
     assert [json.loads(line)["value"] for line in done.out.splitlines()] == wanted

@@ -50,7 +50,7 @@ def worker(tmp_path: Path) -> str:
 
 def test_it_keeps_the_rules_of_every_backend(worker: str) -> None:
     ended = mmeval(
-        "check-backend", "process", "--model_args", worker, "--wants", "+".join(KINDS)
+        "try", "backend", "process", "--model_args", worker, "--wants", "+".join(KINDS)
     )
     assert ended.code == 0, ended.out
 

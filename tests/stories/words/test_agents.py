@@ -28,7 +28,7 @@ TRACED = (
     "--sample 0 --repeat 1"
 )
 CASES = {
-    **{f"agent {words}": Case(f"agent {words}", LINES) for words in listed(DRIVEN)},
+    **{f"agent {words}": Case(f"try agent {words}", LINES) for words in listed(DRIVEN)},
     **{words or "no role": Case(f"{AGENT} {words}") for words in listed(CAST)},
     "a kind whose tool is missing": Case(
         f"{AGENT} --role helper=toy",

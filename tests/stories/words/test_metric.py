@@ -96,17 +96,17 @@ def _cases(row: Any) -> dict[str, str | bytes]:
 
 
 CASES = {
-    **{words or "no metric": Case(f"metric {words}", FILES) for words in WORDS},
+    **{words or "no metric": Case(f"try metric {words}", FILES) for words in WORDS},
     **{
         f"{name} {params}": Case(
-            f"metric {name} --answer x --params '{json.dumps(params)}'", FILES
+            f"try metric {name} --answer x --params '{json.dumps(params)}'", FILES
         )
         for name, several in SWITCHES.items()
         for params in several
     },
     **{
         f"{name} of {labels}": Case(
-            f"metric {name} a.wav --metadata "
+            f"try metric {name} a.wav --metadata "
             f"'{json.dumps(labels)}'{MODELLESS.get(name, '')}",
             FILES,
         )
@@ -114,7 +114,7 @@ CASES = {
         for labels in several
     },
     **{
-        f"{name} {file}": Case(f"metric {name} {file}", FILES)
+        f"{name} {file}": Case(f"try metric {name} {file}", FILES)
         for name, file in (
             ("silence_segments", "a.png"),
             ("silence_segments", "empty.wav"),
@@ -126,12 +126,12 @@ CASES = {
         )
     },
     **{
-        f"the case {line}": Case("metric exact_match --cases c.jsonl", _cases(line))
+        f"the case {line}": Case("try metric exact_match --cases c.jsonl", _cases(line))
         for line in LINES
     },
     **{
         f"{name} {params} by a judge": Case(
-            f"metric {name} --answer x --judge empty --params '{json.dumps(params)}'",
+            f"try metric {name} --answer x --judge empty --params '{json.dumps(params)}'",
             FILES,
         )
         for name, several in OF_JUDGES.items()
@@ -139,7 +139,7 @@ CASES = {
     },
     **{
         f"{name}, the judge says {reply}": Case(
-            f"metric {name} --answer x --judge openai,model=j --judge_base_url URL",
+            f"try metric {name} --answer x --judge openai,model=j --judge_base_url URL",
             FILES,
             server={"reply": reply},
         )

@@ -1,4 +1,4 @@
-"""The values of MMMG's released scorers, through ``mmeval metric NAME --cases FILE
+"""The values of MMMG's released scorers, through ``mmeval try metric NAME --cases FILE
 --profile official``.
 
 The inputs are generated; the values were computed once by the released scripts (image
@@ -354,7 +354,9 @@ def test_released_values_are_reproduced(
     ]
     file = tmp_path / "cases.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    code = main(["metric", metric, "--cases", str(file), "--profile", "official"])
+    code = main(
+        ["try", "metric", metric, "--cases", str(file), "--profile", "official"]
+    )
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert (code, [row["name"] for row in found]) == (0, [case.name for case in cases])
     for row, case in zip(found, cases, strict=True):

@@ -1,5 +1,5 @@
 """The values of UniM's released scorers of pictures, sounds and 3D items, through
-``mmeval metric NAME --cases FILE``.
+``mmeval try metric NAME --cases FILE``.
 
 Pictures: the features of the release agree to ten places, but where wide even slopes
 leave only rounding: there they do with OpenCV 4.12, with which the script ran, and to
@@ -45,7 +45,7 @@ millionths."""
 
 
 class Verb:
-    """``mmeval metric``, on inputs of the fixtures."""
+    """``mmeval try metric``, on inputs of the fixtures."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.cases, self.capsys = folder / "cases.jsonl", capsys
@@ -63,7 +63,7 @@ class Verb:
             for name, answer in media.items()
         )
         self.cases.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        main(["metric", metric, "--cases", str(self.cases), *flags])
+        main(["try", "metric", metric, "--cases", str(self.cases), *flags])
         found = [json.loads(line) for line in self.capsys.readouterr().out.splitlines()]
         assert [row["name"] for row in found] == list(names)
         return {

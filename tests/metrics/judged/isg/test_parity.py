@@ -45,6 +45,7 @@ def test_each_case_has_its_value_and_asks_its_questions(
     replies.write_text(lines(PARITY["replies"]))
     with MockServer(replies=str(replies)) as server:
         done = mmeval(
+            "try",
             "metric",
             metric,
             "--cases",

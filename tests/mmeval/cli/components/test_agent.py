@@ -27,7 +27,7 @@ def driven(
         "".join(json.dumps(case) + "\n" for case in cases)
     )
     code = main(
-        ["agent", "toy_agent", "--cases", str(folder / "cases.jsonl"), "--json"]
+        ["try", "agent", "toy_agent", "--cases", str(folder / "cases.jsonl"), "--json"]
     )
     return code, [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
@@ -107,7 +107,15 @@ def test_a_tool_without_replies_gives_small_media_and_files_fill_the_prompt(
     )
     capsys.readouterr()
     code = main(
-        ["agent", "toy_agent", str(tmp_path / "a.png"), "--prompt", "see", "--json"]
+        [
+            "try",
+            "agent",
+            "toy_agent",
+            str(tmp_path / "a.png"),
+            "--prompt",
+            "see",
+            "--json",
+        ]
     )
     assert (code, json.loads(capsys.readouterr().out)["error"]["kind"]) == (
         EXIT_INCOMPLETE,
@@ -135,7 +143,7 @@ def test_a_case_that_cannot_be_used_is_refused_with_its_line(
     case: Any, word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "cases.jsonl").write_text(f"\n{json.dumps(case)}\n")
-    code = main(["agent", "toy_agent", "--cases", str(tmp_path / "cases.jsonl")])
+    code = main(["try", "agent", "toy_agent", "--cases", str(tmp_path / "cases.jsonl")])
     said = capsys.readouterr().err
     assert (code in (EXIT_USAGE, 4), word in said, "jsonl:2" in said) == (
         True,
@@ -147,11 +155,11 @@ def test_a_case_that_cannot_be_used_is_refused_with_its_line(
 def test_what_is_no_agent_and_nothing_to_answer_are_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["agent", "toy", "--prompt", "x"]) == EXIT_USAGE
-    assert main(["agent", "toy_agnt", "--prompt", "x"]) == EXIT_USAGE
-    assert main(["agent", "toy_agent"]) == EXIT_USAGE
+    assert main(["try", "agent", "toy", "--prompt", "x"]) == EXIT_USAGE
+    assert main(["try", "agent", "toy_agnt", "--prompt", "x"]) == EXIT_USAGE
+    assert main(["try", "agent", "toy_agent"]) == EXIT_USAGE
     assert (
-        main(["agent", "toy_agent", "--prompt", "x", "--cases", "c.jsonl"])
+        main(["try", "agent", "toy_agent", "--prompt", "x", "--cases", "c.jsonl"])
         == EXIT_USAGE
     )
     assert "toy_agent" in capsys.readouterr().err
@@ -162,7 +170,13 @@ def test_people_see_each_step_in_brief_without_the_instructions_of_its_prompt(
 ) -> None:
     assert (
         main(
-            ["agent", "mmmg_image_agent", "--prompt", "Draw a hare " + "at dusk " * 99]
+            [
+                "try",
+                "agent",
+                "mmmg_image_agent",
+                "--prompt",
+                "Draw a hare " + "at dusk " * 99,
+            ]
         )
         == 0
     )

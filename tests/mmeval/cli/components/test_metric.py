@@ -65,6 +65,7 @@ def test_params_profile_and_metadata_reach_the_metric(
 ) -> None:
     answer = " <image_start><image_0><image_end>"
     given = [
+        "try",
         "metric",
         "part_order",
         "--answer",
@@ -91,9 +92,11 @@ def test_files_are_media_of_the_answer(
     parts = json.dumps(
         [{"type": "text", "text": "two words"}, {"type": "image", "path": str(picture)}]
     )
-    main(["metric", "sizes", str(picture), str(picture), "--json"])
-    main(["metric", "sizes", str(picture), "--json", "--answer", "one <<image1>>"])
-    main(["metric", "sizes", str(picture), "--json", "--answer", parts])
+    main(["try", "metric", "sizes", str(picture), str(picture), "--json"])
+    main(
+        ["try", "metric", "sizes", str(picture), "--json", "--answer", "one <<image1>>"]
+    )
+    main(["try", "metric", "sizes", str(picture), "--json", "--answer", parts])
     outputs = [row["outputs"] for row in results(capsys)]
     assert [(row["words"]["value"], row["media"]["value"]) for row in outputs] == [
         (0, 2),
@@ -113,7 +116,7 @@ def test_paths_of_cases_start_from_their_file(
         {"files": ["gone.png"]},
         {"name": "last", "answer": "x"},
     )
-    code = main(["metric", "sizes", "--cases", str(file)])
+    code = main(["try", "metric", "sizes", "--cases", str(file)])
     first, second, third = results(capsys)
     assert (code, first["id"], first["outputs"]["media"]["value"]) == (3, 1, 1.0)
     assert (second["status"], second["value"]) == ("unscored", None)
@@ -126,7 +129,16 @@ def test_one_unscored_output_of_several_exits_3(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     code = main(
-        ["metric", "sizes", "--answer", "x", "--params", '{"fail": true}', "--json"]
+        [
+            "try",
+            "metric",
+            "sizes",
+            "--answer",
+            "x",
+            "--params",
+            '{"fail": true}',
+            "--json",
+        ]
     )
     (row,) = results(capsys)
     assert (code, row["status"], row["outputs"]["media"]["reason"]) == (
@@ -134,7 +146,7 @@ def test_one_unscored_output_of_several_exits_3(
         "scored",
         "asked to fail",
     )
-    main(["metric", "sizes", "--answer", "a b", "--params", '{"fail": true}'])
+    main(["try", "metric", "sizes", "--answer", "a b", "--params", '{"fail": true}'])
     assert "between 0 and 3\n" in capsys.readouterr().out
 
 
@@ -145,6 +157,7 @@ def test_a_target_is_one_reference_or_several(
     targets: list[Any] = ["b", ["a", "b"], [[part]], [part], []]
     main(
         [
+            "try",
             "metric",
             "exact_match",
             "--cases",
@@ -172,17 +185,21 @@ def test_a_case_whose_candidate_is_missing_is_unscored(
         {"answer": "b", "target": "b", "candidates": candidates} for candidates in given
     ]
     assert (
-        main(["metric", "exact_match", "--cases", str(cases(tmp_path, *rows[:2]))]) == 3
+        main(
+            ["try", "metric", "exact_match", "--cases", str(cases(tmp_path, *rows[:2]))]
+        )
+        == 3
     )
     assert [row["value"] for row in results(capsys)] == [1, None]
     assert (
-        main(["metric", "exact_match", "--cases", str(cases(tmp_path, rows[2]))]) == 2
+        main(["try", "metric", "exact_match", "--cases", str(cases(tmp_path, rows[2]))])
+        == 2
     )
 
 
 @pytest.mark.usefixtures("plugged")
 def test_a_judged_metric_needs_its_judge(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["metric", "judged", "--answer", "x"]) == 2
+    assert main(["try", "metric", "judged", "--answer", "x"]) == 2
     said = capsys.readouterr()
     assert (said.out, len(said.err.splitlines())) == ("", 1)
 
@@ -193,6 +210,7 @@ def test_a_role_that_the_metric_does_not_ask_is_one_line_and_changes_nothing(
     assert (
         main(
             [
+                "try",
                 "metric",
                 "exact_match",
                 "--answer",

@@ -1,4 +1,4 @@
-"""What the released agents of MMMG make of replies, through ``mmeval agent NAME --cases
+"""What the released agents of MMMG make of replies, through ``mmeval try agent NAME --cases
 FILE --json``.
 
 The values were computed once by the released scripts.
@@ -35,7 +35,7 @@ def test_official_does_what_the_released_agent_does(
     ]
     cases = tmp_path / "cases.jsonl"
     cases.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert main(["agent", agent, "--cases", str(cases), "--json"]) == 0
+    assert main(["try", "agent", agent, "--cases", str(cases), "--json"]) == 0
     results = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     for case, result in zip(CASES[agent], results, strict=True):
         expected = {

@@ -1,9 +1,9 @@
 """Check that a local model keeps the rules on which mmeval relies, by asking it a few
 dozen times.
 
-    mmeval check-backend process --model_args omni/model.yaml
-    mmeval check-backend hf --model_args pretrained=tiny --wants text --wants text+image
-    mmeval check-backend my_model --skip seeds
+    mmeval try backend process --model_args omni/model.yaml
+    mmeval try backend hf --model_args pretrained=tiny --wants text --wants text+image
+    mmeval try backend my_model --skip seeds
 
 One line for each check and each combination of kinds. The checks are those of
 mmeval.testing; a model that never draws cannot pass seeds. Use a small model.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.cli.components.check_backend import DUTIES
+from mmeval.cli.components.backend import DUTIES
 from mmeval.testing.checks import CHECKS
 from tests.support.cli import ROOT, Ended, mmeval
 from tests.support.workers import bad_command, own_worker
@@ -13,7 +13,8 @@ from tests.support.workers import bad_command, own_worker
 
 def checked(command: list[str], *flags: str) -> Ended:
     return mmeval(
-        "check-backend",
+        "try",
+        "backend",
         "process",
         "--model_args",
         f'command="{shlex.join(command)}"',
@@ -76,4 +77,4 @@ def test_what_cannot_be_checked_is_an_error(
 
 
 def test_a_backend_that_takes_no_batches_is_refused() -> None:
-    assert "one request at a time" in mmeval("check-backend", "empty").error
+    assert "one request at a time" in mmeval("try", "backend", "empty").error
