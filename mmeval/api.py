@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 
 from mmeval.backend.contract import AnyBackend
 from mmeval.errors import UsageError, did_you_mean
+from mmeval.findings.finding import Finding
 from mmeval.records.score import Result
 from mmeval.report.progress_bar import Logged
 from mmeval.report.prompts import write_prompts
@@ -74,7 +75,7 @@ class Evaluation:
 
     ``results`` are all numbers: tasks, their slices, groups. ``exit_code`` is what the
     command would end with (0, or 3 when something is missing, or that of data that
-    cannot be read to their end, which ``complaints`` explain). ``document`` is the
+    cannot be read to their end, which ``findings`` explain). ``document`` is the
     content of the results file, ``table`` what the command prints, ``samples`` the
     samples files by task.
     """
@@ -82,7 +83,7 @@ class Evaluation:
     results: tuple[Result, ...]
     exit_code: int
     folder: Path
-    complaints: tuple[str, ...]
+    findings: tuple[Finding, ...]
     document: Mapping[str, Any]
     table: str
     samples: Mapping[str, Path]
@@ -252,13 +253,11 @@ def _evaluate(
         write_prompts(selection, sys.stderr)
     outcome = run(selection, plan.options, progress=Logged())
     published = publication.finish(outcome, plan.report)
-    if outcome.error:
-        _log.error("%s", outcome.error)
     return Evaluation(
         results=(*outcome.results, *outcome.group_results),
         exit_code=outcome.exit_code,
         folder=outcome.folder,
-        complaints=outcome.complaints,
+        findings=outcome.findings,
         document=published.document,
         table=published.table,
         samples=published.samples,

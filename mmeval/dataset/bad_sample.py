@@ -10,12 +10,10 @@ from mmeval.errors import RowError
 from mmeval.findings.finding import Finding, Subject
 from mmeval.records.response import ErrorInfo
 from mmeval.records.sample import Sample
-from mmeval.wording import counted, printable
+from mmeval.wording import printable
 
 MAX_NAMED = 10
 """Samples that a message names; the others are counted."""
-MAX_TASKS = 3
-"""Tasks of one sample that a message names."""
 MAX_CHARS = 400
 """Characters of a fault in a message; it begins with the file and the row."""
 
@@ -72,8 +70,9 @@ class BadSamples:
 
     trials: int = 0
     _seen: set[int] = field(default_factory=set)
-    _named: dict[str, list[str]] = field(default_factory=dict)
-    """The tasks of the samples that are kept in words."""
+    _named: dict[Finding, None] = field(default_factory=dict)
+    _kept: set[int] = field(default_factory=set)
+    """The samples that are kept in words."""
 
     @property
     def count(self) -> int:
@@ -81,35 +80,25 @@ class BadSamples:
 
     def add(self, task: str, sample: Sample, repeats: int = 1) -> None:
         self.trials += repeats
-        self._seen.add(hash((sample.id, sample.fault)))
-        words = in_words(sample)
-        if words in self._named:
-            self._named[words].append(task)
-        elif len(self._named) < MAX_NAMED:
-            self._named[words] = [task]
+        mark = hash((sample.id, sample.fault))
+        self._seen.add(mark)
+        if mark in self._kept or len(self._kept) < MAX_NAMED:
+            self._kept.add(mark)
+            self._named[bad_sample(task, sample)] = None
 
-    @property
-    def said(self) -> str:
-        """``2 samples (6 trials) cannot be asked``."""
-        trials = (
-            f" ({counted(self.trials, 'trial')})" if self.trials != self.count else ""
-        )
-        return f"{counted(self.count, 'sample')}{trials} cannot be asked"
-
-    def lines(self) -> Iterator[str]:
+    def findings(self) -> Iterator[Finding]:
         """The samples that are kept in words, and how many more there are."""
-        for words, tasks in self._named.items():
-            others = len(tasks) - MAX_TASKS
-            rest = f" and {counted(others, 'other task')}" if others > 0 else ""
-            yield f"{', '.join(tasks[:MAX_TASKS])}{rest}: {words}"
-        if more := self.count - len(self._named):
-            yield f"and {more:,} more"
+        yield from self._named
+        if more := self.count - len(self._kept):
+            cause = "more samples cannot be asked"
+            yield Finding("bad_sample", count=more, cause=cause, severity="error")
 
 
 def bad_sample(task: str, sample: Sample) -> Finding:
     """That a sample of a task cannot be asked."""
     subject = Subject(task, sample=sample.id)
-    return Finding("bad_sample", subject, cause=sample.fault, severity="error")
+    fault = printable(sample.fault, limit=MAX_CHARS)
+    return Finding("bad_sample", subject, cause=fault, severity="error")
 
 
 def in_words(sample: Sample) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -59,17 +60,21 @@ def command_lines(command: str, indent: str, width: int = WIDTH) -> list[str]:
     """A command that can be pasted; a long one goes on behind a backslash."""
     if not command:
         return []
+    if len(indent) + len(command) <= width:
+        return [indent + command]
+    try:
+        words = [shlex.quote(word) for word in shlex.split(command)]
+    except ValueError:  # a quotation that is not closed: not for a shell
+        return [indent + command]
     room = width - len(" \\")
-    lines: list[str] = []
-    line = indent
-    for word in command.split(" "):
-        is_first = line.isspace() or not line
-        if not is_first and len(line) + 1 + len(word) > room:
-            lines.append(f"{line} \\")
-            line = f"{indent}  {word}"
+    lines = [indent + words[0]]
+    for word in words[1:]:
+        if len(lines[-1]) + 1 + len(word) > room:
+            lines[-1] += " \\"
+            lines.append(f"{indent}  {word}")
         else:
-            line += word if is_first else f" {word}"
-    return [*lines, line]
+            lines[-1] += f" {word}"
+    return lines
 
 
 def markdown_lines(findings: Iterable[Finding], place: Place = NOWHERE) -> list[str]:

@@ -101,7 +101,8 @@ def _facts(forecast: Forecast) -> Iterator[str]:
         f"disk: about {size(forecast.disk_bytes)} needed at most, "
         f"{size(forecast.free_bytes)} free{too_full}"
     )
-    yield from terminal_lines(forecast.lacking, Place(forecast.words))
+    bad = [finding for task in forecast.tasks for finding in task.bad.findings()]
+    yield from terminal_lines([*forecast.lacking, *bad], Place(forecast.words))
     yield from _problems(forecast.tasks)
     for task in forecast.tasks:
         yield from _warnings(task)
@@ -164,9 +165,6 @@ def _problems(tasks: Sequence[TaskForecast]) -> Iterator[str]:
 
 def _warnings(task: TaskForecast) -> Iterator[str]:
     name = task.task.name
-    if task.bad.count:
-        yield f"problem: {name}: {task.bad.said} and would fail; correct the data:"
-        yield from (f"  {line}" for line in task.bad.lines())
     if task.endless:
         yield (
             f"problem: {name}: {task.endless:,} programs ask more calls than were "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import shlex
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +13,8 @@ from typing import Any
 
 from mmeval.costs.bill import spent_words
 from mmeval.errors import Caught, Interrupted
+from mmeval.findings.finding import Finding
+from mmeval.findings.render import Place, terminal_lines
 from mmeval.report.baseline import Baseline, Beside, read_baseline
 from mmeval.report.loggers.contract import Logger, create_loggers, log_results
 from mmeval.report.results_file import Published, file_time, write_results
@@ -119,14 +121,14 @@ def publish(
     log_samples: bool = False,
     baseline: Baseline | None = None,
     table: str = "short",
-    shown: Collection[str] = (),
+    shown: Collection[Finding] = (),
 ) -> Published:
     """Write results and (if wanted) samples files; return what they hold, with the
     table.
 
-    The numbers of ``baseline`` stand in the table alone. What keeps the exit code from
-    being 0, what of a baseline does not compare, and notes on the answers go to the
-    log, one warning each, but for those that the caller has ``shown``.
+    The numbers of ``baseline`` stand in the table alone. The findings of the run go to
+    the log, but for those that the caller has ``shown``, and so does what of a baseline
+    does not compare.
     """
     folder = context.folder or outcome.folder
     hashes: dict[str, str] = {}
@@ -143,11 +145,9 @@ def publish(
     written = write_results(outcome, context, moment=moment, task_hashes=hashes)
     document = json.loads(written.read_bytes())
     beside = Beside() if baseline is None else baseline.beside(document)
-    remarks = (*beside.unlike, *beside.notes, *outcome.notes)
-    for complaint in (*outcome.complaints, *version_warnings(outcome.judges), *remarks):
-        # the error is the last line of all
-        if complaint != outcome.error and complaint not in shown:
-            log.warning(complaint)
+    _log_findings([one for one in outcome.findings if one not in shown], outcome)
+    for remark in (*version_warnings(outcome.judges), *beside.unlike, *beside.notes):
+        log.warning(remark)
     if any(bill.spent.tokens or bill.usd for bill in outcome.bills):
         log.info("spent in this run folder: %s", spent_words(outcome.bills))
     text = ""
@@ -164,14 +164,19 @@ def publish(
     return Published(text, written, document, samples)
 
 
+def _log_findings(findings: Sequence[Finding], outcome: RunOutcome) -> None:
+    """One record of the log, a line for each group and its remedy."""
+    place = Place(run=shlex.quote(str(outcome.folder)))
+    if lines := terminal_lines(findings, place, columns()):
+        log.warning("%s", "\n".join(["of this run:", *lines]))
+
+
 def end_of_shard(
     outcome: RunOutcome, shard: str, *, show: Callable[[str], None]
 ) -> None:
     """Show how many trials a shard has, which has no results of its own, and log what
     it lacks."""
-    for complaint in outcome.complaints:
-        if complaint != outcome.error:
-            log.warning(complaint)
+    _log_findings(outcome.findings, outcome)
     counts, run = outcome.counts, outcome.folder.parent.parent
     show(
         f"shard {shard}: {counts.kept:,} trials kept, {counts.new:,} new, "

@@ -219,8 +219,10 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
             for task, versions in outcome.judges.items()
         },
         "score_sets": {task: path.name for task, path in outcome.score_sets.items()},
-        "findings": [finding.to_json() for finding in lacking(outcome.selection)],
-        "complaints": list(outcome.complaints),
+        "findings": [
+            finding.to_json()
+            for finding in (*lacking(outcome.selection), *outcome.findings)
+        ],
         "exit_code": outcome.exit_code,
     }
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.errors import sentence
+from mmeval.findings.render import terminal_lines
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
 from mmeval.report.headline import headline_rows
@@ -87,6 +87,7 @@ def short_table(
         if lines
         else "There is no number.\n"
     )
+    notes += terminal_lines(outcome.not_asked, width=width)
     return "\n".join([table, *notes, ""]) if notes else table
 
 
@@ -326,7 +327,6 @@ def _named(names: Iterable[str]) -> str:
 
 def _notes(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
     """What the numbers lack, one line each."""
-    yield from map(sentence, outcome.not_asked)
     for row in shown:
         (result,) = row.results
         assert result is not None

@@ -7,6 +7,7 @@ key can do it.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
@@ -15,8 +16,8 @@ from typing import Any
 
 from mmeval.broker.broker import Broker
 from mmeval.dataset.sampling import Subset
-from mmeval.errors import EXIT_INCOMPLETE, UsageError
-from mmeval.findings.finding import Finding
+from mmeval.errors import UsageError
+from mmeval.findings.finding import Finding, Subject
 from mmeval.records.response import ErrorInfo
 from mmeval.rescore.division import (
     Division,
@@ -30,8 +31,8 @@ from mmeval.rescore.selection import stored_selection
 from mmeval.rescore.whole import checked
 from mmeval.results.stored_run import newest_results
 from mmeval.run.backends import Backends
-from mmeval.run.complaints import lost_complaints, unasked_complaints
 from mmeval.run.jobs import ChosenTrials
+from mmeval.run.losses import lost_answers, not_asked
 from mmeval.run.options import RunOptions, RunOutcome, Unfinished
 from mmeval.run.progress import Progress, RunTally
 from mmeval.run.runner import Runner
@@ -48,7 +49,7 @@ from mmeval.store.shard import MERGED, from_progressions, shards_of, state, unme
 from mmeval.store.task_records import TaskRecords, trial_rows
 from mmeval.system.json_lines import read_rows
 from mmeval.task.task import Selection, Task, TaskOverrides
-from mmeval.wording import counted, some
+from mmeval.wording import some
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,44 +320,52 @@ class _MergedTrials(Runner):
 
     def again(self) -> str:
         roles = self.options.roles
-        return f"run {score_command(self.path, self.selection.tasks, roles, roles)}"
+        return score_command(self.path, self.selection.tasks, roles, roles)
 
     def completed(self, outcome: RunOutcome) -> RunOutcome:
-        lost = lost_complaints(self.tally, again="its shard's command")
-        not_asked = tuple(unasked_complaints(self.tally))
         subsets = {
             name: Subset(subset["of"], len(self._made[name]), tuple(subset["how"]))
             for name, subset in self._whole.get("subsets", {}).items()
         }
-        without_row = tuple(
-            f"{name}: {counted(lost, 'answer')} of the shards without a row of "
-            f"scores: mmeval score {self.path}"
-            for name, lost in self._without_row.items()
-        )
-        outcome = replace(
-            outcome,
-            exit_code=EXIT_INCOMPLETE if without_row else outcome.exit_code,
-            subsets=subsets,
-            roles=dict(self.options.roles),
-            metric_device=self._whole.get("metric_device", ""),
-            complaints=(*lost, *without_row, *not_asked, *outcome.complaints),
-            not_asked=not_asked,
-            notes=(*self.tally.remarks.told(), *outcome.notes),
-        )
-        if not self._division.lacking:
-            return outcome
+        lacking = self._division.lacking
+        unfinished = {
+            name: Unfinished(made, self._wanted(name))
+            for name, made in self._trials.items()
+            if lacking and made != self._wanted(name)
+        }
         return replace(
             outcome,
-            exit_code=EXIT_INCOMPLETE,
-            unfinished={
-                name: Unfinished(made, self._wanted(name))
-                for name, made in self._trials.items()
-                if made != self._wanted(name)
-            },
-            complaints=(
-                f"{some(self._division.lacking, 3)}: these are results without the "
-                "rest; run what is left, which "
-                f"keeps what is answered, then mmeval merge {self.path}",
-                *outcome.complaints,
+            subsets=subsets,
+            unfinished=unfinished,
+            roles=dict(self.options.roles),
+            metric_device=self._whole.get("metric_device", ""),
+            findings=(
+                *(_missing_shard(words, self.path) for words in lacking),
+                *lost_answers(self.tally, ""),
+                *(_without_row(*pair, self.path) for pair in self._without_row.items()),
+                *not_asked(self.tally),
+                *outcome.findings,
+                *self.tally.remarks.findings(),
             ),
         )
+
+
+def _missing_shard(words: str, run: Path) -> Finding:
+    """That a part of the division is not there."""
+    return Finding(
+        "subset",
+        cause=f"{words}; run what is left, which keeps what is answered",
+        remedy=f"mmeval merge {shlex.quote(str(run))}",
+        severity="error",
+    )
+
+
+def _without_row(task: str, count: int, run: Path) -> Finding:
+    return Finding(
+        "subset",
+        Subject(task),
+        count,
+        cause="answers of the shards without a row of scores",
+        remedy=f"mmeval score {shlex.quote(str(run))}",
+        severity="error",
+    )

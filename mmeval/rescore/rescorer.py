@@ -11,16 +11,16 @@ from typing import Any
 from mmeval.agent.casting import with_asked
 from mmeval.broker.broker import Broker
 from mmeval.dataset.sampling import Subset
-from mmeval.errors import EXIT_INCOMPLETE, MissingError, UsageError, sentence
+from mmeval.errors import MissingError, UsageError, sentence
+from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.render import Place
 from mmeval.records.sample import Sample
 from mmeval.rescore.selection import check_any_available, left_aside, stored_selection
-from mmeval.results.provenance import skipped_metrics_line
 from mmeval.results.stored_run import run_record
 from mmeval.run.availability import report_lacking, task_words
 from mmeval.run.backends import Backends, roles_of
-from mmeval.run.complaints import lost_complaints, unasked_complaints
 from mmeval.run.judging import Judging
+from mmeval.run.losses import lost_answers, not_asked
 from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, Unfinished
 from mmeval.run.progress import Progress, RunTally
 from mmeval.run.runner import Runner, check_backends
@@ -155,6 +155,9 @@ class _StoredTrials(Runner):
         self._made[position] += 1
         self._asked[position].add(row["i"])
         self.tally.recall(trial.error, trial.left_out)
+        if trial.error is not None and trial.error.kind == "bad_sample":
+            faulty = replace(trial.sample, fault=trial.error.message)
+            self.tally.bad.add(run.task.name, faulty)
         if trial.error is None:
             self.tally.remarks.add(trial.exchanges)
         if run.scores is None or run.scores.covers(row["i"], row["n"], row["d"]):
@@ -184,49 +187,31 @@ class _StoredTrials(Runner):
         return [every_trial] * len(self.runs)
 
     def again(self) -> str:
-        return "run the same command"
+        return score_command(self.path, self.selection.tasks, self.options.roles)
 
     def completed(self, outcome: RunOutcome) -> RunOutcome:
         aside = left_aside(self._record, self.selection)
-        not_asked = tuple(unasked_complaints(self.tally))
-        outcome = replace(
-            outcome,
-            complaints=(
-                *lost_complaints(self.tally, again="the run's own command"),
-                *not_asked,
-                *outcome.complaints,
-            ),
-            not_asked=not_asked,
-            subsets=dict(self._subsets()),
-            left_aside=aside,
-            notes=(
-                *self.tally.remarks.told(),
-                *(
-                    [skipped_metrics_line(aside, str(self.options.folder))]
-                    if aside
-                    else ()
-                ),
-                *outcome.notes,
-            ),
-        )
+        own_command = self._record.get("command", "")
         unfinished = dict(self._unfinished())
         # all its trials were made, but records may be damaged since
         if self._record["finished"]:
             unfinished = {
                 name: made for name, made in unfinished.items() if made.of is not None
             }
-            if not unfinished:
-                return outcome
-        made = f"{sum(self._made)} trial{'s' if sum(self._made) != 1 else ''}"
-        complaint = (
-            f"the run is not finished: these are the {made} that it made; its own "
-            "command makes the rest"
-        )
+        is_part = bool(unfinished) or not self._record["finished"]
         return replace(
             outcome,
-            exit_code=outcome.exit_code or EXIT_INCOMPLETE,
+            subsets=dict(self._subsets()),
+            left_aside=aside,
             unfinished=unfinished,
-            complaints=(complaint, *outcome.complaints),
+            findings=(
+                *([unfinished_run(sum(self._made), own_command)] if is_part else ()),
+                *lost_answers(self.tally, own_command),
+                *not_asked(self.tally),
+                *outcome.findings,
+                *self.tally.remarks.findings(),
+                *_skipped(aside),
+            ),
         )
 
     def _subsets(self) -> Iterator[tuple[str, Subset]]:
@@ -243,6 +228,25 @@ class _StoredTrials(Runner):
             of = self.data[run.task.name].get("trials")
             if of is None or made < of:
                 yield run.task.name, Unfinished(made, of)
+
+
+def unfinished_run(made: int, command: str) -> Finding:
+    """That a run has made only some of its trials, with the command that goes on."""
+    cause = "the run is not finished; these are the trials that it made"
+    return Finding("subset", count=made, cause=cause, remedy=command, severity="error")
+
+
+def _skipped(aside: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
+    """The metrics of the run that this scoring was not asked for."""
+    for task, metrics in aside.items():
+        for metric in metrics:
+            yield Finding(
+                "subset",
+                Subject(task, metric),
+                cause="this scoring was not asked for it; what is scored is kept",
+                remedy="mmeval score RUN",
+                severity="note",
+            )
 
 
 def role_backends(selection: Selection, options: RescoreOptions) -> Backends:

@@ -1,1 +1,1 @@
-"""A run: options, jobs, generation, judging, complaints and the runner."""
+"""A run: options, jobs, generation, judging, losses and the runner."""

@@ -13,6 +13,7 @@ from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.cluster.engine import RayEngine
 from mmeval.costs.prices import Bill
 from mmeval.dataset.sampling import Subset
+from mmeval.findings.finding import Finding
 from mmeval.metric.device import AUTO as AUTO_DEVICE
 from mmeval.records.score import Result
 from mmeval.scoring.verdict_log import Served
@@ -184,14 +185,13 @@ class RunOutcome:
     results are without them."""
     metric_device: str = ""
     """Where the models of metrics were; empty where none was loaded."""
-    complaints: tuple[str, ...] = ()
-    """Each thing that keeps the exit code from being 0, as one line with the way
-    out."""
-    not_asked: tuple[str, ...] = ()
-    """Of these, the trials that the model could not be asked, whole or in part."""
-    notes: tuple[str, ...] = ()
-    """What else there is to say of the answers, as one line each; the exit code does
-    not depend on it."""
-    error: str = ""
-    """The complaint that the exit code is of, where data could not be read on; empty
-    for every other run."""
+    findings: tuple[Finding, ...] = ()
+    """What was lost in the run, and what else there is to know of its answers."""
+
+    @property
+    def not_asked(self) -> tuple[Finding, ...]:
+        """The trials that the model could not be asked, whole or in part."""
+        kinds = ("unsupported", "partial")
+        return tuple(
+            one for one in self.findings if one.kind in kinds and not one.subject.role
+        )

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK
+from mmeval.errors import EXIT_OK
+from mmeval.findings.finding import Finding, Kind
+from mmeval.findings.words import LABELS
 from mmeval.records.score import Result
 from mmeval.results.task_results import TaskNumbers, task_results
 from mmeval.run.options import RunCounts, RunOutcome
@@ -15,7 +19,15 @@ from mmeval.run.task_run import TaskRun
 from mmeval.scoring.scorer import Scorer
 from mmeval.scoring.verdict_log import Served, served_versions
 from mmeval.store.paths import Wanted
-from mmeval.wording import counted
+
+LOST: tuple[Kind, ...] = (
+    "bad_sample",
+    "failed",
+    "refused",
+    "unscored",
+    "unsupported",
+)
+"""The kinds that ``--max_unscored`` tolerates."""
 
 
 def finished_results(
@@ -83,38 +95,39 @@ def worst_unscored(results: Iterable[Result]) -> int:
     return sum(worst.values())
 
 
-def exit_code(counts: RunCounts, tolerated: float) -> int:
-    """3 when more was lost than is tolerated, or no trial could be asked; else 0.
+def is_tolerated(counts: RunCounts, tolerated: float) -> bool:
+    """Whether no more was lost than is tolerated, and some trial could be asked.
     ``--max_unscored`` is ``tolerated``: a count, or a share below 1."""
     if counts.none_asked:
-        return EXIT_INCOMPLETE
+        return False
     total = counts.kept + counts.new + counts.failed
     # 0.29 * 100 is 28.999...
     limit = round(tolerated * total, 9) if tolerated < 1 else tolerated
-    return (
-        EXIT_INCOMPLETE
-        if counts.failed + counts.unscored > math.floor(limit)
-        else EXIT_OK
-    )
+    return counts.failed + counts.unscored <= math.floor(limit)
+
+
+def judged(
+    findings: Iterable[Finding], counts: RunCounts, *, tolerated: bool
+) -> Iterator[Finding]:
+    """The findings of a run with their severity: what is lost is an error unless that
+    much is tolerated, what was not asked only where nothing was."""
+    for finding in findings:
+        is_error = not tolerated
+        if finding.kind == "unsupported":
+            is_error = counts.none_asked
+        if finding.kind in LOST and finding.severity != "note":
+            yield replace(finding, severity="error" if is_error else "warning")
+        else:
+            yield finding
 
 
 def last_line(outcome: RunOutcome) -> str:
-    """The last line of a run that does not end with 0, which says why; else empty."""
-    if outcome.error:
-        return f"error: {outcome.error}"
-    if outcome.exit_code != EXIT_INCOMPLETE:
+    """The last line of a run that does not end with 0: what is wrong, by kind."""
+    if outcome.exit_code == EXIT_OK:
         return ""
-    counts = outcome.counts
-    lost = [f"{counted(counts.failed, 'trial')} failed"] if counts.failed else []
-    lost += [f"{counts.unscored:,} unscored"] if counts.unscored else []
-    unfinished = (
-        "not all trials are made" if outcome.unfinished else "scoring was suspended"
-    )
-    why = (
-        "no trial could be asked"
-        if counts.none_asked
-        else ", ".join(lost) or unfinished
-    )
-    return (
-        f"exit code {EXIT_INCOMPLETE}: {why}; the lines above say why, and what to do"
-    )
+    counts: Counter[Kind] = Counter()
+    for finding in outcome.findings:
+        if finding.severity == "error":
+            counts[finding.kind] += finding.count or 1
+    words = [f"{LABELS[kind]} {count:,}" for kind, count in counts.items()]
+    return f"exit code {outcome.exit_code}: {', '.join(words)}; see above"

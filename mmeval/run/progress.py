@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from mmeval.dataset.bad_sample import BadSamples
+from mmeval.findings.finding import Finding, Kind, Subject
 from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.trial import Exchange, warnings_of
 from mmeval.wording import counted, either, shortened
@@ -16,7 +17,8 @@ from mmeval.wording import counted, either, shortened
 MAX_KINDS = 100
 """So many different warnings are counted each for itself; further ones count as
 warnings alone."""
-MAX_TOLD = 3
+MAX_SHOWN = 3
+LIMIT = "the limit of tokens ended it"
 MAX_WARNING_CHARS = 300
 
 _DIGITS = re.compile(r"\d+")
@@ -56,49 +58,46 @@ class Remarks:
             known = [words for text in said if (words := self._known(text)) is not None]
             self.kinds.update(list(dict.fromkeys(known)))
 
-    def told(self) -> Iterator[str]:
-        """One line each, the most frequent warnings in their own words."""
-        if self.refused:
-            yield (
-                f"refused {self.refused:,}/{self.answered:,}: the model or a filter of "
-                "its service declined; --refusals says how such answers are scored"
+    def findings(self) -> Iterator[Finding]:
+        """One for each thing, the most frequent warnings in their own words."""
+        causes: tuple[tuple[Kind, int, str, str], ...] = (
+            ("refused", self.refused, "the model declined", "--refusals unscored"),
+            ("cut_off", self.cut_off, LIMIT, "--gen_kwargs max_gen_toks=N"),
+            (
+                "cut_off",
+                self.only_reasoning,
+                "empty beside reasoning; look at one with --log_samples",
+                "--reasoning_tags OPEN,CLOSE",
+            ),
+        )
+        for kind, count, cause, remedy in causes:
+            if count:
+                subject = Subject(role="model")
+                yield Finding(
+                    kind, subject, count, self.answered, cause, remedy, "note"
+                )
+        for words, count in self.kinds.most_common(MAX_SHOWN):
+            text = shortened(" ".join(words.split()), MAX_WARNING_CHARS)
+            yield Finding(
+                "partial",
+                Subject(role="model"),
+                count,
+                self.answered,
+                cause=f"a warning: {text}",
+                severity="note",
             )
-        if self.cut_off:
-            yield (
-                f"{self._share(self.cut_off)} cut off by the limit of tokens; "
-                "--gen_kwargs max_gen_toks=N sets the limit"
+        more = len(self.kinds) - MAX_SHOWN
+        if more > 0:
+            cause = f"and {more:,} other warnings; --log_samples writes them"
+            yield Finding(
+                "partial", Subject(role="model"), cause=cause, severity="note"
             )
-        if self.only_reasoning:
-            verb = "is" if self.only_reasoning == 1 else "are"
-            yield (
-                f"{self.only_reasoning:,} of {self.answered:,} answers {verb} empty "
-                "beside reasoning; look at one with --log_samples, then set "
-                "--reasoning_tags, the server's reasoning parser, or a larger "
-                "--gen_kwargs max_gen_toks=N"
-            )
-        if self.warned:
-            yield (
-                f"{self._share(self.warned)} given with warnings; --log_samples "
-                "writes them beside the answers"
-            )
-        for words, count in self.kinds.most_common(MAX_TOLD):
-            yield (
-                f"a warning of {count:,}: "
-                f"{shortened(' '.join(words.split()), MAX_WARNING_CHARS)}"
-            )
-        if (more := len(self.kinds) - MAX_TOLD) > 0:
-            yield f"and {counted(more, 'other warning')}"
 
     def _known(self, text: str) -> str | None:
         shape = _DIGITS.sub("0", text)
         if shape not in self._words and len(self._words) == MAX_KINDS:
             return None
         return self._words.setdefault(shape, text)
-
-    def _share(self, count: int) -> str:
-        return (
-            f"{count:,} of {self.answered:,} answers {'was' if count == 1 else 'were'}"
-        )
 
 
 def _is_only_reasoning(response: Response) -> bool:

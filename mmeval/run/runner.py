@@ -25,6 +25,7 @@ from mmeval.costs.bill import known_dollars
 from mmeval.costs.budget import Budget, Limits, check_prices
 from mmeval.costs.prices import Bill, Prices, bills, load_prices
 from mmeval.errors import MissingError, StorageError, UsageError
+from mmeval.findings.exit_code import exit_code
 from mmeval.findings.render import Place, terminal_lines
 from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
@@ -42,22 +43,23 @@ from mmeval.run.backends import (
     check_roles,
     say_unbatched,
 )
-from mmeval.run.complaints import (
-    fault_complaints,
-    lost_complaints,
-    nothing_to_score,
-    unasked_complaints,
-    unread_complaints,
-    unscored_complaints,
-)
 from mmeval.run.generation import Generation
 from mmeval.run.interrupt import Stoppable, interruptible
 from mmeval.run.jobs import JobQueue
+from mmeval.run.losses import (
+    data_faults,
+    lost_answers,
+    not_asked,
+    nothing_to_score,
+    unread_replies,
+    unscored,
+)
 from mmeval.run.options import RunCounts, RunOptions, RunOutcome, ScoringOptions
 from mmeval.run.outcome import (
-    exit_code,
     finished_results,
+    is_tolerated,
     judge_versions,
+    judged,
     score_folders,
     worst_unscored,
 )
@@ -187,7 +189,7 @@ class Runner(ABC):
 
     @abstractmethod
     def again(self) -> str:
-        """What the user does to have the rest scored."""
+        """The command that scores the rest."""
 
     @abstractmethod
     def completed(self, outcome: RunOutcome) -> RunOutcome:
@@ -326,9 +328,7 @@ class Runner(ABC):
             counts=counts,
             started=time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(started)),
             seconds=time.time() - started,
-            exit_code=suspension.exit_code(
-                exit_code(counts, self.options.max_unscored)
-            ),
+            exit_code=0,
             chosen={run.task.name: one for run, one in zip(runs, chosen, strict=True)},
             rows={name: record["rows"] for name, record in self.data.items()},
             roles={
@@ -340,14 +340,18 @@ class Runner(ABC):
             judges=judge_versions(runs),
             bills=spent,
             metric_device="" if self.scorer is None else self.scorer.device_of_models(),
-            complaints=(
-                *suspension.complaints(of_metrics, again),
-                *unscored_complaints(runs, chosen, of_metrics, self.path, way=again),
-                *unread_complaints(runs, chosen, self.path),
-            ),
-            notes=tuple(nothing_to_score(runs, chosen, of_metrics)),
         )
-        return self.completed(outcome)
+        losses = (
+            *suspension.findings(of_metrics, again),
+            *unscored(runs, chosen, of_metrics, again=again),
+            *unread_replies(runs, chosen),
+            *nothing_to_score(runs, chosen, of_metrics),
+        )
+        outcome = replace(outcome, findings=losses)
+        outcome = self.completed(outcome)
+        tolerated = is_tolerated(counts, self.options.max_unscored)
+        findings = tuple(judged(outcome.findings, counts, tolerated=tolerated))
+        return replace(outcome, findings=findings, exit_code=exit_code(findings))
 
 
 def run_path(options: RunOptions) -> Path:
@@ -643,32 +647,22 @@ class _NewTrials(Runner):
 
     def again(self) -> str:
         if plugins.any_of_script():  # which no other process has
-            return "call mmeval.evaluate again as before"
+            return ""
         options = self.options
         recorded = options.roles if options.settings else ()
-        return (
-            f"run {score_command(self.path, self.selection, options.roles, recorded)}"
-        )
+        return score_command(self.path, self.selection, options.roles, recorded)
 
     def completed(self, outcome: RunOutcome) -> RunOutcome:
         jobs, tally = self._jobs, self.tally
-        again = "the same call" if plugins.any_of_script() else "the same command"
-        faults = tuple(fault_complaints(jobs.faults, again=again))
-        not_asked = tuple(unasked_complaints(tally))
         return replace(
             outcome,
-            exit_code=next(
-                (fault.exit_code for fault in jobs.faults.values()), outcome.exit_code
-            ),
             subsets=jobs.subsets(),
             unfinished=jobs.unfinished(),
-            error=next(iter(faults), ""),
-            complaints=(
-                *faults,
-                *lost_complaints(tally, again=again),
-                *not_asked,
-                *outcome.complaints,
+            findings=(
+                *data_faults(jobs.faults),
+                *lost_answers(tally, self.options.command),
+                *not_asked(tally),
+                *outcome.findings,
+                *tally.remarks.findings(),
             ),
-            not_asked=not_asked,
-            notes=(*tally.remarks.told(), *outcome.notes),
         )

@@ -6,14 +6,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mmeval.agent.casting import with_asked
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, RoleLostError, sentence
+from mmeval.errors import EXIT_MISSING, KeyRefusedError, RoleLostError, sentence
+from mmeval.findings.finding import Finding, Kind, Subject
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.contract import TRUST
 from mmeval.records.score import Result
@@ -55,32 +55,28 @@ class Suspension:
     def covers(self, task: str, bound: BoundMetric) -> bool:
         return not self.outputs.get(task, set()).isdisjoint(bound.metric.outputs)
 
-    def exit_code(self, otherwise: int) -> int:
-        """A suspended run's exit code, whatever may be unscored; ``otherwise`` for
-        others. 4 where something has to be supplied (another key, weights that are not
-        there), else 3."""
-        if not self.losses:
-            return otherwise
-        missing = any(lost.exit_code == EXIT_MISSING for lost in self.losses)
-        return EXIT_MISSING if missing else EXIT_INCOMPLETE
-
-    def complaints(self, results: Iterable[Result], way: str) -> Iterator[str]:
-        """Why scoring was suspended, with the ``way`` to ask for missing verdicts
-        alone."""
-        missing: Counter[str] = Counter()
+    def findings(self, results: Iterable[Result], again: str) -> Iterator[Finding]:
+        """Why scoring was suspended; ``again`` asks for the missing verdicts alone."""
         for result in results:
-            # a trial may lack the verdicts of several metrics
-            if result.suspended and not result.slice:
-                missing[result.task] = max(missing[result.task], result.unscored)
-        count = missing.total()
-        lack = f"{count:,} trial{' lacks' if count == 1 else 's lack'} a verdict"
-        names = ", ".join(sorted(set().union(*self.outputs.values())))
-        for lost in self.losses:
-            yield (
-                f"scoring by {names} was suspended: {sentence(lost.reason)} {lack}, "
-                "what was judged is kept: "
-                f"{lost.how_to_fix}, then {way}"
-            )
+            if not result.suspended or result.slice:
+                continue
+            for lost in self.losses:
+                reason = sentence(lost.reason)
+                yield Finding(
+                    _kind(lost),
+                    Subject(result.task, result.metric),
+                    result.unscored,
+                    result.n,
+                    cause=f"scoring stopped: {reason} To go on, {lost.how_to_fix}",
+                    remedy=again,
+                    severity="error",
+                )
+
+
+def _kind(lost: RoleLostError) -> Kind:
+    if isinstance(lost, KeyRefusedError):
+        return "missing_key"
+    return "missing_weights" if lost.exit_code == EXIT_MISSING else "suspended"
 
 
 def score_command(

@@ -84,7 +84,7 @@ def test_an_evaluation_has_what_the_command_leaves(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     found = evaluated()
-    assert (found.exit_code, found.folder, found.complaints) == (
+    assert (found.exit_code, found.folder, found.findings) == (
         0,
         Path("runs/reference/default"),
         (),
@@ -122,20 +122,12 @@ def test_a_backend_object_answers_is_closed_and_is_not_asked_again_by_the_same_c
         evaluated(Mine("mine-2"), model_tag="mine-1")
 
 
-def test_what_failed_is_in_exit_code_and_complaints(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_failed_is_in_exit_code_and_findings() -> None:
     write_rows(Path("tasks/tiny_data"), {"input": "question 0"}, {"input": "fail"})
-    for registered in (False, True):
-        monkeypatch.setattr(
-            "mmeval.plugins.any_of_script", lambda registered=registered: registered
-        )
-        found = evaluated(Mine())
-        assert (found.exit_code, found.results[0].failed) == (EXIT_INCOMPLETE, 1)
-        assert (
-            "(server 1)" in found.complaints[0],
-            "same call" in found.complaints[0],
-        ) == (True, registered)
+    found = evaluated(Mine())
+    assert (found.exit_code, found.results[0].failed) == (EXIT_INCOMPLETE, 1)
+    (failed,) = [one for one in found.findings if one.kind == "failed"]
+    assert (failed.kind, failed.subject.name, failed.count) == ("failed", "server", 1)
 
 
 INLINE: dict[str, Any] = {

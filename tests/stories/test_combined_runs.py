@@ -214,7 +214,7 @@ def test_a_lost_verdict_is_in_the_bounds_and_is_told_once(tmp_path: Path) -> Non
     found = number(outcome, "worth")
     assert (found.value, found.unscored, found.bounds) == (0.75, 1, (0.5, 0.75))
     assert (outcome.counts.unscored, outcome.exit_code) == (1, EXIT_INCOMPLETE)
-    assert len([said for said in outcome.complaints if "unscored" in said]) == 1
+    assert len([one for one in outcome.findings if one.kind == "unscored"]) == 1
 
 
 def test_a_judge_that_is_lost_suspends_it(tmp_path: Path) -> None:

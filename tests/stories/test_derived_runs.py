@@ -131,10 +131,8 @@ def test_a_lost_verdict_leaves_bounds_and_one_that_comes_later_completes_it(
         (0.0, 0.5),
         EXIT_INCOMPLETE,
     )
-    assert (
-        len([said for said in outcome.complaints if "unscored" in said]),
-        outcome.counts.unscored,
-    ) == (1, 1)
+    lost = [one for one in outcome.findings if one.kind == "unscored"]
+    assert (len(lost), outcome.counts.unscored) == (1, 1)
     (tmp_path / "judge").unlink()
     after = again(outcome, roles=judge(tmp_path))
     assert (number(after).value, number(after).unscored, after.score_sets) == (

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support import documents, tiny_media, unread_media
-from tests.support.cli import QUIET, Ended, mmeval
+from tests.support.cli import QUIET, Ended, mmeval, results
 from tests.support.judges import judge, judge_server
 from tests.support.mock_openai_server import MockServer
 from tests.support.picture_judging import RED
@@ -210,8 +210,10 @@ def test_replies_that_count_as_wrong_unread_are_counted_by_task(
         )
         if verb == "score":
             done = mmeval("score", tmp_path / "runs" / "reference" / "default", *QUIET)
-    (said,) = [line for line in done.warnings if "count as wrong" in line]
-    assert "mmmg_object_count " in said and "mmmg_object_exclusion " in said
+    assert "counted as wrong" in done.err
+    rows = results(tmp_path / "runs")["mmeval"]["findings"]
+    unread = [row["subject"]["task"] for row in rows if row["kind"] == "unread_reply"]
+    assert unread == ["mmmg_object_count", "mmmg_object_exclusion"]
 
 
 @pytest.mark.parametrize(

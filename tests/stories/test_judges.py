@@ -191,5 +191,7 @@ def test_a_judge_that_is_not_sure_is_reported_with_its_remedies_and_not_to_be_tr
         judged.folder / "vague", {"asked": {"verdict": "not sure"}}
     ) as vague:
         done = judged.run(*judge(vague))
-    (line,) = [line for line in done.warnings if "unscored by judge_yes_no" in line]
-    assert ("try" in line, "not_sure" in line, "repeats" in line) == (False, True, True)
+    rows = results(judged.folder / "runs")["mmeval"]["findings"]
+    (lost,) = [row for row in rows if row["kind"] == "unscored"]
+    assert ("not_sure" in lost["cause"], "repeats" in lost["cause"]) == (True, True)
+    assert "remedy" not in lost, done.err

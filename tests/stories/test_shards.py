@@ -158,7 +158,7 @@ def test_merging_notes_the_warnings_of_the_answers(shards: Shards) -> None:
     more = ("--model_args", "outputs=text+image", "--gen_kwargs", "image.size=64x64")
     assert shards.ask("1/2", "2/2", more=more) == [0, 0]
     merged = shards.merge()
-    assert "40 of 40 answers were given with warnings" in merged.err
+    assert "partial  model  40 of 40  a warning" in merged.err
 
 
 def test_merging_again_changes_nothing_and_says_so(shards: Shards) -> None:
@@ -385,7 +385,7 @@ def test_an_answer_whose_row_of_scores_was_lost_is_reported(shards: Shards) -> N
     merged = shards.merge()
     assert (
         merged.code,
-        "1 answer of the shards without a row of scores" in merged.err,
+        "subset  ask  1  answers of the shards without a row" in merged.err,
     ) == (3, True), merged.err
 
 
@@ -540,7 +540,7 @@ def test_all_score_rows_of_all_shards_that_were_lost_are_reported(
         shutil.rmtree(shards.path(shard) / "scores")
     merged = shards.merge()
     assert merged.code == 3
-    assert "40 answers of the shards without a row of scores" in merged.err
+    assert "subset  ask  40  answers of the shards without a row" in merged.err
 
 
 def test_judged_shards_are_merged_without_a_key_and_with_the_whole_judgement(

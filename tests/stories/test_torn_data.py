@@ -124,7 +124,7 @@ def test_a_row_that_the_prompt_cannot_be_made_of_fails_alone_and_by_name(
     assert (done.code, again.code, rescored.code, logged.code) == (3, 3, 3, 0), (
         done.err + rescored.err + logged.err
     )
-    assert "1 sample cannot be asked" in done.err and "'ws' is undefined" in done.err
+    assert "bad sample" in done.err and "'ws' is undefined" in done.err
     found = {row["task"]: row for row in results(folder)["mmeval"]["results"]}
     assert (found["bad"]["n"], found["bad"]["scored"], found["sound"]["scored"]) == (
         3,

@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from mmeval.dataset.sampling import FEWER
+from mmeval.findings.finding import Finding
+from mmeval.findings.render import page_rows
 from mmeval.report.numbers import is_subset, number_rows
 from mmeval.report.page.index import Asked
 from mmeval.results.compare import judges_in
@@ -34,7 +36,7 @@ def notes(run: StoredRun) -> list[str]:
         *(_not_comparable(ours) if compares(run) else ()),
         *_uses_reference(ours),
         *_partial(ours),
-        *(str(text) for text in ours.get("complaints", ())),
+        *_lost(ours),
     ]
     if others := run.other_tasks:
         found.append(
@@ -43,6 +45,15 @@ def notes(run: StoredRun) -> list[str]:
             "the last command did not name them."
         )
     return found
+
+
+def _lost(ours: TaskRow) -> Iterator[str]:
+    """What the run has lost; what was missing before it stands elsewhere on the
+    page."""
+    findings = map(Finding.from_json, ours.get("findings", ()))
+    lost = (one for one in findings if not one.kind.startswith("missing"))
+    for row in page_rows(lost):
+        yield f"{row['label']}: {row['text']}"
 
 
 def _without_numbers(run: StoredRun, tally: Mapping[str, int]) -> Iterator[str]:

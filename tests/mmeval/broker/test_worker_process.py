@@ -132,8 +132,8 @@ def test_a_model_that_cannot_be_loaded_ends_the_run_and_blames_no_sample(
     assert (outcome.exit_code, outcome.counts.new) == (4, 3), (
         "of a judge it suspends the scores"
     )
-    (complaint,) = outcome.complaints
-    assert ("toy_verdict" in complaint, "3 trials" in complaint) == (True, True)
+    (lost,) = outcome.findings
+    assert (lost.subject.metric, lost.count) == ("toy_verdict", 3)
 
 
 def batch(*requests: Request, remarks: tuple[str, ...] = ()) -> list[BatchRow]:

@@ -89,32 +89,27 @@ def test_a_loader_that_does_not_go_on(
         next(rows)
 
 
-def test_bad_samples_are_named_once_for_all_their_tasks_and_the_last_ones_counted() -> (
-    None
-):
+def test_the_first_bad_samples_are_named_and_the_others_counted() -> None:
     bad = BadSamples()
     for number in range(MAX_NAMED + 3):
         bad.add("t", Sample(f"s{number}", (), fault="torn"), repeats=2)
-    lines = list(bad.lines())
-    assert bad.said.startswith(f"{MAX_NAMED + 3} samples ({2 * MAX_NAMED + 6} trials)")
-    assert (lines[0], lines[-1], len(lines)) == (
-        "t: sample 's0': torn",
-        "and 3 more",
-        MAX_NAMED + 1,
-    )
+    first, *_, last = bad.findings()
+    assert (bad.count, bad.trials) == (MAX_NAMED + 3, 2 * MAX_NAMED + 6)
+    assert (first.subject.sample, first.cause, last.count) == ("s0", "torn", 3)
+
+
+def test_a_bad_sample_of_several_tasks_is_one_with_a_finding_for_each() -> None:
     bad = BadSamples()
-    for name in ("easy", "medium", "hard", "math"):
+    for name in ("easy", "medium", "hard"):
         bad.add(name, Sample("s", (), fault="torn"))
     bad.add("math", Sample("s", (), fault="burnt"))
-    torn, burnt = bad.lines()
-    assert (
-        bad.said.startswith("2 samples (5 trials)"),
-        torn.startswith("easy, medium, hard and 1"),
-    ) == (True, True)
-    assert (torn.endswith("sample 's': torn"), burnt) == (
-        True,
-        "math: sample 's': burnt",
-    )
+    assert (bad.count, bad.trials) == (2, 4)
+    assert [one.subject.task for one in bad.findings()] == [
+        "easy",
+        "medium",
+        "hard",
+        "math",
+    ]
 
 
 def test_words_of_data_cannot_steer_a_terminal() -> None:

@@ -10,6 +10,7 @@ from mmeval.agent.answer import AgentProgram
 from mmeval.agent.contract import agent
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, media_part
+from mmeval.dataset.bad_sample import bad_sample
 from mmeval.errors import IdentityChangedError, MissingError, UsageError
 from mmeval.forecast.dry_run import forecast
 from mmeval.forecast.estimate import Load
@@ -315,7 +316,7 @@ def test_samples_that_cannot_be_asked_are_counted_and_not_driven(
         6,
         {},
     )
-    assert list(found.tasks[0].bad.lines()) == ["toy: sample 'torn': row 2: torn"]
+    assert list(found.tasks[0].bad.findings()) == [bad_sample("toy", bad)]
 
 
 def test_what_fails_is_counted_by_its_reason(tmp_path: Path) -> None:

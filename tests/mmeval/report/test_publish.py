@@ -7,6 +7,7 @@ import pytest
 
 from mmeval.costs.prices import Bill
 from mmeval.errors import Interrupted
+from mmeval.findings.finding import Finding, Subject
 from mmeval.report.publish import publish, write_at_end
 from mmeval.settings.report_options import ReportContext
 from mmeval.store.spending import Payee, Spent
@@ -22,27 +23,32 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     ]
 
 
-def test_complaints_and_notes_are_warnings_but_for_the_error_at_the_end(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+LOST = Finding("unscored", Subject("a"), 1, 10)
+CUT = Finding("cut_off", Subject("a"), 1, 10, severity="note")
+
+
+@pytest.mark.parametrize(
+    ("shown", "lines"),
+    [
+        ((), ["unscored  a  1 of 10", "cut off   a  1 of 10"]),
+        ((LOST,), ["cut off  a  1 of 10"]),
+        ((LOST, CUT), []),
+    ],
+    ids=["none", "one", "all"],
+)
+def test_findings_are_one_warning_but_for_those_that_were_shown(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    shown: tuple[Finding, ...],
+    lines: list[str],
 ) -> None:
-    log: dict[str, Any] = {
-        "complaints": ("1 unscored", "the end"),
-        "notes": ("1 cut off",),
-        "error": "the end",
-    }
-    log["bills"] = (Bill(Payee("model", "m"), Spent(calls=1, answered=1), usd=None),)
-    found = outcome(tmp_path, result("a"), tasks=(task("a"),), **log)
+    bills = (Bill(Payee("model", "m"), Spent(calls=1, answered=1), usd=None),)
+    more: dict[str, Any] = {"findings": (LOST, CUT), "bills": bills}
+    found = outcome(tmp_path, result("a"), tasks=(task("a"),), **more)
     with caplog.at_level(logging.INFO, "mmeval"):
-        publish(found, ReportContext("m"), moment=datetime(2026, 1, 31))
-    assert warnings(caplog) == ["1 unscored", "1 cut off"]
-    caplog.clear()
-    publish(
-        found,
-        ReportContext("m"),
-        moment=datetime(2026, 1, 31, 1),
-        shown=("1 unscored",),
-    )
-    assert warnings(caplog) == ["1 cut off"]
+        publish(found, ReportContext("m"), moment=datetime(2026, 1, 31), shown=shown)
+    text = "\n".join(warnings(caplog))
+    assert text.splitlines()[1:] == lines
     assert not any(line.startswith("spent ") for line in caplog.messages)
 
 

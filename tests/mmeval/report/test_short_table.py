@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.findings.finding import Finding
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
 from mmeval.report.results_file import results_document
@@ -186,14 +187,14 @@ def test_a_trial_that_the_model_could_not_be_asked_is_no_row_and_one_line() -> N
     lines = shown(
         result("a"),
         result("b", None, unsupported=10),
-        not_asked=("10 trials not asked",),
+        findings=(Finding("unsupported", count=10, of=20, cause="it wants sound"),),
     )
     assert [cells(line)[0] for line in lines] == [
         "org/model",
         "a, half",
         "",
         "1 task has no number: b.",
-        "10 trials not asked.",
+        "unsupported",
     ]
 
 

@@ -113,12 +113,8 @@ def test_the_notes_on_the_answers_are_those_of_the_run(
 ) -> None:
     cut = replace(reply("yes"), finish_reason="length", warnings=("made smaller",))
     monkeypatch.setattr(Toy, "_usual", lambda *_: cut)
-    told = again(ran(tmp_path, "yes", "no", roles=JUDGE), roles=JUDGE).notes
-    assert [line.partition(" answers ")[0] for line in told] == [
-        "2 of 2",
-        "2 of 2",
-        "a warning of 2: made smaller",
-    ]
+    found = again(ran(tmp_path, "yes", "no", roles=JUDGE), roles=JUDGE).findings
+    assert [(one.kind, one.count) for one in found] == [("cut_off", 2), ("partial", 2)]
 
 
 def sets_of(folder: Path) -> dict[str, bytes]:
@@ -137,16 +133,8 @@ def test_an_answer_that_failed_stays_failed(tmp_path: Path) -> None:
         EXIT_INCOMPLETE,
     )
     assert outcome.results[0].failed == 1
-    assert (
-        len(
-            [
-                line
-                for line in outcome.complaints
-                if line.startswith(("1 trial failed", "the first "))
-            ]
-        )
-        == 2
-    )
+    (failed,) = outcome.findings
+    assert (failed.kind, failed.count) == ("failed", 1)
 
 
 def test_a_damaged_answer_is_a_failed_trial_and_no_wrong_score(tmp_path: Path) -> None:
@@ -205,7 +193,7 @@ def test_chosen_metrics_alone_make_a_set_of_their_own_and_another_scoring_has_al
     before = sets_of(folder)
     part = again(folder, metrics=("toy_yes",))
     assert values(part) == {"asked toy_yes": 0.5, "all toy_yes": 0.5}
-    assert (part.left_aside, len(part.notes)) == ({"asked": ("toy_verdict",)}, 1)
+    assert (part.left_aside, len(part.findings)) == ({"asked": ("toy_verdict",)}, 1)
     assert sets_of(folder).items() > before.items()
     break_model(tmp_path, "")
     judge = {
@@ -215,7 +203,7 @@ def test_chosen_metrics_alone_make_a_set_of_their_own_and_another_scoring_has_al
         )
     }
     whole = again(folder, roles=judge)
-    assert (whole.left_aside, whole.notes, values(whole)["asked toy_verdict"]) == (
+    assert (whole.left_aside, whole.findings, values(whole)["asked toy_verdict"]) == (
         {},
         (),
         1.0,
@@ -305,4 +293,4 @@ def test_the_results_of_a_run_that_was_stopped_have_how_far_it_came(
         {"asked": Unfinished(2, 300)},
         EXIT_INCOMPLETE,
     )
-    assert "2 trials " in outcome.complaints[0]
+    assert (outcome.findings[0].kind, outcome.findings[0].count) == ("subset", 2)

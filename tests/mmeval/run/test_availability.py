@@ -128,7 +128,7 @@ def test_a_run_without_a_member_notes_it_until_the_data_are_here(
     later = mmeval(
         "score", run_folder(tmp_path / "runs", "reference"), "--table", "full"
     )
-    assert ("missing data  gone  " in done.err, later.code) == (True, 0), done.err
+    assert ("missing data  gone\n" in done.err, later.code) == (True, 0), done.err
     assert ["1 of 2 tasks" in out for out in (done.out, later.out)] == [True, True]
     assert [*results(tmp_path / "runs")["mmeval"]["left_out"]] == ["gone"]
     assert NO_DATA in done.out and NO_DATA in later.out

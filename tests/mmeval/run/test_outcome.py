@@ -1,73 +1,85 @@
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
-from mmeval.metric.model_files_error import WeightsError
-from mmeval.results.task_results import Unscored
-from mmeval.run.complaints import lost_complaints, most_frequent
+import pytest
+
+from mmeval.findings.finding import Finding, Kind
+from mmeval.run.losses import lost_answers
 from mmeval.run.options import RunCounts
-from mmeval.run.outcome import exit_code
+from mmeval.run.outcome import is_tolerated, judged, last_line
 from mmeval.run.progress import RunTally
+from tests.support.outcomes import outcome, task
 
 
-def test_asking_again_is_advised_only_where_it_can_help() -> None:
-    for failed, advice in (
-        ({"server": 2}, (True, False, False)),
-        ({"too_long": 2}, (False, True, False)),
-        ({"bad_sample": 2}, (False, True, False)),
-        ({"server": 2, "bad_request": 1}, (True, True, True)),
-    ):
-        (complaint,) = lost_complaints(RunTally(failed=Counter(failed)), again="AGAIN")
-        found = complaint.partition("); ")[2]
-        assert ("AGAIN" in found, "corrected" in found, " 1 " in found) == advice
+@pytest.mark.parametrize(
+    ("kind", "remedy"), [("server", "AGAIN"), ("too_long", ""), ("bad_request", "")]
+)
+def test_asking_again_is_advised_only_where_it_can_help(kind: str, remedy: str) -> None:
+    tally = RunTally(failed=Counter({kind: 2}))
+    (found,) = lost_answers(tally, "AGAIN")
+    assert (found.subject.name, found.count, found.remedy) == (kind, 2, remedy)
 
 
-def test_the_exit_code_depends_on_whether_more_was_lost_than_tolerated() -> None:
-    assert exit_code(RunCounts(unsupported=2), 5) == 3
-    cases = [
-        (0, 0, 0, 0),
-        (1, 0, 0, 3),
-        (0, 1, 0, 3),
-        (1, 1, 2, 0),
-        (2, 1, 2, 3),
-        (3, 0, 0.1, 3),
-        (0, 20, 0.999, 3),
-    ]
-    for failed, unscored, tolerated, code in cases:
-        assert (
-            exit_code(
-                RunCounts(new=20 - failed, failed=failed, unscored=unscored), tolerated
-            )
-            == code
-        )
+@pytest.mark.parametrize(
+    ("failed", "unscored", "limit", "tolerated"),
+    [
+        (0, 0, 0, True),
+        (1, 0, 0, False),
+        (0, 1, 0, False),
+        (1, 1, 2, True),
+        (2, 1, 2, False),
+        (3, 0, 0.1, False),
+        (0, 20, 0.999, False),
+    ],
+)
+def test_a_number_or_a_share_of_lost_trials_is_tolerated(
+    failed: int, unscored: int, limit: float, tolerated: bool
+) -> None:
+    counts = RunCounts(new=20 - failed, failed=failed, unscored=unscored)
+    assert is_tolerated(counts, limit) is tolerated
+
+
+def test_a_run_that_could_ask_nothing_is_not_tolerated() -> None:
+    assert not is_tolerated(RunCounts(unsupported=2), 5)
 
 
 def test_a_share_tolerates_just_so_many_of_a_hundred() -> None:
     for percent in range(1, 100):
         counts = [RunCounts(new=100, unscored=lost) for lost in (percent, percent + 1)]
-        assert [exit_code(each, percent / 100) for each in counts] == [0, 3], percent
+        found = [is_tolerated(each, percent / 100) for each in counts]
+        assert found == [True, False], percent
 
 
-def test_reasons_that_differ_in_what_they_quote_are_one() -> None:
-    for reasons, text in (
-        (["no 'mock 12'", "no 'mock 34...", "no ''"], " (for example, no 'mock 12')"),
-        (["gone", "gone"], " (gone)"),
-        (["open", "close"], " (1 of them: open)"),
-        (["x" * 500], f" ({'x' * 200}...)"),
-        ([], ""),
-    ):
-        assert (
-            most_frequent(Counter(Unscored(reason, "lost") for reason in reasons))
-            == text
-        )
+@pytest.mark.parametrize(
+    ("kind", "tolerated", "severity"),
+    [
+        ("failed", True, "warning"),
+        ("failed", False, "error"),
+        ("unsupported", False, "warning"),
+        ("suspended", True, "error"),
+    ],
+)
+def test_what_is_lost_is_an_error_unless_it_is_tolerated(
+    kind: Kind, tolerated: bool, severity: str
+) -> None:
+    finding = Finding(kind, severity="error")
+    (found,) = judged([finding], RunCounts(new=1), tolerated=tolerated)
+    assert found.severity == severity
 
 
-def test_what_to_do_about_the_files_of_a_model_is_not_cut_off(tmp_path: Path) -> None:
-    (tmp_path / "model.safetensors").write_bytes(b"torn")
-    error = WeightsError(
-        tmp_path, f"cannot be loaded: model.safetensors is damaged ({'header ' * 40})"
+def test_the_last_line_counts_what_is_wrong_by_kind() -> None:
+    findings = (
+        Finding("failed", count=2, severity="error"),
+        Finding("bad_sample", severity="error"),
+        Finding("unsupported", count=8),
     )
-    text = most_frequent(
-        Counter([Unscored(f"WeightsError: {error.of_hub('me/scorer')}", "lost")])
+    made = outcome(Path("runs"), tasks=(task("a"),), findings=findings)
+    assert (
+        last_line(replace(made, exit_code=3))
+        == "exit code 3: failed 2, bad sample 1; see above"
     )
-    assert "model me/scorer" in text
-    assert f"...; delete {tmp_path / 'model.safetensors'}, then run: " in text
+
+
+def test_a_run_without_errors_has_no_last_line() -> None:
+    assert last_line(outcome(Path("runs"), tasks=(task("a"),))) == ""

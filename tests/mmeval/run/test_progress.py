@@ -10,7 +10,7 @@ from mmeval.records.response import FinishReason, Response
 from mmeval.records.trial import Exchange
 from mmeval.run import progress
 from mmeval.run.options import BackendSpec
-from mmeval.run.progress import Remarks, left_to_judge, opening
+from mmeval.run.progress import LIMIT, Remarks, left_to_judge, opening
 from tests.support.toy import Toy, picture, run_toy, task
 
 
@@ -29,46 +29,47 @@ CUT = answer(reason="length")
 
 
 @pytest.mark.parametrize(
-    ("trials", "lines"),
+    ("trials", "found"),
     [
-        ([(CUT, CUT), (answer(), answer(reason="length", role="helper"))], ["1 of 2"]),
+        (
+            [(CUT, CUT), (answer(), answer(reason="length", role="helper"))],
+            [("cut_off", 1, LIMIT)],
+        ),
         (
             [(answer("8 of 90"), answer("8 of 70")), (answer("8 of 31"),)],
-            ["2 of 2", "a warning of 2: 8 of 90"],
+            [("partial", 2, "a warning: 8 of 90")],
         ),
         (
             [(answer(name),) for name in "abbcccdddd"],
             [
-                "10 of 10",
-                *(f"a warning of {n}" for n in ("4: d", "3: c", "2: b")),
-                "and 1 other warning",
+                ("partial", 4, "a warning: d"),
+                ("partial", 3, "a warning: c"),
+                ("partial", 2, "a warning: b"),
+                ("partial", 0, "and 1 other warnings; --log_samples writes them"),
             ],
         ),
         (
             [(answer("one\ntwo " + "x" * 300),)],
-            ["1 of 1", f"a warning of 1: one two {'x' * 292}..."],
+            [("partial", 1, f"a warning: one two {'x' * 292}...")],
         ),
     ],
     ids=["cut off", "equal but for digits", "the most frequent", "a long one"],
 )
 def test_what_is_cut_off_or_warned_of_is_counted(
-    trials: list[tuple[Exchange, ...]], lines: list[str]
+    trials: list[tuple[Exchange, ...]], found: list[tuple[str, int, str]]
 ) -> None:
     made = Remarks()
     for exchanges in trials:
         made.add(exchanges)
-    assert [
-        line if line[:2] == "a " else line.partition(" answers")[0]
-        for line in made.told()
-    ] == lines
+    assert [(one.kind, one.count, one.cause) for one in made.findings()] == found
 
 
 def test_refused_answers_are_counted() -> None:
     made = Remarks()
     made.add((answer(), answer(reason="refused")))
     made.add((answer(),))
-    (line,) = made.told()
-    assert line.startswith("refused 1/2:")
+    (found,) = made.findings()
+    assert (found.kind, found.count, found.of) == ("refused", 1, 2)
 
 
 def thought(*parts: Part, reason: FinishReason = "stop") -> Exchange:
@@ -81,17 +82,17 @@ def test_answers_that_are_empty_beside_reasoning_are_counted_with_what_to_do() -
     made = Remarks()
     for _ in range(3):
         made.add((thought(text_part("\n\n")),))
-    (line,) = made.told()
-    assert line.startswith("3 of 3 answers are empty beside reasoning; ")
-    assert "--reasoning_tags" in line
+    (found,) = made.findings()
+    assert (found.count, found.of, "reasoning" in found.cause) == (3, 3, True)
+    assert "--reasoning_tags" in found.remedy
 
 
 def test_a_reasoning_that_was_never_closed_is_one_that_hides_the_answer() -> None:
     made = Remarks()
     output = reasoning_apart(Interleaved.from_text("<think>oak"), "<think>", "</think>")
     made.add((Exchange("0", "model", "d", Response(output)),))
-    (line,) = made.told()
-    assert line.startswith("1 of 1 answers is empty beside reasoning; ")
+    (found,) = made.findings()
+    assert "empty beside reasoning" in found.cause
 
 
 @pytest.mark.parametrize(
@@ -140,10 +141,10 @@ def test_a_run_notes_this_of_new_and_of_kept_answers_alike_and_its_exit_code_sta
         "toy", instance=Toy(answers=lambda _: answer("w", reason="length").response)
     )
     first, again = (run_toy(tmp_path, task(rows=2), model=toy) for _ in range(2))
-    assert (first.counts.new, again.counts.kept, first.notes) == (2, 2, again.notes)
-    assert [note[:7] for note in first.notes[:2]] == ["2 of 2 "] * 2
-    assert first.notes[2:] == ("a warning of 2: w",)
-    assert (first.exit_code, first.complaints) == (0, ())
+    assert (first.counts.new, again.counts.kept) == (2, 2)
+    assert first.findings == again.findings
+    cut, warned = first.findings
+    assert (cut.kind, warned.cause, first.exit_code) == ("cut_off", "a warning: w", 0)
 
 
 def test_the_first_line_has_what_is_kept_and_new() -> None:

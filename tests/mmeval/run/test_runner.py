@@ -16,6 +16,7 @@ from mmeval.errors import (
     StorageError,
     UsageError,
 )
+from mmeval.findings.group import grouped
 from mmeval.program.protocols import episode
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import Response
@@ -124,18 +125,18 @@ def test_unscored_answers_are_counted_with_their_reason_once_for_all_tasks(
         1,
         1.0,
     )
-    assert (
-        outcome.complaints[0].startswith("toy: 1 of 2 ")
-        and "toy_yes" in outcome.complaints[0]
-    )
-    assert run_toy(tmp_path, toy, max_unscored=0.5).exit_code == EXIT_OK
-    (both,) = run_toy(
-        tmp_path, replace(toy, name="first"), replace(toy, name="second")
-    ).complaints
-    assert ("no such luck (toy.py:" in both, both.count("1 of 2 by toy_yes; ")) == (
-        True,
+    (lost,) = outcome.findings
+    assert (lost.kind, lost.subject.metric, lost.count, lost.of) == (
+        "unscored",
+        "toy_yes",
+        1,
         2,
     )
+    assert run_toy(tmp_path, toy, max_unscored=0.5).exit_code == EXIT_OK
+    both = run_toy(tmp_path, replace(toy, name="first"), replace(toy, name="second"))
+    (group,) = grouped(both.findings)
+    assert ("no such luck (toy.py:" in group.cause, group.count) == (True, 2)
+    assert group.names("task") == ("first", "second")
 
 
 @pytest.mark.parametrize(
@@ -174,7 +175,7 @@ def test_a_model_that_judges_itself_is_asked_again(
     outcome = run_toy(
         tmp_path, judged(1), model=itself, roles={"judge": itself}, retry_on_error=1
     )
-    assert (values(outcome), outcome.complaints) == ({"judged": 1.0}, ())
+    assert (values(outcome), outcome.findings) == ({"judged": 1.0}, ())
 
 
 def test_a_judge_that_has_work_left_is_noted(
@@ -282,7 +283,12 @@ def test_data_that_cannot_be_read_on_end_their_task_and_a_full_disk_the_run(
         ["question 0"],
         UsageError.exit_code,
     )
-    assert "after 1 trial: toy: sample 1 " in outcome.complaints[0]
+    (end,) = outcome.findings
+    assert (end.kind, end.count, "toy: sample 1 " in end.cause) == (
+        "task_file",
+        1,
+        True,
+    )
     with pytest.raises(StorageError, match="no space left"):
         run_toy(tmp_path, replace(task(), dataset=lambda: Full(samples(2))))
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from mmeval.errors import BackendDownError, KeyRefusedError
+from mmeval.findings.exit_code import exit_code
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import TRUST, load_metric
 from mmeval.records.score import Result
@@ -35,19 +36,13 @@ def suspended(*losses: Any) -> Suspension:
 
 
 @pytest.mark.parametrize(
-    ("losses", "otherwise", "code"),
-    [
-        ((), 0, 0),
-        ((), 3, 3),
-        ((DOWN,), 0, 3),
-        ((REFUSED,), 0, 4),
-        ((DOWN, REFUSED), 3, 4),
-    ],
+    ("losses", "code"), [((), 0), ((DOWN,), 3), ((REFUSED,), 4), ((DOWN, REFUSED), 4)]
 )
 def test_suspended_scoring_has_its_exit_code(
-    losses: tuple[Any, ...], otherwise: int, code: int
+    losses: tuple[Any, ...], code: int
 ) -> None:
-    assert suspended(*losses).exit_code(otherwise) == code
+    result = Result("t", "toy_verdict", None, 10, 4, unscored=6, suspended=True)
+    assert exit_code(suspended(*losses).findings([result], "")) == code
 
 
 def test_a_loss_is_new_once_however_many_metrics_it_suspends() -> None:
@@ -62,27 +57,17 @@ def test_a_loss_is_new_once_however_many_metrics_it_suspends() -> None:
     ] == [True, False, True]
 
 
-def test_the_complaint_counts_the_trials_that_lack_a_verdict() -> None:
+def test_a_suspended_number_counts_the_trials_that_lack_a_verdict() -> None:
+    lost = Result("t", "toy_verdict", None, 10, 4, unscored=6, suspended=True)
     results = [
-        Result("t", "toy_verdict", None, 10, 4, unscored=6, suspended=True),
-        Result("t", "other_verdict", None, 10, 3, unscored=7, suspended=True),
-        Result(
-            "t",
-            "toy_verdict",
-            None,
-            5,
-            2,
-            unscored=3,
-            suspended=True,
-            slice="level=easy",
-        ),
+        lost,
+        replace(lost, n=5, unscored=3, slice="level=easy"),
         Result("t", "exact_match", 0.5, 10, 8, unscored=2),
     ]
-    (complaint,) = suspended(DOWN).complaints(results, "run mmeval score RUN")
-    assert [
-        words in complaint
-        for words in ("toy_verdict", DOWN.reason, "7 trials", "score RUN")
-    ] == [True] * 4
+    (found,) = suspended(DOWN).findings(results, "mmeval score RUN")
+    assert (found.subject.metric, found.count, found.of) == ("toy_verdict", 6, 10)
+    assert (found.kind, DOWN.reason in found.cause) == ("suspended", True)
+    assert found.remedy == "mmeval score RUN"
 
 
 @pytest.mark.parametrize(

@@ -109,13 +109,13 @@ def test_what_keeps_a_number_from_being_used_is_noted(tmp_path: Path) -> None:
             tmp_path,
             subset={"told": {"of": 300, "chosen": 10, "how": ["limit"]}},
             unfinished={"told": {"made": 10, "of": 40}},
-            complaints=["1 trial failed"],
+            findings=[{"kind": "failed", "cause": "the server was busy"}],
         )
     )
     words = [
         "unfinished: 10 of 40 ",
         "subset: 10 of 300 samples (chosen by limit)",
-        "1 trial failed",
+        "failed: the server was busy",
     ]
     assert [word in note for word, note in zip(words, found, strict=True)] == [True] * 3
 

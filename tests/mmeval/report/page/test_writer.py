@@ -518,7 +518,8 @@ def test_notes_are_folded_long_names_may_break_and_a_missing_layout_costs_its_ta
     numbers = [
         {"task": "told", "metric": "a_long/name", "value": 0.5, "n": 1, "scored": 1}
     ]
-    results = {"complaints": [f"note {at}" for at in range(9)], "results": numbers}
+    lost = [{"kind": "unscored", "cause": f"note {at}"} for at in range(9)]
+    results = {"findings": lost, "results": numbers}
     page = report(tmp_path, results=results, config={"layout": "nowhere"}).page
     assert ("nowhere" in page, page.count("<table")) == (True, 1)
     assert (

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.findings.group import grouped
 from tests.support.applying import NO_PICTURE, NO_SOUND, registered
 from tests.support.toy import break_model, run_toy, sample, task
 
@@ -53,11 +54,11 @@ def test_what_no_answer_holds_is_noted_of_tasks_without_any_number(
         )
         for name, texts in answers.items()
     ]
-    found = run_toy(tmp_path, *tasks).notes
-    assert [note.partition(": ")[0] for note in found] == [
+    found = grouped(
+        one for one in run_toy(tmp_path, *tasks).findings if one.severity == "note"
+    )
+    assert [", ".join(one.names("task")) for one in found] == [
         tasks for tasks, _, _ in notes
     ]
-    assert all(
-        metric in note and why in note
-        for note, (_, metric, why) in zip(found, notes, strict=True)
-    )
+    for group, (_, metric, why) in zip(found, notes, strict=True):
+        assert (group.names("metric"), why in group.cause) == ((metric,), True)
