@@ -266,7 +266,7 @@ def _read_picture(reader: AnswerReader, item: Mapping[str, Any]) -> bool:
     reason = shortened(error.message, _SHOWN_CHARS)
     details = item.get("error")
     is_moderated = isinstance(details, dict) and bool(details.get("moderation_details"))
-    if is_refusal(400, error.codes, error.message, moderated=is_moderated):
+    if is_moderated or is_refusal(400, error.codes, error.message):
         reader.warn(f"the service refused to draw a picture ({reason})")
         return True
     status = item.get("status") or "without a status"

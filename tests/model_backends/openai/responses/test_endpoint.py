@@ -253,6 +253,13 @@ def test_a_picture_that_is_blocked_is_a_refusal_without_words() -> None:
     assert (shape(answer), answer.finish_reason) == (["First:", "image"], "refused")
 
 
+def test_a_picture_is_blocked_where_a_moderation_is_stated_under_any_code() -> None:
+    blocked = not_drawn("image_generation_user_error", "Blocked.")
+    blocked["error"]["moderation_details"] = {"categories": ["violence"]}
+    answer = read(whole(said("First:"), blocked))
+    assert (shape(answer), answer.finish_reason) == (["First:"], "refused")
+
+
 def test_a_blocked_picture_alone_is_a_refusal_without_parts() -> None:
     answer = read(whole(not_drawn("moderation_blocked", "Blocked.")))
     assert (shape(answer), answer.finish_reason) == ([], "refused")
