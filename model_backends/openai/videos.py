@@ -176,7 +176,7 @@ def answer_of(
     made = Media.from_bytes(body)
     if made.kind != kind:
         raise bad_reply(
-            f"the server's answer is no {kind} but {len(body)} bytes of {made.mime}"
+            f"the server's answer is not {kind}: {len(body):,} bytes of {made.mime}"
         )
     warnings = parameters.unsent(
         request.params, f"the endpoint for {kind}", sampled=False, options=unsent

@@ -281,11 +281,11 @@ class _JobCall:
         return await self._result(note, ended)
 
     def _noted(self) -> JobNote | None:
-        """The job that this call has already."""
+        """The job that goes on for this call; None without one."""
         note = self._jobs.notes.get(self._name)
         key = self._request.key
         if note is None or (note.key and note.key != key):
-            # without a job, or an equal call was answered by it
+            # the call has no job yet, or its job has answered an equal call
             return None
         if not self._jobs.transport.knows(note.base_url):
             log.warning(
@@ -337,7 +337,7 @@ class _JobCall:
             self._jobs.transport.release(received)
         response = self._endpoint.completed(response, ended.job)
         if self._request.key:
-            # it stays until the journal has the answer, and for no other call
+            # the journal may not have the answer yet; no other call uses the note
             self._jobs.notes.put(self._name, note._replace(key=self._request.key))
         else:
             self._jobs.notes.remove(self._name, note)
@@ -398,7 +398,7 @@ class _JobCall:
                 if _NOT_YET.search(error.text):
                     return None
                 raise _not_found(error)
-            # of a host that was not given the key, its refusal is no fault of the key
+            # a host that was not given the key does not refuse the key
             if status == 422 or (is_elsewhere and error.kind == "auth"):
                 raise _job_error(error)
             raise error
