@@ -19,6 +19,30 @@ _ENDS = frozenset(
     f"response.{end}"
     for end in ("completed", "done", "incomplete", "failed", "cancelled")
 )
+_PARTS_OF_ITEMS = frozenset(
+    (
+        "code_interpreter_call",
+        "code_interpreter_call_code",
+        "content_part",
+        "custom_tool_call_input",
+        "file_search_call",
+        "function_call_arguments",
+        "image_generation_call",
+        "mcp_call",
+        "mcp_call_arguments",
+        "mcp_list_tools",
+        "output_item",
+        "output_text",
+        "reasoning",
+        "reasoning_summary",
+        "reasoning_summary_part",
+        "reasoning_summary_text",
+        "reasoning_text",
+        "refusal",
+        "web_search_call",
+    )
+)
+"""What events named ``response.NAME...`` are about: an item that comes whole later."""
 MOST_ITEMS = 100_000
 """Of an answer. Streams number their items, and a number may be anything."""
 
@@ -86,7 +110,7 @@ class _Stream:
         self._texts: dict[int, list[str]] = {}
         self._last_items: list[bytes] = []
         self._unread_bytes = 0
-        self._unknown: dict[str, Any] = {}
+        self._unknown: dict[str, list[Any]] = {}
 
     def add(self, event: Event) -> None:
         row = event.json()
@@ -111,8 +135,8 @@ class _Stream:
         elif kind == "response.output_text.delta":
             texts = self._texts.setdefault(_place_of(row, 0), [])
             texts.append(str(row.get("delta") or ""))
-        elif not kind.startswith("response."):
-            self._unknown[f"the event {kind}"] = row
+        elif not _is_part_of_item(kind):
+            self._unknown.setdefault(f"the event {kind}", []).append(row)
 
     def reply(self, secrets: Collection[str]) -> Reply:
         """The reply as it would have come without a stream."""
@@ -136,6 +160,11 @@ class _Stream:
         name = row["item"].get("id")
         if isinstance(name, str):
             self._ids.add(name)
+
+
+def _is_part_of_item(kind: str) -> bool:
+    family, _, name = kind.partition(".")
+    return family == "response" and name.split(".")[0] in _PARTS_OF_ITEMS
 
 
 def _place_of(row: Mapping[str, Any], otherwise: int) -> int:

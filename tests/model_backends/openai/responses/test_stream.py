@@ -117,12 +117,19 @@ def test_an_event_with_the_name_of_an_error_is_one() -> None:
     assert streamed_reply(body).fields["error"]["message"] == "oops"
 
 
-def test_what_is_no_event_of_a_response_is_noted() -> None:
-    *events, last = events_of(said("oak"))
-    hologram = {"type": "hologram", "data": "QUJD" * 40}
-    reply = streamed_reply(stream(*events, "no json", hologram, last).body)
+@pytest.mark.parametrize("kind", ["hologram", "response.hologram.delta"])
+def test_events_of_no_known_item_are_noted(kind: str) -> None:
+    *events, last = events_of(*ITEMS)
+    hologram = {"type": kind, "data": "QUJD" * 40}
+    sent = stream(*events, "no json", hologram, hologram, last)
+    reply = streamed_reply(sent.body)
+    assert items_of(sent.body) == ITEMS
     assert reply.unread_bytes == len("no json")
-    assert reply.unknown == {"the event hologram": hologram}
+    assert reply.unknown == {f"the event {kind}": [hologram, hologram]}
+
+
+def test_events_of_an_item_are_not_noted() -> None:
+    assert streamed_reply(streamed(*ITEMS).body).unknown == {}
 
 
 @pytest.mark.parametrize("place", [-1, 10**9, "2", None, True])
