@@ -1,7 +1,7 @@
 """Check whether tasks can run here, and what removes each thing that is wrong.
 
     mmeval check                                   the installation alone
-    mmeval check unim_hard --judge openai,model=m  takes the flags of run
+    mmeval check my_task --judge openai,model=m    takes the flags of run
     mmeval check my_task.yaml --bounds             a task of your own
     mmeval check --dist .                          a package of tasks
 

@@ -61,8 +61,9 @@ def test_a_sentence_names_a_target_of_make_and_a_verb_that_are_there() -> None:
         re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     )
     verbs = {command.split()[1] for command in said_in_passing("mmeval ")}
+    known = {verb.split()[0] for verb in VERBS}
     assert {command.split()[1] for command in said_in_passing("make ")} <= targets
-    assert {verb for verb in verbs if not verb.startswith("-")} <= {*VERBS, "VERB"}
+    assert {verb for verb in verbs if not verb.startswith("-")} <= {*known, "VERB"}
 
 
 @pytest.mark.parametrize("block", [block for block in ALL if block.run_by], ids=str)
