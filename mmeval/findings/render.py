@@ -1,4 +1,4 @@
-"""Findings for people: on a terminal, in Markdown, and on the page of a run."""
+"""Findings for people: on a terminal, and on the page of a run."""
 
 from __future__ import annotations
 
@@ -74,15 +74,6 @@ def command_lines(command: str, indent: str, width: int = WIDTH) -> list[str]:
             lines.append(f"{indent}  {word}")
         else:
             lines[-1] += f" {word}"
-    return lines
-
-
-def markdown_lines(findings: Iterable[Finding], place: Place = NOWHERE) -> list[str]:
-    """A list: an item for each group, with its remedy as code."""
-    lines = []
-    for label, text, remedy in _rows(grouped(findings), place):
-        command = f" `{remedy}`" if remedy else ""
-        lines.append(f"- **{label}** {text}{command}")
     return lines
 
 

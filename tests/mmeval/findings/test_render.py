@@ -2,7 +2,6 @@ from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.render import (
     MOST,
     Place,
-    markdown_lines,
     page_rows,
     terminal_lines,
 )
@@ -61,13 +60,6 @@ def test_of_many_groups_of_a_kind_the_first_are_shown() -> None:
     rows = [Finding("bad_sample", Subject("t"), cause=f"row {i}") for i in range(30)]
     lines = terminal_lines(rows)
     assert (len(lines), lines[-1]) == (MOST + 1, "bad sample  and 20 more like these")
-
-
-def test_markdown_has_an_item_for_each_group() -> None:
-    assert markdown_lines(UNSCORED) == [
-        "- **unscored** clip_score in 2 tasks  8 of 54  openai/clip is not here "
-        "`mmeval prepare TASK --weights`"
-    ]
 
 
 def test_a_template_gets_the_same_words() -> None:
