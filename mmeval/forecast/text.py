@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mmeval.costs.bill import spent_words
-from mmeval.costs.prices import line_to_add
+from mmeval.costs.prices import Price, line_to_add
 from mmeval.findings.render import Place, terminal_lines
 from mmeval.forecast.estimate import NOTHING, Load, TokenRange
 from mmeval.forecast.records import First, Forecast, Host, TaskForecast
@@ -122,18 +122,16 @@ def _money(forecast: Forecast) -> Iterator[str]:
         if not payee.local
     }
     for model, price in named.items():
-        if price is None:
-            yield (
-                f"price: none is known for {_shown(model)}; add to a file, below "
-                "models:, and name it with "
-                f"--model_cost_config:  {_shown(line_to_add(model))}"
-            )
-        else:
-            source = f", {price.source}" if price.source else ""
-            yield (
-                f"price: {_shown(model)} {price.input:g} USD in, {price.output:g} out "
-                f"for a million tokens{source}"
-            )
+        if price is not None:
+            yield f"price: {_shown(model)} {_price(price)}"
+    unknown = [model for model, price in named.items() if price is None]
+    if unknown:
+        yield (
+            f"price: unknown for {', '.join(map(_shown, unknown))}. Write the prices "
+            "into a file, 0 where nothing is charged, and add --model_cost_config FILE:"
+        )
+        yield "  models:"
+        yield from (f"    {_shown(line_to_add(model))}" for model in unknown)
     costs = [
         forecast.dollars(role, load)
         for task in forecast.tasks
@@ -149,6 +147,20 @@ def _money(forecast: Forecast) -> Iterator[str]:
     for name, limit in given.items():
         if limit is not None:
             yield f"budget: the run stops at {limit:,} {name} in all"
+
+
+def _price(price: Price) -> str:
+    """``2.5 USD in, 15 out for a million tokens, 0.04 an image``."""
+    words = f"{price.input:g} USD in, {price.output:g} out for a million tokens"
+    others = {
+        "an image": price.per_image,
+        "a video": price.per_video,
+        "an answer": price.per_call,
+    }
+    for what, amount in others.items():
+        if amount:
+            words += f", {amount:g} {what}"
+    return f"{words}, {price.source}" if price.source else words
 
 
 def _problems(tasks: Sequence[TaskForecast]) -> Iterator[str]:

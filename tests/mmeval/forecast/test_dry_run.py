@@ -10,6 +10,7 @@ from mmeval.agent.answer import AgentProgram
 from mmeval.agent.contract import agent
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, media_part
+from mmeval.costs.prices import Price, load_prices
 from mmeval.dataset.bad_sample import bad_sample
 from mmeval.errors import IdentityChangedError, MissingError, UsageError
 from mmeval.forecast.dry_run import forecast
@@ -299,6 +300,22 @@ def test_dollars_are_those_of_the_prices_for_what_is_estimated(tmp_path: Path) -
         None,
         (0, 0),
     ]
+
+
+def test_a_price_is_shown_with_all_that_it_charges(tmp_path: Path) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("models:\n  toy-1: {input: 0, output: 3, per_video: 0.4}\n")
+    found = ahead(tmp_path, task(), model_cost_config=prices)
+    line = "price: toy-1 0 USD in, 3 out for a million tokens, 0.4 a video"
+    assert line in forecast_text(found).splitlines()
+
+
+def test_the_lines_for_unknown_prices_are_a_whole_file(tmp_path: Path) -> None:
+    lines = forecast_text(ahead(tmp_path, task())).splitlines()
+    prices = tmp_path / "prices.yaml"
+    start = lines.index("  models:")
+    prices.write_text("\n".join(lines[start : start + 2]))
+    assert load_prices(prices).of_model("toy-1") == Price(0, 0)
 
 
 def test_samples_that_cannot_be_asked_are_counted_and_not_driven(
