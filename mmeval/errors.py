@@ -20,7 +20,7 @@ MmevalError                   1   something unexpected; the message still has an
 │   └── RunLockedError            another process is writing in this run folder
 ├── MissingError              4   a key, an extra, data, that has to be supplied first
 │   ├── MissingExtraError         a package of an optional extra
-│   └── MissingDataError          a file, a data set, a credential
+│   └── MissingDataError          a file, a data set
 │       ├── NotFetchedError       a data set of the hub that is not here yet, and
 │       │                         fetching is off
 │       ├── WeightsError          in mmeval.metric.model_files_error: a model that

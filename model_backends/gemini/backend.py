@@ -68,7 +68,7 @@ class GeminiBackend(WireBackend):
     :param image_formats: formats of pictures that are sent as they are; others are
         encoded as PNG.
 
-    Raises UsageError for arguments that cannot be used, MissingDataError without a key
+    Raises UsageError for arguments that cannot be used, MissingError without a key
     for a server that is not local.
     """
 

@@ -125,7 +125,7 @@ class OpenAIBackend(WireBackend):
     :param batch: ask chat requests by the server's Batch API: within a day, at half
         the price.
 
-    Raises UsageError for arguments that cannot be used, MissingDataError without a key
+    Raises UsageError for arguments that cannot be used, MissingError without a key
     for a server that is not local, MissingExtraError for batches without openai.
     """
 

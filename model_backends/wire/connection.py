@@ -12,7 +12,7 @@ from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from mmeval.backend import Capabilities
-from mmeval.errors import MissingDataError, UnknownNameError, UsageError
+from mmeval.errors import MissingError, UnknownNameError, UsageError
 from mmeval.model_backends.wire.formats import DEFAULT_FORMATS, Formats
 
 _EXAMPLE = "write it like http://localhost:8000/v1"
@@ -115,7 +115,7 @@ def read_api_key(
     """The key from the file, or from the first of the environment's ``variables`` that
     holds one; empty for local servers without one.
 
-    Raises MissingDataError without a key for a server that is not local, UsageError for
+    Raises MissingError without a key for a server that is not local, UsageError for
     an invalid key.
     """
     origin = api_key_file or variables[0]
@@ -126,7 +126,7 @@ def read_api_key(
         key = next(filter(None, held), "")
     far = [url for url in base_urls if not is_local(urlsplit(url).hostname or "")]
     if not key and far:
-        raise MissingDataError(
+        raise MissingError(
             f"{far[0]} needs a key: set the environment variable {variables[0]}, or "
             "give a file that holds it with api_key_file=FILE",
             name=variables[0],
@@ -148,13 +148,11 @@ def _key_in_file(path: Path, variable: str) -> str:
         key = path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise MissingDataError(
+        raise MissingError(
             f"{path}: the key cannot be read ({reason}); {how_to_fix}", file=path
         ) from None
     if not key:
-        raise MissingDataError(
-            f"{path}: the key file is empty; {how_to_fix}", file=path
-        )
+        raise MissingError(f"{path}: the key file is empty; {how_to_fix}", file=path)
     return key
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from mmeval.backend.create import create_backend
 from mmeval.costs.prices import Prices
-from mmeval.errors import MissingDataError, MmevalError, UsageError
+from mmeval.errors import MissingError, MmevalError, UsageError
 from mmeval.model_backends.gemini import GeminiBackend
 from mmeval.records import ErrorInfo
 from tests.support.gemini_calls import ask, exchanged, generated
@@ -42,7 +42,7 @@ def test_the_key_is_sent_bare_in_its_header(
 def test_the_official_server_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GEMINI_API_KEY", raising=False)
     monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
-    with pytest.raises(MissingDataError, match="GEMINI_API_KEY"):
+    with pytest.raises(MissingError, match="GEMINI_API_KEY"):
         GeminiBackend(model="m")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from mmeval.broker.broker import Scope
 from mmeval.content.media import Media
-from mmeval.errors import MissingDataError, UnknownNameError, UsageError
+from mmeval.errors import MissingError, UnknownNameError, UsageError
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.wire.backend import OFFLOAD_BYTES
@@ -239,7 +239,7 @@ def test_identity_names_what_changes_answers_and_the_key_shows_nowhere(
         (UsageError, [{"organization": "two words"}, {"project": "ü"}]),
         (UnknownNameError, [{"endpoint": "chatt"}, {"max_tokens_field": "max"}]),
         (UnknownNameError, [{"image_detail": "medium"}, {"response_format": "json"}]),
-        (MissingDataError, [{"base_url": ""}]),
+        (MissingError, [{"base_url": ""}]),
     ],
 )
 def test_an_unusable_argument_is_refused_at_once(

@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.errors import MissingDataError, UnknownNameError, UsageError
+from mmeval.errors import MissingError, UnknownNameError, UsageError
+from mmeval.findings.from_error import finding_of
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.settings import (
     OFFICIAL_URL,
@@ -72,9 +73,10 @@ def test_a_key_is_needed_elsewhere_and_its_file_goes_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert read_api_key("", ["http://localhost:8000/v1"], KEY) == ""
-    with pytest.raises(MissingDataError, match="api_key_file") as caught:
+    with pytest.raises(MissingError, match="api_key_file") as caught:
         read_api_key("", [OFFICIAL_URL], KEY)
     assert (caught.value.exit_code, caught.value.name) == (4, "OPENAI_API_KEY")
+    assert finding_of(caught.value).kind == "missing_key"
     monkeypatch.setenv("OPENAI_API_KEY", "from-environment")
     assert read_api_key("", [OFFICIAL_URL], KEY) == "from-environment"
     file = tmp_path / "key"
@@ -82,10 +84,10 @@ def test_a_key_is_needed_elsewhere_and_its_file_goes_first(
     assert read_api_key(str(file), [OFFICIAL_URL], KEY) == "from-file"
     for content in (b"", b"\xff\xfe"):
         file.write_bytes(content)
-        with pytest.raises(MissingDataError, match="OPENAI_API_KEY") as caught:
+        with pytest.raises(MissingError, match="OPENAI_API_KEY") as caught:
             read_api_key(str(file), [OFFICIAL_URL], KEY)
         assert caught.value.file == file
-    with pytest.raises(MissingDataError, match="OPENAI_API_KEY"):
+    with pytest.raises(MissingError, match="OPENAI_API_KEY"):
         read_api_key(str(tmp_path / "gone"), [OFFICIAL_URL], KEY)
     for key in ("two words", "schlüssel"):
         monkeypatch.setenv("OPENAI_API_KEY", key)
