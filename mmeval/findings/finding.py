@@ -7,11 +7,11 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
 Kind = Literal[
+    "missing_key",
     "missing_data",
     "missing_extra",
     "missing_role",
     "missing_weights",
-    "missing_key",
     "bad_sample",
     "failed",
     "refused",

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from mmeval.findings.finding import Kind
 
 LABELS: Mapping[Kind, str] = {
+    "missing_key": "missing key",
     "missing_data": "missing data",
     "missing_extra": "missing extra",
     "missing_role": "missing role",
     "missing_weights": "missing weights",
-    "missing_key": "missing key",
     "bad_sample": "bad sample",
     "failed": "failed",
     "refused": "refused",
