@@ -120,7 +120,7 @@ def test_the_sandbox_computes_what_a_question_needs(tmp_path: Path) -> None:
     (tmp_path / "cases.jsonl").write_text(
         json.dumps({**case, "replies": {"planner": said}}) + "\n"
     )
-    words = ("agent", "unima", "--cases", tmp_path / "cases.jsonl", "--json")
+    words = ("try", "agent", "unima", "--cases", tmp_path / "cases.jsonl", "--json")
     done = mmeval(*words, "--role", "code_interpreter=sandbox")
     result = json.loads(done.out)
     assert (

@@ -66,7 +66,9 @@ def test_an_unknown_part_is_a_warning_with_its_bytes(size: int, tmp_path: Path) 
     with WireServer(Exchange(CHAT, [reply])) as server:
         done = mmeval(*asked(tmp_path, server))
     assert done.code == 0
-    assert any("hologram (1,024 bytes)" in warning for warning in done.warnings)
+    assert "left out of the answer: hologram (1,024 bytes)" in " ".join(
+        done.err.split()
+    )
 
 
 def test_parameters_are_left_out_by_none(tmp_path: Path) -> None:

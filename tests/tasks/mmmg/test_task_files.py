@@ -151,7 +151,11 @@ def test_without_the_second_judge_six_tasks_are_unavailable() -> None:
     lacking = [
         task.name
         for task in tasks
-        if any("'gemini'" in metric.unavailable for metric in task.metrics)
+        if any(
+            finding.subject.role == "gemini"
+            for metric in task.metrics
+            for finding in metric.lacks
+        )
     ]
     names = (
         "absolute_spatial multilingual_text_rendering object_modifying "
