@@ -87,10 +87,11 @@ def run(args: argparse.Namespace) -> int:
         for note in skipped_metrics_note(StoredRun(folder)):
             log.warning("%s", note)
     if args.layout:
-        complete = [
-            write_layout(folders, name, formats, into)
-            for name in values.words(args.layout)
-        ]
+        complete = []
+        for name in values.words(args.layout):
+            if complete and into is None:
+                print_text("\n")
+            complete.append(write_layout(folders, name, formats, into))
         return EXIT_OK if all(complete) else EXIT_INCOMPLETE
     report = into or (folders[0] / "report" if len(folders) == 1 else Path("report"))
     whole = True

@@ -55,3 +55,11 @@ def test_a_run_a_later_scoring_and_a_report_in_each_format_print_the_tables(
         )
         == 2
     )
+
+
+def test_a_blank_line_is_between_the_tables_of_two_layouts(bench: Bench) -> None:
+    bench.task("unim_hard", layout="unim")
+    bench.run(tasks="mmmg_region_fill,unim_hard")
+    folder = str(bench.runs / "noting" / "default")
+    shown = bench.mmeval("report", folder, "--layout", "unim,mmmg").out
+    assert f"\n\n{TITLE}" in shown
