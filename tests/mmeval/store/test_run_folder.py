@@ -39,6 +39,12 @@ def test_neither_a_second_process_nor_fresh_takes_a_folder_from_a_process_at_wor
     assert (tmp_path / "run").exists()
 
 
+def test_a_changed_identity_counts_a_single_answer_as_one(tmp_path: Path) -> None:
+    record = {"identity": {"seed": 0}}
+    with pytest.raises(IdentityChangedError, match=r"after 1 answer\. "):
+        check_identity(tmp_path, record, {"seed": 1}, 1)
+
+
 @pytest.mark.parametrize(
     ("identity", "change"),
     [
