@@ -278,12 +278,15 @@ class BoundMetric:
 
 def missing_role(metric: str, role: str) -> Finding:
     """That a run lacks a role which a metric asks, with the flag that adds it."""
-    flag = f"--{role} " if role in ("judge", "captioner") else f"--role {role}="
+    has_flag = role in ("judge", "captioner")
+    flag = f"--{role} " if has_flag else f"--role {role}="
     backend = _USUAL_BACKENDS.get(role, "openai,model=NAME")
     return Finding(
         "missing_role",
         Subject(metric=metric, role=role),
-        cause=f"the run has no {role}",
+        cause=f"the run has no {role}"
+        if has_flag
+        else f"nothing plays the role {role}",
         remedy=flag + backend,
     )
 

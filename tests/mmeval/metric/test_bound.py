@@ -9,7 +9,7 @@ from mmeval.content.parts import Interleaved
 from mmeval.errors import UsageError
 from mmeval.installation import install_command
 from mmeval.metric.apply import score_one
-from mmeval.metric.bound import bind
+from mmeval.metric.bound import bind, missing_role
 from mmeval.metric.contract import Metric, metric
 from mmeval.program.calls import Role
 from mmeval.records.sample import Sample
@@ -113,6 +113,12 @@ def test_each_thing_that_a_metric_lacks_is_a_finding_with_what_supplies_it() -> 
     assert (extra.kind, extra.remedy) == ("missing_extra", install_command("hf"))
     assert (role.kind, role.subject.role) == ("missing_role", "judge")
     assert role.remedy == "--judge openai,model=NAME"
+
+
+def test_a_role_without_a_flag_of_its_own_is_called_a_role() -> None:
+    finding = missing_role("alt", "gemini")
+    assert finding.cause == "nothing plays the role gemini"
+    assert finding.remedy == "--role gemini=openai,model=NAME"
 
 
 def test_all_roles_that_lack_are_named_at_once() -> None:
