@@ -372,7 +372,10 @@ def _without_option(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator
 
 
 def _refused(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
-    """How many answers to each task were refused, by the metric with most of them."""
+    """How many answers to each task were refused, by the metric with most of them. Of
+    many tasks only the sum is shown."""
+    refusing: list[tuple[str, Result]] = []
+    verdicts: list[str] = []
     for row in shown:
         whole = [
             result
@@ -384,17 +387,33 @@ def _refused(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
         name = printable(row.alias, limit=200)
         worst = max(whole, key=lambda result: result.refused)
         if worst.refused:
-            them = "it" if worst.refused == 1 else "them"
-            treatment = f"scored as answers; --refusals unscored leaves {them} out"
-            if worst.refused_unscored:
-                treatment = "left out of the numbers by --refusals unscored"
-            yield f"{name}: refused {worst.refused:,}/{worst.n:,}, {treatment}."
+            refusing.append((name, worst))
         judged = max(whole, key=lambda result: result.refused_verdicts)
         if judged.refused_verdicts:
-            yield (
+            verdicts.append(
                 f"{name}: judge refused {judged.refused_verdicts:,}/{judged.n:,} by "
                 f"{judged.metric}; these stay unscored."
             )
+    if len(refusing) > _MOST_NAMED:
+        results = [result for _, result in refusing]
+        name = counted(len(refusing), "task")
+        yield _refused_answers(name, results) + " --table full has each task."
+    else:
+        for name, result in refusing:
+            yield _refused_answers(name, [result])
+    yield from verdicts
+
+
+def _refused_answers(name: str, results: Sequence[Result]) -> str:
+    refused = sum(result.refused for result in results)
+    trials = sum(result.n for result in results)
+    if any(result.refused_unscored for result in results):
+        treatment = "left out of the numbers by --refusals unscored"
+    elif refused == 1:
+        treatment = "scored as an answer; --refusals unscored leaves it out"
+    else:
+        treatment = "scored as answers; --refusals unscored leaves them out"
+    return f"{name}: refused {refused:,}/{trials:,}, {treatment}."
 
 
 def last_lines(

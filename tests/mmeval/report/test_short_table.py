@@ -140,6 +140,7 @@ def test_answers_without_an_option_are_counted_by_a_metric_that_has_no_row() -> 
     ("counts", "start"),
     [
         ({"refused": 3}, "a: refused 3/10, scored as answers"),
+        ({"refused": 1}, "a: refused 1/10, scored as an answer"),
         (
             {"refused": 1, "refused_unscored": 1},
             "a: refused 1/10, left out of the numbers",
@@ -152,6 +153,15 @@ def test_what_is_refused_is_counted_below_the_table(
 ) -> None:
     (*_, line) = shown(replace(result("a", 0.5), **counts), width=200)
     assert line.startswith(start)
+
+
+def test_refused_answers_of_many_tasks_are_one_line() -> None:
+    refusing = [replace(result(name, 0.5), refused=2) for name in "abcd"]
+    lines = shown(*refusing, tasks=tuple(map(task, "abcd")), width=200)
+    assert [line for line in lines if "refused" in line] == [
+        "4 tasks: refused 8/40, scored as answers; --refusals unscored leaves them "
+        "out. --table full has each task."
+    ]
 
 
 def test_a_mean_over_some_members_of_a_group_says_of_how_many() -> None:
