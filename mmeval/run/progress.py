@@ -61,7 +61,7 @@ class Remarks:
     def findings(self) -> Iterator[Finding]:
         """One for each thing, the most frequent warnings in their own words."""
         causes: tuple[tuple[Kind, int, str, str], ...] = (
-            ("refused", self.refused, "the model declined", "--refusals unscored"),
+            ("refused", self.refused, "the model declined", ""),
             ("cut_off", self.cut_off, LIMIT, "--gen_kwargs max_gen_toks=N"),
             (
                 "cut_off",

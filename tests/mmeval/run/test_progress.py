@@ -70,6 +70,8 @@ def test_refused_answers_are_counted() -> None:
     made.add((answer(),))
     (found,) = made.findings()
     assert (found.kind, found.count, found.of) == ("refused", 1, 2)
+    # no flag removes a refusal, and the table names the one that leaves it out
+    assert found.remedy == ""
 
 
 def thought(*parts: Part, reason: FinishReason = "stop") -> Exchange:
