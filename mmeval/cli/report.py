@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
         for note in skipped_metrics_note(StoredRun(folder)):
             log.warning("%s", note)
     if args.layout:
-        complete = []
+        complete: list[bool] = []
         for name in values.words(args.layout):
             if complete and into is None:
                 print_text("\n")
