@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.errors import MissingDataError, UsageError
+from mmeval.errors import MissingError, UsageError
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.wire.addresses import Addresses
 from mmeval.records import Response
@@ -136,7 +136,7 @@ def test_replicas_are_no_part_of_the_identity_and_are_checked_like_the_address(
         OpenAIBackend(
             model="m", base_url="http://localhost:1/v1", replicas="localhost:2/v1"
         )
-    with pytest.raises(MissingDataError, match=r"https://api\.example\.com/v1"):
+    with pytest.raises(MissingError, match=r"https://api\.example\.com/v1"):
         OpenAIBackend(
             model="m",
             base_url="http://localhost:1/v1",
