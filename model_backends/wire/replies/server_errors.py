@@ -197,10 +197,14 @@ def http_error(
     text = f"HTTP {status}: {error.message}" if error.message else f"HTTP {status}"
     text = shortened(text, _SHOWN_CHARS)
     wait = retry_after(headers, error)
-    hint = _way_out(status, error) or _hint(status, headers, key_name, keyed=keyed)
     if is_refusal(status, error.codes, error.message, moderated=error.moderated):
         return _refused(text)
-    return CallError(_kind(status, error, wait), text + hint, wait)
+    kind = _kind(status, error, wait)
+    hint = _way_out(status, error)
+    # Google answers 400 to a key that it does not know
+    if not hint and (status == 401 or (status == 400 and kind == "auth")):
+        hint = _key_hint(key_name, keyed=keyed)
+    return CallError(kind, text + (hint or _hint(status, headers)), wait)
 
 
 def error_in_body(value: object) -> CallError:
@@ -279,13 +283,13 @@ def _is_above_limit(message: str) -> bool:
     return limit < requested
 
 
-def _hint(
-    status: int, headers: Mapping[str, str], key_name: str, *, keyed: bool
-) -> str:
-    if status == 401 and keyed:
+def _key_hint(key_name: str, *, keyed: bool) -> str:
+    if keyed:
         return f" (the server refuses the key of {key_name} or api_key_file)"
-    if status == 401:
-        return f" (set {key_name} or give api_key_file=FILE)"
+    return f" (set {key_name} or give api_key_file=FILE)"
+
+
+def _hint(status: int, headers: Mapping[str, str]) -> str:
     if status in (404, 405):
         return " (check base_url and model)"
     if 300 <= status < 400:

@@ -91,6 +91,11 @@ def test_an_error_of_google_is_of_its_kind(
     assert refused(status, **error).kind == kind
 
 
+def test_a_key_that_google_does_not_take_is_named_by_its_variable() -> None:
+    error = refused(400, details=[{"reason": "API_KEY_INVALID"}])
+    assert "set GEMINI_API_KEY or give api_key_file=FILE" in error.message
+
+
 def test_the_wait_that_the_service_asks_for_is_kept() -> None:
     details = [{"@type": "x.RetryInfo", "retryDelay": "1.5s"}]
     assert refused(429, details=details).retry_after == 1.5
