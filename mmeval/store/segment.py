@@ -64,7 +64,7 @@ class Segment:
         unsaved = self._unsaved_media(response, in_place=in_place)
         receipt = self._write_receipt(head, response, unsaved) if unsaved else None
         if receipt is not None:
-            response = response.with_media(self.media.put)
+            response = self._store_media(response)
         line = to_line(portable(response, self.media.root))
         at, offset = self.write_line(head, line, failed=response.error is not None)
         if receipt is not None:
@@ -124,6 +124,9 @@ class Segment:
                 f"{self.path}: cannot be written ({error.strerror}); choose another "
                 "--output_path"
             ) from None
+
+    def _store_media(self, response: Response) -> Response:
+        return response.with_media(self.media.put)
 
     def _unsaved_media(self, response: Response, *, in_place: bool) -> list[Media]:
         return [

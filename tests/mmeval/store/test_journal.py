@@ -133,14 +133,11 @@ def test_a_damaged_line_is_reported_by_its_number_and_a_torn_one_is_left_out(
         assert [line.place for line in journal.damaged] == [f"{segment}:2"]
 
 
-@pytest.mark.parametrize(
-    ("owner", "step"),
-    [(Segment, "_write_receipt"), (MediaStore, "put"), (Segment, "write_line")],
-)
+@pytest.mark.parametrize("step", ["_write_receipt", "_store_media", "write_line"])
 def test_a_process_killed_while_it_keeps_an_answer_loses_nothing(
-    tmp_path: Path, owner: type, step: str, monkeypatch: Any
+    tmp_path: Path, step: str, monkeypatch: Any
 ) -> None:
-    usual = getattr(owner, step)
+    usual = getattr(Segment, step)
 
     def killed(*given: Any, **more: Any) -> None:
         usual(*given, **more)
@@ -148,7 +145,7 @@ def test_a_process_killed_while_it_keeps_an_answer_loses_nothing(
 
     written(tmp_path, k=reply("to the question before"), a=reply("before"))
     with opened(tmp_path) as journal:
-        monkeypatch.setattr(owner, step, killed)
+        monkeypatch.setattr(Segment, step, killed)
         with pytest.raises(Killed):
             journal.append("k", "d", reply("see <image1>", picture(7)))
     monkeypatch.undo()

@@ -114,9 +114,9 @@ def test_a_task_is_scored_or_unavailable_with_its_reason(
         assert 0 <= row["value"] <= 1
         return
     assert (row["value"], row["unavailable"]) == (None, row["n"])
-    assert metrics["overall"]["unavailable"]
+    assert metrics["overall"]["lacks"]
     assert any(
-        metric["unavailable"] for piece, metric in metrics.items() if piece != "overall"
+        metric.get("lacks") for piece, metric in metrics.items() if piece != "overall"
     )
 
 
