@@ -235,6 +235,11 @@ class Jobs:
         except TimeoutError:
             if not limit.expired():
                 raise
+            if not call.has_job:
+                # the server may have taken it up, but nobody knows its name
+                raise CallError(
+                    "timeout", f"no whole answer within {seconds:g} s"
+                ) from None
             trouble = f" ({call.trouble})" if call.trouble else ""
             raise CallError(
                 "timeout",
@@ -262,13 +267,15 @@ class _JobCall:
         self._remarks: tuple[str, ...] = ()
         self.trouble = ""
         """Why the last poll has failed."""
+        self.has_job = False
+        """Whether a next try would find the job."""
 
     async def answer(self) -> Response:
         lock = self._jobs.making.setdefault(self._name, asyncio.Lock())
         async with lock:
             note = self._noted()
             ended = None
-            is_old = note is not None
+            is_old = self.has_job = note is not None
             if note is None:
                 note, ended = await self._post()
         try:
@@ -308,6 +315,7 @@ class _JobCall:
             job = self._endpoint.job(received)
             note = _note_of(job, received.base_url)
             self._jobs.notes.put(self._name, note)
+            self.has_job = True
             has_ended = self._endpoint.has_ended(job)
         finally:
             if not has_ended:

@@ -214,6 +214,14 @@ def test_a_job_that_outlasts_its_call_is_polled_by_the_next_try() -> None:
     assert (kind_of(others[-1]), posts(server)) == ("", 1)
 
 
+def test_without_a_job_no_next_try_is_promised_one() -> None:
+    with ScriptedServer(Scripted(b"{}", cut=1, linger=30.0)) as server:
+        response = answer(server, timeout=0.2)
+    assert response.error is not None
+    assert response.error.kind == "timeout"
+    assert "goes on with it" not in response.error.message
+
+
 def test_a_resumed_run_goes_on_with_the_job(tmp_path: Path) -> None:
     with server_of([UNDER_WAY] * 9 + [DONE]) as server:
         begun = answer(server, notes=tmp_path, timeout=0.1, poll_seconds=0.06)
