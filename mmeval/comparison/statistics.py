@@ -242,8 +242,8 @@ class Paired:
         return max(count, needed)
 
     def _tells_no_spread(self, needed: int) -> bool:
-        """Whether so few clusters differ that the standard error is no guide to a true
-        difference: ``needed`` of them would have to."""
+        """Whether so few clusters differ that the standard error does not tell what a
+        true difference is: ``needed`` of them would have to."""
         if self.method == "bootstrap":
             return False
         return not self.stderr or self.changed < needed

@@ -58,7 +58,7 @@ class HubProbe:
             OSError,
             HTTPException,
             ValueError,
-        ) as error:  # ValueError: HF_ENDPOINT is no address
+        ) as error:  # ValueError: HF_ENDPOINT is not an address
             self._error = (
                 str(getattr(error, "reason", "") or error) or type(error).__name__
             )
