@@ -35,7 +35,7 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
-def some(names: Sequence[str], most: int) -> str:
+def listed(names: Sequence[str], most: int) -> str:
     """``a, b and 3 more``: the first names, and how many others there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")

@@ -20,7 +20,7 @@ from mmeval.report.markdown import cell, table_lines
 from mmeval.report.terminal import print_text
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import resolve
-from mmeval.wording import some
+from mmeval.wording import listed
 
 if TYPE_CHECKING:
     from mmeval.backend.tool import Tool
@@ -150,7 +150,7 @@ def _benchmark_rows(index: TaskIndex) -> ListingRows:
         versions = dict.fromkeys(entry.version for entry in entries)
         licences = dict.fromkeys(map(_licence, entries))
         about = [
-            cell(some(list(texts), 2), limit=_MAX_LICENCE)
+            cell(listed(list(texts), 2), limit=_MAX_LICENCE)
             for texts in (versions, licences)
         ]
         yield [cell(name), f"{len(entries):,}", *about, cell(owner)]
@@ -187,7 +187,7 @@ def _tag_rows(index: TaskIndex, pattern: str) -> ListingRows:
             names = [cell(entry.name) for entry in entries]
             yield [
                 cell(tag),
-                some(names, len(names) if tag == pattern else _MOST_NAMED),
+                listed(names, len(names) if tag == pattern else _MOST_NAMED),
             ]
 
 
@@ -276,7 +276,9 @@ def _adapter_row(name: str, owner: str, adapter: object) -> list[str]:
 def _backend_row(name: str, owner: str, backend: object) -> list[str]:
     from mmeval.agent.contract import Agent, asked_words
 
-    asks = some(asked_words(backend), _MOST_NAMED) if isinstance(backend, Agent) else ""
+    asks = (
+        listed(asked_words(backend), _MOST_NAMED) if isinstance(backend, Agent) else ""
+    )
     return [cell(name), cell(owner), cell(asks), cell(_purpose(backend), limit=120)]
 
 

@@ -27,7 +27,7 @@ from mmeval.errors import (
     message_of,
 )
 from mmeval.system.extras import need
-from mmeval.wording import counted, shortened, some
+from mmeval.wording import counted, listed, shortened
 
 log = logging.getLogger(__name__)
 
@@ -164,8 +164,8 @@ class RayCluster:
                 )
         if blind:
             raise UsageError(
-                f"{some(list(blind), 3)} of the Ray cluster cannot see the run folder "
-                "as this machine does: "
+                f"{listed(list(blind), 3)} of the Ray cluster cannot see the run "
+                "folder as this machine does: "
                 f"{next(iter(blind.values()))}. Every node writes its answers there: "
                 "name a path that all of them "
                 "share with --output_path, or run --shard I/N on each machine and "

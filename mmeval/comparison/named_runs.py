@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from mmeval.errors import UsageError
 from mmeval.results.compare import judges_in
 from mmeval.results.stored_run import StoredRun, run_folder
-from mmeval.wording import some
+from mmeval.wording import listed
 
 _MAY_DIFFER = frozenset(("seed", "base_url", "answers"))
 """What an identity says of one repeat: its seed, where it was made, and the answers of
@@ -47,7 +47,7 @@ def named_runs(given: str | Path) -> NamedRuns:
         if apart := _unlike(runs[0], run):
             raise UsageError(
                 f"{name}: {run.folder} is no repeat of {runs[0].folder}: they differ "
-                f"in {some(apart, 4)}"
+                f"in {listed(apart, 4)}"
             )
     return NamedRuns(name, runs)
 

@@ -15,7 +15,7 @@ from mmeval.comparison.ranking import ALPHA, RankedRun, Ranking
 from mmeval.comparison.run_pair import ONE_SIDED, TASKS
 from mmeval.report.short_table import number_text
 from mmeval.results.layout import Cell, Table
-from mmeval.wording import counted, printable, some
+from mmeval.wording import counted, listed, printable
 
 _LABEL = 10
 _MOST_NAMED = 3
@@ -265,7 +265,7 @@ def _place(row: dict[str, object], *, several: bool) -> str:
 
 
 def _places(names: Sequence[str]) -> str:
-    return some([printable(name, limit=100) for name in names], _MOST_NAMED)
+    return listed([printable(name, limit=100) for name in names], _MOST_NAMED)
 
 
 def _named(number: Number) -> str:

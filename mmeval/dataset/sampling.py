@@ -16,7 +16,7 @@ from typing import Any
 
 from mmeval.errors import UsageError
 from mmeval.records.sample import Sample
-from mmeval.wording import some
+from mmeval.wording import listed
 
 FEWER = "data"
 """In ``Subset.how``: no flag left samples out, the data hold fewer than the task file
@@ -98,11 +98,11 @@ class Draw:
     def _check_labels(self, known: Collection[str]) -> None:
         """Raises UsageError for labels that no sample has."""
         if missing := sorted(set(self.labels).difference(known)):
-            listed = some(sorted(known), _NAMED_LABELS)
+            labels = listed(sorted(known), _NAMED_LABELS)
             raise UsageError(
                 "--stratify: no sample has the label "
                 f"{' or '.join(map(repr, missing))}; "
-                f"the labels are: {listed or 'none at all'}"
+                f"the labels are: {labels or 'none at all'}"
             )
 
     def _hash(self, name: str) -> int:

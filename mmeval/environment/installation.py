@@ -13,7 +13,7 @@ from pathlib import Path
 from mmeval._version import __version__
 from mmeval.findings.finding import Finding, Subject
 from mmeval.installation import DISTRIBUTION, ROOT, install_command, is_checkout
-from mmeval.wording import some
+from mmeval.wording import listed
 
 _NAMED = 5
 
@@ -112,9 +112,9 @@ def _differences(one: Distribution) -> Iterator[str]:
 
 def _difference(what: str, lacking: set[str], gone: set[str]) -> Iterator[str]:
     if lacking:
-        yield f"it lacks {what} of setup.cfg: {some(sorted(lacking), _NAMED)}"
+        yield f"it lacks {what} of setup.cfg: {listed(sorted(lacking), _NAMED)}"
     if gone:
-        yield f"it has {what} that setup.cfg has not: {some(sorted(gone), _NAMED)}"
+        yield f"it has {what} that setup.cfg has not: {listed(sorted(gone), _NAMED)}"
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from mmeval.findings.finding import Finding, Kind
 from mmeval.findings.group import SHOWN, Group, grouped
 from mmeval.findings.words import LABELS
-from mmeval.wording import printable
+from mmeval.wording import listed, printable
 
 WIDTH = 80
 MOST = 10
@@ -125,17 +125,11 @@ def subject_text(group: Group) -> str:
         group.names("name"),
     ):
         if names:
-            return f"{_listed(names)}{_inside(tasks)}"
-    return _listed(tasks)
+            return f"{listed(names, SHOWN)}{_inside(tasks)}"
+    return listed(tasks, SHOWN)
 
 
 def _inside(tasks: Sequence[str]) -> str:
     if len(tasks) < 2:
         return "".join(f" in {task}" for task in tasks)
     return f" in {len(tasks):,} tasks"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - SHOWN
-    shown = ", ".join(names[:SHOWN])
-    return f"{shown} and {more:,} more" if more > 0 else shown

@@ -11,7 +11,7 @@ from mmeval.forecast.estimate import NOTHING, Load, TokenRange
 from mmeval.forecast.records import First, Forecast, Host, TaskForecast
 from mmeval.records.request import Request
 from mmeval.report.markdown import cell, table_lines
-from mmeval.wording import escaped, printable, size, some
+from mmeval.wording import escaped, listed, printable, size
 
 _HEADERS = (
     "Tasks",
@@ -169,7 +169,7 @@ def _problems(tasks: Sequence[TaskForecast]) -> Iterator[str]:
         problem for task in tasks for problem, _ in task.problems.most_common()
     ):
         having = [task for task in tasks if problem in task.problems]
-        names = some([task.task.name for task in having], 5)
+        names = listed([task.task.name for task in having], 5)
         count = sum(task.problems[problem] for task in having)
         trials = sum(task.trials for task in having)
         yield f"problem: {names}: {count:,} of {trials:,} trials: {_shown(problem)}"

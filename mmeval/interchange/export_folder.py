@@ -19,7 +19,7 @@ from mmeval.interchange.sidecar import exact_parts
 from mmeval.records.digests import content_digest, digest
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
-from mmeval.wording import counted, file_name, some
+from mmeval.wording import counted, file_name, listed
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
@@ -99,7 +99,7 @@ class ExportFolder(ABC):
         )
         if not self._places:
             why = (
-                f"{some(foreign, 3)} {none_of}"
+                f"{listed(foreign, 3)} {none_of}"
                 if foreign
                 else "all its samples are damaged"
             )
@@ -118,7 +118,7 @@ class ExportFolder(ABC):
                 else:
                     taken.add(place)
                     self.add(one)
-        left_out = (f"{some(foreign, 3)} {none_of}: left out",) if foreign else ()
+        left_out = (f"{listed(foreign, 3)} {none_of}: left out",) if foreign else ()
         more = self.finish()
         self.counts["faulty"] = len(faulty)
         missing = {

@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeAlias
 from mmeval.judge.verdict import UNREAD, Question, Verdict, ask_verdicts
 from mmeval.program.calls import Program
 from mmeval.records.score import CAUSES, Score
-from mmeval.wording import some
+from mmeval.wording import listed
 
 MOST_NAMED = 10
 """Questions of a cycle that its fault names."""
@@ -259,7 +259,7 @@ class _Graph:
             if found is None
         ]
         self.faults += (
-            [f"in a cycle, or below one: {some(left, MOST_NAMED)}"] if left else []
+            [f"in a cycle, or below one: {listed(left, MOST_NAMED)}"] if left else []
         )
         pairs = zip(self._questions, self._found, strict=True)
         cycle = "it is in a cycle, or below one"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.errors import MissingDataError
-from mmeval.wording import some
+from mmeval.wording import listed
 
 _NAMED = 3
 """Weights that a message names; the others are counted."""
@@ -65,13 +65,13 @@ def gaps(report: Mapping[str, Any], ignored: tuple[str, ...] = ()) -> str:
     if missing:
         return (
             f"{len(missing)} of its weights are not in its files "
-            f"({some(missing, _NAMED)})"
+            f"({listed(missing, _NAMED)})"
         )
     other = sorted(
         f"{name}: {list(is_)}, not {list(wanted)}"
         for name, is_, wanted in report.get("mismatched_keys", ())
     )
-    shown = some(other, _NAMED)
+    shown = listed(other, _NAMED)
     return (
         f"{len(other)} of its weights have another shape than config.json says "
         f"({shown})"
@@ -99,7 +99,7 @@ def uneven_blocks(names: Iterable[str], start: str) -> str:
     ]
     return (
         f"{len(lacks)} of its weights are not in its files "
-        f"({some(sorted(lacks), _NAMED)})"
+        f"({listed(sorted(lacks), _NAMED)})"
         if lacks
         else ""
     )
@@ -145,4 +145,4 @@ def _to_delete(folder: Path) -> str:
         *sorted(folder.glob("*.bin")),
     ]
     shown = [str(path.resolve() if path.is_symlink() else path) for path in files]
-    return some(shown, _NAMED) or str(folder)
+    return listed(shown, _NAMED) or str(folder)

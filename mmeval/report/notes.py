@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from mmeval.aggregate.summary import cannot_be_done
 from mmeval.records.score import Key, Result
-from mmeval.wording import some
+from mmeval.wording import listed
 
 Pieces = Mapping[tuple[str, str], Collection[str]]
 """Pieces of derived numbers, by task and number; a number without any is left out."""
@@ -140,7 +140,7 @@ class NumberReasons:
         """The parts without which a number of numbers has no value."""
         parts = self._without.get((result.task, result.metric), ())
         if result.value is None and result.weights and parts:
-            yield f"no value without {some(list(parts), MAX_NAMED)}"
+            yield f"no value without {listed(list(parts), MAX_NAMED)}"
 
     def _fewer(self, result: Result) -> list[str]:
         """The parts that a slice's value is without, and the whole is not."""
@@ -172,7 +172,7 @@ class NumberReasons:
             if (name, group.metric) not in self._whole
         ]
         if group.value is None and 0 < len(lost) < len(group.weights):
-            yield f"no value without {some(lost, MAX_NAMED)}"
+            yield f"no value without {listed(lost, MAX_NAMED)}"
 
     def _as_zero(self, group: Result) -> Iterator[str]:
         """The members that the model cannot do, where the group counts them."""
@@ -182,7 +182,7 @@ class NumberReasons:
             if one.task in group.weights and cannot_be_done(one)
         ]
         if zero:
-            yield f"counted as 0: {some(zero, MAX_NAMED)}"
+            yield f"counted as 0: {listed(zero, MAX_NAMED)}"
 
     def _left_out(self, group: Result) -> Iterator[str]:
         """The tasks whose samples are all bad, or all unscored by refusals."""
@@ -194,10 +194,10 @@ class NumberReasons:
             and one.faulty == one.n - one.unsupported
         ]
         if bad:
-            yield f"left out, all samples bad: {some(bad, MAX_NAMED)}"
+            yield f"left out, all samples bad: {listed(bad, MAX_NAMED)}"
         refused_whole = [one.task for one in self._own(group) if one.is_refused_whole]
         if refused_whole and group.value is not None:
-            yield f"left out, all refused: {some(refused_whole, MAX_NAMED)}"
+            yield f"left out, all refused: {listed(refused_whole, MAX_NAMED)}"
 
     def _own(self, group: Result) -> Iterator[Result]:
         found = (
@@ -207,7 +207,7 @@ class NumberReasons:
 
 
 def _without(pieces: Sequence[str]) -> str:
-    return f"partial: without {some(pieces, MAX_NAMED)}" if pieces else ""
+    return f"partial: without {listed(pieces, MAX_NAMED)}" if pieces else ""
 
 
 def _with_counts(member: Result) -> str:

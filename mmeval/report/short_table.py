@@ -24,7 +24,7 @@ from mmeval.report.numbers import NumberRow, ResultsDocument, is_subset, number_
 from mmeval.run.availability import task_words
 from mmeval.run.options import RunOutcome
 from mmeval.settings.report_options import ReportContext
-from mmeval.wording import counted, printable, some
+from mmeval.wording import counted, listed, printable
 
 _LABEL = 9
 """Columns of the words before the last lines."""
@@ -322,7 +322,7 @@ def _without_interval(shown: Sequence[NumberRow]) -> Iterator[str]:
 
 
 def _named(names: Iterable[str]) -> str:
-    return some([printable(name, limit=200) for name in names], _MOST_NAMED)
+    return listed([printable(name, limit=200) for name in names], _MOST_NAMED)
 
 
 def _notes(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:

@@ -20,7 +20,7 @@ from mmeval.store.run_folder import RunFolder, differences
 from mmeval.store.shard import Shard, from_progressions, in_words, shards_of
 from mmeval.system.json_lines import from_line, unsealed_document
 from mmeval.task.task import Task
-from mmeval.wording import file_name, some
+from mmeval.wording import file_name, listed
 
 CHOOSING = ("limit", "offset", "samples", "sample_shuffle", "stratify", "predict_only")
 """The settings that say which samples a run takes, and whether it scores them."""
@@ -207,9 +207,8 @@ def _check_pair(
 ) -> None:
     if changes:
         raise IdentityChangedError(
-            f"{run}: shard {first.shard} and {other} differ ({some(changes, 3)}). Run "
-            "the wrong one again as "
-            "the other, or move its folder away"
+            f"{run}: shard {first.shard} and {other} differ ({listed(changes, 3)}). "
+            "Run the wrong one again as the other, or move its folder away"
         )
 
 

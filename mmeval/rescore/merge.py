@@ -49,7 +49,7 @@ from mmeval.store.shard import MERGED, from_progressions, shards_of, state, unme
 from mmeval.store.task_records import TaskRecords, trial_rows
 from mmeval.system.json_lines import read_rows
 from mmeval.task.task import Selection, Task, TaskOverrides
-from mmeval.wording import some
+from mmeval.wording import listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +123,9 @@ def merge(
             whole = checked(run, shards, division, selection.tasks)
             if whole.lacking and not partial:
                 raise UsageError(
-                    f"{run}: {some(whole.lacking, 3)}. Copy these shards again or run "
-                    "their commands again, or give --partial for results without the "
-                    "rest"
+                    f"{run}: {listed(whole.lacking, 3)}. Copy these shards again or "
+                    "run their commands again, or give --partial for results without "
+                    "the rest"
                 )
             join(run, [one.path for one in shards], whole.made_again)
         division = division._replace(lacking=(*division.lacking, *whole.lacking))
@@ -283,7 +283,7 @@ class _MergedTrials(Runner):
                         ]
                     )
         shards = sorted(one.shard for one in self._division.shards)
-        named = some([str(shard) for shard in shards], 3)
+        named = listed([str(shard) for shard in shards], 3)
         self.progress.note(f"{self._how_many()} trials of shards {named}")
 
     def _how_many(self) -> str:

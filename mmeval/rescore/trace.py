@@ -41,7 +41,7 @@ from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.task_records import TrialRows, trial_rows
 from mmeval.task.task import Task, TaskOverrides
-from mmeval.wording import some
+from mmeval.wording import listed
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _rows(
         )
     yet = "" if finished else " yet, as it was stopped before its end"
     near = did_you_mean(sample, ids) or (
-        f"; it has {some(list(dict.fromkeys(ids)), 5)}" if ids else ""
+        f"; it has {listed(list(dict.fromkeys(ids)), 5)}" if ids else ""
     )
     raise UsageError(
         f"{task}: this run has no trial of the sample {sample!r}{yet}{near}",

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
-from mmeval.wording import some
+from mmeval.wording import listed
 
 Aspect = Literal[
     "version", "data", "protocol", "definition", "judge", "judge parameters"
@@ -123,7 +123,7 @@ def differences(
     ]:
         sides = [{name: side.get(name) for name in changed} for side in (was, has)]
         yield Difference(
-            "definition", f"the metric differs in {some(changed, 3)}", *sides
+            "definition", f"the metric differs in {listed(changed, 3)}", *sides
         )
     judged_now = judges_of(now, task, new)
     is_named_alike = judged_now == (judges_of(before, task, old) or set())
@@ -166,7 +166,7 @@ def _judged_differently(
         )
         yield Difference(
             aspect,
-            f"{reason}: {some(changed, 3)}",
+            f"{reason}: {listed(changed, 3)}",
             {name: before.get(name) for name in changed},
             {name: now.get(name) for name in changed},
         )

@@ -24,7 +24,7 @@ from mmeval.store.run_folder import RunFolder
 from mmeval.store.shard import shards_of
 from mmeval.store.task_records import first_calls, trial_rows
 from mmeval.system.json_lines import line_at, read_rows, unsealed, unsealed_document
-from mmeval.wording import file_name, some
+from mmeval.wording import file_name, listed
 
 log = logging.getLogger(__name__)
 
@@ -255,7 +255,7 @@ def _near(folder: Path) -> str:
     below = runs_below(folder)
     if not below:
         return "give the folder of a run, <output_path>/<model>/<run_id>"
-    return f"give one of the runs below it: {some(list(map(str, below)), 5)}"
+    return f"give one of the runs below it: {listed(list(map(str, below)), 5)}"
 
 
 class ScoreRows:

@@ -32,7 +32,7 @@ from mmeval.run.options import BackendSpec
 from mmeval.store.journal import Journal
 from mmeval.store.writer_lock import WORKERS
 from mmeval.task.task import Task
-from mmeval.wording import file_name, some
+from mmeval.wording import file_name, listed
 
 if TYPE_CHECKING:
     from mmeval.broker.worker_pool import WorkerPool
@@ -387,7 +387,7 @@ def check_options(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> 
     for (role, name), names in left_out.items():
         log.warning(
             "%s: the %s knows no option %s, and is asked without it",
-            some(names, 1),
+            listed(names, 1),
             role,
             name,
         )

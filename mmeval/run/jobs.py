@@ -31,7 +31,7 @@ from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import to_line
 from mmeval.task.data import TaskData
 from mmeval.task.task import Task
-from mmeval.wording import some
+from mmeval.wording import listed
 
 log = logging.getLogger(__name__)
 
@@ -216,7 +216,7 @@ class JobQueue:
             task,
             *others,
         ) in sizes.items():  # tasks of one data set have one size
-            names = some([task.name, *(other.name for other in others)], 3)
+            names = listed([task.name, *(other.name for other in others)], 3)
             yield (
                 f"{names}: {amiss} (mmeval prepare {task.name}{_where(task)} looks at "
                 "all of them)"

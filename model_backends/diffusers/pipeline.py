@@ -26,7 +26,7 @@ from mmeval.model_backends.hf.checkpoint.loading import quietly
 from mmeval.model_backends.hf.conversation.literals import Literals
 from mmeval.model_backends.hf.failures import in_a_line
 from mmeval.system import need
-from mmeval.wording import some
+from mmeval.wording import listed
 
 _SAFE_DTYPES = {"F16": "float16", "BF16": "bfloat16", "F32": "float32"}
 _MAX_HEADER_BYTES = 100_000_000
@@ -99,7 +99,7 @@ class Pipeline:
         it."""
         text, found = self._literals.neutral(words)
         warnings = (
-            [f"control tokens in the text were made plain words: {some(found, 3)}"]
+            [f"control tokens in the text were made plain words: {listed(found, 3)}"]
             if found
             else []
         )

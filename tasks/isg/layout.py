@@ -14,7 +14,7 @@ from mmeval.metrics.judged.isg.rows import CATEGORY
 from mmeval.results import Cell, Table, counted_by, judge_names, paper_notes, result_of
 from mmeval.tasks.isg.averages import average_of, roll_up
 from mmeval.tasks.isg.subtasks import CATEGORIES, LEVELS, SEMANTIC, TASKS
-from mmeval.wording import counted, shortened, some
+from mmeval.wording import counted, listed, shortened
 
 if TYPE_CHECKING:
     from mmeval.results import StoredRun, StoredTask
@@ -207,7 +207,9 @@ def _notes(found: Found, level: str, lacks: Sequence[str]) -> Iterator[str]:
             f"{', '.join(CATEGORIES[name].column.rstrip('.') for name in lacks)}."
         )
     if found.unknown and level == LEVELS[0]:
-        names = some([repr(shortened(name, 40)) for name in found.unknown], MOST_NAMED)
+        names = listed(
+            [repr(shortened(name, 40)) for name in found.unknown], MOST_NAMED
+        )
         yield UNKNOWN_NOTE.format(counted(found.unknown.total(), "answer"), names)
     if found.unread[level]:
         yield UNREAD_NOTE.format(found.unread[level], found.asked[level], level)

@@ -44,7 +44,7 @@ from mmeval.metrics.judged.isg.rows import (
 )
 from mmeval.records import Sample, user
 from mmeval.tasks.isg.subtasks import TASKS
-from mmeval.wording import some
+from mmeval.wording import listed
 
 FILE, FOLDER, ARCHIVE = "ISG-Bench.jsonl", "images", "images.zip"
 PATHS, IRREGULARITIES = "paths", "irregularities"
@@ -189,7 +189,7 @@ def _results(folder: Path, pattern: str) -> dict[str, list[dict[str, Any]]]:
     )
     if len(found) != 1:
         one = (
-            f"{some([file.name for file in found], 5)}; name one of them"
+            f"{listed([file.name for file in found], 5)}; name one of them"
             if found
             else "there is none"
         )

@@ -36,7 +36,7 @@ from mmeval.interchange import (
     read_entries,
 )
 from mmeval.records import Sample, digest
-from mmeval.wording import some
+from mmeval.wording import listed
 
 OUTPUTS, REPEAT = "outputs.jsonl", "outputs_repeat{}.jsonl"
 MOST_NAMED = 3
@@ -93,7 +93,7 @@ class OutputAnswers(AnswersById[OutputLine]):
     ) -> tuple[Interleaved, tuple[str, ...]]:
         odd: list[str] = []
         parts = tuple(_part(block, medium, odd) for block in answer.blocks)
-        return Interleaved(parts), ((some(odd, MOST_NAMED),) if odd else ())
+        return Interleaved(parts), ((listed(odd, MOST_NAMED),) if odd else ())
 
     def warnings(self, answer: OutputLine, sample: Sample) -> tuple[str, ...]:
         return (

@@ -38,7 +38,7 @@ from mmeval.tasks.mme_unify.mme_unify_maze import (
     maze_fault,
 )
 from mmeval.tasks.mme_unify.turns import Turn, answer_of
-from mmeval.wording import some
+from mmeval.wording import listed
 
 TASK = "mme_unify_task"
 KEY = "question_key"
@@ -220,7 +220,7 @@ class RowReader:
         _log.info(
             "%s: %s (--verbosity DEBUG logs other rows like it)",
             sample_id,
-            some(notable, 1),
+            listed(notable, 1),
         )
 
 

@@ -54,7 +54,7 @@ from mmeval.tasks.mmmg.rows import (
     numbers,
     text,
 )
-from mmeval.wording import some
+from mmeval.wording import listed
 
 FOLDER = "seed_instruction"
 
@@ -115,7 +115,7 @@ class MmmgDataset:
         missing = [name for file in self.files for name in self._missing(file)]
         if missing:
             raise MissingDataError(
-                f"{self.media}: {some(missing, 1)} missing, and no copy of the hub "
+                f"{self.media}: {listed(missing, 1)} missing, and no copy of the hub "
                 f"has them; {_FETCH}"
             )
 

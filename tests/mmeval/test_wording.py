@@ -4,10 +4,10 @@ from mmeval.wording import (
     either,
     escaped,
     file_name,
+    listed,
     printable,
     shortened,
     size,
-    some,
     split_names,
 )
 
@@ -33,7 +33,7 @@ def test_names_are_split_at_commas_and_blanks_unless_they_are_a_path_and_listed_
         "a or b",
         "a, b or c",
     ]
-    assert [some(["a", "b", "c"], most) for most in (1, 2, 3)] == [
+    assert [listed(["a", "b", "c"], most) for most in (1, 2, 3)] == [
         "a and 2 more",
         "a, b and 1 more",
         "a, b, c",

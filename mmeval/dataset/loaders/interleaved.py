@@ -78,7 +78,7 @@ from mmeval.dataset.loaders.row_files import (
 )
 from mmeval.errors import Caught, RowError, UnknownNameError, UsageError, message_of
 from mmeval.records.sample import Message, Sample
-from mmeval.wording import some
+from mmeval.wording import listed
 
 OPTIONS = ("data_file", "media", "media_archive", "media_folder", "spellings")
 _OWN_KEYS = frozenset(("id", "input", "references", "reference", "candidates", "media"))
@@ -261,7 +261,7 @@ def read_sample(
         near = [
             str(key) for key in row if key != "input" and _nearest(str(key), ("input",))
         ]
-        there = f"; the row has {some(list(map(str, row)), 5)}" if row else ""
+        there = f"; the row has {listed(list(map(str, row)), 5)}" if row else ""
         meant = f'; is it what the row calls "{near[0]}"?' if near else there
         raise UsageError(f'"input" is missing{meant}')
     reader = ContentReader(resolve, row.get("media"), spellings)

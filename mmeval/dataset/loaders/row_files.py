@@ -15,7 +15,7 @@ from mmeval.dataset.contract import DataSource
 from mmeval.dataset.loaders.row import DataRow
 from mmeval.errors import MissingDataError, UsageError, did_you_mean
 from mmeval.system.foreign_lines import lines_of, list_of
-from mmeval.wording import either, some
+from mmeval.wording import either, listed
 
 SUFFIXES = (".jsonl", ".parquet", ".json")
 _SHARD = re.compile(
@@ -125,7 +125,7 @@ def _require_all_shards(files: Sequence[Path]) -> None:
     missing = sorted(announced - there)
     if missing:
         raise MissingDataError(
-            f"{files[0].parent}: {some(missing, _MOST_NAMED)} missing, of the files "
+            f"{files[0].parent}: {listed(missing, _MOST_NAMED)} missing, of the files "
             "of one split; fetch the whole split"
         )
 
@@ -135,12 +135,14 @@ def _no_rows(folder: Path, split: str) -> str:
         return f"{folder}: there is no such data folder"
     others = sorted({path.stem for path in folder.iterdir() if path.suffix in SUFFIXES})
     near = did_you_mean(split, others) or (
-        f" (there is {some(others, _MOST_NAMED)})" if others else ""
+        f" (there is {listed(others, _MOST_NAMED)})" if others else ""
     )
     tables = sorted(
         path.name for path in folder.iterdir() if path.suffix in (".csv", ".tsv")
     )
-    table = f"; {some(tables, 3)}: loader: datasets reads such files" if tables else ""
+    table = (
+        f"; {listed(tables, 3)}: loader: datasets reads such files" if tables else ""
+    )
     return (
         f"{folder}: no rows of the split {split!r}: neither {split}.jsonl nor "
         f"{split}.parquet nor {split}.json. "

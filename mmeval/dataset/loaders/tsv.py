@@ -45,7 +45,7 @@ from mmeval.errors import MissingDataError, UnknownNameError, UsageError
 from mmeval.plain_file import open_plain
 from mmeval.program.template import Value
 from mmeval.records.sample import Sample
-from mmeval.wording import some
+from mmeval.wording import listed
 
 OPTIONS = ("columns", "data_file", "media_columns", "media_folder")
 SUFFIX = ".tsv"
@@ -296,7 +296,7 @@ def _files(source: DataSource) -> list[Path]:
     for file in files:
         if not file.is_file():
             there = sorted(path.name for path in source.folder.glob(f"*{SUFFIX}"))
-            advice = f"; there is {some(there, 5)}" if there else ""
+            advice = f"; there is {listed(there, 5)}" if there else ""
             raise MissingDataError(
                 f"{file}: there is no such file; name it under test_split or in "
                 f"dataset_kwargs: {{data_file: NAME}}{advice}"

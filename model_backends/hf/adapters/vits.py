@@ -23,7 +23,7 @@ from mmeval.model_backends.hf.generation.draws import seeded
 from mmeval.model_backends.hf.generation.media import to_sound
 from mmeval.model_backends.hf.options import count_option
 from mmeval.records import Request, Response, Usage
-from mmeval.wording import some
+from mmeval.wording import listed
 
 VOICE = "audio.voice"
 SHOWN = 10
@@ -143,7 +143,7 @@ class VitsAdapter(Adapter):
             if token != self._tokenizer.pad_token
         ]
         lost = _lost(text, tokens, self._tokenizer)
-        told = some(list(map(repr, lost)), SHOWN)
+        told = listed(list(map(repr, lost)), SHOWN)
         if not any(
             token.strip() and token != self._tokenizer.unk_token for token in tokens
         ):

@@ -16,7 +16,7 @@ from mmeval.model_backends.hf.checkpoint.loading import part_for
 from mmeval.model_backends.hf.conversation.literals import Literals
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.records import Message, Request
-from mmeval.wording import some
+from mmeval.wording import listed
 
 Item: TypeAlias = dict[str, Any]
 """``{"type": "text", "text": str}`` or ``{"type": "image", "image": object}``, likewise
@@ -145,7 +145,7 @@ class _Writer:
         text, found = self._intake.literals.neutral(item["text"])
         if found:
             self.warnings.append(
-                f"control tokens in the text were made plain words: {some(found, 3)}"
+                f"control tokens in the text were made plain words: {listed(found, 3)}"
             )
         return {"type": "text", "text": text}
 

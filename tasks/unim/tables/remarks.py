@@ -9,7 +9,7 @@ from mmeval.dataset import Subset
 from mmeval.results import paper_notes
 from mmeval.tasks.unim.domains import domain_of
 from mmeval.tasks.unim.tables.pool import BAD, Pool, unim_tasks
-from mmeval.wording import counted, some
+from mmeval.wording import counted, listed
 
 if TYPE_CHECKING:
     from mmeval.results import StoredRun
@@ -71,7 +71,7 @@ def _about_run(run: StoredRun) -> Iterator[str]:
             yield f"The data of {alias} could not be read to their end."
     left_out = [str(name) for name in run.ours.get("left_out", {})]
     if left_out:
-        yield f"Left out, no data here: {some(left_out, SHOWN)}."
+        yield f"Left out, no data here: {listed(left_out, SHOWN)}."
 
 
 def _about_numbers(
@@ -106,7 +106,7 @@ def _about_trials(pool: Pool) -> Iterator[str]:
         yield (
             f"bad: {counted(len(pool.bad), 'sample')} could not be asked because of "
             "the data, and are neither in tau "
-            f"nor in any mean: {some(list(pool.bad), SHOWN)}."
+            f"nor in any mean: {listed(list(pool.bad), SHOWN)}."
         )
     if count := pool.items.partial_answers:
         of = (f"{name} ({number:,})" for name, number in pool.items.partial.items())
@@ -127,4 +127,4 @@ def _about_trials(pool: Pool) -> Iterator[str]:
         )
     unknown = [place.domain for place in pool.places if domain_of(place.domain) is None]
     if unknown:
-        yield f"Domains that the paper does not name: {some(unknown, SHOWN)}."
+        yield f"Domains that the paper does not name: {listed(unknown, SHOWN)}."
