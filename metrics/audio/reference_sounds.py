@@ -35,7 +35,7 @@ _RECIPE = "clap clips 2"
 
 REFERENCE_SOUNDS = HubModel(
     ("|".join((*TABLES, "")), "audio/*.wav|*/*.mp3|*/*.wav|*/*.ogg|*/*.flac"),
-    by_hand="docs/metrics.md says how to get it",
+    by_hand="see docs/metrics.md",
 )
 
 

@@ -33,7 +33,7 @@ DREAMSIM = HubModel(
         "ensemble_lora/adapter_config.json",
         "ensemble_lora/adapter_model.safetensors|ensemble_lora/adapter_model.bin",
     ),
-    by_hand="docs/metrics.md says how to get it",
+    by_hand="see docs/metrics.md",
 )
 Which = Literal["only", "last"]
 _AT_ONCE = 16

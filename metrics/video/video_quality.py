@@ -19,7 +19,7 @@ from mmeval.system import need
 NETWORK = "dover.pt"
 DOVER = HubModel(
     (NETWORK,),
-    by_hand="docs/metrics.md says how to get it",
+    by_hand="see docs/metrics.md",
 )
 DOVER_NAME = "VQAssessment/DOVER"
 

@@ -19,6 +19,7 @@ from mmeval.errors import (
     UnknownNameError,
     UsageError,
 )
+from mmeval.findings.render import causes
 from mmeval.metric.bound import BoundMetric, bind
 from mmeval.metric.contract import Metric
 from mmeval.metric.profiles import PROFILES
@@ -139,10 +140,10 @@ def ready_case(
         raise missing
     for lacking in bound.lacks(metric.roles):
         if lacking.kind == "missing_weights":
-            raise MissingDataError(
-                f"{metric.name}: {lacking.cause}; name a folder with --params, or "
-                "fetch it: mmeval prepare TASK --weights"
-            )
+            advice = "name its folder with --params"
+            if lacking.remedy:
+                advice += f", or fetch it: {lacking.remedy}"
+            raise MissingDataError(f"{metric.name}: {causes([lacking])}; {advice}")
     try:
         return ReadyCase(case, bound, trial_of(case, folder, metric.looks_at), place)
     except MissingDataError as error:

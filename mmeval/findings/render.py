@@ -104,14 +104,27 @@ def _rows(groups: Sequence[Group], place: Place) -> Iterator[tuple[str, str, str
 
 
 def group_text(group: Group) -> str:
-    """``clip_score in t, u  12 of 80  openai/clip is not here``."""
+    """``clip_score in t, u  12 of 80  openai/clip: not here``."""
     parts = [subject_text(group)]
     if group.of:
         parts.append(f"{group.count:,} of {group.of:,}")
     elif group.count:
         parts.append(f"{group.count:,}")
-    parts.append(" ".join(group.cause.split()))
+    parts.append(cause_text(group))
     return _GAP.join(part for part in parts if part)
+
+
+def cause_text(group: Group) -> str:
+    """The cause, after the names of weights: their subject is the metric."""
+    cause = " ".join(group.cause.split())
+    if group.kind == "missing_weights":
+        cause = f"{listed(group.names('name'), SHOWN)}: {cause}"
+    return cause
+
+
+def causes(findings: Iterable[Finding]) -> str:
+    """The different causes in one text, without what they are the cause of."""
+    return "; ".join(cause_text(group) for group in grouped(findings))
 
 
 def subject_text(group: Group) -> str:

@@ -225,13 +225,14 @@ class BoundMetric:
             for name in self.metric.models[switch].files
             if not name.endswith("|")
         ]
-        some = "" if files == ", ".join(every) else f" ({files})"
-        cause, remedy = f"{model} is not here{some}", PREPARE_WEIGHTS
+        cause, remedy = "not here", PREPARE_WEIGHTS
+        if files != ", ".join(every):
+            cause = f"not here ({files})"
         if model.folder is not None:
-            cause, remedy = f"{model} lacks {files}", ""
+            cause, remedy = f"lacks {files}", ""
         elif by_hand:
             cause, remedy = f"{cause}; {by_hand}", ""
-        subject = Subject(metric=self.name, name=model.name)
+        subject = Subject(metric=self.name, name=str(model))
         return Finding("missing_weights", subject, cause=cause, remedy=remedy)
 
     def _missing_roles(self, present: Collection[str]) -> dict[str, str]:

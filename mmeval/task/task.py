@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -11,6 +11,7 @@ from mmeval.content.parts import PART_KINDS, Interleaved, PartKind
 from mmeval.dataset.contract import Dataset
 from mmeval.errors import UsageError, written_instead
 from mmeval.findings.finding import Finding
+from mmeval.findings.render import causes
 from mmeval.metric.bound import BoundMetric
 from mmeval.program.calls import Program
 from mmeval.program.protocols import Ask
@@ -45,11 +46,6 @@ class TaskOverrides:
     refusals: Refusals | Literal[""] = ""
     judge_prompts: Path | None = None
     """A folder of prompts that replace those of the same name."""
-
-
-def causes(findings: Iterable[Finding]) -> str:
-    """The different causes, in order."""
-    return "; ".join(dict.fromkeys(finding.cause for finding in findings))
 
 
 @dataclass(frozen=True)

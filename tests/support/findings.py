@@ -1,8 +1,8 @@
 """Findings for tests, and what a metric lacks, in one text."""
 
 from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.render import causes
 from mmeval.metric.bound import BoundMetric, missing_role
-from mmeval.task.task import causes
 
 NO_JUDGE = missing_role("half", "judge")
 NO_ROWS = Finding("missing_data", Subject("b"), cause="no rows")

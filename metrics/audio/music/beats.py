@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 BEAT_THIS = HubModel(
     ("|".join(CHECKPOINTS),),
     unless="tracker=librosa",
-    by_hand="docs/metrics.md says how to get it",
+    by_hand="see docs/metrics.md",
 )
 BEAT_THIS_NAME = "CPJKU/beat_this"
 """As its authors name it; it is not a model of the hub."""

@@ -23,7 +23,7 @@ TRUNKS = ("alexnet-owt-7be5be79.pth", "alexnet-owt-4df8aa71.pth")
 HEADS = "alex.pth"
 LPIPS = HubModel(
     ("|".join(TRUNKS), HEADS),
-    by_hand="docs/metrics.md says how to get it",
+    by_hand="see docs/metrics.md",
 )
 LPIPS_NAME = "richzhang/PerceptualSimilarity"
 SMALLEST = 31

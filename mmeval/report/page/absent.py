@@ -7,7 +7,7 @@ from typing import Any
 
 from mmeval.findings.finding import Finding
 from mmeval.findings.group import grouped
-from mmeval.findings.render import Place, page_rows
+from mmeval.findings.render import Place, cause_text, page_rows
 from mmeval.records.score import Result
 from mmeval.report.numbers import NumberRow, ResultsDocument, groups_of
 from mmeval.report.page.tables import link
@@ -46,7 +46,7 @@ def not_computed(
         }
         (words,) = page_rows(group.findings, place)
         places = _places(own.values(), uncounted=uncounted)
-        shown.append({**words, "text": group.cause, "places": places})
+        shown.append({**words, "text": cause_text(group), "places": places})
     return shown
 
 

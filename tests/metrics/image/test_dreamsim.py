@@ -137,7 +137,7 @@ def test_without_the_picture_it_is_zero_or_unscored(
     )
     assert bind(dreamsim).sample_fault(no_box.sample) == ""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", "/nowhere")
-    assert missing_weights(bind(dreamsim)).startswith("ssundaram21/dreamsim ")
+    assert missing_weights(bind(dreamsim)).startswith("ssundaram21/dreamsim: ")
 
 
 def test_the_transformer_of_dino_may_be_inside_the_full_checkpoint_but_not_its_head_alone(

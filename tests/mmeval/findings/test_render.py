@@ -39,6 +39,14 @@ def test_the_narrowest_name_of_a_subject_is_shown() -> None:
         assert terminal_lines([Finding("plugin", subject)]) == [f"plugin  {text}"]
 
 
+def test_missing_weights_are_named_beside_their_metrics() -> None:
+    found = [
+        Finding("missing_weights", Subject("t", "m", name=name), cause="not here")
+        for name in ("a/x", "b/y")
+    ]
+    assert terminal_lines(found) == ["missing weights  m in t  a/x, b/y: not here"]
+
+
 def test_lines_are_at_most_as_wide_as_the_terminal() -> None:
     command = (
         f"mmeval score runs/{'x' * 30}/default --role judge=openai,model=a --strict"

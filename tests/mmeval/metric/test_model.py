@@ -12,6 +12,7 @@ from mmeval.cli import ls
 from mmeval.content.media import Media
 from mmeval.errors import MissingDataError, MissingError, PluginError, UsageError
 from mmeval.findings.finding import Finding
+from mmeval.findings.render import causes
 from mmeval.metric import device as device_module
 from mmeval.metric import model_files
 from mmeval.metric.apply import failed
@@ -249,10 +250,13 @@ def test_a_model_that_is_not_here_is_named_with_what_lacks_and_how_to_get_it(
         "fingerprint": "",
     }
     (lacks,), (own_lacks,) = bound.lacks(()), own.lacks(())
-    cause = "me/scorer is not here (model.safetensors or pytorch_model.bin)"
-    assert (lacks.kind, lacks.cause) == ("missing_weights", cause)
+    cause = "me/scorer: not here (model.safetensors or pytorch_model.bin)"
+    assert (lacks.kind, causes([lacks])) == ("missing_weights", cause)
     assert lacks.remedy == PREPARE_WEIGHTS
-    assert (str(tmp_path / "none") in own_lacks.cause, own_lacks.remedy) == (True, "")
+    assert (str(tmp_path / "none") in own_lacks.subject.name, own_lacks.remedy) == (
+        True,
+        "",
+    )
     with pytest.raises(MissingDataError, match="me/scorer"):
         model_folder(model_of(bound))
     with pytest.raises(MissingDataError, match="switch"):
@@ -509,6 +513,6 @@ def test_a_model_that_is_missing_is_found_with_the_command_that_gets_it(
     write_files(tmp_path / "mine/me/scorer", MODEL)
     (lacks,) = found("none")
     assert (lacks.kind, lacks.remedy) == ("missing_weights", PREPARE_WEIGHTS)
-    assert "me/scorer at cccccccccccc" in lacks.cause
+    assert lacks.subject.name == "me/scorer at cccccccccccc"
     assert found("mine") == []
     assert list(ls._needs(weighed))[-1].endswith("me/scorer (not here)")
