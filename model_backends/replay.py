@@ -14,7 +14,6 @@ from mmeval.content import PART_KINDS
 from mmeval.errors import MissingDataError
 from mmeval.interchange import MEDIA_ROOT, Absent, AnswerPlace, open_answers
 from mmeval.records import Request, Response, Sample
-from mmeval.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -76,17 +75,16 @@ class ReplayBackend:
         for group, count in self._answers.counts.items():
             if group in used and count > used[group]:
                 log.warning(
-                    "%s: %d of %s there are not asked for: other samples, or more "
-                    "repeats",
+                    "%s: answers that this run does not ask for: %d of %d; they are "
+                    "of other samples, or of more repeats",
                     group,
                     count - used[group],
-                    counted(count, "answer"),
+                    count,
                 )
         of = f" of {self._answers.model}" if self._answers.model else ""
         log.info(
-            "replaying %s%s from %s (format %s): %d of %d are there; no model is "
-            "asked, and nothing is spent",
-            counted(asked, "answer"),
+            "replaying answers%s from %s (format %s), found: %d of %d; no model is "
+            "called, and nothing is spent",
             of,
             self._path,
             self._format,
@@ -127,17 +125,17 @@ class ReplayBackend:
                 places.add(found.place)
         if looked["missing"]:
             log.warning(
-                "%s: missing %d of %s; the first: %s",
+                "%s: missing answers: %d of %d; the first: %s",
                 task.name,
                 looked["missing"],
-                counted(looked.total(), "answer"),
+                looked.total(),
                 missing,
             )
         if looked["failed"]:
             log.warning(
-                "%s: %s there are failures of the model",
+                "%s: recorded failures of the model: %d",
                 task.name,
-                counted(looked["failed"], "answer"),
+                looked["failed"],
             )
         if task.protocol != "single":
             log.info(

@@ -64,11 +64,9 @@ def _check_needed(agent: Agent, backends: Mapping[str, AnyBackend]) -> None:
     ]
     if missing:
         flags = " ".join(f"--role {name}=BACKEND" for name in missing)
-        asks = " and ".join(map(repr, missing))
-        those = "role" if len(missing) == 1 else "roles"
+        asks = ", ".join(map(repr, missing))
         raise MissingError(
-            f"the agent {agent.name!r} asks the {those} {asks}, which this run has "
-            f"not; add {flags}",
+            f"missing roles that the agent {agent.name!r} calls: {asks}; add {flags}",
             name=missing[0],
         )
 

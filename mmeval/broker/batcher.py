@@ -16,7 +16,6 @@ from mmeval.records.digests import canonical_json
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.store.ticket import Ticket
-from mmeval.wording import counted
 
 MEDIUM_WEIGHT = 4000
 """What a medium counts in a request's length, in characters: a picture takes about a
@@ -346,11 +345,10 @@ class Batcher:
         if 0 < most < self.size:
             self.size, self._fitted = most, 0
             log.warning(
-                "a batch of %d ran out of memory: batches have at most %s from now on "
-                "(--batch_size %d begins "
-                "with that)",
+                "a batch of %d ran out of memory, so the batch size is at most %d from "
+                "now on; --batch_size %d begins with that",
                 rows,
-                counted(most, "row"),
+                most,
                 most,
             )
         elif self.size < self._most and rows == self.size:

@@ -13,7 +13,6 @@ from mmeval.errors import Caught, MmevalError, StoppedError
 from mmeval.records.request import Request
 from mmeval.records.response import RETRYABLE, Response
 from mmeval.store.ticket import Ticket
-from mmeval.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -161,8 +160,8 @@ class ServerBatcher:
             self._report("")
         if left_out:
             log.info(
-                "a batch left out %s, asked alone now: %s",
-                counted(len(left_out), "request"),
+                "requests that a batch left out, sent alone now: %d; the first: %s",
+                len(left_out),
                 left_out[0],
             )
 

@@ -204,11 +204,7 @@ class WorkerPool:
                 BackendDownError(in_a_row, "mend that"),
             )
             return
-        again = (
-            f"; {rows} call{' is' if rows == 1 else 's are'} asked again"
-            if rows
-            else ""
-        )
+        again = f"; calls to send again: {rows}" if rows else ""
         log.warning("%s. It is started again%s", death, again)
         self._begin(worker)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError
 from mmeval.report.terminal import print_text
 from mmeval.settings import values
-from mmeval.wording import counted, file_name, split_names
+from mmeval.wording import file_name, split_names
 
 log = logging.getLogger(__name__)
 
@@ -87,8 +87,6 @@ def run(args: argparse.Namespace) -> int:
         log.info(note)
     for gap in done.gaps:
         log.warning(gap)
-    log.info(
-        "exported %s with %s", counted(done.answers, "answer"), f"{done.media:,} media"
-    )
+    log.info("exported answers: %s, media: %s", f"{done.answers:,}", f"{done.media:,}")
     print_text(f"{into}\n")
     return EXIT_INCOMPLETE if done.gaps else EXIT_OK

@@ -27,7 +27,7 @@ from mmeval.errors import (
     message_of,
 )
 from mmeval.system.extras import need
-from mmeval.wording import counted, listed, shortened
+from mmeval.wording import listed, shortened
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ class NodePlaces(NamedTuple):
     places: int
 
     def __str__(self) -> str:
-        return f"{self.node}, room for {counted(self.places, 'worker')}"
+        return f"{self.node}, workers that fit: {self.places}"
 
 
 def check_installed() -> None:
@@ -367,6 +367,6 @@ def _no_room(engine: RayEngine, nodes: Sequence[RayNode]) -> str:
     has = "; ".join(map(str, nodes[:5]))
     return (
         f"no node of the Ray cluster has room for a worker, which takes {wants} "
-        f"({counted(len(nodes), 'node')}: "
-        f"{has}); give fewer to each, as in --engine ray,cpus=1,gpus=0"
+        f"(nodes: {len(nodes):,}; {has}); give less to each worker, as in --engine "
+        "ray,cpus=1,gpus=0"
     )

@@ -14,7 +14,7 @@ from mmeval.comparison.run_pair import ComparedRun, RunPair
 from mmeval.report.numbers import NumberRow
 from mmeval.results.compare import JUDGE_PARAMETERS, differences, judges_of, metric_of
 from mmeval.results.groups import tasks_inside
-from mmeval.wording import counted, printable
+from mmeval.wording import printable
 
 SHOWN = 60
 """Characters of a value that are shown."""
@@ -171,11 +171,11 @@ def _other_samples(
     other = sum(1 for name in in_both if a[name] and b[name] and a[name] != b[name])
     if other:
         return (
-            counted(len(in_both), "sample"),
+            f"samples: {len(in_both):,}",
             f"{other:,} with other content",
         )
     if is_whole and a.keys() != b.keys():
-        words = [counted(len(one), "sample") for one in (a, b)]
+        words = [f"samples: {len(one):,}" for one in (a, b)]
         if words[0] == words[1]:
             words[1] = f"{words[1]}, {len(b.keys() - a.keys()):,} of them others"
         return (words[0], words[1])
@@ -195,16 +195,17 @@ def _subset(run: ComparedRun, task: str) -> str:
     if unfinished:
         of = unfinished.get("of")
         made = f"{unfinished.get('made'):,}"
-        return f"{made} of {of:,} trials so far" if of else f"{made} trials so far"
+        return f"trials so far: {made} of {of:,}" if of else f"trials so far: {made}"
     chosen = run.run.ours.get("subset", {}).get(task)
     if chosen:
         how = ", ".join(map(str, chosen.get("how", ())))
-        words = f"{chosen.get('chosen')} of {chosen.get('of')} samples"
+        words = f"samples: {chosen.get('chosen')} of {chosen.get('of')}"
         return f"{words} ({how})" if how else words
     spans = _asked(run, task)
     if spans is None:
         return "all samples"
-    return counted(sum(last - first + 1 for first, last in spans), "sample")
+    count = sum(last - first + 1 for first, last in spans)
+    return f"samples: {count:,}"
 
 
 def _source(run: ComparedRun, task: str) -> Mapping[str, Any]:

@@ -27,7 +27,6 @@ from mmeval.report.page.shell import run_rows, write_shell
 from mmeval.report.page.tables import paper
 from mmeval.report.page.writer import PREVIEW_SECONDS, Made, PageWriter, new_report
 from mmeval.store.paths import Wanted
-from mmeval.wording import counted
 
 OUTCOMES = ("won", "lost", "tied", "one-sided")
 WON, LOST, TIED, ONE_SIDED = range(4)
@@ -241,7 +240,7 @@ def _context(
             "differences."
         )
     if writer.damaged:
-        notes.append(f"{counted(writer.damaged, 'damaged record')} could not be shown.")
+        notes.append(f"Damaged records, not shown: {writer.damaged:,}.")
     return {
         **{
             "title": f"{others} and {names[0]}",

@@ -25,7 +25,6 @@ from mmeval.comparison.statistics import corrected, levels
 from mmeval.errors import Caught
 from mmeval.records.score import Key
 from mmeval.report.numbers import NumberRow
-from mmeval.wording import counted
 
 Place = tuple[Key, int, int]
 """A number between two runs, by their places; the first one is the reference of the
@@ -250,7 +249,7 @@ def _unseen(run: int, pairs: Mapping[tuple[int, int], Compared]) -> str:
             clusters.append(compared.test.clusters)
     if not clusters:
         return "its differences from other runs cannot be tested"
-    return f"too few samples to rank: {counted(max(clusters), 'cluster')}"
+    return f"too few samples to rank (clusters: {max(clusters):,})"
 
 
 def _cell(

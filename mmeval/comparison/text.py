@@ -15,7 +15,7 @@ from mmeval.comparison.ranking import ALPHA, RankedRun, Ranking
 from mmeval.comparison.run_pair import ONE_SIDED, TASKS
 from mmeval.report.short_table import number_text
 from mmeval.results.layout import Cell, Table
-from mmeval.wording import counted, listed, printable
+from mmeval.wording import listed, printable
 
 _LABEL = 10
 _MOST_NAMED = 3
@@ -189,9 +189,9 @@ def _notes(found: Comparison) -> Iterator[str]:
     options = found.options
     if tested:
         wholes, slices = found.tests
-        over = counted(wholes, "test") + (
-            f" and {counted(slices, 'test')} of slices" if slices else ""
-        )
+        over = f"tests: {wholes:,}"
+        if slices:
+            over += f", of slices: {slices:,}"
         yield (
             f"p: {names[options.correction]}, {over}; "
             f"sees: the smallest difference seen with {100 * options.power:g} % power."
@@ -221,14 +221,15 @@ def _notes(found: Comparison) -> Iterator[str]:
         yield f"{'; '.join(those[:_MOST_NAMED])}{more}: {note}."
     if options.detect is not None:
         for number in tested:
-            yield f"{_named(number)}: to see {options.detect:g}: {_needed(number)}."
+            needed = f"samples to see {options.detect:g}: {_needed(number)}"
+            yield f"{_named(number)}: {needed}."
     if found.gate is not None:
         yield from _of_gate(found.gate, several=len(found.runs) > 2)
 
 
 def _needed(number: Number) -> str:
     if number.samples_needed is not None:
-        return counted(number.samples_needed, "sample")
+        return f"{number.samples_needed:,}"
     if number.stderr == 0:
         return "unknown, as all samples differ alike"
     return "unknown"
@@ -336,11 +337,9 @@ def _ranking(
     ranking: Ranking, names: Sequence[str], options: Options, width: int
 ) -> Iterator[str]:
     trials = (
-        f"{counted(ranking.pairs, 'trial')} of all runs"
-        if ranking.is_ranked
-        else "not ranked"
+        f"trials of all runs: {ranking.pairs:,}" if ranking.is_ranked else "not ranked"
     )
-    title = f"{ranking.task}, {ranking.metric}: {trials}"
+    title = f"{ranking.task}, {ranking.metric}; {trials}"
     yield from textwrap.wrap(printable(title, limit=200), width)
     notes = _ranking_notes(ranking, options)
     if not ranking.is_ranked:

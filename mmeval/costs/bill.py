@@ -7,21 +7,23 @@ from typing import Any
 
 from mmeval.costs.prices import Bill
 from mmeval.store.spending import Spent
-from mmeval.wording import counted
 
 
 def spent_words(bills: Sequence[Bill]) -> str:
-    """One line: ``1,203 calls, 84,210 tokens in, 9,120 out, 0.30 USD``. Where only some
-    prices are known, the models without one are named; where none is, there are no
-    dollars."""
+    """One line: ``calls: 1,203, tokens in: 84,210, out: 9,120, 0.30 USD``. Where only
+    some prices are known, the models without one are named; where none is, there are
+    no dollars."""
     total = sum((bill.spent for bill in bills), Spent())
-    words = [counted(total.calls, "call")]
+    words = [f"calls: {total.calls:,}"]
     if total.tokens:
-        words += [f"{total.input_tokens:,} tokens in", f"{total.output_tokens:,} out"]
+        words += [
+            f"tokens in: {total.input_tokens:,}",
+            f"out: {total.output_tokens:,}",
+        ]
     if total.images:
-        words.append(f"{counted(total.images, 'image')} made")
+        words.append(f"images made: {total.images:,}")
     if total.videos:
-        words.append(f"{counted(total.videos, 'video')} made")
+        words.append(f"videos made: {total.videos:,}")
     known = known_dollars(bills)
     unknown = sorted({bill.payee.model for bill in bills if bill.usd is None})
     if known is not None:

@@ -169,8 +169,8 @@ class Budget:
             for name in self._spent_limits
         )
         return BudgetSpentError(
-            f"the budget is spent ({flags}): "
-            f"{spent_words(bills(self._spending, self._prices))}. {so_far}; "
+            f"the budget is spent: {flags} "
+            f"({spent_words(bills(self._spending, self._prices))}). {so_far}; "
             "everything that was answered is kept: raise the budget and run the same "
             "command"
         )

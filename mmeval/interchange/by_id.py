@@ -34,7 +34,6 @@ from mmeval.interchange.sidecar import (
 from mmeval.records.digests import digest
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
-from mmeval.wording import counted
 
 E = TypeVar("E")
 """What a layout reads of an entry."""
@@ -97,11 +96,10 @@ def read_entries(
         except UsageError as error:
             raise UsageError(f"{place}: {error}") from None
     remarks = (
-        (nameless, f"{file}: {counted(nameless, 'answer')} without an id passed over"),
+        (nameless, f"{file}: answers without an id, passed over: {nameless:,}"),
         (
             again,
-            f"{file}: {counted(again, 'answer')} for an id that stands again; the "
-            "last one counts",
+            f"{file}: answers whose id occurs again: {again:,}; the last one counts",
         ),
     )
     return EntryFile(file, found, tuple(words for count, words in remarks if count))

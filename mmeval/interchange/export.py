@@ -25,7 +25,6 @@ from mmeval.results.stored_run import StoredRun, StoredTask
 from mmeval.scoring.stored_trials import stored_trial
 from mmeval.system.folders import replaced
 from mmeval.system.json_lines import damage_notes
-from mmeval.wording import counted
 
 
 class _Trials:
@@ -80,8 +79,8 @@ def export(
     if into.exists() and not (into.is_dir() and not any(into.iterdir())):
         if not (into / MANIFEST).is_file():
             raise UsageError(
-                f"{into} is there, and is no export of mmeval; move it away, or name "
-                "another --output_path"
+                f"{into} exists and was not written by mmeval export; move it away, or "
+                "name another --output_path"
             )
         if not force:
             raise UsageError(
@@ -135,7 +134,7 @@ def _chosen(run: StoredRun, tasks: Sequence[str]) -> list[str]:
 def _gaps(run: StoredRun, trials: dict[str, _Trials]) -> Iterator[str]:
     damaged = sum(read.damaged for read in trials.values())
     if damaged:
-        yield f"{counted(damaged, 'trial')} with a damaged record could not be exported"
+        yield f"trials with a damaged record, not exported: {damaged:,}"
     yield from damage_notes(run.journal.damaged, "what it answered is not exported")
     for name in trials:
         if run.record.get("data", {}).get(name, {}).get("subset") is not None:

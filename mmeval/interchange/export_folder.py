@@ -19,7 +19,7 @@ from mmeval.interchange.sidecar import exact_parts
 from mmeval.records.digests import content_digest, digest
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
-from mmeval.wording import counted, file_name, listed
+from mmeval.wording import file_name, listed
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
@@ -93,13 +93,9 @@ class ExportFolder(ABC):
                 own.append(task)
             else:
                 foreign.append(task.name)
-        none_of = (
-            f"{'is no task' if len(foreign) == 1 else 'are no tasks'} of "
-            f"{self.benchmark}"
-        )
         if not self._places:
             why = (
-                f"{listed(foreign, 3)} {none_of}"
+                f"its tasks are not in {self.benchmark} ({listed(foreign, 3)})"
                 if foreign
                 else "all its samples are damaged"
             )
@@ -118,7 +114,11 @@ class ExportFolder(ABC):
                 else:
                     taken.add(place)
                     self.add(one)
-        left_out = (f"{listed(foreign, 3)} {none_of}: left out",) if foreign else ()
+        left_out = (
+            (f"left out, as not in {self.benchmark}: {listed(foreign, 3)}",)
+            if foreign
+            else ()
+        )
         more = self.finish()
         self.counts["faulty"] = len(faulty)
         missing = {
@@ -206,7 +206,7 @@ class ExportFolder(ABC):
         """A line for each count that is not 0."""
         for key, how in words.items():
             if count := self.counts[key]:
-                yield f"{counted(count, self.nouns.get(key, 'answer'))}: {how}"
+                yield f"{self.nouns.get(key, 'answers')}: {count:,}; {how}"
 
 
 def _place(trial: Trial) -> _Place:

@@ -17,7 +17,6 @@ from typing import NamedTuple, TypeAlias
 from mmeval.content.media import Media, path_inside
 from mmeval.errors import MediaLimitError, MissingDataError, UsageError
 from mmeval.interchange.sidecar import medium_inside
-from mmeval.wording import counted
 
 MEDIA_ROOT = "media_root"
 """The argument of a reader that says where media lie now."""
@@ -118,7 +117,7 @@ def missing_remarks(names: Iterable[str]) -> list[str]:
     if not missing:
         return []
     return [
-        f"missing: {counted(len(missing), 'file')} that answers name, the first "
+        f"missing files that answers name: {len(missing):,}, the first "
         f"{missing[0][:_SHOWN]!r}; a path that leads out of their folder is not "
         f"followed, and {MEDIA_ROOT}=OLD=NEW says where files lie now"
     ]

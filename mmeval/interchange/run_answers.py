@@ -27,7 +27,6 @@ from mmeval.records.response import (
 from mmeval.records.sample import Sample
 from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial
 from mmeval.system.json_lines import damage_notes, from_line, to_line
-from mmeval.wording import counted
 
 MODEL = "model"
 
@@ -80,8 +79,7 @@ class RunAnswers:
         )
         if self._damaged:
             lost.append(
-                f"{self._run.folder}: {counted(self._damaged, 'damaged trial')} left "
-                "out"
+                f"{self._run.folder}: damaged trials, left out: {self._damaged:,}"
             )
         return lost
 

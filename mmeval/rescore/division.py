@@ -153,7 +153,7 @@ def division_of(run: Path, shards: Sequence[StoredShard], *, partial: bool) -> D
     division = next((one for one in reversed(found) if not one.lacking), found[-1])
     if division.lacking and not partial:
         raise UsageError(
-            f"{run}: {', '.join(division.lacking)}. Run what is left, or give "
+            f"{run}: {'; '.join(division.lacking)}. Run what is left, or give "
             "--partial for results without it"
         )
     return division
@@ -166,16 +166,12 @@ def _lacking(of: int, members: Mapping[int, StoredShard]) -> Iterator[str]:
         if not members[number].is_finished
     ]
     if unfinished:
-        yield f"{in_words(unfinished)} {_is(len(unfinished))} not finished"
+        yield f"not finished: {in_words(unfinished)}"
     missing = of - len(members)
     if missing:
         numbers = (number for number in range(1, of + 1) if number not in members)
         first = [Shard(of, number) for number in islice(numbers, 3)]
-        yield f"{in_words(first, missing)} {_is(missing)} missing"
-
-
-def _is(count: int) -> str:
-    return "is" if count == 1 else "are"
+        yield f"missing: {in_words(first, missing)}"
 
 
 def check_alike(run: Path, shards: Sequence[StoredShard], division: Division) -> None:

@@ -36,7 +36,6 @@ from mmeval.store.paths import Wanted, every_trial
 from mmeval.store.run_folder import RunFolder
 from mmeval.system.json_lines import damage_notes, to_line
 from mmeval.task.task import Selection
-from mmeval.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -128,7 +127,7 @@ class _StoredTrials(Runner):
     async def _score(self) -> None:
         assert self.scorer is not None
         if left := sum(run.left_to_judge() for run in self.runs):
-            self.progress.note(f"judging {counted(left, 'trial')}")
+            self.progress.note(f"trials to judge: {left:,}")
             self.progress.judging(left)
         for position, run in enumerate(self.runs):
             for row, sample_row in run.records.trials():

@@ -31,7 +31,6 @@ from mmeval.store.task_records import TaskRecords, recorded_trials, sample_rows,
 from mmeval.system.json_lines import read_rows, sealed, to_line
 from mmeval.system.number_set import NumberSet
 from mmeval.task.task import Task
-from mmeval.wording import counted
 
 _BY_CONTENT = re.compile(r"([^/@+]+)(?:\+[^/]*)?/([0-9a-f]+)/(\d+)(?:/\d+)?")
 """A key of the journal that names a call by its request: role, digest, repeat."""
@@ -86,8 +85,8 @@ def checked(
                     )
                 else:
                     lacking.append(
-                        f"shard {shard.shard} has {len(keys) - len(gone):,} of its "
-                        f"{counted(len(keys), 'trial')} of {task.name}"
+                        f"shard {shard.shard} lacks trials of {task.name}: "
+                        f"{len(gone):,} of {len(keys):,}"
                     )
             made_again[task.name] = stored.made_again
     return Whole(lost, made_again, lacking)

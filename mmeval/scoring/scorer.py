@@ -23,7 +23,6 @@ from mmeval.scoring.lane import Lane
 from mmeval.scoring.pool import ScorePool, ThreadScorer
 from mmeval.scoring.trial_rows import ScoringPlan
 from mmeval.scoring.worker import Setup
-from mmeval.wording import counted
 
 LEAST_MESSAGES = 8
 """In flight to the ordinary processes; where these are many, two for each: one that is
@@ -180,5 +179,5 @@ class Scorer:
 
 
 def left_to_models(left: int) -> str:
-    """What is told while everything else is done."""
-    return f"the models of metrics score {counted(left, 'more trial')}"
+    """The progress note while everything else is done."""
+    return f"trials left to the models of metrics: {left:,}"

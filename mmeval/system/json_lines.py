@@ -19,7 +19,6 @@ import orjson
 
 from mmeval.errors import StorageError
 from mmeval.system.folders import replaced_file
-from mmeval.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -213,7 +212,7 @@ def damage_notes(damaged: Sequence[DamagedLine], advice: str) -> Iterator[str]:
     for place, reason in damaged[:MOST_NAMED]:
         yield f"{place}: the line is damaged ({reason}) and was left out; {advice}"
     if more := len(damaged[MOST_NAMED:]):
-        yield f"{counted(more, 'more damaged line')} left out; {advice}"
+        yield f"more damaged lines, left out: {more:,}; {advice}"
 
 
 def drop_damaged(path: Path) -> None:

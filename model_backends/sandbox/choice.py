@@ -16,7 +16,6 @@ from mmeval.model_backends.sandbox.interpreter import interpreter
 from mmeval.model_backends.sandbox.limits import Limits
 from mmeval.model_backends.sandbox.program import Program
 from mmeval.model_backends.sandbox.runtime import Runtime
-from mmeval.wording import either
 
 RuntimeName = Literal["auto", "bwrap", "docker", "podman"]
 _NO_PROC = "mount proc"
@@ -125,7 +124,7 @@ def _fault(runtime: Runtime) -> str:
 
 def _refusal(runtime: Runtime, fault: str) -> MissingDataError:
     others = [name for name in ("bwrap", "docker", "podman") if name != runtime.name]
-    why, how_to_fix = fault, f"Take another runtime: {either(others)}"
+    why, how_to_fix = fault, f"Take another runtime: {' or '.join(others)}"
     for words, meaning, known_fix in (
         _REFUSALS if runtime.name == Bubblewrap.name else ()
     ):

@@ -107,15 +107,11 @@ class Addresses:
         """Note that an address cannot be used; whether there is another to ask."""
         others = sum(one.down_until is None for one in self._all if one is not address)
         if address.down_until is None and others:
-            said = (
-                "%s; it is left out and tried again every %.0f s, calls go to the "
-                "other %s"
-            )
             log.warning(
-                said,
+                "%s; it is left out and tried again every %.0f s (addresses left: %d)",
                 reason,
                 AGAIN_SECONDS,
-                "address" if others == 1 else f"{others} addresses",
+                others,
             )
         address.down_until = time.monotonic() + AGAIN_SECONDS
         return others > 0

@@ -14,7 +14,7 @@ from mmeval.metrics.judged.isg.rows import CATEGORY
 from mmeval.results import Cell, Table, counted_by, judge_names, paper_notes, result_of
 from mmeval.tasks.isg.averages import average_of, roll_up
 from mmeval.tasks.isg.subtasks import CATEGORIES, LEVELS, SEMANTIC, TASKS
-from mmeval.wording import counted, listed, shortened
+from mmeval.wording import listed, shortened
 
 if TYPE_CHECKING:
     from mmeval.results import StoredRun, StoredTask
@@ -32,7 +32,7 @@ UNREAD_NOTE = (
     "{} of {} {} verdicts cannot be read, and count as the profile or lost: wrong says."
 )
 
-UNKNOWN_NOTE = "{} left out, of a Category that is no subtask: {}."
+UNKNOWN_NOTE = "Left out, as their Category is not a subtask: {:,} ({})."
 REFERENCE_NOTE = (
     "Uses reference information: the prompt stated the structure of the golden answer."
 )
@@ -210,7 +210,7 @@ def _notes(found: Found, level: str, lacks: Sequence[str]) -> Iterator[str]:
         names = listed(
             [repr(shortened(name, 40)) for name in found.unknown], MOST_NAMED
         )
-        yield UNKNOWN_NOTE.format(counted(found.unknown.total(), "answer"), names)
+        yield UNKNOWN_NOTE.format(found.unknown.total(), names)
     if found.unread[level]:
         yield UNREAD_NOTE.format(found.unread[level], found.asked[level], level)
 

@@ -50,11 +50,11 @@ NOTES = {
     f"under {OWN!r}",
 }
 NOUNS = {
-    "absent": "line",
-    "other": "media file",
-    "made rgb": "picture",
-    "undecoded": "picture",
-    "not 22050": "sound",
+    "absent": "lines",
+    "other": "media files",
+    "made rgb": "pictures",
+    "undecoded": "pictures",
+    "not 22050": "sounds",
 }
 _PNG_COLOUR_TYPE, _PNG_RGB = slice(25, 26), b"\x02"
 

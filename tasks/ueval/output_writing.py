@@ -34,7 +34,6 @@ from mmeval.tasks.ueval.output_reading import (
     plain_answer,
     seal,
 )
-from mmeval.wording import counted
 
 RESULTS, RESULTS_REPEAT = "results.json", "results_repeat{}.json"
 NOTES = {
@@ -78,11 +77,9 @@ class _Writer(ExportFolder):
         scored, asked = (
             sum(map(len, found.values())) for found in (self._results, self._answers)
         )
-        return (
-            [f"{counted(asked - scored, 'question')} without scores: not in {RESULTS}"]
-            if 0 < scored < asked
-            else []
-        )
+        if 0 < scored < asked:
+            return [f"questions without scores, not in {RESULTS}: {asked - scored:,}"]
+        return []
 
     def _write(self, name: str, document: Any) -> None:
         (self.path / name).write_text(

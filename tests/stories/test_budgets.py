@@ -70,8 +70,8 @@ def test_a_budget_stops_the_run(
         server.stats()["requests"],
         journalled(tmp_path / "runs"),
     ) == (3, 20, 20)
-    assert f"(--budget_{flag} {limit}): 20 calls" in stopped.error
-    assert re.search(r"\D60 tokens .*\D40 out.*0\.10 USD", stopped.error)
+    assert f"--budget_{flag} {limit} (calls: 20," in stopped.error
+    assert re.search(r"tokens in: 60, out: 40,.*0\.10 USD", stopped.error)
     assert f"20 of {COUNT}" in stopped.error
     done = mmeval(*command)
     assert (done.code, server.stats()["requests"], server.stats()["repeated"]) == (

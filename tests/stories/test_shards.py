@@ -140,7 +140,7 @@ def test_a_missing_shard_is_named_and_partial_results_say_so_until_it_is_merged_
     refused, partial = shards.merge(), shards.merge("--partial")
     unfinished = results(shards.run)["mmeval"]["unfinished"]
     again = shards.merge("--partial")
-    assert (refused.code, "shard 3/3 is missing" in refused.error) == (2, True)
+    assert (refused.code, "missing: shard 3/3" in refused.error) == (2, True)
     assert (partial.code, unfinished, again.code) == (
         3,
         {"ask": {"made": 28, "of": 40}},
@@ -446,7 +446,7 @@ def test_a_merge_of_a_shard_that_was_copied_in_part_is_refused_with_its_numbers(
     cut(file, lines)
     refused = shards.merge()
     assert refused.code == 2
-    assert f"shard 1/2 has {held} of its 20 trials of ask" in refused.error
+    assert f"shard 1/2 lacks trials of ask: {20 - held} of 20" in refused.error
 
 
 def test_results_without_lost_trials_state_how_many_there_are(shards: Shards) -> None:
@@ -481,7 +481,7 @@ def test_media_of_answers_that_were_not_copied_are_lost_trials(shards: Shards) -
     shutil.rmtree(shards.path("1/2") / "media")
     refused = shards.merge()
     assert refused.code == 2
-    assert "shard 1/2 has 0 of its 20 trials" in refused.error
+    assert "shard 1/2 lacks trials of ask: 20 of 20" in refused.error
 
 
 @pytest.mark.parametrize("kind", ["media", "journal"])

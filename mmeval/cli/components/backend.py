@@ -34,7 +34,7 @@ from mmeval.report.log import begin_log
 from mmeval.report.terminal import print_text
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import resolve
-from mmeval.wording import counted, printable, split_names
+from mmeval.wording import printable, split_names
 
 if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
     from mmeval.backend.contract import BatchBackend
@@ -118,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         held = sum(not row["fault"] for row in rows)
         left = f"; skipped: {', '.join(skipped)}" if skipped else ""
-        print_text(f"{held} of {counted(len(rows), 'check')} hold{left}\n")
+        print_text(f"checks that hold: {held} of {len(rows)}{left}\n")
     return EXIT_OK if holds else EXIT_INCOMPLETE
 
 

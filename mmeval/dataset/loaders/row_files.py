@@ -15,7 +15,7 @@ from mmeval.dataset.contract import DataSource
 from mmeval.dataset.loaders.row import DataRow
 from mmeval.errors import MissingDataError, UsageError, did_you_mean
 from mmeval.system.foreign_lines import lines_of, list_of
-from mmeval.wording import either, listed
+from mmeval.wording import listed
 
 SUFFIXES = (".jsonl", ".parquet", ".json")
 _SHARD = re.compile(
@@ -59,7 +59,7 @@ def row_files(source: DataSource) -> tuple[Path, ...]:
             raise MissingDataError(f"{file}: {what}")
         if file.suffix not in SUFFIXES:
             raise UsageError(
-                f"{file}: rows are read from files that end in {either(SUFFIXES)}"
+                f"{file}: the suffix of a data file is one of {', '.join(SUFFIXES)}"
             )
     return files
 

@@ -49,7 +49,6 @@ from mmeval.interchange import (
 from mmeval.records import Response, Sample, digest
 from mmeval.tasks.mme_unify.loader import PROMPT, TASK, question_of, task_of
 from mmeval.tasks.mme_unify.output.fields import ANSWER_KEYS, answer_in, paths_in
-from mmeval.wording import counted
 
 _REPEAT = re.compile(r".+_repeat([1-9][0-9]{0,3})")
 _FOLDERS = ("", "Understanding", "Generation", "U[in][in]fy_[Cc]apability/*")
@@ -159,9 +158,7 @@ class OutputAnswers:
             key = (int(repeated[1]) if repeated else 0, *_key(task, row))
             self._found.setdefault(key, []).append(entries[-1])
         if strange := len(rows) - len(entries):
-            self.remarks.append(
-                f"{file}: {counted(strange, 'row')} of no task passed over"
-            )
+            self.remarks.append(f"{file}: rows of no task, passed over: {strange:,}")
         return entries
 
     def _response(self, entry: Entry) -> Response:

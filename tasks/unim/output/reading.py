@@ -40,7 +40,6 @@ from mmeval.tasks.unim.output.record import (
     read_answer,
     read_key,
 )
-from mmeval.wording import counted
 
 _SUFFIXES = (".jsonl", ".json")
 
@@ -224,13 +223,13 @@ class OutputAnswers:
                 self._keep(key, record, found)
         if faults:
             self._remarks.append(
-                f"of {counted(count, 'record')} {len(faults)} give no answer; the "
-                f"first: {faults[0]}"
+                f"records without an answer: {len(faults):,} of {count:,}; the first: "
+                f"{faults[0]}"
             )
         if again:
             self._remarks.append(
-                f"{counted(len(again), 'record')} left out, as the first answer "
-                f"counts: {again[0]}"
+                f"records left out, as the first answer counts: {len(again):,}; the "
+                f"first: {again[0]}"
             )
 
     def _keep(self, key: _Key, record: Record, found: AnswerRecord) -> None:

@@ -50,7 +50,7 @@ NOTES = {
     "repeats": "further ones to the same question, in files answers_repeat<n>.jsonl "
     "of their own",
 }
-NOUNS = {"untagged": "media file", "dangling": "tag"}
+NOUNS = {"untagged": "media files", "dangling": "tags"}
 _LEVELS = {word: int(level) for level, word in DIFFICULTIES.items()}
 _NUMBER = re.compile(r"[1-9][0-9]{0,3}")
 

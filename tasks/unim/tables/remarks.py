@@ -9,7 +9,7 @@ from mmeval.dataset import Subset
 from mmeval.results import paper_notes
 from mmeval.tasks.unim.domains import domain_of
 from mmeval.tasks.unim.tables.pool import BAD, Pool, unim_tasks
-from mmeval.wording import counted, listed
+from mmeval.wording import listed
 
 if TYPE_CHECKING:
     from mmeval.results import StoredRun
@@ -104,9 +104,8 @@ def _about_numbers(
 def _about_trials(pool: Pool) -> Iterator[str]:
     if pool.bad:
         yield (
-            f"bad: {counted(len(pool.bad), 'sample')} could not be asked because of "
-            "the data, and are neither in tau "
-            f"nor in any mean: {listed(list(pool.bad), SHOWN)}."
+            f"bad: {len(pool.bad):,}, not asked because of the data, and neither in "
+            f"tau nor in any mean: {listed(list(pool.bad), SHOWN)}."
         )
     if count := pool.items.partial_answers:
         of = (f"{name} ({number:,})" for name, number in pool.items.partial.items())

@@ -880,15 +880,15 @@ def test_no_word_stands_for_itself_and_nothing_for_nothing(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("ours", "words"),
     [
-        ({"unfinished": {"told": {"made": 3, "of": 4}}}, "3 of 4 trials so far"),
-        ({"unfinished": {"told": {"made": 3, "of": None}}}, "3 trials so far"),
-        ({"asked": {"told": {"repeats": 1, "samples": [[0, 2]]}}}, "3 samples"),
+        ({"unfinished": {"told": {"made": 3, "of": 4}}}, "trials so far: 3 of 4"),
+        ({"unfinished": {"told": {"made": 3, "of": None}}}, "trials so far: 3"),
+        ({"asked": {"told": {"repeats": 1, "samples": [[0, 2]]}}}, "samples: 3"),
         (
             {
                 "asked": {"told": {"repeats": 1, "samples": [[0, 2]]}},
                 "subset": {"told": {"chosen": 3, "of": 4, "how": ["limit"]}},
             },
-            "3 of 4 samples (limit)",
+            "samples: 3 of 4 (limit)",
         ),
     ],
     ids=["unfinished", "unfinished of unknown", "named", "limit"],
@@ -915,8 +915,8 @@ def test_samples_that_a_whole_run_lacks_are_a_change_of_the_data(
     _, change = compare(more, fewer).changes.changed
     assert (change.what, change.before, change.now) == (
         "data",
-        "4 samples",
-        "3 samples",
+        "samples: 4",
+        "samples: 3",
     )
 
 

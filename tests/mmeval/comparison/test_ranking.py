@@ -149,7 +149,7 @@ def test_too_few_samples_give_places_by_value_without_intervals(
     ranking = ranking_of(written(tmp_path, three(samples)))
     assert [run.rank for run in ranking.runs] == [1, 2, 3]
     assert set(intervals(ranking).values()) == {None}
-    assert f"too few samples to rank: {samples} cluster" in ranking.runs[0].why
+    assert f"too few samples to rank (clusters: {samples})" in ranking.runs[0].why
 
 
 def test_enough_samples_for_all_tests_together_give_intervals(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_enough_samples_for_all_tests_together_give_intervals(tmp_path: Path) ->
 
 def test_many_samples_of_one_cluster_are_too_few(tmp_path: Path) -> None:
     ranking = ranking_of(written(tmp_path, three(40), cluster="all"))
-    assert "1 cluster" in ranking.runs[0].why
+    assert "clusters: 1" in ranking.runs[0].why
 
 
 def test_runs_that_are_alike_in_many_samples_are_not_too_few(tmp_path: Path) -> None:

@@ -15,22 +15,26 @@ def test_one_line_has_calls_tokens_pictures_and_dollars() -> None:
         return spent_words(bills).split(", ")
 
     assert pieces(MODEL) == [
-        "1,200 calls",
-        "84,000 tokens in",
-        "9,000 out",
-        "3 images made",
+        "calls: 1,200",
+        "tokens in: 84,000",
+        "out: 9,000",
+        "images made: 3",
         "0.50 USD",
     ]
-    assert pieces(MODEL, JUDGE)[:3] == ["1,203 calls", "84,210 tokens in", "9,120 out"]
-    assert pieces(MODEL, JUDGE)[3:] == ["3 images made", "0.50 USD without j"]
-    assert pieces(JUDGE, LOCAL) == ["4 calls", "215 tokens in", "125 out"]
-    assert pieces(CENT) == ["1 call", "1 image made", "0.01 USD"]
-    assert pieces(TINY) == ["1 call", "1 image made", "0.000012 USD"]
+    assert pieces(MODEL, JUDGE)[:3] == [
+        "calls: 1,203",
+        "tokens in: 84,210",
+        "out: 9,120",
+    ]
+    assert pieces(MODEL, JUDGE)[3:] == ["images made: 3", "0.50 USD without j"]
+    assert pieces(JUDGE, LOCAL) == ["calls: 4", "tokens in: 215", "out: 125"]
+    assert pieces(CENT) == ["calls: 1", "images made: 1", "0.01 USD"]
+    assert pieces(TINY) == ["calls: 1", "images made: 1", "0.000012 USD"]
 
 
 def test_videos_are_counted_where_some_were_made() -> None:
     paid = Bill(Payee("model", "m"), Spent(calls=2, videos=2), 0.8)
-    assert spent_words([paid]) == "2 calls, 2 videos made, 0.80 USD"
+    assert spent_words([paid]) == "calls: 2, videos made: 2, 0.80 USD"
     assert (spent_json([paid])["videos"], "videos" in spent_json([JUDGE])) == (2, False)
 
 

@@ -29,7 +29,7 @@ class Lines(ExportFolder):
     """One file with a line for each place, in the order in which they come."""
 
     benchmark, entry, unanswered = "Lines", "line", "its line is empty"
-    notes, nouns = {"words": "counted"}, {"words": "word"}
+    notes, nouns = {"words": "counted"}, {"words": "words"}
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -69,7 +69,7 @@ def trial(name: str, said: str | ErrorInfo) -> Trial:
 def test_a_task_with_one_foreign_sample_is_left_out_whole(tmp_path: Path) -> None:
     mixed = task("mixed", trial("1", "a"), trial("x", "b"))
     done = Lines(tmp_path).fill(AnsweredRun("m", (mixed, task("own", trial("2", "c")))))
-    assert (done.answers, [gap.split()[0] for gap in done.gaps]) == (1, ["mixed"])
+    assert (done.answers, [gap.split()[-1] for gap in done.gaps]) == (1, ["mixed"])
     assert (tmp_path / "lines.txt").read_text() == "2 c\n"
 
 
@@ -115,17 +115,17 @@ def test_what_failed_was_not_asked_or_is_damaged_is_counted_once_each(
         task("other", trial("1", FAILED), DAMAGED),
     )
     done = Lines(tmp_path).fill(AnsweredRun("m", tasks))
-    assert [gap.split(";")[0] for gap in done.gaps] == [
-        "1 answer: the model had failed",
-        "1 answer: the model could not be asked",
-        "1 answer: the sample is damaged and was not asked",
+    assert [gap.rpartition(";")[0] for gap in done.gaps] == [
+        "answers: 1; the model had failed",
+        "answers: 1; the model could not be asked",
+        "answers: 1; the sample is damaged and was not asked",
     ]
 
 
 def test_a_note_is_of_what_it_counts(tmp_path: Path) -> None:
     assert Lines(tmp_path).fill(
         AnsweredRun("m", (task("own", trial("1", "a b")),))
-    ).notes == ("2 words: counted",)
+    ).notes == ("words: 2; counted",)
 
 
 @pytest.mark.parametrize("name", ["../../x", "é", "x" * 300, "a b"])

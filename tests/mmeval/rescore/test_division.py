@@ -15,13 +15,13 @@ def stored(number: int, of: int, *, finished: bool = True) -> StoredShard:
 @pytest.mark.parametrize(
     ("shards", "words"),
     [
-        ([stored(1, 2)], "shard 2/2 is missing"),
-        ([stored(1, 2, finished=False), stored(2, 2)], "shard 1/2 is not finished"),
-        ([stored(1, 4)], "3 shards (2/4, 3/4, 4/4) are missing"),
+        ([stored(1, 2)], "missing: shard 2/2"),
+        ([stored(1, 2, finished=False), stored(2, 2)], "not finished: shard 1/2"),
+        ([stored(1, 4)], "missing: 3 shards (2/4, 3/4, 4/4)"),
         (
             [stored(2, 99_999_999)],
-            "99,999,998 shards (1/99999999, 3/99999999, 4/99999999 and 99,999,995 "
-            "more) are missing",
+            "missing: 99,999,998 shards (1/99999999, 3/99999999, 4/99999999 and "
+            "99,999,995 more)",
         ),
     ],
     ids=["a missing one", "an unfinished one", "three", "very many"],

@@ -32,4 +32,4 @@ def test_a_try_that_failed_before_its_answer_does_not_hide_a_lost_answer(
     stored = StoredShard(Shard(1, 1), path, {"finished": True, "shard": shard})
     task = built(tmp_path)
     whole = checked(run, [stored], Division([stored], ()), [task])
-    assert whole.lacking == ["shard 1/1 has 0 of its 1 trial of t"]
+    assert whole.lacking == ["shard 1/1 lacks trials of t: 1 of 1"]

@@ -48,7 +48,7 @@ def test_two_nodes_are_shown_answer_and_score_and_nothing_is_asked_again(
         for words in ((*runs.command(), "--dry_run"), ("check", "--engine", engine)):
             shown = mmeval_process(*words, env=nodes.env, cwd=tmp_path)
             assert shown.code == EXIT_OK
-            assert "big-node: 2 CPU, 0 GPU, room for 2 workers" in shown.out
+            assert "big-node: 2 CPU, 0 GPU, workers that fit: 2" in shown.out
         assert answered(tmp_path) == []
         engine = "workers=2,score_workers=1"
         with runs.begun(engine, most=1) as running:

@@ -118,7 +118,7 @@ def test_a_shard_that_is_killed_and_not_run_again_is_merged_in_part(
         stats = server.stats()
     assert (died, refused.code, part.code) == (-signal.SIGKILL, 2, 3), part.err
     assert unfinished == ["tale_turns", "tale_first", "tale_again"]
-    assert "shard 1/2 is not finished, shard 2/2 is missing" in refused.error
+    assert "not finished: shard 1/2; missing: shard 2/2" in refused.error
     assert (last, merged.code, stats["repeated_after_answer"]) == ([0, 0], 0, 0), (
         merged.err
     )

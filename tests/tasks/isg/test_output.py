@@ -150,7 +150,7 @@ def test_missing_pictures_are_counted_and_named_before_a_run(tmp_path: Path) -> 
     code = {"type": "code", "content": "x = 1"}
     answers = read_output(written(tmp_path, {"id": "0001", "output": [*blocks, code]}))
     (remark,) = answers.remarks
-    assert ("2 files" in remark, "'/data/old/1.png'" in remark) == (True, True)
+    assert (": 2, " in remark, "'/data/old/1.png'" in remark) == (True, True)
 
 
 def test_media_root_finds_the_pictures_of_another_machine(tmp_path: Path) -> None:
@@ -482,7 +482,7 @@ def test_what_has_no_place_is_said(tmp_path: Path) -> None:
     done = write_output(
         AnsweredRun("m", (task(own, gone), task(gone, foreign, name="other"))), tmp_path
     )
-    assert (done.answers, len(done.gaps), done.gaps[1][:9]) == (1, 2, "1 answer:")
+    assert (done.answers, len(done.gaps), done.gaps[1][:11]) == (1, 2, "answers: 1;")
     with pytest.raises(UsageError, match="other"):
         write_output(AnsweredRun("m", (task(foreign, name="other"),)), tmp_path)
     changed = Trial(sample(), output=Interleaved((text_part("u"),)))

@@ -193,7 +193,10 @@ def test_a_medium_outside_is_a_missing_file_of_its_answer_alone(
     assert repr(name) in absent(answers, 0)
     assert answer(answers, 1).text == "b"
     (remark,) = answers.remarks
-    assert remark.startswith("missing: 1 file ") and repr(name) in remark
+    assert (
+        remark.startswith("missing files that answers name: 1,")
+        and repr(name) in remark
+    )
 
 
 def test_media_root_finds_media_that_lie_elsewhere(tmp_path: Path) -> None:
@@ -331,14 +334,14 @@ def test_failures_and_gaps_keep_their_places_and_what_was_not_asked_is_no_failur
     assert absent(answers, 1, 0)
     assert held(answer(answers, 1, 1).output or Interleaved()) == held(ODD[1])
     assert answers.counts == {"i_tiny": 3}
-    assert [gap[:6] for gap in done.gaps] == ["1 answ", "1 line"]
+    assert [gap.partition(";")[0] for gap in done.gaps] == ["answers: 1", "lines: 1"]
     unasked = ErrorInfo("unsupported", "the model gives no audio")
     failures, unanswered = exported(
         tmp_path / "n", answered_run(unasked, failed, unasked, ODD[0])
     ).gaps
     assert (
-        failures.startswith("1 answer: "),
-        unanswered.startswith("2 answers: "),
+        failures.startswith("answers: 1;"),
+        unanswered.startswith("answers: 2;"),
     ) == (True, True)
     assert answer(read_output(tmp_path / "n"), 2).error == unasked
 
@@ -349,12 +352,12 @@ def test_content_that_the_layout_has_no_place_for_is_noted(tmp_path: Path) -> No
         (Part("reasoning", "hm"), media_part(jpeg), media_part(slow), media_part(FILM))
     )
     done = exported(tmp_path / "m", answered_run(odd))
-    assert [note.split()[1].rstrip(":") for note in done.notes] == [
-        "answer",
-        "media",
-        "picture",
-        "sound",
-        "answer",
+    assert [note.partition(":")[0] for note in done.notes] == [
+        "answers",
+        "media files",
+        "pictures",
+        "sounds",
+        "answers",
     ]
     assert (done.answers, done.media, done.gaps) == (1, 4, ())
 
@@ -389,7 +392,7 @@ def test_a_picture_of_another_form_is_written_as_an_rgb_png_and_comes_back_as_it
         with Image.open(tmp_path / f"m/image/i_tiny_{number}.png") as shown:
             found = (shown.format, shown.mode, shown.size, shown.getpixel((0, 0)))
         assert found == ("PNG", "RGB", (8, 4), colour)
-    assert ([note[:11] for note in done.notes], done.media) == (["2 pictures:"], 4)
+    assert ([note[:12] for note in done.notes], done.media) == (["pictures: 2;"], 4)
     back = answer(read_output(tmp_path / "m"), 1).output
     assert back is not None
     assert held(back) == held(output)
@@ -400,7 +403,10 @@ def test_a_picture_that_is_none_keeps_its_bytes_and_is_counted(tmp_path: Path) -
         (media_part(Media.from_bytes(picture(mode="L")[:40])), media_part(HARE))
     )
     done = exported(tmp_path / "m", answered_run(torn))
-    assert [note[:10] for note in done.notes] == ["1 picture:", "1 answer: "]
+    assert [note.partition(";")[0] for note in done.notes] == [
+        "pictures: 1",
+        "answers: 1",
+    ]
     assert (tmp_path / "m/image/i_tiny_0.png").read_bytes() == picture(mode="L")[:40]
     assert not (tmp_path / "m/other").exists()
 
@@ -427,7 +433,7 @@ def test_tasks_that_share_a_file_share_its_lines(tmp_path: Path) -> None:
 
 def test_other_benchmarks_have_no_place(tmp_path: Path) -> None:
     other = task_of("quiz", [Trial(Sample("1", ()), output=ODD[0])])
-    with pytest.raises(UsageError, match="no task of MMMG"):
+    with pytest.raises(UsageError, match="not in MMMG"):
         write_output(AnsweredRun("m", (other,)), tmp_path)
 
 

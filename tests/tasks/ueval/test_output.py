@@ -101,9 +101,9 @@ def test_ids_are_texts_the_last_entry_counts_and_one_without_an_id_is_passed_ove
     assert answers.answer("ueval_art", sample("2"), 0).place == AnswerPlace(
         "answers.json", 2
     )
-    assert [
-        remark.partition(": ")[2].partition(" ")[0] for remark in answers.remarks
-    ] == ["1", "1"]
+    nameless, again = answers.remarks
+    assert nameless.endswith("answers without an id, passed over: 1")
+    assert "answers whose id occurs again: 1;" in again
     assert answers.counts == {"answers.json": 2}
     missing = [
         answers.answer("ueval_art", sample(id), repeat)
@@ -181,7 +181,7 @@ def test_a_path_that_leads_out_or_is_none_is_a_missing_file_of_its_answer_alone(
     found = answers.answer("t", sample(), 0)
     assert isinstance(found, Absent)
     assert repr(name)[:200] in found.reason
-    assert answers.remarks[0].startswith("missing: 1 file ")
+    assert answers.remarks[0].startswith("missing files that answers name: 1,")
     assert told(answer(answers, "2")) == ("t", [])
 
 

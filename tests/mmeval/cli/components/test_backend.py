@@ -31,7 +31,7 @@ def test_each_check_has_a_line_for_each_combination_of_kinds(tmp_path: Path) -> 
         "text+image",
     )
     *lines, last = ended.out.splitlines()
-    assert (ended.code, last) == (0, "14 of 14 checks hold")
+    assert (ended.code, last) == (0, "checks that hold: 14 of 14")
     assert [line.split()[1:] for line in lines] == [
         [c, w] for w in ("text", "text+image") for c in CHECKS
     ]

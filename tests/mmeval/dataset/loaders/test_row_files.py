@@ -37,7 +37,7 @@ def test_a_split_needs_its_files(tmp_path: Path) -> None:
     write_files(tmp_path, {"test.jsonl": "{}\n", "notes.txt": ""})
     with pytest.raises(MissingDataError, match="test_split"):
         row_files(DataSource("t", tmp_path, split="*"))
-    with pytest.raises(UsageError, match=r".jsonl, .parquet or .json"):
+    with pytest.raises(UsageError, match=r".jsonl, .parquet, .json"):
         row_files(DataSource("t", tmp_path, options={"data_file": "notes.txt"}))
 
 

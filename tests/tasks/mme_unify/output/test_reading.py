@@ -289,7 +289,7 @@ def test_missing_files_are_counted_and_named_before_a_run(tmp_path: Path) -> Non
     ]
     answers = opened(tmp_path, *rows)
     (remark,) = answers.remarks
-    assert ("2 files" in remark, "'/data/old/1.png'" in remark) == (True, True)
+    assert (": 2, " in remark, "'/data/old/1.png'" in remark) == (True, True)
     found = answers.answer("t", sample(TIG, "tig"), 0)
     assert isinstance(found, StoredAnswer)
     assert "'/data/old/1.png'" in found.response.warnings[0]

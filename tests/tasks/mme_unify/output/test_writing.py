@@ -160,5 +160,5 @@ def test_exact_parts_are_not_used_for_another_answer(tmp_path: Path) -> None:
 
 
 def test_other_benchmarks_have_no_place(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no task of MME-Unify"):
+    with pytest.raises(UsageError, match="not in MME-Unify"):
         written(tmp_path / "b", Trial(Sample("1", ()), output=Interleaved()))

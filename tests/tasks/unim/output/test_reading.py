@@ -121,10 +121,10 @@ def test_the_first_good_answer_counts_in_all_files(place: Path) -> None:
     answers = read_output(place)
     assert response_to(answers).text == "first"
     assert answers.counts == {str(place): 1}
-    assert [remark.split()[0] for remark in answers.remarks] == [
-        "of",
-        "2",
-    ] and "b.jsonl:1 " in answers.remarks[1]
+    broken, again = answers.remarks
+    assert broken.startswith("records without an answer: 1 of ")
+    assert again.startswith("records left out, as the first answer counts: 2;")
+    assert "b.jsonl:1 " in again
 
 
 def test_a_missing_file_leaves_its_tag_without_a_medium(place: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_missing_file_leaves_its_tag_without_a_medium(place: Path) -> None:
     ]
     assert found == [("image", True), ("audio", True)]
     assert "'image/a.png'" in response.warnings[0]
-    assert "5 files" in answers.remarks[0] and "'image/a.png'" in answers.remarks[0]
+    assert ": 5, " in answers.remarks[0] and "'image/a.png'" in answers.remarks[0]
     assert len(response_to(answers, "2").warnings) == 3
 
 
@@ -170,7 +170,7 @@ def test_a_record_without_an_answer_is_named(
     answers = read_output(place)
     assert response_to(answers, "2").text == "good"
     assert "out.jsonl:1: " in why_absent(answers) and reason in why_absent(answers)
-    assert answers.remarks[0].startswith("of 2 records 1 ")
+    assert answers.remarks[0].startswith("records without an answer: 1 of 2;")
     assert answers.counts == {str(place): 2}
 
 
@@ -182,7 +182,7 @@ def test_what_is_no_record_costs_no_other_one(bad: str, place: Path) -> None:
     )
     answers = read_output(place)
     assert [response_to(answers, number).text for number in "12"] == ["first", "second"]
-    assert answers.remarks[0].startswith("of 3 records 1 ")
+    assert answers.remarks[0].startswith("records without an answer: 1 of 3;")
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_record_without_its_question_answers_nothing(
 ) -> None:
     write_records(tmp_path / "out.jsonl", record("a") | key)
     answers = read_output(tmp_path)
-    assert answers.remarks[0].startswith("of 1 record 1 ")
+    assert answers.remarks[0].startswith("records without an answer: 1 of 1;")
     assert why_absent(answers)
 
 
@@ -221,7 +221,7 @@ def test_what_leads_out_of_the_folder_is_a_missing_file_of_its_answer(
     assert output is not None
     assert (output.raw, output.media()) == (FIRST, ())
     assert repr(value) in response_to(answers).warnings[0]
-    assert answers.remarks[0].startswith("missing: 1 file ")
+    assert answers.remarks[0].startswith("missing files that answers name: 1,")
     assert answers.digest
 
 

@@ -172,7 +172,7 @@ def test_failures_are_no_empty_answers_and_come_back_as_what_they_were(
     unasked = ErrorInfo("unsupported", "it takes no audio")
     done = export_unim(tmp_path / "m", unim_task([tagged("a"), FAILED, unasked]))
     answers = read_output(tmp_path / "m")
-    assert [gap.partition(":")[0] for gap in done.gaps] == ["1 answer", "1 answer"]
+    assert [gap.partition(";")[0] for gap in done.gaps] == ["answers: 1", "answers: 1"]
     assert len((place / "answers.jsonl").read_text().splitlines()) == 1
     assert [response_to(answers, number).error for number in "123"] == [
         None,
@@ -192,14 +192,14 @@ def test_damaged_samples_are_counted_once_and_are_no_failures_of_the_model(
     again = task_of("unim_hard", [damaged])
     task = task_of("unim", [damaged, unim_trial(tagged("a"))])
     done = export_unim(tmp_path / "m", task, again)
-    assert [("1 answer" in gap, "sample is damaged" in gap) for gap in done.gaps] == [
-        (True, True)
-    ]
+    assert [
+        ("answers: 1;" in gap, "sample is damaged" in gap) for gap in done.gaps
+    ] == [(True, True)]
     assert read_output(tmp_path / "m").counts == {str(tmp_path / "m"): 1}
 
 
 def test_other_benchmarks_have_no_place(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no task of UniM"):
+    with pytest.raises(UsageError, match="not in UniM"):
         export_unim(
             tmp_path / "m", task_of("tiny", [Trial(row_sample(0), output=ODD[0])])
         )
@@ -222,11 +222,11 @@ def test_what_the_layout_has_no_place_for_is_reported(tmp_path: Path) -> None:
         tmp_path / "m",
         unim_task([*ODD[:3], tagged("<image1> and <image2>", image1=HARE)]),
     )
-    assert [note.partition(":")[0] for note in done.notes] == [
-        "1 answer",
-        "1 answer",
-        "1 answer",
-        "4 media files",
-        "1 tag",
+    assert [note.partition(";")[0] for note in done.notes] == [
+        "answers: 1",
+        "answers: 1",
+        "answers: 1",
+        "media files: 4",
+        "tags: 1",
     ]
     assert (done.answers, done.media, done.gaps) == (4, 6, ())

@@ -200,7 +200,7 @@ def test_samples_whose_data_are_broken_are_in_no_mean(tmp_path: Path) -> None:
         "1/2",
         "1 bad",
     ]
-    assert ("bad: 2 " in notes, ": b, row 7." in notes, "no field" in notes) == (
+    assert ("bad: 2," in notes, ": b, row 7." in notes, "no field" in notes) == (
         True,
         True,
         False,
