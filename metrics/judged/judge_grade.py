@@ -37,9 +37,9 @@ def _levels_fault(levels: Any) -> str:
         return "two levels or more"
     if not all(_GRADE.fullmatch(name) for name in names):
         return "a list, or a mapping whose keys are whole numbers"
-    return (
-        "" if len(set(map(int, names))) == len(names) else "levels of different grades"
-    )
+    if len(set(map(int, names))) < len(names):
+        return "levels of different grades"
+    return ""
 
 
 @metric(range=(0, 1), version="1", source="our own, with the prompt of the same name")

@@ -15,9 +15,9 @@ ETA = 0.7
 
 
 def _pair_fault(of: Sequence[str]) -> str:
-    return (
-        "" if len(of) == 2 else "two outputs: the correctness, and after it the quality"
-    )
+    if len(of) != 2:
+        return "two outputs: the correctness, and after it the quality"
+    return ""
 
 
 @metric(range=(0, 1), version="1", source="UniM, section 4.1 (SQCS)")

@@ -182,7 +182,9 @@ def _picked(result: Mapping[str, Any], field: str) -> Score:
     evidence: dict[str, Any] = {
         "result": {key: float(value) for key, value in numbers.items()}
     }
-    chosen = field or (next(iter(numbers)) if len(numbers) == 1 else "")
+    chosen = field
+    if not field and len(numbers) == 1:
+        (chosen,) = numbers
     if chosen in numbers:
         return Score(float(numbers[chosen]), evidence=evidence)
     return Score.unscored(

@@ -244,9 +244,9 @@ def _text(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
 def _page_images(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
     few = replace(limits, max_pages=min(limits.max_pages, MAX_PAGES))
     shown = [media_part(png(page)) for page in pages(media, dpi=PAGE_DPI, limits=few)]
-    return shown, "1 picture of its page" if len(
-        shown
-    ) == 1 else f"{len(shown)} pictures of its pages"
+    if len(shown) == 1:
+        return shown, "1 picture of its page"
+    return shown, f"{len(shown)} pictures of its pages"
 
 
 def _renders(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:

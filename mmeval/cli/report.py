@@ -24,7 +24,7 @@ from mmeval.report.numbers import number_rows
 from mmeval.report.table_formats import TABLES
 from mmeval.report.table_formats.layouts import ENDINGS, RENDERED
 from mmeval.report.terminal import print_text
-from mmeval.results.layout import load_layout, tables_of
+from mmeval.results.layout import Table, load_layout, tables_of
 from mmeval.results.provenance import skipped_metrics_note
 from mmeval.results.stored_run import StoredRun, run_folder
 from mmeval.settings import values
@@ -93,7 +93,10 @@ def run(args: argparse.Namespace) -> int:
                 print_text("\n")
             complete.append(write_layout(folders, name, formats, into))
         return EXIT_OK if all(complete) else EXIT_INCOMPLETE
-    report = into or (folders[0] / "report" if len(folders) == 1 else Path("report"))
+    report = into
+    if report is None:
+        is_single = len(folders) == 1
+        report = folders[0] / "report" if is_single else Path("report")
     whole = True
     if "html" in formats:
         whole &= _write_page(folders, report, copy_media=values.switch(args.copy_media))
@@ -237,11 +240,12 @@ def write_layout(
             f"--layout {name}: no table; the layout is for other tasks than those of "
             f"{runs[0].folder}"
         )
-    shown = [
-        replace(table, title=f"{run.name}: {table.title}") if len(runs) > 1 else table
-        for run, tables in found
-        for table in tables
-    ]
+    has_several = len(runs) > 1
+    shown: list[Table] = []
+    for run, tables in found:
+        for table in tables:
+            title = f"{run.name}: {table.title}" if has_several else table.title
+            shown.append(replace(table, title=title))
     if into is not None:
         check_replaceable(into)
     for wanted in formats:

@@ -99,11 +99,13 @@ class Verdict:
     def evidence(self) -> dict[str, Any]:
         """For people: the values, and the votes with their spread where there are
         several."""
-        several = {
+        if len(self.votes) <= 1:
+            return dict(self.values)
+        return {
+            **self.values,
             "votes": [dict(vote) for vote in self.votes],
             "spread": dict(self.spread),
         }
-        return {**self.values, **(several if len(self.votes) > 1 else {})}
 
     def unknown(self, name: str) -> str:
         """Why a field has no value; empty when it has one."""

@@ -246,7 +246,9 @@ def _problem(
     path = _known_path(document, loc)
     kind = fault["type"]
     if kind == "extra_forbidden":
-        key, owner = str(loc[-1]), _INNER.get(str(loc[0])) if len(loc) > 1 else None
+        key = str(loc[-1])
+        is_inner = len(loc) > 1
+        owner = _INNER.get(str(loc[0])) if is_inner else None
         if key in REFUSED:
             first = next(filter(COLUMNS_OF.__contains__, document.data), None)
             return (

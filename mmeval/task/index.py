@@ -270,9 +270,9 @@ class TaskIndex:
 def _clash(name: str, rivals: Sequence[IndexEntry]) -> str:
     owners = " and ".join(sorted(f"{entry.owner} ({entry.file})" for entry in rivals))
     full = sorted({entry.full_name for entry in rivals})
-    advice = (
-        f"write {' or '.join(full)}" if len(full) > 1 else "rename one, or remove one"
-    )
+    advice = "rename one, or remove one"
+    if len(full) > 1:
+        advice = f"write {' or '.join(full)}"
     return f"{name!r} is claimed by {owners}; {advice}"
 
 

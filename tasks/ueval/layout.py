@@ -80,7 +80,9 @@ def layout(run: StoredRun) -> Iterator[Table]:
     names = [task.name for task in found.values()]
     judges = judge_names(run, names)
     by = f"judged by {' and '.join(judges)}" if judges else "no judge"
-    remarks = (*((MIXED,) if len(judges) > 1 else ()), *paper_notes(run, names))
+    remarks = tuple(paper_notes(run, names))
+    if len(judges) > 1:
+        remarks = (MIXED, *remarks)
     yield Table(
         f"UEval, table 1 (%): {by}",
         ("Model", *map(str.capitalize, TASKS), f"Avg{_mark(TASKS, tasks)}"),

@@ -84,7 +84,7 @@ def names_of(
         faults.append(
             f"'domain' is {_shown(said)}; it must be one of {', '.join(FIELDS)}"
         )
-    said = row.get("subdomain") or (folders[1] if len(folders) > 1 else "")
+    said = row.get("subdomain") or "".join(folders[1:2])
     domain = word(said)
     if not _DOMAIN.fullmatch(domain):
         faults.append(

@@ -51,8 +51,11 @@ class Captioned:
     def lost(self) -> str:
         """Why the text is incomplete; empty when it is complete."""
         gone = [caption for caption in self.captions if caption.lost]
-        more = f" (and {len(gone) - 1} more)" if len(gone) > 1 else ""
-        return f"no caption of {gone[0].label}: {gone[0].lost}{more}" if gone else ""
+        if not gone:
+            return ""
+        why = f"no caption of {gone[0].label}: {gone[0].lost}"
+        more = len(gone) - 1
+        return f"{why} (and {more} more)" if more else why
 
     @property
     def cause(self) -> Cause:

@@ -296,16 +296,16 @@ def _json_line(
 ) -> str:
     """A result as JSON: the first output's fields, and ``outputs`` if it has
     several."""
-    rows = {
-        name: {
+    rows: dict[str, dict[str, Any]] = {}
+    for name, score in scores.items():
+        rows[name] = {
             "value": score.value,
             "status": score.status,
             "reason": score.reason,
             "evidence": score.evidence,
         }
-        | ({} if score.weight == 1 else {"weight": score.weight})
-        for name, score in scores.items()
-    }
+        if score.weight != 1:
+            rows[name]["weight"] = score.weight
     row: dict[str, Any] = {**(labels or {}), **rows[metric.outputs[0]]}
     if len(rows) > 1:
         row["outputs"] = rows

@@ -113,11 +113,14 @@ def _nearest(element: Any, tag: str, names: str) -> Iterator[Any]:
 
 
 def _cell(cell: Any, names: str) -> str:
-    words = (
-        block if len(block) == 1 else (word for row in block[1] for word in row)
-        for block in _flow(cell, names)
-    )
-    return " ".join(" ".join(word for block in words for word in block).split())
+    words: list[str] = []
+    for block in _flow(cell, names):
+        if len(block) == 1:
+            words += block
+            continue
+        for row in block[1]:
+            words += row
+    return " ".join(" ".join(words).split())
 
 
 def _tables(rows: Iterable[list[str]]) -> Iterator[list[Any]]:

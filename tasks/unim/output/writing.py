@@ -123,9 +123,8 @@ def _append(place: Path, repeat: int, line: bytes) -> None:
     place.mkdir(parents=True, exist_ok=True)
     name, number = f"answers_repeat{repeat}" if repeat else "answers", 1
     while True:
-        file = place / (
-            f"{name}.jsonl" if number == 1 else f"{name}_part{number}.jsonl"
-        )
+        part = f"_part{number}" if number > 1 else ""
+        file = place / f"{name}{part}.jsonl"
         if not file.exists() or file.stat().st_size + len(line) <= MAX_FILE_BYTES:
             break
         number += 1

@@ -91,8 +91,11 @@ def _about_numbers(
                 if reasons
                 else "these results have it of no task"
             )
-            more = f" and {len(reasons) - 1} more" if len(reasons) > 1 else ""
-            alike.setdefault(f"{reason or 'no reason is given'}{more}", []).append(
+            why = reason or "no reason is given"
+            more = len(reasons) - 1
+            if more > 0:
+                why += f" and {more} more"
+            alike.setdefault(why, []).append(
                 f"{short} of {sum(reasons.values()):,}"
                 if number in given
                 else f"{short} of all"
