@@ -66,12 +66,13 @@ def _prompt(arguments: Arguments, parts: int = 1) -> Wanted:
 def _film(arguments: Arguments) -> Wanted:
     prompts = arguments.get("prompt_list")
     frames = arguments.get("num_screenshot", USUAL_FRAMES)
-    content = None
-    if isinstance(prompts, list) and len(prompts) == 1:
-        (prompt,) = prompts
-        if isinstance(prompt, dict) and prompt.get("type") == "text":
-            content = prompt.get("content")
-    text = _text(content, "prompt_list")
+    only = prompts[0] if isinstance(prompts, list) and len(prompts) == 1 else None
+    text = _text(
+        only.get("content")
+        if isinstance(only, dict) and only.get("type") == "text"
+        else None,
+        "prompt_list",
+    )
     if type(frames) is not int or not 1 <= frames <= MOST_PARTS:
         raise ReplyError(f"num_screenshot is no number from 1 to {MOST_PARTS}")
     return Wanted(text, frames)
