@@ -120,7 +120,7 @@ def sound_class(
       says.
     - ``begin_end``: its first and its last whole seconds, ``seconds`` of them or half
       of the sound if that is less, for the classes of ``start_key`` and ``end_key``; a
-      row may have one of them. Of a sound below two seconds half is no whole second.
+      row may have one of them. Of a sound below two seconds half is not a whole second.
       Then ``short`` decides: with ``whole`` both parts are the whole sound; with
       ``empty_begin`` the beginning is silence and the end is the whole sound, as in the
       released scorer.

@@ -141,7 +141,7 @@ def padded_box(bbox: Any, size: tuple[int, int], margin: int = 10) -> Box:
 
 
 def box_fault(label: Any, key: str) -> str:
-    """Why a label is no box; empty when it is one. It may begin outside the picture."""
+    """Why a label is not a box, or empty. A box may begin outside the picture."""
     wanted = (
         f"the row's label {key!r} must be a box [left, top, right, bottom] of whole "
         "numbers"

@@ -46,8 +46,9 @@ def driven(
 
     ``asks`` are the roles that it may ask, ``params`` the user's parameters of them,
     which win over those of a call. Whatever the program raises, returns or yields that
-    is no part of the contract is a failure of this answer. The limits go by the replies
-    alone, so that a program that is run again on its replies ends in the same way.
+    is not part of the contract is a failure of this answer. The limits go by the
+    replies alone, so that a program that is run again on its replies ends in the same
+    way.
     """
     steps: list[TraceStep] = []
     warnings: dict[str, None] = {}

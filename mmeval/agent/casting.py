@@ -109,7 +109,7 @@ def asked_by(backends: Mapping[str, AnyBackend], role: str) -> tuple[str, ...]:
 
 def identity_of(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, Any]:
     """What identifies who plays a role: for an agent with every role that is asked
-    because of it. Raises PluginError for an identity that is no JSON object."""
+    because of it. Raises PluginError for an identity that is not a JSON object."""
     backend = backends[role]
     own = _own_identity(role, backend)
     if isinstance(backend, AgentBackend):

@@ -19,10 +19,10 @@ class Rounds(NamedTuple):
 
 def rounds_of(needs: Sequence[Sequence[int] | None]) -> Rounds:
     """The rounds of items, from the items that each one needs; None stands in the place
-    of what is no item.
+    of what is not an item.
 
-    An item that needs itself, one that is no item, or one that can never be made can
-    never be made either.
+    An item that needs itself, one that is not an item, or one that can never be made
+    can never be made either.
 
     >>> rounds_of([None, [], [1], [0]])
     Rounds(order=[[1], [2]], never=[3])

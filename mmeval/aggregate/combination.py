@@ -257,7 +257,7 @@ def _evidence(
 
 
 def _terms(numbers: Sequence[tuple[Term, ...] | None]) -> tuple[Term, ...] | None:
-    """Those of the mean of some numbers; None where one is no sum of means."""
+    """Those of the mean of some numbers; None where one is not a sum of means."""
     count = len(numbers)
     return terms_of(numbers, [1 / count] * count)
 

@@ -74,7 +74,7 @@ def sureness(
 def same_value_interval(value: float, clusters: float, range: Interval) -> Interval:
     """The 95 % interval of a mean if all clusters have the same one (all right, say).
 
-    Their standard error is 0, which is no certainty: values that were never seen may
+    Their standard error is 0, which is not certainty: values that were never seen may
     come next. With 95 % confidence the seen value has at least the share ``s`` of all,
     where ``s ** clusters = 0.05``, and the rest lies within the finite ``range``. For
     shares of right answers this is the one-sided interval of Clopper and Pearson.

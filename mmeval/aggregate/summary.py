@@ -240,7 +240,7 @@ def bounds_interval(
 def _evidence(
     estimate: Estimate, ends: Sequence[Completed] | None, *, has_lost: bool
 ) -> Evidence | None:
-    """What a group needs of the number; None where it is no sum of means."""
+    """What a group needs of the number; None where it is not a sum of means."""
     if estimate.value is not None and estimate.terms is None:
         return None
     terms = estimate.terms or ()
@@ -286,7 +286,7 @@ def combine(
 
     Standard error and interval are those of the same weighted mean; None when a member
     has none. Clusters of the same name in several members are the same clusters. Where
-    a member is no mean, all members are taken as independent.
+    a member is not a mean, all members are taken as independent.
     """
     counted: list[Result] = []
     counted_sizes: list[int] = []

@@ -23,7 +23,7 @@ and a quarter more at random."""
 UNNAMED = "the backend"
 
 SILENT: frozenset[ErrorKind] = frozenset(("unreachable", "connection", "timeout"))
-"""Errors that are no sign of life."""
+"""Errors that are not a sign of life."""
 
 
 class Outage:

@@ -232,7 +232,7 @@ class BackendRuntime:
                 self.limiter.succeeded()
                 return response, tries + refusals
             if self._closed:
-                # by this process: that is no failure of the call
+                # by this process: that is not a failure of the call
                 raise StoppedError("the call was given up")
             if error.kind not in UNANSWERED:
                 request = request.replied()

@@ -509,7 +509,7 @@ def _of_zero(number: Number, alpha: float, *, is_find: bool) -> Iterator[str]:
         if number.p < alpha:
             yield "its interval leaves out 0, but it is one of several tests"
         else:
-            no_find = f"it is no find at --alpha {alpha:g}"
+            no_find = f"it is not a find at --alpha {alpha:g}"
             yield f"its 95 % interval leaves out 0, but {no_find}"
 
 

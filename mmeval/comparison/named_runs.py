@@ -29,7 +29,7 @@ def named_runs(given: str | Path) -> NamedRuns:
     """The runs of ``RUN`` or ``NAME=RUN,RUN``.
 
     Raises MissingDataError where there is no run, UsageError for one that has no
-    results, and for runs that are no repeats of each other.
+    results, and for runs that are not repeats of each other.
     """
     name, equals, rest = str(given).partition("=")
     is_one_folder = not equals or Path(given).exists()
@@ -46,8 +46,8 @@ def named_runs(given: str | Path) -> NamedRuns:
     for run in runs[1:]:
         if apart := _unlike(runs[0], run):
             raise UsageError(
-                f"{name}: {run.folder} is no repeat of {runs[0].folder}: they differ "
-                f"in {listed(apart, 4)}"
+                f"{name}: {run.folder} is not a repeat of {runs[0].folder}: they "
+                f"differ in {listed(apart, 4)}"
             )
     return NamedRuns(name, runs)
 

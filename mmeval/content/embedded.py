@@ -131,7 +131,7 @@ def mime_of_base64(head: str) -> str:
 
 def base64_bytes(payload: str) -> bytes:
     """The bytes of base64, also with blanks, without padding, or with the letters of
-    addresses. Raises ValueError for what is no base64."""
+    addresses. Raises ValueError for what is not base64."""
     letters = "".join(payload.split()).translate(_OTHER_LETTERS).rstrip("=")
     return base64.b64decode(letters + "=" * (-len(letters) % 4), validate=True)
 

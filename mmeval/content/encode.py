@@ -31,8 +31,8 @@ def wav(samples: np.ndarray[Any, np.dtype[np.float32]], rate: int) -> Media:
 
     They have the shape (n,) or (n, channels), at ``rate`` Hz.
 
-    Raises ValueError for other shapes, for samples that are no numbers, and for none at
-    all.
+    Raises ValueError for other shapes, for samples that are not numbers, and for none
+    at all.
     """
     import numpy
 

@@ -25,7 +25,7 @@ MAX_MEDIA_BYTES = 512 * 2**20
 _ADDRESS = re.compile(
     r"[a-z][a-z0-9+.-]*://|(?:blob|data|file|ftp|https?|javascript):", re.IGNORECASE
 )
-"""Addresses, which are no paths; a colon alone is not enough, as names may have one."""
+"""Addresses, which are not paths; a colon alone is not enough: names may have one."""
 
 MediaKind = Literal["image", "audio", "video", "document", "3d"]
 MEDIA_KINDS: tuple[MediaKind, ...] = get_args(MediaKind)

@@ -304,7 +304,7 @@ def _sniff_text(head: bytes, name: str) -> str:
         return "video/mp2t" if _is_transport_stream(head) else UNKNOWN_MIME
     is_whole = len(head) < SNIFF_BYTES
     try:
-        # A character cut by the end of the window is no sign of binary content.
+        # A character cut by the end of the window is not a sign of binary content.
         text = codecs.getincrementaldecoder("utf-8")().decode(head, final=is_whole)
     except UnicodeDecodeError:
         # Comments and names of an OBJ are in any encoding; its words are ASCII.

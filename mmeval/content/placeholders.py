@@ -185,7 +185,7 @@ def render(kind: TagKind, ordinal: int, spelling: str = "tag") -> str:
 def canonical_label(name: str) -> str:
     """The label for a data file's name of a medium: ``3d1`` for ``threeD1``, ``3d 1``.
 
-    A name that is no kind and number stays as it is.
+    A name that is not a kind and number stays as it is.
     """
     match = _LABEL.fullmatch(name)
     if match is None or len(match[2]) > MAX_INDEX_DIGITS:

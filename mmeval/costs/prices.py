@@ -45,7 +45,7 @@ _AMOUNTS = ("input", "output", "per_image", "per_video", "per_call")
 _KEYS = (*_AMOUNTS, "batch", "as_of")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _IN_HOUSE = re.compile(r"[^.]*|[\d.]+|.*:.*")
-"""A host without a domain, or with a number alone, is no provider."""
+"""A host without a domain, or with a number alone, is not a provider."""
 _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
 
 
@@ -258,7 +258,7 @@ def _faults(document: Document) -> Iterator[Problem]:
             ):
                 yield (
                     (*path, key),
-                    f"{value!r} is no price; write US dollars, 0 or more",
+                    f"{value!r} is not a price; write US dollars, 0 or more",
                 )
         yield from (
             (path, f"{key} is missing; write 0 where nothing is charged")

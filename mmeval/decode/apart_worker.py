@@ -78,7 +78,7 @@ def _decode(line: Connection, parent: int, job: dict[str, Any], data: bytes) -> 
 def _decoder(name: str) -> Callable[..., Iterator[Step]]:
     module, function = name.split(":")
     if not module.startswith(_PACKAGE):
-        raise ValueError(f"{name} is no decoder")
+        raise ValueError(f"{name} is not a decoder")
     found: Callable[..., Iterator[Step]] = getattr(
         importlib.import_module(module), function
     )

@@ -71,7 +71,7 @@ class Answers(Protocol):
 
     def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:
         """The answer of a trial. Raises UsageError for a damaged one. A medium that is
-        missing, or leads out of the folder, is no error."""
+        missing, or leads out of the folder, is not an error."""
 
     def close(self) -> None: ...
 

@@ -66,7 +66,7 @@ def _part(row: object, media_root: Path) -> Part:
 def _medium(row: object, media_root: Path) -> Media:
     """A recorded medium, whose digest is compared with the record when it is read."""
     try:
-        medium = Media.from_json(row, media_root)  # type: ignore[arg-type]  # a value that is no mapping is reported below
+        medium = Media.from_json(row, media_root)  # type: ignore[arg-type]  # a value that is not a mapping is reported below
         stored = stored_path(media_root, medium.sha256, medium.mime)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(

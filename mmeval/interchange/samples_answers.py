@@ -60,8 +60,8 @@ class _File:
             or not isinstance(answers, list)
         ):
             raise UsageError(
-                f"{line.place}: this is no line of a samples file of mmeval: it needs "
-                "doc and parts"
+                f"{line.place}: this is not a line of a samples file of mmeval: it "
+                "needs doc and parts"
             )
         try:
             question = recorded_question(document, self.path.parent / "media")

@@ -16,9 +16,9 @@ are read:
 
 Nothing is guessed. A reply that is cut off, an object with a repeated key or with
 different values of one key in two spellings, and several different objects with all
-wanted keys are refused. A piece of a broken object is no answer, or a text quoted in it
-could answer in the model's place. A reply with the value of a wanted key in a broken
-object, or outside of all objects, is refused.
+wanted keys are refused. A piece of a broken object is not an answer, or a text quoted
+in it could answer in the model's place. A reply with the value of a wanted key in a
+broken object, or outside of all objects, is refused.
 
 A reply is hostile: reading takes time linear in its length, and length and depth have
 limits.

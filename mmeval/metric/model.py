@@ -85,7 +85,7 @@ class HubModel(FilePath, Checked):
         for file in (name for item in self.files for name in item.split("|")):
             if ".." in (path := PurePosixPath(file)).parts or path.is_absolute():
                 raise PluginError(
-                    f"a model of a metric: {file!r} is no path inside the model"
+                    f"a model of a metric: {file!r} is not a path inside the model"
                 )
 
     def is_needed(self, switches: Mapping[str, Any]) -> bool:

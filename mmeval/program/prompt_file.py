@@ -113,7 +113,7 @@ class PromptFile:
     def check(self, names: Sequence[str], *, form: bool = True) -> None:
         """Raises PromptError for a text that cannot be the prompt of a metric.
 
-        It is no template, reads anything but ``names``, or, with ``form``, does not
+        It is not a template, reads anything but ``names``, or, with ``form``, does not
         state the wanted reply.
         """
         try:
@@ -202,12 +202,14 @@ def is_prompt_path(written: str) -> bool:
 
 
 def read_prompt(file: Path) -> str:
-    """Raises PromptError for a file that is not there, is no text, or is too long."""
+    """Raises PromptError for a file that is not there, is not text, or is too long."""
     try:
         with io.TextIOWrapper(open_plain(file), "utf-8") as stream:
             text = stream.read(MAX_CHARS + 1)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        reason = (
+            error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        )
         raise PromptError(f"the prompt file {file} cannot be read: {reason}") from None
     if len(text) > MAX_CHARS:
         raise PromptError(

@@ -65,7 +65,7 @@ def check_variants(roles: Iterable[str], asked: Collection[str]) -> None:
         if dot and base in asked and kind not in MEDIA_KINDS:
             names = [variant(base, known) for known in MEDIA_KINDS]
             raise UsageError(
-                f"--role {role}: {kind!r} is no kind of "
+                f"--role {role}: {kind!r} is not a kind of "
                 f"medium{did_you_mean(role, names)} (there are "
                 f"{', '.join(names)})"
             )

@@ -157,7 +157,7 @@ class Request:
 
     def with_seed(self, seed: int, key: str = "") -> Request:
         request = Request(self.messages, self.params, self.wants, seed, key)
-        request.__dict__["digest"] = self.digest  # the seed is no part of it
+        request.__dict__["digest"] = self.digest  # the seed is not part of it
         return request
 
     def replied(self) -> Request:

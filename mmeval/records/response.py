@@ -94,9 +94,9 @@ class ErrorInfo:
 @dataclass(frozen=True, slots=True)
 class Usage:
     """The cost of an answer: tokens in and out as the server counts (0: not reported).
-    ``batched``: it was asked in a batch, which costs less. What is no whole number from
-    0 to ``MOST_TOKENS`` counts as not reported, whichever server or plugin gives it:
-    sums, prices and budgets can use it."""
+    ``batched``: it was asked in a batch, which costs less. What is not a whole number
+    from 0 to ``MOST_TOKENS`` counts as not reported, whichever server or plugin gives
+    it: sums, prices and budgets can use it."""
 
     input_tokens: int = 0
     output_tokens: int = 0

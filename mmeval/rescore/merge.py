@@ -93,7 +93,7 @@ def is_merged(run: Path) -> bool:
     record = RunFolder.read_record(run)
     merged = record.get(MERGED)
     if not merged or merged.get("has_lost"):
-        # media are no part of a shard's state: they may have been copied since
+        # media are not part of a shard's state: they may have been copied since
         return False
     return not any(unmerged(run, record)) and newest_results(run, record) is not None
 

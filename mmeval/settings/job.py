@@ -14,7 +14,7 @@ _PLACES = (("SLURM_PROCID", "SLURM_NTASKS"), ("RANK", "WORLD_SIZE"))
 def shard_of_job(environ: Mapping[str, str]) -> Shard:
     """The shard of this process: of a SLURM array, else of a SLURM step, else of what
     sets RANK and WORLD_SIZE. Raises UsageError where none of them is set, or an array
-    is no plain range."""
+    is not a plain range."""
     if "SLURM_ARRAY_TASK_ID" in environ:
         return _of_array(environ)
     for place, count in _PLACES:

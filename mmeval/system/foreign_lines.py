@@ -33,7 +33,7 @@ class ForeignLine(NamedTuple):
 
 
 class LineFault(UsageError):
-    """A line that is no row, after which the file goes on."""
+    """A line that is not a row, after which the file goes on."""
 
 
 def lines_of(
@@ -121,7 +121,7 @@ def document_of(file: Path) -> Any:
     except OSError as error:
         raise MissingDataError(f"{file}: cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{file}: is no JSON: {_reason(error)}") from None
+        raise UsageError(f"{file}: is not JSON: {_reason(error)}") from None
 
 
 def _require_regular(file: Path) -> None:

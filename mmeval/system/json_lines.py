@@ -44,7 +44,7 @@ def to_line(value: Any) -> bytes:
 
 
 def from_line(line: bytes) -> Any:
-    """The value of a line. Raises ValueError for what is no JSON."""
+    """The value of a line. Raises ValueError for what is not JSON."""
     try:
         return orjson.loads(line)
     except ValueError:
@@ -173,7 +173,7 @@ def read_lines(
 ) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
     """Offset, bytes and content of every sealed line; nothing when there is no file. A
     damaged line is left out, with a warning, and its number joins ``damaged``. A torn
-    last one is no damage."""
+    last one is not damage."""
     if not path.is_file():
         return
     found = [] if damaged is None else damaged

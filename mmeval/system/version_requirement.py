@@ -15,6 +15,6 @@ def satisfies(version: str, requirement: str) -> bool:
         wanted = SpecifierSet()
     if not wanted:
         raise ValueError(
-            f'{requirement!r} is no version requirement; write it like ">=0.2,<1"'
+            f'{requirement!r} is not a version requirement; write it like ">=0.2,<1"'
         )
     return wanted.contains(Version(version).base_version)

@@ -401,7 +401,7 @@ class _Reader:
                 return int(written.replace("_", ""), 16)
         raise self._fault(
             node,
-            f"{written} is no plain whole number in YAML; write it in decimal, or "
+            f"{written} is not a plain whole number in YAML; write it in decimal, or "
             f'"{written}" as text',
         )
 
@@ -412,7 +412,7 @@ class _Reader:
         if not math.isfinite(value):
             raise self._fault(
                 node,
-                f'{written} is no plain finite number; write it out, or "{written}" '
+                f'{written} is not a plain finite number; write it out, or "{written}" '
                 "as text",
             )
         return value

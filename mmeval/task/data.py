@@ -253,7 +253,7 @@ def portable(path: str) -> str:
 
 
 def is_hub_name(path: str) -> bool:
-    """Whether a path that is no folder may be the name of a data set on the hub."""
+    """Whether a path that is not a folder may be the name of a data set on the hub."""
     return (
         _HUB_NAME.fullmatch(path) is not None
         and ".." not in path

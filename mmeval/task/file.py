@@ -230,7 +230,7 @@ def _metadata_problems(
 
 
 def generation_problems(params: Any, path: KeyPath) -> Iterator[Problem]:
-    """The faults of generation parameters, by key; none if it is no mapping."""
+    """The faults of generation parameters, by key; none if it is not a mapping."""
     for key, value in params.items() if isinstance(params, Mapping) else ():
         try:
             GenerationParams.from_mapping({key: value})

@@ -46,7 +46,7 @@ def check_options(
     function: Callable[..., Any], options: Mapping[str, Any], path: KeyPath
 ) -> None:
     """Refuse options that a function does not have. Raises KeyFaultsError.
-    Its first parameter is no option; options without default are required."""
+    Its first parameter is not an option; options without default are required."""
     parameters = list(inspect.signature(function).parameters.values())[1:]
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return

@@ -55,7 +55,7 @@ def _as_prompt(value: Any) -> Any:
 
 def _is_name(value: str) -> str:
     if not _NAME.fullmatch(value):
-        raise _fault(f"{value!r} is no name: letters, digits and _ . + - only")
+        raise _fault(f"{value!r} is not a name: letters, digits and _ . + - only")
     return value
 
 
@@ -144,13 +144,13 @@ def _is_inner_path(value: str) -> str:
         or PureWindowsPath(value).drive
         or "\\" in value
     ):
-        raise _fault(f"{value!r} is no path inside the data folder, written with /")
+        raise _fault(f"{value!r} is not a path inside the data folder, written with /")
     return value
 
 
 def _is_sha256(value: str) -> str:
     if not _SHA256.fullmatch(value):
-        raise _fault(f"{value!r} is no SHA-256: 64 hexadecimal digits in lower case")
+        raise _fault(f"{value!r} is not a SHA-256: 64 hexadecimal digits in lower case")
     return value
 
 

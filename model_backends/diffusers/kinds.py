@@ -73,7 +73,7 @@ def call_parameters(pipeline: Any, where: str) -> dict[str, inspect.Parameter]:
 
 def _refused(where: str, name: str, reason: str) -> str:
     return (
-        f"pretrained={where}: this is a {name}, which is no text-to-image pipeline "
+        f"pretrained={where}: this is a {name}, which is not a text-to-image pipeline "
         f"({reason}); give one that draws a "
         "picture from words alone, such as a StableDiffusionXLPipeline or a "
         "FluxPipeline"

@@ -155,7 +155,7 @@ def whole_reply(received: Received, secrets: Collection[str] = ()) -> Reply:
     may echo, cut at any place of a stream.
 
     Raises CallError for an error that it holds, ``connection`` for a stream without its
-    end, ``bad_reply`` for what is no reply.
+    end, ``bad_reply`` for what is not a reply.
     """
     reply = Reply()
     body = received.body

@@ -268,7 +268,7 @@ class ChatBatches:
         self, file: BinaryIO, asked: Mapping[str, Request]
     ) -> Iterator[tuple[str, Response]]:
         """The responses in a file of results; a line without a reply, or that cannot be
-        read, is no answer."""
+        read, is not an answer."""
         for line in iter(lambda: file.readline(self._settings.max_reply_bytes), b""):
             try:
                 row = from_line(line)

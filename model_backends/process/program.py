@@ -58,7 +58,7 @@ class Program:
     ``device`` is what it sees of the machine's accelerators, empty for all. Raises
     MissingError where no ``hello`` comes, UsageError for one that cannot be used. The
     other methods raise ModelDiedError where the program has ended, or had to be ended:
-    it is silent for too long, or says what is no message.
+    it is silent for too long, or says what is not a message.
     """
 
     def __init__(self, settings: Settings, device: str = "") -> None:

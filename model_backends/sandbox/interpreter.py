@@ -103,6 +103,6 @@ def _report(python: str, *words: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise MissingDataError(
-            f"the backend 'sandbox': {python} is no Python that runs ({error})"
+            f"the backend 'sandbox': {python} does not run as Python ({error})"
         ) from None
     return found

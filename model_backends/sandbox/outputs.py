@@ -39,7 +39,7 @@ _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,5}")
 
 
 class Outputs(NamedTuple):
-    """``left_out`` says why files are no parts. ``too_many``: a bound of files was
+    """``left_out`` says why files are not parts. ``too_many``: a bound of files was
     reached."""
 
     parts: tuple[Part, ...] = ()

@@ -61,7 +61,7 @@ class Upkeep:
                     return response
             finally:
                 self._open -= 1
-            # An unreachable server got nothing, so that is no death of it.
+            # An unreachable server got nothing, so that is not a death of it.
             deaths += (
                 response.error is not None and response.error.kind != "unreachable"
             )

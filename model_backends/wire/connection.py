@@ -93,13 +93,13 @@ def checked_base_url(
         _ = parsed.port
     except ValueError as error:
         raise UsageError(
-            f"{argument} is no address ({error}); {_EXAMPLE}", name=argument
+            f"{argument} is not an address ({error}); {_EXAMPLE}", name=argument
         ) from None
     url = url.rstrip("/")
     is_http = parsed.scheme in ("http", "https") and parsed.hostname
     if not is_http or any(char.isspace() for char in url):
         raise UsageError(
-            f"{argument}={url!r} is no http address; {_EXAMPLE}", name=argument
+            f"{argument}={url!r} is not an http address; {_EXAMPLE}", name=argument
         )
     if url.endswith(tuple(endpoints)):
         advice = "give the part before it, which mostly ends in /v1"

@@ -66,7 +66,7 @@ def checked_fields(argument: str, given: Mapping[str, Any] | None) -> Mapping[st
 
 def read_headers(file: str) -> dict[str, str]:
     """The headers in a JSON file; none without a file. Raises MissingDataError for a
-    file that cannot be read, UsageError for what are no headers. No message holds a
+    file that cannot be read, UsageError for what are not headers. No message holds a
     value: these are secrets."""
     if not file:
         return {}
@@ -132,7 +132,7 @@ def checked_query(given: str, key_name: str) -> str:
 
 def checked_hosts(given: str) -> frozenset[str]:
     """The hosts of ``HOST+HOST:PORT`` whose links may be fetched. Raises UsageError for
-    what is no host."""
+    what is not a host."""
     hosts = [host.strip().lower() for host in given.split("+") if host.strip()]
     for host in hosts:
         name, _, port = host.partition(":")

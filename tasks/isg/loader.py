@@ -72,7 +72,7 @@ def load(source: DataSource) -> InterleavedDataset:
 
 
 def known_labels(row: Mapping[str, Any]) -> dict[str, str]:
-    """The label by which tasks choose among rows; empty for what is no category."""
+    """The label by which tasks choose among rows; empty for what is not a category."""
     category = row.get("Category")
     return {CATEGORY: category if isinstance(category, str) else ""}
 

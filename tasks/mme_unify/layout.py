@@ -270,7 +270,7 @@ def _unknown(tasks: Mapping[str, _Task]) -> Iterator[str]:
     if lacking:
         yield (
             f"No average of a part without a score of {', '.join(lacking)}: not "
-            "asked, not scored or lost is no 0."
+            "asked, not scored or lost is not 0."
         )
 
 

@@ -47,7 +47,7 @@ class HubCopy:
     def holds(self, category: str, place: PromptPlace) -> bool:
         """Whether the copy has that row. The media are not read for this.
 
-        Raises UsageError for a file that is no parquet or lacks the columns.
+        Raises UsageError for a file that is not parquet or lacks the columns.
         """
         return place.turn < self._prompts[category, place.prompt]
 
@@ -94,7 +94,7 @@ class HubCopy:
         lacking = [name for name in _KEYS if name not in names]
         if lacking:
             raise UsageError(
-                f"{file}: it is no copy of MMMG: the column {lacking[0]!r} is missing"
+                f"{file}: not a copy of MMMG: the column {lacking[0]!r} is missing"
             )
 
 

@@ -32,7 +32,7 @@ PAPER = (
 )
 UNKNOWN = (
     "N/A: one of its tasks has no value here (lost, unavailable or not asked), which "
-    "is no 0; the mean of the others "
+    "is not 0; the mean of the others "
     "would be that of other tasks."
 )
 NAMED: Mapping[str, str] = {

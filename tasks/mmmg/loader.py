@@ -101,8 +101,8 @@ class MmmgDataset:
         return starmap(_Reader.sample, rows)
 
     def _lines(self, file: Path) -> Iterator[Line]:
-        """The lines that count; one that is no row may have the field, so it is named
-        rather than left out."""
+        """The lines that count; one that is not a row may have the field, so it is
+        named rather than left out."""
         return (
             line
             for line in lines(file)

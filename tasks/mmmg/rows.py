@@ -50,7 +50,7 @@ class Line(NamedTuple):
 
 
 def lines(file: Path) -> Iterator[Line]:
-    """The file's rows without blank lines. Raises UsageError if one is no JSON."""
+    """The file's rows without blank lines. Raises UsageError if one is not JSON."""
     prompts: Counter[str] = Counter()
     for position, (_, number, _, row) in enumerate(
         lines_of(file, kind=None, faults=True)

@@ -161,8 +161,8 @@ def _sides_table(
 ) -> Table:
     questions = roll_up([row for own in answers.values() for row in own.rows])
     means = {IMAGE: questions["question_image"], TEXT: questions["question_text"]}
-    # Where a task has lost its value, what is left of its questions is no fair part of
-    # them either.
+    # Where a task has lost its value, what is left of its questions is not a fair part
+    # of them either.
     micro = (
         None if whole[side].value is None else _percent(value)
         for side, value in means.items()

@@ -14,7 +14,7 @@ from mmeval.content import Part, canonical_label
 
 _TAG = re.compile(r"<((?:image|document|audio|video|code|threeD)[0-9]+)>")
 """Single brackets, in this spelling alone: the outer ones of a double pair stay, and
-``<3d1>`` is no tag."""
+``<3d1>`` is not a tag."""
 _MARKER = "assistant\n"
 
 

@@ -57,7 +57,7 @@ def isg_block(
 
     ``reading: robust`` takes a number or a text that is one, within 1 to 10, and asks
     again after any other reply; ``official`` reads as the released script does, where a
-    value that is no number makes the whole sample 1. A question without a verdict
+    value that is not a number makes the whole sample 1. A question without a verdict
     leaves the score unscored, with bounds; ``lost: wrong`` leaves it out where replies
     came that could not be used. ``analyze_first`` asks for the reason before the
     number. Evidence: the numbers of the questions that were ``asked``, the ``verdicts``

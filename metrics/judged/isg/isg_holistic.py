@@ -105,7 +105,7 @@ def isg_holistic(
 
 
 def _in_lines(content: Interleaved) -> Interleaved:
-    """The blocks with a line for each text, without files that are no pictures."""
+    """The blocks with a line for each text, without files that are not pictures."""
     shown = (
         part for part in blocks_of(content) if part.kind != "image" or is_shown(part)
     )

@@ -106,8 +106,8 @@ def _levels(
 
 def _block(rows: Sequence[Any], reading: Reading) -> float | None:
     """The mean of the recorded numbers; 1 without a usable one, None without questions.
-    Official oddity: a call that failed, and a value that is no number, make the whole
-    sample 1."""
+    Official oddity: a call that failed, and a value that is not a number, make the
+    whole sample 1."""
     if not rows:
         return None
     judged = [
@@ -137,7 +137,7 @@ def _holistic(recorded: Any, reading: Reading) -> float:
 
 
 def _read(recorded: Any, reading: Reading) -> Mapping[str, Any]:
-    """A recorded reply, ready for its readings; what is no object has nothing."""
+    """A recorded reply, ready for its readings; what is not an object has nothing."""
     if not isinstance(recorded, Mapping):
         return {}
     return recorded if reading == "official" else small_keys(recorded)

@@ -24,7 +24,7 @@ def isg_structural(trial: Trial, *, reading: Reading = "robust") -> Score:
 
     Range 0 to 1, higher is better. Blocks are compared one by one as they stand,
     without tolerance: a text too many is a 0, and so is an empty answer. Hidden
-    reasoning is no block. ``reading: official`` does as the released script: every
+    reasoning is not a block. ``reading: official`` does as the released script: every
     block but text counts as a picture, and a row whose questions that script cannot
     read is a 0. Evidence: both orders, a letter for each block, and the reason of a 0.
     """

@@ -86,8 +86,8 @@ class ScoreForm(ReadForm):
 
 @dataclass(frozen=True)
 class YesForm(ReadForm):
-    """A reply with yes or no under ``Judge``. Official: what is no text is *unfit*; the
-    released script ends there."""
+    """A reply with yes or no under ``Judge``. Official: what is not text is *unfit*;
+    the released script ends there."""
 
     def read(self, text: str) -> Vote:
         found = reply_object(text, VERDICT, self.reading)

@@ -85,7 +85,7 @@ def tokens_between(query: Interleaved, answer: Interleaved | None) -> dict[str, 
 
 
 def is_foreign(part: Part) -> bool:
-    """Whether a block of a file of answers has a type that is no kind of part: a
+    """Whether a block of a file of answers has a type that is not a kind of part: a
     picture whose ``raw`` is that type."""
     return part.kind == "image" and part.dangling and bool(part.raw) and not part.label
 
@@ -163,7 +163,7 @@ def block_questions(sample: Sample) -> list[BlockQuestion]:
 def image_questions(sample: Sample, reading: Reading = "robust") -> list[ImageQuestion]:
     """The questions about pictures; one without an id is called by its number, as
     ``#3``. Official oddities: of an object the first list counts, whatever it is
-    called; what is no id is a parent too."""
+    called; what is not an id is a parent too."""
     asked = predict_of(sample).get(IMAGE_QUESTIONS)
     if reading == "official" and isinstance(asked, Mapping):
         asked = next(iter(asked.values()), None)
@@ -315,7 +315,7 @@ def _image_irregularities(
 
 
 def predict_of(sample: Sample) -> Mapping[str, Any]:
-    """What a row carries under ``predict``; nothing where that is no object."""
+    """What a row carries under ``predict``; nothing where that is not an object."""
     found = sample.metadata.get(GRAPH)
     return found if isinstance(found, Mapping) else {}
 

@@ -273,12 +273,13 @@ def _object(text: str | None, flag: str) -> dict[str, Any]:
         value = read_json(text)
     except ValueError as error:
         raise UsageError(
-            f'{flag}: {text!r:.80} is no JSON ({error}); write it as \'{{"NAME": '
+            f'{flag}: {text!r:.80} is not JSON ({error}); write it as \'{{"NAME": '
             f"VALUE}}'"
         ) from None
     if not isinstance(value, dict):
         raise UsageError(
-            f"{flag}: {text!r:.80} is no JSON object; write it as '{{\"NAME\": VALUE}}'"
+            f"{flag}: {text!r:.80} is not a JSON object; write it as "
+            "'{\"NAME\": VALUE}'"
         )
     return value
 

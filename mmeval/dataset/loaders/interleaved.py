@@ -212,7 +212,7 @@ class MediaFolder:
         return self._plain_file(path) or self._any_file(path, where)
 
     def _plain_file(self, path: str) -> Media | None:
-        """The file at a path, if it is no link; else None. A plain file in a folder
+        """The file at a path, if it is not a link; else None. A plain file in a folder
         inside the root is inside too: each folder is resolved once, not with every
         file."""
         folder, name = os.path.split(path)

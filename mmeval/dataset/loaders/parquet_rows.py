@@ -25,7 +25,7 @@ def read_parquet(file: Path, others: Collection[str] = ()) -> Iterator[DataRow]:
     Media columns become the row's ``media``; null values are left out; dates become ISO
     text and NaN null, because metadata are JSON. ``others`` are columns of media with
     other names, whose cells stay as they are (for ``with_media``). Raises UsageError
-    for a file that cannot be read or a column of bytes that is no medium,
+    for a file that cannot be read or a column of bytes that is not a medium,
     UnknownNameError where one of ``others`` is not there.
     """
     arrow = need("pyarrow", "datasets")

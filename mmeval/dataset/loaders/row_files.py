@@ -68,7 +68,7 @@ def read_jsonl(file: Path) -> Iterator[DataRow]:
     """The rows of a JSONL file; blank lines are passed over.
 
     A line that is too long or nested too deeply has a UsageError for its values. Raises
-    UsageError naming file and line for a line that is no JSON.
+    UsageError naming file and line for a line that is not JSON.
     """
     for line in lines_of(file, kind=None, most=MAX_ROW_BYTES, faults=True):
         yield DataRow(file, line.number, line.row)
@@ -92,8 +92,8 @@ def _files_of_split(source: DataSource) -> tuple[Path, ...]:
     top = path_inside(source.folder, source.name) if source.name else source.folder
     if "/" in source.split:
         raise UsageError(
-            f"test_split: {source.split!r} is no name of a split; folders belong into "
-            "dataset_name"
+            f"test_split: {source.split!r} is not the name of a split; write folders "
+            "in dataset_name"
         )
     split = glob.escape(source.split)
     for folder in (top, top / "data"):

@@ -68,7 +68,7 @@ def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
 
     Samples outside -1..1, which MP3 and float files may hold, stay as they are up to
     ``LOUDEST``. Decoded once: all calls share the samples, which are read-only. Raises
-    the errors of this package; no samples at all, and samples that are no numbers, are
+    the errors of this package; no samples at all, and samples that are not numbers, are
     corrupt.
     """
     import numpy

@@ -226,8 +226,8 @@ def _checked(
     clock = Clock(media, limits)
     with contextlib.closing(frames):
         while True:
-            # Not ``quiet``: what PIL logs is no matter here, and changing its level for
-            # each frame takes a third more.
+            # Not ``quiet``: what PIL logs does not matter here, and changing its level
+            # for each frame takes a third more.
             with decoding(media, "video"), warnings.catch_warnings(action="ignore"):
                 clock.check()
                 frame = next(frames, None)

@@ -67,7 +67,7 @@ def _broken(token: str, by: str) -> str:
 
 
 def _is_control(token: str) -> bool:
-    """Whether it is no plain word or blank, which vocabularies may list as special."""
+    """Whether it is neither a plain word nor blank, which may be listed as special."""
     return len(token) >= 3 and not token.isspace() and not token.strip("▁Ġ ").isalnum()
 
 

@@ -26,5 +26,5 @@ def check_syntax(source: str, what: str) -> None:
         Environment(extensions=[Generation, "jinja2.ext.loopcontrols"]).parse(source)
     except TemplateSyntaxError as error:
         raise UsageError(
-            f"{what}:{error.lineno}: it is no chat template (Jinja): {error.message}"
+            f"{what}:{error.lineno}: it is not a chat template (Jinja): {error.message}"
         ) from None

@@ -33,7 +33,7 @@ def to_picture(pixels: Any, span: Span = "0..255") -> Media:
     picture so narrow that both orders fit has its channels first in a tensor, last in
     an array. ``Any``: libraries differ in their types.
 
-    Raises RowError for other shapes, and for pixels that are no numbers.
+    Raises RowError for other shapes, and for pixels that are not numbers.
     """
     from PIL import Image
 

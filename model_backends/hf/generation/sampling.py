@@ -30,7 +30,7 @@ IGNORED = (
 
 
 def broken_row(dtype: object) -> RowError:
-    """Why a row of a model in ``dtype`` ends, whose scores are no numbers."""
+    """Why a row of a model in ``dtype`` ends, whose scores are not numbers."""
     return RowError(
         "internal",
         "the model's scores hold numbers that are none (NaN or infinite), so that no "

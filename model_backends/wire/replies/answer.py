@@ -104,7 +104,7 @@ _NO_PARTS = frozenset(
 _DEEPEST = 12
 _SAMPLE_FORMATS = frozenset(("pcm", "pcm16", "pcm_s16le", "s16le", "l16", "raw"))
 _MARKED_SOUNDS = frozenset(("audio/wav", "audio/flac", "audio/ogg", "audio/x-w64"))
-"""Sounds whose mark is no chance."""
+"""Sounds whose mark is not by chance."""
 _USUAL_FILES = frozenset(
     ("image/png", "image/jpeg", "image/webp", "image/gif", "application/pdf")
 )

@@ -41,7 +41,7 @@ def json_list(items: Sequence[bytes]) -> bytes:
 
 
 def _text(given: str | bytes) -> str:
-    # a broken tokenizer writes bytes that are no UTF-8; they are given back as well
+    # a broken tokenizer writes bytes that are not UTF-8; they are given back as well
     return given if isinstance(given, str) else given.decode("utf-8", "surrogateescape")
 
 

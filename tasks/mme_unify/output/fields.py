@@ -36,7 +36,7 @@ Find = Callable[[str], Media | None]
 
 def answer_in(task: str, row: Mapping[str, Any], find: Find) -> Interleaved:
     """The answer in a row. A file that is named and not there is a part without a
-    medium; a value of another kind than the scripts write is no answer."""
+    medium; a value of another kind than the scripts write is not an answer."""
     return Interleaved(tuple(_parts(task, row, find)))
 
 

@@ -44,7 +44,7 @@ SCORED = (
     "all. One that lacks some counts "
     "in the others."
 )
-UNKNOWN = "N/A: not known, or of no instance; it is no 0."
+UNKNOWN = "N/A: not known, or of no instance; it is not 0."
 SHOWN = 3
 """The most names that a remark lists."""
 
