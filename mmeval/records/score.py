@@ -148,8 +148,9 @@ class Result:
     the run, and what was scored until then is not a fair part of the whole.
     ``clusters`` counts the independent groups of trials behind the value,
     ``effective_clusters`` how many of one size would tell as much,
-    ``bootstrap_iters`` the resamples behind its standard error (0: it comes from a formula). ``weights`` are the shares of a group's
-    members, or of the parts of a number that is made of others. ``faulty`` are those of
+    ``bootstrap_iters`` the resamples behind its standard error (0: it comes from a
+    formula). ``weights`` are the shares of a group's members, or of the parts of a
+    number that is made of others. ``faulty`` are those of
     the ``failed`` that could not be asked because of their own data; ``inapplicable``
     are the answers that hold nothing for the metric. ``no_option`` are those of the
     ``scored`` that are wrong because they name no option. ``refused`` are the answers
