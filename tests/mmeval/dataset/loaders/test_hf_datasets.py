@@ -32,12 +32,18 @@ pytestmark = pytest.mark.filterwarnings(
 """The library leaves files open."""
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _files_left_open() -> Iterator[None]:
+    """Those of the library are closed here, and not in a test of another module."""
+    yield
+    gc.collect()
+
+
 @pytest.fixture(autouse=True)
 def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     with at_hub("", tmp_path, offline=True):
         yield
-    gc.collect()  # of files that the library leaves open, here and not in another test
 
 
 def picture_folder(folder: Path) -> None:
