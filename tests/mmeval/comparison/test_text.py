@@ -46,8 +46,10 @@ def runs(folder: Path, count: int, scale: float) -> list[Path]:
     return found
 
 
-@pytest.mark.parametrize("scale", [0.1, 1.0, 123.456])
-@pytest.mark.parametrize("count", [2, 3, 10])
+@pytest.mark.parametrize(
+    ("count", "scale"),
+    [(2, 0.1), (2, 1.0), (2, 123.456), (3, 0.1), (3, 1.0), (3, 123.456), (10, 123.456)],
+)
 def test_no_line_is_longer_than_80_columns(
     count: int, scale: float, tmp_path: Path
 ) -> None:

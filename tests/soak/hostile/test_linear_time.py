@@ -19,6 +19,7 @@ from mmeval.metrics.judged.code_quality import unwrapped
 from mmeval.metrics.text.choices.reader import find_choice
 from mmeval.metrics.text.constraints import all_met, constraints_of
 from mmeval.metrics.text.words import count_words
+from mmeval.tasks.mme_unify.mme_unify_choice import letter_of
 from tests.support.picture_judging import trial_of
 from tests.support.trials import score_of
 
@@ -215,3 +216,22 @@ def test_a_self_description(piece: str, profile: str) -> None:
 )
 def test_code_in_fences(code: str) -> None:
     assert unwrapped(code) == (code, "")
+
+
+@pytest.mark.parametrize(
+    ("start", "piece"),
+    [
+        ("", "answer "),
+        ("answer", " ("),
+        ("", "("),
+        ("", "A a"),
+        ("", "<think>"),
+        ("", "a<think></think>"),
+    ],
+)
+def test_the_letter_of_an_answer(start: str, piece: str) -> None:
+    options = ["A. a green kite", "B. two boats", "C. a wall", "D. snow"]
+    short, long = (
+        start + piece * (length // len(piece)) for length in (50_000, 200_000)
+    )
+    assert reads_in_linear_time(lambda text: letter_of(text, options), short, long)
