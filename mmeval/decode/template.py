@@ -1,23 +1,24 @@
-"""Renders Jinja templates within limits of time and memory, as a small one may ask for
-any amount of both.
+"""Renders Jinja templates in Jinja's sandbox, with a limit for what they make.
 
-A plain template, which takes time in proportion to its values and its text, is rendered
-here. Any other is rendered in the decoding process, at a few milliseconds each.
+A template reaches no Python beyond its values. Its text, and what ``*`` repeats on the
+way to it, has at most ``MAX_CHARS`` characters; Jinja keeps a ``range`` short.
+
+Time is not limited: who writes loops within loops ends them with Ctrl-C, as anything
+that takes too long.
 """
 
 from __future__ import annotations
 
 import ast
-import contextlib
 import io
 import json
 import re
 import tokenize
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from jinja2 import (
     StrictUndefined,
@@ -26,95 +27,22 @@ from jinja2 import (
     TemplateRuntimeError,
     TemplateSyntaxError,
     Undefined,
-    UndefinedError,
     meta,
-    nodes,
 )
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-from mmeval.content.media import Media
-from mmeval.decode.apart import Step, steps_apart
-from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits
-from mmeval.errors import Caught, ContentError
 
 MAX_CHARS = 4_000_000
 """A longer text is an error: a loop in the template, or data that belong into a
 document."""
 
-_FREE = (
-    nodes.Template,
-    nodes.Output,
-    nodes.TemplateData,
-    nodes.If,
-    nodes.CondExpr,
-    nodes.And,
-    nodes.Or,
-    nodes.Not,
-    nodes.Name,
-    nodes.Const,
-    nodes.Getattr,
-    nodes.Getitem,
-    nodes.Compare,
-    nodes.Operand,
-    nodes.Neg,
-    nodes.Pos,
-    nodes.List,
-    nodes.Tuple,
-)
-"""What takes no time of its own, apart from comparing values and writing the text."""
-_WORK = (nodes.For, nodes.Filter, nodes.Call)
-"""What takes time in proportion to its operand, and makes nothing larger of it; of
-filters and methods, those below."""
-_MOST_WORK = 100
-_FILTERS = (
-    "capitalize",
-    "count",
-    "d",
-    "default",
-    "first",
-    "float",
-    "int",
-    "items",
-    "last",
-    "length",
-    "lower",
-    "title",
-    "trim",
-    "upper",
-)
-_METHODS = (
-    "endswith",
-    "get",
-    "items",
-    "keys",
-    "lower",
-    "lstrip",
-    "rstrip",
-    "startswith",
-    "strip",
-    "title",
-    "upper",
-    "values",
-)
-_TESTS = (
-    "boolean",
-    "defined",
-    "false",
-    "mapping",
-    "none",
-    "number",
-    "sequence",
-    "string",
-    "true",
-    "undefined",
-)
-_LONGEST_ARGUMENT = 20
 _MOST_KEYS_SHOWN = 5
 _MOST_CHARS_SHOWN = 60
+Made = TypeVar("Made")
 _EXPRESSION = re.compile(r"\s*\{\{(.*)\}\}\s*", re.DOTALL)
 
 
 def _joined(chunks: Iterable[str]) -> str:
+    """What a template yields, in one text. Jinja's own way to join has no limit."""
     out: list[str] = []
     length = 0
     for chunk in chunks:
@@ -127,7 +55,25 @@ def _joined(chunks: Iterable[str]) -> str:
     return "".join(out)
 
 
-_ENVIRONMENT = ImmutableSandboxedEnvironment(
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """The sandbox, where ``*`` makes nothing huge of a small text or list."""
+
+    intercepted_binops = frozenset({"*"})
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        if _repeats_too_much(left, right) or _repeats_too_much(right, left):
+            raise TemplateRuntimeError(
+                f"its * makes a value longer than {MAX_CHARS} characters or items"
+            )
+        return super().call_binop(context, operator, left, right)
+
+
+def _repeats_too_much(value: Any, times: Any) -> bool:
+    is_sequence = isinstance(value, (str, list, tuple))
+    return is_sequence and isinstance(times, int) and len(value) * times > MAX_CHARS
+
+
+_ENVIRONMENT = _Sandbox(
     undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True
 )
 
@@ -219,8 +165,7 @@ _ROW_ENVIRONMENT.concat = _joined  # type: ignore[method-assign]  # as above
 class BoundedTemplate:
     """A template over JSON values.
 
-    Whatever is wrong with it, or takes more than the limits allow, is a TemplateError
-    of jinja2.
+    Whatever is wrong with it, or larger than the limit, is a TemplateError of jinja2.
     """
 
     source: str
@@ -228,194 +173,46 @@ class BoundedTemplate:
     @cached_property
     def reads(self) -> frozenset[str]:
         """The values that it reads."""
-        return frozenset(json.loads(self._done("reads", {})))
+        return _with_errors_of_jinja(self._reads)
 
     def render(self, values: Mapping[str, Any]) -> str:
-        return self._done("render", values)
+        return _with_errors_of_jinja(lambda: _template(self.source).render(values))
 
     def content(self, values: Mapping[str, Any]) -> str:
         """The text; a mapping that would be written into it is an error."""
-        return self._done("content", values)
+        return _with_errors_of_jinja(lambda: _row_template(self.source).render(values))
 
     def value(self, values: Mapping[str, Any]) -> str:
         """The value of a template that is one expression, as JSON; else its text as
         JSON."""
-        return self._done("value", values)
+        return _with_errors_of_jinja(lambda: self._value(values))
 
-    @cached_property
-    def _is_plain(self) -> bool:
+    def _reads(self) -> frozenset[str]:
         tree = _ENVIRONMENT.parse(self.source)
-        return sum(1 for _ in tree.find_all(_WORK)) <= _MOST_WORK and _is_plain(tree)
+        names = meta.find_undeclared_variables(tree) - _ENVIRONMENT.globals.keys()
+        return frozenset(names)
 
-    def _done(self, what: str, values: Mapping[str, Any]) -> str:
-        with Caught(TemplateError) as failure:
-            return (
-                _WAYS[what](self.source, values)
-                if self._is_plain
-                else _apart(self.source, what, values)
-            )
-        deep = isinstance(failure.error, RecursionError)
-        raise TemplateRuntimeError(
-            "it is nested too deeply" if deep else str(failure.error) or failure.reason
-        )
-
-
-def _is_plain(node: nodes.Node, own: frozenset[str] | None = None) -> bool:
-    """Whether a part of a template takes time in proportion to values and text, and no
-    memory beside the text.
-
-    ``own`` are the variables of the loop around it. In a loop only they are worked on:
-    they are pieces of a value, where the whole of another value would be worked on in
-    each step.
-    """
-    works = isinstance(node, _WORK) or (
-        isinstance(node, nodes.Compare) and _is_work(node)
-    )
-    if not (
-        works
-        or isinstance(node, _FREE)
-        or (isinstance(node, nodes.Test) and node.name in _TESTS)
-    ):
-        return False
-    if isinstance(node, (nodes.Filter, nodes.Call)) and not _keeps_size(node):
-        return False
-    worked_on = node.iter if isinstance(node, nodes.For) else node
-    if works and own is not None and not _names(worked_on) <= own | {"loop"}:
-        return False
-    if works and own is not None and isinstance(worked_on, (nodes.List, nodes.Tuple)):
-        return False  # each step would go through the same values again
-    if not isinstance(node, nodes.For):
-        return all(_is_plain(child, own) for child in node.iter_child_nodes())
-    body = [*node.body, *filter(None, (node.test,))]
-    return (
-        not node.recursive
-        and all(_is_plain(child, own) for child in (node.iter, *node.else_))
-        and all(_is_plain(child, _names(node.target)) for child in body)
-    )
-
-
-def _keeps_size(node: nodes.Filter | nodes.Call) -> bool:
-    """Whether a filter or method makes nothing longer of its operand.
-    A list that is written as text does: each time it escapes its words once more."""
-    if (
-        node.kwargs
-        or node.dyn_args
-        or node.dyn_kwargs
-        or next(node.find_all((nodes.List, nodes.Tuple)), None)
-    ):
-        return False
-    if isinstance(node, nodes.Filter):
-        return node.name in _FILTERS and (
-            not node.args or node.name in ("d", "default")
-        )
-    return (
-        isinstance(node.node, nodes.Getattr)
-        and node.node.attr in _METHODS
-        and all(map(_is_short, node.args))
-    )
-
-
-def _is_work(node: nodes.Compare) -> bool:
-    """Whether a comparison takes time in proportion to a value: not with a short
-    constant, but if it searches there."""
-    long = [
-        side
-        for side in (node.expr, *(item.expr for item in node.ops))
-        if not _is_short(side)
-    ]
-    return len(long) > 1 or any("in" in item.op for item in node.ops)
-
-
-def _is_short(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.Const) and len(str(node.value)) <= _LONGEST_ARGUMENT
-
-
-def _names(node: nodes.Node) -> frozenset[str]:
-    return frozenset(
-        name.name
-        for name in (node, *node.find_all(nodes.Name))
-        if isinstance(name, nodes.Name)
-    )
-
-
-def _apart(source: str, what: str, values: Mapping[str, Any]) -> str:
-    data = json.dumps([source, what, values]).encode()
-    media = Media(data=data, mime="application/json", size=len(data), name="template")
-    try:
-        with contextlib.closing(
-            steps_apart(
-                "mmeval.decode.template:template_steps", media, data, DEFAULT_LIMITS
-            )
-        ) as steps:
-            step = next(steps)
-    except ContentError:
-        seconds = DEFAULT_LIMITS.step_seconds(len(data))
-        size = DEFAULT_LIMITS.step_bytes(len(data))
-        raise TemplateRuntimeError(
-            f"it takes more than {seconds:.3g} seconds of processor time or "
-            f"{size >> 20} MiB of memory; "
-            "make its loops shorter, and what it repeats smaller"
-        ) from None
-    if undefined := step.facts.get("undefined"):
-        raise UndefinedError(undefined)
-    if fault := step.facts.get("fault"):
-        raise TemplateRuntimeError(fault)
-    return step.buffers[0].decode("utf-8", "surrogatepass")
-
-
-def template_steps(media: Media, _limits: DecodeLimits) -> Iterator[Step]:
-    """One step: the text, or what is wrong. Runs in the decoding process."""
-
-    def steps() -> Iterator[Step]:
-        source, what, values = json.loads(media.read())
-        with Caught(MemoryError) as failure:
-            text = _WAYS[what](source, values)
-        if not failure:
-            yield Step({}, (text.encode("utf-8", "surrogatepass"),))
-        elif isinstance(failure.error, UndefinedError):
-            yield Step({"undefined": str(failure.error)})
+    def _value(self, values: Mapping[str, Any]) -> str:
+        expression = _expression(self.source)
+        if expression is None:
+            value = _template(self.source).render(values)
         else:
-            yield Step({"fault": str(failure.error) or failure.reason})
-
-    return steps()
-
-
-def _reads(source: str, _values: Mapping[str, Any]) -> str:
-    return json.dumps(
-        list(
-            meta.find_undeclared_variables(_ENVIRONMENT.parse(source))
-            - _ENVIRONMENT.globals.keys()
-        )
-    )
+            value = expression(values)
+        if isinstance(value, Undefined):
+            value = str(value)  # raises UndefinedError
+        return _joined([json.dumps(value, ensure_ascii=False)])
 
 
-def _render(source: str, values: Mapping[str, Any]) -> str:
-    return _template(source).render(values)
-
-
-def _content(source: str, values: Mapping[str, Any]) -> str:
-    return _row_template(source).render(values)
-
-
-def _value(source: str, values: Mapping[str, Any]) -> str:
-    expression = _expression(source)
-    found = _render(source, values) if expression is None else expression(values)
-    return _joined(
-        (
-            json.dumps(
-                str(found) if isinstance(found, Undefined) else found,
-                ensure_ascii=False,
-            ),
-        )
-    )
-
-
-_WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {
-    "reads": _reads,
-    "render": _render,
-    "content": _content,
-    "value": _value,
-}
+def _with_errors_of_jinja(work: Callable[[], Made]) -> Made:
+    try:
+        return work()
+    except TemplateError:
+        raise
+    except RecursionError:
+        raise TemplateRuntimeError("it is nested too deeply") from None
+    except Exception as error:  # a filter or operator on a value that it is not for
+        reason = str(error) or type(error).__name__
+        raise TemplateRuntimeError(reason) from None
 
 
 @lru_cache(maxsize=256)

@@ -1,16 +1,11 @@
-import dataclasses
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError
 
-from mmeval.decode import template as module
-from mmeval.decode.limits import DEFAULT_LIMITS
 from mmeval.decode.template import BoundedTemplate
 
-ROOT = Path(__file__).resolve().parents[3]
 VALUES: dict[str, Any] = {
     "input": 'What is "ä"?',
     "level": 3,
@@ -18,108 +13,73 @@ VALUES: dict[str, Any] = {
     "options": [{"name": "a", "words": ["x", "y"]}, {"name": "b", "words": []}],
 }
 
-PLAIN = (
-    "{{ input | upper | trim }} {{ empty | default('-') }} {{ level }}",
-    "{% if level > 2 and empty is none %}hard{% else %}{{ input }}{% endif %}",
-    "{% for option in options if option.name %}{{ loop.index }}. {{ option.name | "
-    "title }}{% endfor %}",
-    "{% for option in options %}{% for word in option.words %}{{ word.strip() }}{{ "
-    "input }}{% endfor %}{% endfor %}",
-    "{% for name, value in options[0].items() %}{{ name }}={{ value }}{% else "
-    "%}none{% endfor %}",
-    "{% if level in [1, 3] %}{{ options | length }}{% endif %}",
-    "{% for option in options %}{% if loop.index < loop.length and option.name != 'a' "
-    "and level == 3 %}{% endif %}"
-    "{% endfor %}",
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("{{ input | upper }} {{ empty | default('-') }}", 'WHAT IS "Ä"? None'),
+        ("{% if level > 2 and empty is none %}hard{% endif %}", "hard"),
+        ("{% for o in options %}{{ loop.index }}{{ o.name }}{% endfor %}", "1a2b"),
+        ("{{ options | map(attribute='name') | join(', ') }}", "a, b"),
+        ("{% set wide = level * 2 %}{{ wide }}{{ '=' * wide }}", "6======"),
+        ("{{ '%.1f' % level }}", "3.0"),
+    ],
 )
-NOT_PLAIN = (
-    "{{ options | join }}",
-    "{{ input ~ level }}",
-    "{{ level * 2 }}",
-    "{% set x = input %}{{ x }}",
-    "{% for i in range(level) %}{{ i }}{% endfor %}",
-    "{% for a in options %}{% for b in options %}{{ b.name }}{% endfor %}{% endfor %}",
-    "{% for option in options %}{% if option.name in input %}{{ option.name }}{% "
-    "endif %}{% endfor %}",
-    "{% for option in options %}{{ input | lower }}{% endfor %}",
-    "{% for option in options %}{% if options == input %}{% endif %}{% endfor %}",
-    "{% for a in [1, 2] %}{% for b in [a, a] %}{% for c in [b, b] %}{% endfor %}{% "
-    "endfor %}{% endfor %}",
-    "{{ input.replace('W', 'V') }}",
-    "{{ [input] | lower }}",
-    "{{ input | trim(input) }}",
-    "{{ input.strip(input) }}",
-)
+def test_a_template_is_rendered_with_its_values(source: str, text: str) -> None:
+    assert BoundedTemplate(source).render(VALUES) == text
+
+
+def test_the_value_of_one_expression_is_json() -> None:
+    template = BoundedTemplate("{{ options[0].words }}")
+    assert json.loads(template.value(VALUES)) == ["x", "y"]
+
+
+def test_the_value_of_a_longer_template_is_its_text() -> None:
+    template = BoundedTemplate("{{ level }} {{ level }}")
+    assert json.loads(template.value(VALUES)) == "3 3"
+
+
+def test_a_template_reads_its_variables_without_those_of_its_own() -> None:
+    template = BoundedTemplate(
+        "{% for o in options %}{{ o.name }}{{ input }}{% endfor %}"
+    )
+    assert template.reads == {"options", "input"}
 
 
 @pytest.mark.parametrize(
-    ("sources", "plain"),
-    [(PLAIN, True), (NOT_PLAIN, False)],
-    ids=["plain", "not plain"],
+    "source",
+    ["{{ input.__class__ }}", "{{ options.append(1) }}"],
+    ids=["Python behind a value", "a change of a value"],
 )
-def test_a_template_has_the_same_text_here_and_in_the_decoding_process(
-    sources: tuple[str, ...], plain: bool
+def test_a_template_reaches_nothing_beyond_its_values(source: str) -> None:
+    with pytest.raises(TemplateError, match=r"unsafe|not safely callable"):
+        BoundedTemplate(source).render(VALUES)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("{{ 'a' * 10000000000 }}", "longer than"),
+        ("{{ 10000000000 * ['a'] }}", "longer than"),
+        ("{% autoescape 'a' * 10000000000 %}{% endautoescape %}", "longer than"),
+        ("{% for i in range(99999) %}{{ input * 99 }}{% endfor %}", "longer than"),
+        ("{% for i in range(10000000000) %}{% endfor %}", "too big"),
+    ],
+    ids=["a text", "a list", "a constant", "a loop that writes", "a long range"],
+)
+def test_a_template_that_makes_something_huge_is_refused(
+    source: str, words: str
 ) -> None:
-    for source in sources:
-        template = BoundedTemplate(source)
-        assert template._is_plain is plain, source
-        here = [module._WAYS[what](source, VALUES) for what in ("render", "value")]
-        assert [
-            module._apart(source, what, VALUES) for what in ("render", "value")
-        ] == here
-        assert [template.render(VALUES), template.value(VALUES)] == here
+    with pytest.raises(TemplateError, match=words):
+        BoundedTemplate(source).render(VALUES)
 
 
-def test_the_prompts_of_judges_are_plain() -> None:
-    files = sorted((ROOT / "metrics").rglob("prompts/*.jinja"))
-    assert files
-    assert [
-        file.name
-        for file in files
-        if not BoundedTemplate(file.read_text("utf-8"))._is_plain
-    ] == []
-
-
-HOSTILE = {
-    "loops": "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% "
-    "endfor %}",
-    "a product of values": "{% for word in words %}{% if word in input %}{% endif "
-    "%}{% endfor %}",
-    "comparisons": "{% for word in words %}{% if words == words %}{% endif %}{% "
-    "endfor %}",
-    "loops over written lists": "".join(
-        f"{{% for {name} in [{'1, ' * 50}] %}}" for name in "abcde"
-    )
-    + "{% endfor %}" * 5,
-    "calls": "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% "
-    "endmacro %}{{ m(40) }}",
-    "repetition": "{{ 'a' * 10000000000 }}",
-    "a constant": "{% autoescape 'a' * 10000000000 %}{% endautoescape %}",
-    "a filter": "{{ 'a' | center(10000000000) }}",
-    "a format": "{{ '%10000000000d' % 1 }}",
-    "doubling": "{% set n = namespace(x='a') %}{% for i in range(60) %}{% set n.x = "
-    "n.x ~ n.x %}{% endfor %}",
-    "lists of one list": "{% set a = ['x' * 999] * 999 %}{% set b = [a] * 999 %}{{ "
-    "[b] * 999 }}",
-}
-
-
-@pytest.mark.parametrize("case", HOSTILE)
-def test_a_template_that_takes_too_much_time_or_memory_is_refused(
-    case: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    limits = dataclasses.replace(DEFAULT_LIMITS, max_step_seconds=0.3)
-    monkeypatch.setattr(module, "DEFAULT_LIMITS", limits)
-    values = {
-        "input": "word " * 100_000,
-        "words": [str(number) for number in range(100_000)],
-    }
-    template = BoundedTemplate(HOSTILE[case])
-    assert template.reads <= values.keys()
-    with pytest.raises(
-        TemplateError, match=r"0\.3 seconds of processor time or 184 MiB|longer than"
-    ):
-        template.render(values)
+@pytest.mark.parametrize(
+    "source", ["{{ level + input }}", "{{ 1 / 0 }}"], ids=["a type", "a value"]
+)
+def test_an_operation_that_python_refuses_is_an_error_of_jinja(source: str) -> None:
+    with pytest.raises(TemplateError):
+        BoundedTemplate(source).render(VALUES)
 
 
 @pytest.mark.parametrize(

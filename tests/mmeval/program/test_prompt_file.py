@@ -159,5 +159,5 @@ def test_a_prompt_that_cannot_be_rendered_is_named_with_its_file(
     file.write_text("{{ answer * 10000000000 }}{{ form }}")
     prompt = find_prompt(str(file), tmp_path, NONE)
     prompt.check(["answer", "form"])
-    with pytest.raises(PromptError, match=r"loud\.jinja.*memory"):
+    with pytest.raises(PromptError, match=r"loud\.jinja.*longer than"):
         prompt.messages({"answer": "a", "form": "f"})
