@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-import time
 from pathlib import Path
 
 from mmeval.errors import RunLockedError
-from mmeval.store.lock import Lock, is_free
+from mmeval.store.lock import LEASE_SECONDS, Lock, becomes_free
 
 log = logging.getLogger(__name__)
 
@@ -16,7 +15,7 @@ WORKERS = "workers"
 LOCK = "lock"
 ORPHAN_SECONDS = 10
 """So long a worker whose parent is gone may take to finish the answers at hand."""
-PATIENCE = 3.0 * ORPHAN_SECONDS
+PATIENCE = LEASE_SECONDS + ORPHAN_SECONDS
 
 
 def hold(run: Path) -> Lock:
@@ -31,17 +30,14 @@ def wait_for_writers(run: Path, patience: float = PATIENCE) -> None:
     write is read with the rest, and not asked again. Raises RunLockedError where one
     does not end."""
     file = run / WORKERS / LOCK
-    if not file.exists() or is_free(file):
+    if not file.exists() or becomes_free(file, patience=0):
         return
     log.info(
         "an earlier process left workers behind; waiting for what they have at hand"
     )
-    until = time.monotonic() + patience
-    while not is_free(file):
-        if time.monotonic() > until:
-            raise RunLockedError(
-                f"{run}: workers of an earlier process do not end; their logs in "
-                f"{file.parent} name their process "
-                "ids: end them, then run the same command"
-            )
-        time.sleep(0.05)
+    if not becomes_free(file, patience):
+        raise RunLockedError(
+            f"{run}: workers of an earlier process do not end; their logs in "
+            f"{file.parent} name their process "
+            "ids: end them, then run the same command"
+        )

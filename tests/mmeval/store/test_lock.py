@@ -3,20 +3,19 @@ none could be mounted here."""
 
 import errno
 import fcntl
-import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
+from filelock import SoftFileLease
 
-from mmeval.errors import RunLockedError, UsageError
-from mmeval.store.lock import HeldError, Lock, is_free
+from mmeval.errors import RunLockedError, StorageError, UsageError
+from mmeval.store import lock as module
+from mmeval.store.lock import HeldError, Lock, becomes_free
 from mmeval.store.run_folder import RunFolder
 from mmeval.store.writer_lock import hold, wait_for_writers
 
@@ -30,16 +29,26 @@ def failing(number: int) -> Callable[[int, int], None]:
     return flock
 
 
-@pytest.fixture(params=NO_LOCKS, ids=[errno.errorcode[number] for number in NO_LOCKS])
-def without_locks(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fcntl, "flock", failing(request.param))
+@pytest.fixture
+def without_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fcntl, "flock", failing(errno.ENOLCK))
+    monkeypatch.setattr(module, "LEASE_SECONDS", 0.3)
+    monkeypatch.setattr(module, "BEAT_SECONDS", 0.05)
 
 
-def lease_of(folder: Path, *, process: int, host: str, age: float) -> Path:
+def lease_of(folder: Path, *, process: int, host: str = "") -> Path:
+    """The lease that a process has left behind, on this host unless another is
+    named."""
     file = folder / "run.lock.lease"
-    file.write_text(json.dumps({"process": process, "host": host}))
-    then = time.time() - age
-    os.utime(file, (then, then))
+    with SoftFileLease(file, timeout=9, lease_duration=module.LEASE_SECONDS):
+        lines = file.read_text().splitlines()
+    fields = dict(line.split("=", 1) for line in lines[1:])
+    fields["pid"] = str(process)
+    fields["token"] = "of another process"
+    if host:
+        fields["host"] = host
+    written = [lines[0], *(f"{name}={value}" for name, value in fields.items())]
+    file.write_text("\n".join(written) + "\n")
     return file
 
 
@@ -49,101 +58,80 @@ def ended_process() -> int:
     return process.pid
 
 
-def test_a_lock_is_held_by_one_process_and_named(tmp_path: Path) -> None:
+def test_a_lock_is_refused_while_another_holds_it(tmp_path: Path) -> None:
+    file = tmp_path / "run.lock"
+    with (
+        closing(Lock(file)),
+        pytest.raises(HeldError, match=f"pid {os.getpid()}"),
+    ):
+        Lock(file)
+
+
+def test_a_lock_lasts_until_its_file_is_removed(tmp_path: Path) -> None:
     file = tmp_path / "run.lock"
     with closing(Lock(file)) as lock:
-        with pytest.raises(HeldError, match=f"pid {os.getpid()}"):
-            Lock(file)
-        assert (lock.lasts, is_free(file)) == (True, False)
-    assert is_free(file)
+        assert lock.lasts
+        file.unlink()
+        assert not lock.lasts
+
+
+def test_a_file_becomes_free_when_its_lock_is_closed(tmp_path: Path) -> None:
+    file = tmp_path / "run.lock"
+    with closing(Lock(file)):
+        assert not becomes_free(file, patience=0)
+    assert becomes_free(file, patience=0)
 
 
 @pytest.mark.usefixtures("without_locks")
-def test_a_lease_is_held_like_a_lock_where_there_are_none(tmp_path: Path) -> None:
-    test_a_lock_is_held_by_one_process_and_named(tmp_path)
-    assert list(tmp_path.glob("*.lease")) == []
+def test_a_lease_is_refused_while_its_holder_gives_signs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "run.lock"
+    with (
+        closing(Lock(file)),
+        pytest.raises(HeldError, match=f"pid {os.getpid()}"),
+    ):
+        Lock(file)
+    assert f"waiting for a sign of pid {os.getpid()}" in caplog.text
+
+
+@pytest.mark.parametrize("number", NO_LOCKS, ids=errno.errorcode.get)
+def test_a_lease_is_taken_where_there_are_no_locks(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fcntl, "flock", failing(number))
+    with closing(Lock(tmp_path / "run.lock")):
+        assert (tmp_path / "run.lock.lease").exists()
 
 
 @pytest.mark.usefixtures("without_locks")
-@pytest.mark.parametrize(
-    "call", ["write", "pwrite"], ids=["of the lease", "of the lock"]
-)
+def test_a_lease_goes_with_its_lock(tmp_path: Path) -> None:
+    Lock(tmp_path / "run.lock").close()
+    assert [path.name for path in tmp_path.iterdir()] == ["run.lock"]
+
+
+@pytest.mark.usefixtures("without_locks")
 def test_a_full_disk_leaves_no_lease_behind(
-    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with (
-        monkeypatch.context() as patched,
-        pytest.raises(OSError, match=os.strerror(errno.ENOSPC)),
-    ):
-        patched.setattr(os, call, full)
+    monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
         Lock(tmp_path / "run.lock")
-    Lock(tmp_path / "run.lock").close()
-
-
-@pytest.mark.usefixtures("without_locks")
-def test_a_run_folder_without_locks_is_for_one_process_and_waits_for_its_writers(
-    tmp_path: Path,
-) -> None:
-    with (
-        closing(RunFolder(tmp_path)),
-        pytest.raises(RunLockedError, match=f"pid {os.getpid()}"),
-    ):
-        RunFolder(tmp_path)
-    locks = [hold(tmp_path), hold(tmp_path)]
-    with pytest.raises(RunLockedError, match="workers"):
-        wait_for_writers(tmp_path, patience=-1)
-    for lock in locks:
-        lock.close()
-    RunFolder(tmp_path).close()
+    assert not (tmp_path / "run.lock.lease").exists()
 
 
 @pytest.mark.usefixtures("without_locks")
 @pytest.mark.parametrize(
-    ("host", "age"),
-    [("another", 100.0), (os.uname().nodename, 0.0)],
-    ids=["no sign for a minute", "a dead process"],
+    "host", ["", "another"], ids=["a dead process of this host", "another host"]
 )
-def test_a_stale_lease_is_taken_over_aloud(
-    host: str, age: float, tmp_path: Path, caplog: Any
-) -> None:
-    lease = lease_of(tmp_path, process=ended_process(), host=host, age=age)
-    with closing(Lock(tmp_path / "run.lock")):
-        assert json.loads(lease.read_text())["process"] == os.getpid()
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert host in caplog.text
-
-
-@pytest.mark.usefixtures("without_locks")
-def test_leases_of_dead_writers_of_this_host_are_removed_by_the_next_run(
-    tmp_path: Path,
-) -> None:
-    hold(tmp_path).close()
-    workers = tmp_path / "workers"
-    dead = [
-        lease_of(workers, process=ended_process(), host=host, age=100.0).rename(
-            workers / f"lock.{host}.lease"
-        )
-        for host in (os.uname().nodename, "another")
-    ]
-    RunFolder(tmp_path).close()
-    assert [lease.exists() for lease in dead] == [False, True]
-
-
-@pytest.mark.usefixtures("without_locks")
-@pytest.mark.parametrize(
-    ("process", "host"),
-    [(1, os.uname().nodename), (ended_process(), "another")],
-    ids=["here", "on another host"],
-)
-def test_a_lease_that_was_touched_is_not_taken_over(
-    process: int, host: str, tmp_path: Path
-) -> None:
-    lease_of(tmp_path, process=process, host=host, age=20.0)
-    with pytest.raises(HeldError, match=f"pid {process} on {host}"):
-        Lock(tmp_path / "run.lock")
+def test_a_lease_without_signs_is_taken_over(host: str, tmp_path: Path) -> None:
+    lease = lease_of(tmp_path, process=ended_process(), host=host)
+    with closing(Lock(tmp_path / "run.lock")) as lock:
+        assert f"pid={os.getpid()}\n" in lease.read_text()
+        assert lock.lasts
 
 
 @pytest.mark.usefixtures("without_locks")
@@ -151,128 +139,42 @@ def test_a_process_whose_lease_was_taken_over_stops(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     lease = tmp_path / "run.lock.lease"
     lease.unlink()
-    lease_of(tmp_path, process=1, host="another", age=0.0)
-    with pytest.raises(Exception, match="took this run over"):
+    lease_of(tmp_path, process=1, host="another")
+    with pytest.raises(StorageError, match="took this run over"):
         folder.check_present()
     folder.close()
-    assert json.loads(lease.read_text())["host"] == "another"
+    assert "host=another\n" in lease.read_text()
 
 
 @pytest.mark.usefixtures("without_locks")
-def test_a_lease_is_touched_while_it_is_held(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mmeval.store.lock.BEAT_SECONDS", 0.01)
-    with closing(Lock(tmp_path / "run.lock")):
-        lease = tmp_path / "run.lock.lease"
-        os.utime(lease, (1.0, 1.0))
-        until = time.monotonic() + 20
-        while lease.stat().st_mtime < 2 and time.monotonic() < until:
-            time.sleep(0.01)
-        assert lease.stat().st_mtime > 2
+def test_a_run_folder_without_locks_is_for_one_process(tmp_path: Path) -> None:
+    with (
+        closing(RunFolder(tmp_path)),
+        pytest.raises(RunLockedError, match=f"pid {os.getpid()}"),
+    ):
+        RunFolder(tmp_path)
 
 
 @pytest.mark.usefixtures("without_locks")
-def test_a_starter_that_inspected_a_stale_lease_too_late_puts_the_new_one_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lease_of(tmp_path, process=ended_process(), host="another", age=100.0)
-    file = tmp_path / "run.lock"
-    faster: list[Lock] = []
-    rename = Path.rename
-
-    def after_another_starter(path: Path, target: Path) -> Path:
-        monkeypatch.setattr(Path, "rename", rename)
-        faster.append(Lock(file))
-        return rename(path, target)
-
-    monkeypatch.setattr(Path, "rename", after_another_starter)
-    with pytest.raises(HeldError, match=f"pid {os.getpid()}"):
-        Lock(file)
-    with closing(faster[0]) as lock:
-        assert lock.lasts
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.lock"]
+def test_a_run_folder_without_locks_waits_for_its_writers(tmp_path: Path) -> None:
+    writers = [hold(tmp_path), hold(tmp_path)]
+    with pytest.raises(RunLockedError, match="workers"):
+        wait_for_writers(tmp_path, patience=0)
+    for writer in writers:
+        writer.close()
+    wait_for_writers(tmp_path, patience=0)
 
 
 @pytest.mark.usefixtures("without_locks")
-def test_a_lease_whose_holder_gave_a_sign_meanwhile_is_not_taken_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lease = lease_of(tmp_path, process=7, host="another", age=100.0)
-    rename = Path.rename
-
-    def after_a_sign(path: Path, target: Path) -> Path:
-        os.utime(lease)
-        monkeypatch.setattr(Path, "rename", rename)
-        return rename(path, target)
-
-    monkeypatch.setattr(Path, "rename", after_a_sign)
-    with pytest.raises(HeldError, match="pid 7 on another"):
-        Lock(tmp_path / "run.lock")
-    assert lease.exists()
-
-
-@pytest.mark.usefixtures("without_locks")
-def test_no_lease_is_taken_while_that_of_a_process_at_work_is_aside(
+def test_writers_that_give_no_signs_are_waited_for_no_longer_than_a_lease(
     tmp_path: Path,
 ) -> None:
-    lease = lease_of(tmp_path, process=7, host="another", age=0.0)
-    lease.rename(tmp_path / "run.lock.lease.0a.aside")
-    with pytest.raises(HeldError, match="pid 7 on another"):
-        Lock(tmp_path / "run.lock")
-    assert not lease.exists()
-
-
-@pytest.mark.usefixtures("without_locks")
-@pytest.mark.parametrize(("age", "free"), [(0.0, False), (100.0, True)])
-def test_a_lock_is_not_free_while_the_lease_of_a_process_at_work_is_aside(
-    age: float, free: bool, tmp_path: Path
-) -> None:
-    file = tmp_path / "run.lock"
-    file.touch()
-    lease = lease_of(tmp_path, process=7, host="another", age=age)
-    lease.rename(tmp_path / "run.lock.0b.lease.0a.aside")
-    assert is_free(file) is free
-
-
-@pytest.mark.usefixtures("without_locks")
-def test_a_stale_lease_that_a_killed_process_left_aside_is_removed(
-    tmp_path: Path,
-) -> None:
-    lease = lease_of(tmp_path, process=7, host="another", age=100.0)
-    lease.rename(tmp_path / "run.lock.lease.0a.aside")
-    Lock(tmp_path / "run.lock").close()
-    assert [path.name for path in tmp_path.iterdir()] == ["run.lock"]
-
-
-@pytest.mark.usefixtures("without_locks")
-def test_a_lease_lasts_while_another_starter_has_it_aside(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with closing(Lock(tmp_path / "run.lock")) as lock:
-        aside = tmp_path / "run.lock.lease.0a.aside"
-        lease = (tmp_path / "run.lock.lease").rename(aside)
-
-        def put_back(_seconds: float) -> None:
-            if aside.exists():
-                aside.rename(tmp_path / "run.lock.lease")
-
-        monkeypatch.setattr("mmeval.store.lock.time.sleep", put_back)
-        assert lock.lasts
-        assert not lease.exists()
-
-
-@pytest.mark.usefixtures("without_locks")
-def test_a_lease_is_put_back_where_the_file_system_has_no_links(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def no_links(_self: Path, _target: Path) -> None:
-        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
-
-    monkeypatch.setattr(Path, "hardlink_to", no_links)
-    test_a_starter_that_inspected_a_stale_lease_too_late_puts_the_new_one_back(
-        tmp_path, monkeypatch
-    )
+    hold(tmp_path).close()
+    workers = tmp_path / "workers"
+    lease = lease_of(workers, process=7, host="another")
+    lease.rename(workers / "lock.0a.lease")
+    wait_for_writers(tmp_path, patience=20)
+    assert [path.name for path in workers.iterdir()] == ["lock"]
 
 
 def test_another_fault_of_the_disk_is_no_process_at_work(
