@@ -26,7 +26,7 @@ def test_a_run_folder_is_opened_once_its_writers_have_ended(
     clock = SimpleNamespace(
         monotonic=lambda: 0.0, sleep=lambda seconds: locks.pop().close()
     )
-    monkeypatch.setattr("mmeval.store.writer_lock.time", clock)
+    monkeypatch.setattr("mmeval.store.lock.time", clock)
     opened = opens(tmp_path / "run")
     assert locks == []
     if isinstance(opened, RunFolder):
