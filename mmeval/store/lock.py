@@ -92,7 +92,7 @@ def becomes_free(file: Path, patience: float) -> bool:
                 has_locks = _flock(descriptor, fcntl.LOCK_EX)
                 break
             except HeldError:
-                if time.monotonic() > until:
+                if time.monotonic() >= until:
                     return False
                 time.sleep(_POLL_SECONDS)
     finally:

@@ -1,5 +1,4 @@
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,10 +22,9 @@ def test_a_run_folder_is_opened_once_its_writers_have_ended(
     opens: type, tmp_path: Path, monkeypatch: Any
 ) -> None:
     locks = [hold(tmp_path / "run"), hold(tmp_path / "run")]
-    clock = SimpleNamespace(
-        monotonic=lambda: 0.0, sleep=lambda seconds: locks.pop().close()
+    monkeypatch.setattr(
+        "mmeval.store.lock.time.sleep", lambda seconds: locks.pop().close()
     )
-    monkeypatch.setattr("mmeval.store.lock.time", clock)
     opened = opens(tmp_path / "run")
     assert locks == []
     if isinstance(opened, RunFolder):
