@@ -7,16 +7,17 @@ from mmeval.errors import EXIT_MISSING
 from scripts.make_unim_hub import HUB, ROOT
 
 NAMED = (
-    "record '2'",
-    "record '4'",
-    "record '5'",
-    "record '6'",
-    "record '7'",
-    "record '9'",
-    "record '10'",
+    "19: the record cannot be read",
+    "55: record '4'",
+    "73: record '5'",
+    "91: record '6'",
+    "109: record '7'",
+    "144: record '9'",
+    "162: record '10'",
 )
 """Records that are named, of those that are damaged; a command names ten, and all in
 its log for debugging."""
+LAST = "234: the record cannot be read"
 
 
 def test_damaged_records_are_named_and_the_data_are_not_ready(
@@ -26,12 +27,11 @@ def test_damaged_records_are_named_and_the_data_are_not_ready(
     assert main(["prepare", *words]) == EXIT_MISSING
     few = capsys.readouterr()
     assert all(
-        re.search(rf"image_image\.jsonl:\d+: {name}: ", few.out + few.err)
-        for name in NAMED
+        re.search(rf"image_image\.jsonl:{name}: ", few.out + few.err) for name in NAMED
     )
-    assert ("--verbosity DEBUG" in few.out, "record '14'" in few.out + few.err) == (
+    assert ("--verbosity DEBUG" in few.out, LAST in few.out + few.err) == (
         True,
         False,
     )
     assert main(["prepare", *words, "--verbosity", "DEBUG"]) == EXIT_MISSING
-    assert "record '14'" in capsys.readouterr().err
+    assert LAST in capsys.readouterr().err
