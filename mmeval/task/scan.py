@@ -1,28 +1,18 @@
-"""Scan task files for the names in them, for the index; a broken file keeps the name
-that it probably has."""
+"""Scan task files for the names in them, for the index; a broken file goes by its own
+name."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mmeval.errors import TaskFileError
-from mmeval.plain_file import open_plain
 
 if TYPE_CHECKING:
     from mmeval.task.include import TaskFiles
-
-_NAME = re.compile(
-    r"^(?:task|group)[ \t]*:[ \t]*(?!(?i:yes|no|on|off)\b)([A-Za-z_][\w./+-]*)",
-    re.MULTILINE,
-)
-_HIDDEN_KEY = re.compile(r"""^(?:["'{?&!*]|(?:task|group)[ \t]*:)""", re.MULTILINE)
-"""A line that may give a name, in a form that cannot be read without the rest of the
-file."""
 
 _NO_TASKS = ("__pycache__", ".egg-info", "node_modules")
 _MARKS = frozenset(("run.json", "pyvenv.cfg"))
@@ -33,8 +23,8 @@ _PROJECT = frozenset(("pyproject.toml", "setup.py"))
 @dataclass(frozen=True, slots=True)
 class FileScan:
     """What lists show of a file; ``sources`` are the files that it includes.
-    ``problem`` is set for a file that is not readable YAML; its name is then a guess,
-    or empty. ``fault`` is what is wrong with its includes; then it shows only what
+    ``problem`` is set for a file that is not readable YAML; its name is then that of
+    the file. ``fault`` is what is wrong with its includes; then it shows only what
     stands in the file itself."""
 
     file: Path
@@ -82,8 +72,7 @@ def scan_file(file: Path, files: TaskFiles) -> FileScan:
     try:
         document = read_document(file, collect=True)
     except TaskFileError as problem:
-        name = _probable_name(file)
-        return FileScan(file, task=name, problem=problem if name else None)
+        return FileScan(file, task=file.stem, problem=problem)
     data = document.data
     key = "group" if "group" in data else "task"
     name = data.get(key, "")
@@ -110,21 +99,6 @@ def scan_file(file: Path, files: TaskFiles) -> FileScan:
         sources=tuple(sorted(document.sources)),
         fault=fault,
     )
-
-
-def _probable_name(file: Path) -> str:
-    """The name of a broken file by its line; empty where no key names it, as in a
-    template."""
-    from mmeval.system.yaml_document import MAX_FILE_BYTES
-
-    try:
-        with open_plain(file) as stream:
-            text = stream.read(MAX_FILE_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return file.stem
-    if found := _NAME.search(text):
-        return found[1]
-    return file.stem if _HIDDEN_KEY.search(text) else ""
 
 
 def _texts(
