@@ -12,10 +12,8 @@ import hashlib
 import json
 import logging
 import os
-import time
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 from mmeval._version import __version__
 from mmeval.errors import StorageError
@@ -24,13 +22,9 @@ from mmeval.task.scan import FileScan
 
 log = logging.getLogger(__name__)
 
-FORMAT = 1
+FORMAT = 2
 FEW = 32
 """Folders with fewer task files are scanned each time, in some milliseconds."""
-SETTLED_NS = 2 * 10**9
-"""A file that has just changed is not kept: within a tick of the disk's clock it may
-change once more, unseen."""
-
 _Stamp = list[int] | None
 
 
@@ -84,38 +78,30 @@ class ScanCache:
     def save(self) -> None:
         """Write what is new, or not there any more. A cache that cannot be written is
         made again next time."""
-        rows = {
-            name: row
-            for name, row in self._rows.items()
-            if self._is_settled(name, *row[-1])
-        }
-        if (
-            self._file is None
-            or len(rows) < FEW
-            or not (self._is_new or rows.keys() != self._kept.keys())
-        ):
+        rows = self._rows
+        is_changed = self._is_new or rows.keys() != self._kept.keys()
+        if self._file is None or len(rows) < FEW or not is_changed:
             return
-        stamps = {
-            one: self._stamp(one)
-            for name, row in rows.items()
-            for one in (name, *row[-1])
-        }
-        content = json.dumps([FORMAT, __version__, stamps, rows]).encode()
+        stamps: dict[str, _Stamp] = {}
+        for name, row in rows.items():
+            for file in (name, *row[-1]):
+                stamps[file] = self._stamp(file)
         try:
-            write_atomic(self._file, b"%08x\n%b" % (crc32(content), content))
+            write_atomic(
+                self._file, json.dumps([FORMAT, __version__, stamps, rows]).encode()
+            )
         except StorageError as error:
             log.debug("the task files are read again next time: %s", error)
 
     def _read(self) -> tuple[dict[str, _Stamp], dict[str, Any]]:
-        with contextlib.suppress(OSError, ValueError):
-            seal, _, content = (
-                b"" if self._file is None else self._file.read_bytes()
-            ).partition(b"\n")
-            if seal == b"%08x" % crc32(content):
-                form, version, stamps, rows = json.loads(content)
-                if (form, version) == (FORMAT, __version__):
-                    return stamps, rows
-        return {}, {}
+        if self._file is None:
+            return {}, {}
+        try:
+            form, version, stamps, rows = json.loads(self._file.read_bytes())
+        except (OSError, ValueError, TypeError):
+            return {}, {}
+        is_ours = (form, version) == (FORMAT, __version__)
+        return (stamps, rows) if is_ours else ({}, {})
 
     def _stamp(self, name: str) -> _Stamp:
         if name not in self._stamps:
@@ -129,9 +115,3 @@ class ScanCache:
 
     def _is_inside(self, path: Path) -> bool:
         return os.path.realpath(path).startswith(f"{self._folder}{os.sep}")
-
-    def _is_settled(self, *names: str) -> bool:
-        latest = time.time_ns() - SETTLED_NS
-        return all(
-            stamp is not None and stamp[1] < latest for stamp in map(self._stamp, names)
-        )

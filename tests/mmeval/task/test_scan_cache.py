@@ -21,7 +21,6 @@ FILES = {
 def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files that are read, from now on; all of them may be kept."""
     monkeypatch.setenv("MMEVAL_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(scan_cache, "SETTLED_NS", -(10**18))
     monkeypatch.setattr(scan_cache, "FEW", 1)
     monkeypatch.setattr(index, "_package_roots", lambda: [])
     found: list[str] = []
@@ -120,11 +119,7 @@ def test_files_with_faults_and_those_that_include_from_other_folders_are_read_ea
     assert [entry.name for entry in listed(folder) if entry.problem] == ["bad", "far"]
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [b"", b"\xff", b"00000000\n[1, 2]"],
-    ids=["empty", "no text", "no checksum"],
-)
+@pytest.mark.parametrize("damage", [b"", b"\xff", b"7"])
 def test_a_damaged_cache_is_made_anew(
     damage: bytes, tmp_path: Path, read: list[str]
 ) -> None:
@@ -132,18 +127,15 @@ def test_a_damaged_cache_is_made_anew(
     first = listed(folder)
     (kept,) = (tmp_path / "cache/tasks").iterdir()
     whole = kept.read_bytes()
-    for content in (damage, whole.replace(b'"MIT"', b'"BSD"')):
-        kept.write_bytes(content)
-        assert (listed(folder), kept.read_bytes()) == (first, whole)
+    kept.write_bytes(damage)
+    assert listed(folder) == first
+    assert kept.read_bytes() == whole
 
 
-def test_nothing_is_kept_where_the_cache_cannot_be_written_or_a_file_has_just_changed(
-    tmp_path: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
+def test_nothing_is_kept_where_the_cache_cannot_be_written(
+    tmp_path: Path, read: list[str]
 ) -> None:
     folder = write_files(tmp_path / "tasks", FILES)
     (tmp_path / "cache").write_text("")
     assert listed(folder) == listed(folder)
-    (tmp_path / "cache").unlink()
-    monkeypatch.setattr(scan_cache, "SETTLED_NS", 10**12)
-    assert listed(folder) == listed(folder)
-    assert (len(read), (tmp_path / "cache").exists()) == (4 * len(FILES), False)
+    assert len(read) == 2 * len(FILES)
