@@ -11,8 +11,8 @@ from typing import Any
 
 from mmeval.backend import Capabilities
 from mmeval.content import PART_KINDS, Interleaved, Part, text_part
-from mmeval.errors import ContentError, MissingError, UsageError
-from mmeval.model_backends.sandbox.choice import RuntimeName, runtime_for
+from mmeval.errors import ContentError, MissingError
+from mmeval.model_backends.sandbox.choice import bubblewrap_for
 from mmeval.model_backends.sandbox.execution import Outcome, SandboxError, execute
 from mmeval.model_backends.sandbox.interpreter import interpreter
 from mmeval.model_backends.sandbox.limits import MIB, Limits, Reason
@@ -31,10 +31,7 @@ class SandboxBackend:
     """Runs one Python program for a request, cut off from the machine, the network and
     other programs.
 
-    :param runtime: ``bwrap`` (bubblewrap), ``docker`` or ``podman``; ``auto``:
-        bubblewrap.
-    :param python: the interpreter, ours if empty; in a container a name of the
-        image's.
+    :param python: the interpreter, ours if empty.
     :param packages: whether programs may import the packages that are installed
         beside the interpreter.
     :param seconds: of wall time, and of processor time, for a program with all of
@@ -44,10 +41,9 @@ class SandboxBackend:
     :param output_kb: what it may print.
     :param files: how many files of ``output/`` are taken.
     :param file_mb: the most that one file may hold.
-    :param image: for docker and podman: the image with its digest.
 
-    Raises MissingDataError, before anything is asked, where no runtime holds a program
-    here.
+    Raises MissingDataError, before anything is asked, where bubblewrap does not hold a
+    program here.
     """
 
     capabilities = Capabilities.of(
@@ -57,7 +53,6 @@ class SandboxBackend:
     def __init__(
         self,
         *,
-        runtime: RuntimeName = "auto",
         python: str = "",
         packages: bool = False,
         seconds: float = 20,
@@ -66,37 +61,24 @@ class SandboxBackend:
         output_kb: int = 64,
         files: int = 16,
         file_mb: int = 16,
-        image: str = "",
     ) -> None:
         self._limits = Limits(seconds, memory_mb, processes, output_kb, files, file_mb)
-        in_container = runtime in ("docker", "podman")
-        if image and not in_container:
-            raise UsageError(
-                "the backend 'sandbox': image= is for runtime=docker and "
-                "runtime=podman",
-                name="image",
-            )
-        if packages and in_container:
-            raise UsageError(
-                "the backend 'sandbox': the packages of a container are its image's",
-                name="packages",
-            )
-        self._runtime = runtime_for(runtime, python, packages=packages, image=image)
-        known = None if in_container else interpreter(python, packages=packages)
+        self._bubblewrap = bubblewrap_for(python, packages=packages)
+        known = interpreter(python, packages=packages)
         self.identity: Mapping[str, Any] = {
             "backend": "sandbox",
             "version": VERSION,
-            "runtime": self._runtime.name,
-            "python": python if known is None else known.version,
-            "packages": "" if known is None else known.packages,
-            "image": image,
+            "runtime": self._bubblewrap.name,
+            "python": known.version,
+            "packages": known.packages,
+            "image": "",  # there is none; journals have it in the keys of their calls
             **{
                 name: getattr(self._limits, name)
                 for name in Limits.__dataclass_fields__
             },
         }
         self.provenance: Mapping[str, Any] = {
-            "runtime": f"{self._runtime.name} {self._runtime.version}".strip()
+            "runtime": f"{self._bubblewrap.name} {self._bubblewrap.version}".strip()
         }
 
     @property
@@ -108,10 +90,9 @@ class SandboxBackend:
     def check_machine(cls) -> str:
         """What programs run in here by default. Raises MissingDataError where nothing
         holds them."""
-        runtime = runtime_for("auto", "", packages=False, image="")
-        return "; ".join(
-            [f"sandbox: programs of models can run in {runtime.name}", *runtime.notes]
-        )
+        bubblewrap = bubblewrap_for("", packages=False)
+        first = f"sandbox: programs of models can run in {bubblewrap.name}"
+        return "; ".join([first, *bubblewrap.notes])
 
     async def generate(self, request: Request) -> Response:
         try:
@@ -143,7 +124,7 @@ class SandboxBackend:
         thread, stop = OwnThread("mmeval-sandbox"), threading.Event()
         try:
             return await thread.do(
-                partial(execute, self._runtime, program, self._limits, stop)
+                partial(execute, self._bubblewrap, program, self._limits, stop)
             )
         finally:
             stop.set()
@@ -178,7 +159,7 @@ class SandboxBackend:
             output=Interleaved(tuple(parts)),
             latency=outcome.seconds,
             warnings=tuple(warnings),
-            served=self._runtime.name,
+            served=self._bubblewrap.name,
         )
 
     def _bound(self, reason: Reason) -> str:

@@ -1,4 +1,4 @@
-"""The runtime ``bwrap``: namespaces without privileges, made by bubblewrap."""
+"""Runs programs in namespaces without privileges, made by bubblewrap."""
 
 from __future__ import annotations
 
@@ -93,8 +93,7 @@ class Bubblewrap:
                 f"bubblewrap {self.version or 'of an unknown version'} is too old: "
                 f"{LEAST[0]}.{LEAST[1]} or newer is "
                 "needed",
-                how_to_fix="Take it from a newer release of your system, or use "
-                "runtime=docker",
+                how_to_fix="Take it from a newer release of your system",
             )
         self._setpriv = _program("setpriv", "util-linux") if _is_root() else ""
 
@@ -126,7 +125,7 @@ class Bubblewrap:
             if applies
         )
 
-    def begin(self, program: Program, limits: Limits) -> _BwrapCell:
+    def begin(self, program: Program, limits: Limits) -> Cell:
         with contextlib.ExitStack() as kept, contextlib.ExitStack() as given:
             ours, theirs = socket.socketpair()
             info, info_end = os.pipe()
@@ -184,7 +183,7 @@ class Bubblewrap:
                 str(theirs.fileno()),
             ]
             words += [
-                json.dumps(limits.of_process(own_namespace=True)),
+                json.dumps(limits.of_process()),
                 self._python.command,
                 "-B",
                 "-u",
@@ -199,7 +198,7 @@ class Bubblewrap:
                 cwd="/",
             )
             kept.pop_all()  # the cell closes them
-        return _BwrapCell(process, ours, info, limits)
+        return Cell(process, ours, info, limits)
 
     def _outer(self) -> list[str]:
         """What goes before bubblewrap for root, whose processes have no limit of
@@ -265,7 +264,10 @@ class Bubblewrap:
         return words
 
 
-class _BwrapCell:
+class Cell:
+    """A program that is being run. ``line`` becomes readable when its sandbox is set
+    up."""
+
     def __init__(
         self,
         process: subprocess.Popen[bytes],
@@ -285,6 +287,7 @@ class _BwrapCell:
         line.setblocking(False)
 
     def receive(self) -> list[int]:
+        """Descriptors of the folders, once the sandbox is set up."""
         # while the program is yet to begin, its process 1 is there
         is_known = self._found()
         folders = received(self.line)
@@ -298,6 +301,7 @@ class _BwrapCell:
         return folders
 
     def load(self) -> Load | None:
+        """What the program uses; None while its processes are not known yet."""
         if not self._found():
             return None
         load = self._measured()
@@ -308,8 +312,8 @@ class _BwrapCell:
         return load_below(self._first, most, self._used)
 
     def end(self) -> bool:
-        """Kill process 1 of the namespace: the kernel ends the others before it.
-        Bubblewrap does not wait for that."""
+        """Kill process 1 of the namespace, and return whether it is gone: the kernel
+        ends the others before it. Bubblewrap does not wait for that."""
         if not self._handle:
             self.process.kill()
             return True
@@ -327,7 +331,9 @@ class _BwrapCell:
         if self._group is not None:
             self._group.close()
 
-    def reached_memory(self, status: int) -> bool:  # noqa: ARG002  the kernel counts
+    @property
+    def reached_memory(self) -> bool:
+        """Whether the kernel has ended a process for its memory."""
         return self._group is not None and self._group.has_ended_some
 
     def _found(self) -> bool:

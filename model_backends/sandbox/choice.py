@@ -1,4 +1,5 @@
-"""Which runtime runs programs: one that holds a program of ours as it must, or none."""
+"""How bubblewrap runs programs: in a form that holds a program of ours as it must, or
+not at all."""
 
 from __future__ import annotations
 
@@ -6,18 +7,14 @@ import json
 import shutil
 import threading
 from functools import lru_cache
-from typing import Literal
 
 from mmeval.errors import MissingDataError, sentence
 from mmeval.model_backends.sandbox.bubblewrap import Bubblewrap
-from mmeval.model_backends.sandbox.container import Container
 from mmeval.model_backends.sandbox.execution import SandboxError, execute
 from mmeval.model_backends.sandbox.interpreter import interpreter
 from mmeval.model_backends.sandbox.limits import Limits
 from mmeval.model_backends.sandbox.program import Program
-from mmeval.model_backends.sandbox.runtime import Runtime
 
-RuntimeName = Literal["auto", "bwrap", "docker", "podman"]
 _NO_PROC = "mount proc"
 _NOT_CLOSED = ("max_user_namespaces", "creation of new user namespaces")
 """Words of bubblewrap where it cannot mount ``/proc``, and where it cannot close user
@@ -62,29 +59,21 @@ _REFUSALS = (
         "user namespaces are refused here",
         "Let this user make them (sysctl "
         "kernel.apparmor_restrict_unprivileged_userns=0, or a profile of AppArmor for "
-        "bwrap), start the container with --security-opt seccomp=unconfined, or use "
-        "runtime=docker",
+        "bwrap), or start the container with --security-opt seccomp=unconfined",
     ),
     (
         ("mount proc", "/proc"),
         "/proc is masked, as in a container",
-        "Start the container with --security-opt systempaths=unconfined, or use "
-        "runtime=docker on the machine itself",
+        "Start the container with --security-opt systempaths=unconfined, or run "
+        "mmeval on the machine itself",
     ),
 )
-"""Words of a runtime's error, what they mean, and how to fix it."""
+"""Words of bubblewrap's error, what they mean, and how to fix it."""
 
 
-def runtime_for(
-    name: RuntimeName, python: str, *, packages: bool, image: str
-) -> Runtime:
-    """The runtime of that name, after its probe. ``auto`` is bubblewrap. Raises
-    MissingDataError where there is none that holds a program, with the reason."""
-    if name in ("docker", "podman"):
-        container = Container(name, image, python)
-        if fault := _fault(container):
-            raise _refusal(container, fault)
-        return container
+def bubblewrap_for(python: str, *, packages: bool) -> Bubblewrap:
+    """Bubblewrap, after its probe. Raises MissingDataError where it does not hold a
+    program, with the reason."""
     return _bubblewrap(shutil.which("bwrap"), python, packages=packages)
 
 
@@ -95,23 +84,23 @@ def _bubblewrap(_path: str | None, python: str, *, packages: bool) -> Bubblewrap
     found = interpreter(python, packages=packages)
     proc = closed = True
     while True:
-        runtime = Bubblewrap(found, proc=proc, closed=closed)
-        fault = _fault(runtime)
+        bubblewrap = Bubblewrap(found, proc=proc, closed=closed)
+        fault = _fault(bubblewrap)
         if not fault:
-            return runtime
+            return bubblewrap
         if closed and any(words in fault for words in _NOT_CLOSED):
             closed = False
         elif proc and _NO_PROC in fault:
             proc = False
         else:
-            raise _refusal(runtime, fault)
+            raise _refusal(fault)
 
 
-def _fault(runtime: Runtime) -> str:
-    """Why the probe does not end well, or which hole it finds; empty where the runtime
+def _fault(bubblewrap: Bubblewrap) -> str:
+    """Why the probe does not end well, or which hole it finds; empty where bubblewrap
     holds."""
     try:
-        outcome = execute(runtime, Program(_PROBE), _PROBE_LIMITS, threading.Event())
+        outcome = execute(bubblewrap, Program(_PROBE), _PROBE_LIMITS, threading.Event())
     except (OSError, SandboxError) as error:
         return str(error)
     if outcome.status or len(outcome.outputs.parts) != 1:
@@ -122,16 +111,16 @@ def _fault(runtime: Runtime) -> str:
     return f"it does not hold: {'; '.join(holes)}" if holes else ""
 
 
-def _refusal(runtime: Runtime, fault: str) -> MissingDataError:
-    others = [name for name in ("bwrap", "docker", "podman") if name != runtime.name]
-    why, how_to_fix = fault, f"Take another runtime: {' or '.join(others)}"
-    for words, meaning, known_fix in (
-        _REFUSALS if runtime.name == Bubblewrap.name else ()
-    ):
+def _refusal(fault: str) -> MissingDataError:
+    why, how_to_fix = (
+        fault,
+        "Use a machine, or a virtual machine, on which bwrap works",
+    )
+    for words, meaning, known_fix in _REFUSALS:
         if any(word in fault for word in words):
             why, how_to_fix = f"{meaning} ({fault})", known_fix
             break
     return MissingDataError(
-        f"the sandbox cannot run programs here with {runtime.name}: {sentence(why)}",
+        f"the sandbox cannot run programs here with bwrap: {sentence(why)}",
         how_to_fix=how_to_fix,
     )

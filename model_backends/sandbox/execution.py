@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mmeval.errors import MmevalError
+from mmeval.model_backends.sandbox.bubblewrap import Bubblewrap, Cell
 from mmeval.model_backends.sandbox.limits import INODES, MIB, Limits, Reason
 from mmeval.model_backends.sandbox.outputs import Outputs, outputs_of
 from mmeval.model_backends.sandbox.program import Program
-from mmeval.model_backends.sandbox.runtime import TICK, Cell, Runtime
+from mmeval.model_backends.sandbox.runtime import TICK
 
 START_SECONDS = 60.0
 """How long a sandbox may take until its program begins, on a machine that is busy."""
@@ -23,7 +24,6 @@ _LEAST_TICK = TICK / 10
 _FASTEST = 8 * 2**30
 """Bytes a second that a program can fill by one processor. The nearer it is to its
 limit, the sooner it is measured again."""
-_HINTS = ("Run 'docker", "See 'docker")
 
 
 class SandboxError(MmevalError):
@@ -46,11 +46,11 @@ class Outcome:
 
 
 def execute(
-    runtime: Runtime, program: Program, limits: Limits, stop: threading.Event
+    bubblewrap: Bubblewrap, program: Program, limits: Limits, stop: threading.Event
 ) -> Outcome:
     """Run a program. Raises SandboxError where it could not begin, or was stopped."""
     began = time.monotonic()
-    cell = runtime.begin(program, limits)
+    cell = bubblewrap.begin(program, limits)
     running = _Running(cell, limits, began)
     try:
         running.follow(stop)
@@ -58,11 +58,11 @@ def execute(
             raise SandboxError("the run was stopped before the program had ended")
         if not running.folders:
             raise SandboxError(
-                f"{runtime.name} could not begin: {_reason(bytes(running.errors))}"
+                f"{bubblewrap.name} could not begin: {_reason(bytes(running.errors))}"
             )
         status = cell.process.returncode
         outputs = outputs_of(running.folders[1], limits)
-        if cell.reached_memory(status) and not running.reached:
+        if cell.reached_memory and not running.reached:
             running.reached.append("memory")
         if (
             outputs.too_many or running.folders_are_full()
@@ -200,14 +200,8 @@ class _Running:
 
 
 def _reason(errors: bytes) -> str:
-    """The last line that says something; docker has one after it that names its
-    help."""
-    lines = [
-        line for line in errors.decode("utf-8", "replace").splitlines() if line.strip()
-    ]
-    said = [line for line in lines if not line.startswith(_HINTS)]
-    return (
-        said[-1].strip()[:500]
-        if said
-        else f"it says nothing, or needs more than {START_SECONDS:.0f} seconds"
-    )
+    """The last line that says something."""
+    lines = errors.decode("utf-8", "replace").strip().splitlines()
+    if lines:
+        return lines[-1].strip()[:500]
+    return f"it says nothing, or needs more than {START_SECONDS:.0f} seconds"

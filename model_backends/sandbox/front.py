@@ -8,14 +8,12 @@ written into the memory of process 1 would be beyond the program's limits.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import resource
 import signal
 import socket
 import sys
-import time
 
 _SET_DUMPABLE = 4
 ENDED = 137
@@ -24,16 +22,8 @@ FOLDERS = ("/work", "/work/output", "/dev/shm")
 
 
 def main(channel: str, limits: str, *command: str) -> None:
-    """``channel`` is a descriptor, or the path of a socket in a container; ``limits``
-    is JSON, name to value."""
-    in_container = channel.startswith("/")
-    if in_container:
-        line = socket.socket(socket.AF_UNIX)
-        line.connect(channel)
-        for folder in ("/work/output", "/work/tmp"):
-            os.mkdir(folder)  # noqa: PTH102  pathlib takes longer to import than all of this
-    else:
-        line = socket.socket(fileno=int(channel))
+    """``channel`` is a descriptor; ``limits`` is JSON, name to value."""
+    line = socket.socket(fileno=int(channel))
     close_to_others()
     for name, value in json.loads(limits).items():
         kind = getattr(resource, name)
@@ -43,11 +33,9 @@ def main(channel: str, limits: str, *command: str) -> None:
     folders = [os.open(folder, os.O_RDONLY | os.O_DIRECTORY) for folder in FOLDERS]
     # all is set; what goes wrong from here on is the program's own
     socket.send_fds(line, [b"1"], folders)
-    if not in_container and not line.recv(1):
+    if not line.recv(1):
         os._exit(ENDED)
     child = os.fork()
-    if child and in_container:
-        guard(child, line)
     if child:
         wait_for(child)
     os.closerange(3, 1 << 20)
@@ -73,20 +61,6 @@ def wait_for(child: int) -> None:
         pid, status = os.waitpid(-1, 0)
         if pid == child:
             end_as(status)
-
-
-def guard(child: int, line: socket.socket) -> None:
-    """Wait for the program, or for the end of the run that has started it, and end the
-    container."""
-    line.settimeout(0.05)
-    while True:
-        pid, status = os.waitpid(-1, os.WNOHANG)
-        if pid == child:
-            end_as(status)
-        with contextlib.suppress(TimeoutError):
-            if not line.recv(1):
-                os._exit(ENDED)
-            time.sleep(0.05)
 
 
 def end_as(status: int) -> None:

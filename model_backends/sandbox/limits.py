@@ -65,7 +65,7 @@ class Limits:
             max_step_bytes=min(usual.max_step_bytes, memory - more_memory),
         )
 
-    def of_process(self, *, own_namespace: bool) -> dict[str, int]:
+    def of_process(self) -> dict[str, int]:
         """The limits of each process, by their names in ``resource``: a second fence,
         where the sum is watched. In a user namespace of its own the kernel counts the
         sandbox's processes alone, since Linux 5.14."""
@@ -80,7 +80,7 @@ class Limits:
             "RLIMIT_MSGQUEUE": 0,
             "RLIMIT_SIGPENDING": 1024,
         }
-        if own_namespace and _kernel() >= (5, 14):
+        if _kernel() >= (5, 14):
             # bubblewrap's own, and one too many, which the watch sees
             found["RLIMIT_NPROC"] = self.processes + 2
         return found

@@ -1,18 +1,13 @@
-"""What a runtime is: it cuts a program off from the machine, and can end all of its
-processes."""
+"""What process 1 of a sandbox and its outside share."""
 
 from __future__ import annotations
 
 import contextlib
 import socket
-import subprocess
 from array import array
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple, Protocol
-
-from mmeval.model_backends.sandbox.limits import Limits
-from mmeval.model_backends.sandbox.program import Program
+from typing import NamedTuple
 
 FRONT = Path(__file__).with_name("front.py")
 WORK = "/work"
@@ -36,37 +31,6 @@ class Load(NamedTuple):
     memory: int
     threads: int
     seconds: float
-
-
-class Cell(Protocol):
-    """A program that is being run.
-
-    ``line`` becomes readable when the sandbox is set up. From then on ``receive``
-    returns descriptors of its folders, before that an empty list. ``load`` is None if
-    the runtime itself enforces the limits, or if the processes are not known yet.
-    ``end`` kills all processes, and returns True when none is left.
-    """
-
-    process: subprocess.Popen[bytes]
-    line: socket.socket
-
-    def receive(self) -> list[int]: ...
-    def load(self) -> Load | None: ...
-    def end(self) -> bool: ...
-    def close(self) -> None: ...
-    def reached_memory(self, status: int) -> bool: ...
-
-
-class Runtime(Protocol):
-    """``version`` is that of its program, for the record; ``notes`` say in what it is
-    weaker here than elsewhere."""
-
-    name: str
-    version: str
-
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-    def begin(self, program: Program, limits: Limits) -> Cell: ...
 
 
 def received(line: socket.socket) -> list[int]:

@@ -111,19 +111,13 @@ def test_each_argument_is_part_of_the_identity() -> None:
         if Path("/usr/bin/python3").exists()
         else {"files": 9},
     ]
-    assert SandboxBackend(runtime="bwrap").identity == usual
     assert all(SandboxBackend(**arguments).identity != usual for arguments in others)
     assert sys.prefix not in str(usual)
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        {"seconds": 0},
-        {"files": -1},
-        {"image": "x@sha256:" + "0" * 64},
-        {"runtime": "docker", "image": "python:3"},
-    ],
+    [{"seconds": 0}, {"files": -1}],
     ids=str,
 )
 def test_arguments_that_cannot_be_used_are_refused(

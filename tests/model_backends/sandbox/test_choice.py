@@ -46,7 +46,7 @@ def test_without_bubblewrap_the_message_names_the_package(
         (
             "echo bubblewrap 0.9.0; test $1 = --version || exec false",
             "it says nothing",
-            "docker",
+            "machine",
         ),
         (
             f"{VERSION} || {{ echo 'bwrap: setting up uid map: denied' >&2; exit 1; }}",
@@ -124,7 +124,7 @@ def test_a_fault_of_another_kind_leads_to_no_weaker_sandbox(
     assert (tmp_path / "calls").read_text().count("--args") == 1
 
 
-def test_a_runtime_that_does_not_hold_is_refused(
+def test_a_sandbox_that_does_not_hold_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bubblewrap()

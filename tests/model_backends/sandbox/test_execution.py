@@ -64,7 +64,7 @@ def test_a_sandbox_that_fails_is_an_error_and_no_answer(
 ) -> None:
     bubblewrap()
     backend = SandboxBackend()
-    monkeypatch.setattr(backend._runtime, "_bwrap", "/usr/bin/false")
+    monkeypatch.setattr(backend._bubblewrap, "_bwrap", "/usr/bin/false")
     response = asyncio.run(backend.generate(asking("print(1)")))
     assert response.error is not None and response.error.kind == "internal"
 

@@ -14,10 +14,8 @@ MAY = {
     "mmeval/report/results_file.py": "asks git for the commit",
     "mmeval/system/leash.py": "starts the program that the user names for a model",
     "model_backends/sandbox/bubblewrap.py": "starts the sandbox",
-    "model_backends/sandbox/container.py": "starts the sandbox",
     "model_backends/sandbox/front.py": "becomes the program, inside the sandbox",
     "model_backends/sandbox/interpreter.py": "asks an interpreter where it is",
-    "model_backends/sandbox/runtime.py": "names the process of a sandbox",
 }
 """The modules that start programs, and which: none of them one that a model has
 written, but inside the sandbox."""
