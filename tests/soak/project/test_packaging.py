@@ -183,7 +183,7 @@ def test_the_source_distribution_holds_the_tree(built: Built) -> None:
     )
 
 
-def test_the_name_is_one_and_the_extras_of_earlier_versions_are_still_there() -> None:
+def test_the_name_is_one() -> None:
     parser = configparser.ConfigParser(interpolation=None)
     parser.read(ROOT / "setup.cfg")
     extras = parser["options.extras_require"]
@@ -194,19 +194,6 @@ def test_the_name_is_one_and_the_extras_of_earlier_versions_are_still_there() ->
         if "[" in line
     }
     assert {parser["metadata"]["name"], *named} == {DISTRIBUTION}
-    assert {
-        "api",
-        "text",
-        "image",
-        "audio",
-        "doc",
-        "3d",
-        "svg",
-        "hub",
-        "evaluate",
-        "wandb",
-        "trackio",
-    } <= {*extras}
 
 
 def test_the_wheel_says_all_that_it_needs(
