@@ -217,19 +217,18 @@ def test_a_pair_that_is_not_there_is_not_asked_and_is_left_out_of_the_mean(
 
 def test_without_the_structure_nobody_is_asked() -> None:
     wrong = trial(graph([pair()], [about(0)]), TI[::-1])
-    assert [
-        values(metric, wrong)
-        for metric in ("isg_block", "isg_image", "isg_block_yes_no")
-    ] == [[1, 1], [0, 0], [0, 0]]
+    assert [values(metric, wrong) for metric in ("isg_block", "isg_image")] == [
+        [1, 1],
+        [0, 0],
+    ]
     assert values("isg_holistic", wrong, '{"overall_score": 4}') == [4, 4]
 
 
 def test_a_row_without_questions_has_no_value_there() -> None:
     bare = trial(graph())
     assert [
-        judged(metric, bare).score.status
-        for metric in ("isg_block", "isg_image", "isg_block_yes_no")
-    ] == (["inapplicable"] * 3)
+        judged(metric, bare).score.status for metric in ("isg_block", "isg_image")
+    ] == (["inapplicable"] * 2)
     # Section 7: samples without image questions.
     assert values("isg_image", bare) == [None, 0]
     assert values("isg_block", bare) == [None, None]
@@ -482,7 +481,7 @@ def test_the_overall_score_in_both_profiles() -> None:
 
 def test_replies_that_the_released_script_cannot_read_are_counted() -> None:
     row = trial(graph([pair(), pair()], [about(0), about(1)]))
-    for metric in ("isg_block", "isg_block_yes_no", "isg_image"):
+    for metric in ("isg_block", "isg_image"):
         evidence = judged(
             metric, row, "prose", '{"Judge": 5}', profile="official"
         ).score.evidence
@@ -541,19 +540,6 @@ def test_recorded_pictures_of_a_row_without_questions_about_them_are_left_out() 
             for profile in PROFILES
         ]
         assert [one["isg_recorded_image"].value for one in found] == [standard, 1]
-
-
-def test_yes_or_no_is_the_share_of_yes() -> None:
-    three = trial(graph([pair(), pair(), pair(object="<all>")]))
-    done = judged("isg_block_yes_no", three, YES, NO)
-    assert (
-        done.score.value,
-        ["number from 1" in shown(call)[0] for call in done.calls],
-    ) == (0.5, [False, False])
-    assert judged("isg_block_yes_no", three, YES, PROSE).score.bounds == (0.5, 1)
-    assert (
-        judged("isg_block_yes_no", three, YES, PROSE, lost="wrong").score.value == 0.5
-    )
 
 
 @pytest.mark.parametrize("metric", LEVELS)

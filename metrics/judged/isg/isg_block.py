@@ -69,7 +69,7 @@ def isg_block(
         return Score(LOWEST, evidence={"asked": [], "reason": fault})
     if not block_questions(trial.sample):
         return Score.inapplicable("the row has no questions about blocks")
-    prompts = PairPrompts(images_prompt, texts_prompt, text_image_prompt, scored="yes")
+    prompts = PairPrompts(images_prompt, texts_prompt, text_image_prompt)
     found = yield from ask_pairs(
         trial, judge, score_form(reading, analyze_first=analyze_first), prompts
     )

@@ -30,13 +30,11 @@ TextImagePrompt: TypeAlias = Annotated[
 
 
 class PairPrompts(NamedTuple):
-    """The prompts for two pictures, two texts, and one of each.
-    ``scored``: they ask for a number, else for yes or no."""
+    """The prompts for two pictures, two texts, and one of each."""
 
     images: Written
     texts: Written
     text_image: Written
-    scored: str
 
 
 class PairVerdicts(NamedTuple):
@@ -140,7 +138,7 @@ def _put(
         prompt, at = prompts.text_image, int(first.kind == "image")
         words = _named(question.words, {tokens[at]: "`Text`"})
         values = {"text": shown[at], "picture": shown[1 - at], "question": words}
-    return Question(judge, form, prompt, {**values, "scored": prompts.scored})
+    return Question(judge, form, prompt, {**values, "scored": "yes"})
 
 
 _TEXTS = ("`Text 1`", "`Text 2`")

@@ -21,7 +21,6 @@ OFFICIAL = {"reading": "official"}
 METRICS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "isg_structural": ({"reading": "robust"}, OFFICIAL),
     "isg_block": ({**JUDGED, **PAIRS}, OFFICIAL),
-    "isg_block_yes_no": ({**JUDGED, **PAIRS}, OFFICIAL),
     "isg_image": (
         {**JUDGED, "dependencies": "followed", "prompt": "isg_image"},
         {**OFFICIAL, "dependencies": "never_asked"},
