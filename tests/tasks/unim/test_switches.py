@@ -17,7 +17,6 @@ from mmeval.metrics.judged.captions import captioning
 from mmeval.metrics.quality import sqcs
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
-from scripts import check_unim_tables
 
 DOCUMENTED = Path(__file__).with_suffix(".json")
 """Defaults and profiles of each metric, constants, and what the task files say, as the
@@ -48,7 +47,6 @@ def constants() -> dict[str, Any]:
         "bytes of a video that is captioned whole": routes.MAX_VIDEO_BYTES,
         "frames of a video": routes.FRAMES,
         "eta of the layout": sqcs.ETA,
-        "weight of the table check": check_unim_tables.WEIGHT,
     }
 
 
