@@ -13,7 +13,7 @@ from mmeval.backend.reencoding import ENCODED_AS, USUAL_FORMATS, encoding_fault
 from mmeval.content.embedded import medium_inside
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, Part, text_part
-from mmeval.dataset.bad_sample import bad_sample, rows_of
+from mmeval.dataset.bad_sample import bad_sample, rows_of, tags_without_medium
 from mmeval.dataset.loaders.interleaved import InterleavedDataset, doubtful_labels
 from mmeval.decode.check import MediaLook, medium_problem
 from mmeval.decode.template import literal
@@ -37,9 +37,6 @@ from mmeval.task.task import SampleKinds, Task, TaskMetric
 
 PROMPTED_ROWS = 3
 _WRITTEN_LIST = "a list or a mapping that is written as a text"
-BUNDLED_TAGS = "bundled_tags"
-"""The label that lists tags without a medium of their own, as their file belongs to
-another tag: the texture of a mesh."""
 
 
 @dataclass
@@ -121,7 +118,7 @@ class SampleChecks:
             for label, advice in doubtful_labels(sample) if written else ():
                 cause = f'the key "{label}" is taken as a label; {advice}'
                 yield self._of(sample, cause, "warning")
-            yield from self._tags(sample)
+            yield from tags_without_medium(self.task.name, sample)
             yield from self._texts(sample)
             yield from self._of_sample(sample)
 
@@ -229,16 +226,6 @@ class SampleChecks:
                     '"{{ COLUMN | literal }}" in columns, or a list in the data'
                 )
                 yield self._of(sample, cause, "warning")
-
-    def _tags(self, sample: Sample) -> Iterator[Finding]:
-        bundled = sample.metadata.get(BUNDLED_TAGS, ())
-        for message in sample.input:
-            for part in message.content.parts:
-                if not part.dangling or part.label in bundled:
-                    continue
-                if not part.raw.endswith(":"):  # else its caption follows
-                    cause = f"the tag {part.raw} in the input has no medium"
-                    yield self._of(sample, cause, "warning")
 
     def _modalities(self, sample: Sample) -> Iterator[Finding]:
         if self.task.input_modalities and self.task.selected(sample):

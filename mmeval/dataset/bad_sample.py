@@ -1,4 +1,5 @@
-"""Bad samples, which cannot be put to a model: counted and named, and never asked."""
+"""Bad samples. Those that cannot be put to a model are counted and named, and never
+asked. Those with a tag without a medium are named, and asked as they are."""
 
 from __future__ import annotations
 
@@ -16,6 +17,9 @@ MAX_NAMED = 10
 """Samples that a message names; the others are counted."""
 MAX_CHARS = 400
 """Characters of a fault in a message; it begins with the file and the row."""
+BUNDLED_TAGS = "bundled_tags"
+"""The label that lists tags without a medium of their own, as their file belongs to
+another tag: the texture of a mesh."""
 
 
 def rows_of(dataset: Dataset) -> Iterator[Sample]:
@@ -73,6 +77,8 @@ class BadSamples:
     _named: dict[Finding, None] = field(default_factory=dict)
     _kept: set[int] = field(default_factory=set)
     """The samples that are kept in words."""
+    _tags: dict[Finding, None] = field(default_factory=dict)
+    _more_tags: int = 0
 
     @property
     def count(self) -> int:
@@ -86,12 +92,24 @@ class BadSamples:
             self._kept.add(mark)
             self._named[bad_sample(task, sample)] = None
 
+    def inspect(self, task: str, sample: Sample) -> None:
+        """Note the tags without a medium of a sample that is asked."""
+        for finding in tags_without_medium(task, sample):
+            if len(self._tags) < MAX_NAMED:
+                self._tags[finding] = None
+            elif finding not in self._tags:
+                self._more_tags += 1
+
     def findings(self) -> Iterator[Finding]:
         """The samples that are kept in words, and how many more there are."""
         yield from self._named
         if more := self.count - len(self._kept):
             cause = "more samples cannot be asked"
             yield Finding("bad_sample", count=more, cause=cause, severity="error")
+        yield from self._tags
+        if self._more_tags:
+            cause = "more tags without a medium"
+            yield Finding("bad_sample", count=self._more_tags, cause=cause)
 
 
 def bad_sample(task: str, sample: Sample) -> Finding:
@@ -99,6 +117,19 @@ def bad_sample(task: str, sample: Sample) -> Finding:
     subject = Subject(task, sample=sample.id)
     fault = printable(sample.fault, limit=MAX_CHARS)
     return Finding("bad_sample", subject, cause=fault, severity="error")
+
+
+def tags_without_medium(task: str, sample: Sample) -> Iterator[Finding]:
+    """The tags in a sample's input that have no medium. The model gets them as text."""
+    bundled = sample.metadata.get(BUNDLED_TAGS, ())
+    subject = Subject(task, sample=sample.id)
+    for message in sample.input:
+        for part in message.content.parts:
+            if not part.dangling or part.label in bundled:
+                continue
+            if not part.raw.endswith(":"):  # else its caption follows
+                cause = f"the tag {part.raw} in the input has no medium"
+                yield Finding("bad_sample", subject, cause=cause)
 
 
 def in_words(sample: Sample) -> str:

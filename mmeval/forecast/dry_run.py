@@ -169,6 +169,7 @@ class _Forecaster:
                 for why in self.walk.lacks:
                     found.note(why)
                 self.walk.lacks.clear()
+            found.bad.inspect(task.name, sample)
                 found.reencoded.update(self.walk.reencoded)
                 self.walk.reencoded.clear()
         run.close()

@@ -153,6 +153,8 @@ class _StoredTrials(Runner):
         )
         self._made[position] += 1
         self._asked[position].add(row["i"])
+        if row["n"] == 0:
+            self.tally.bad.inspect(run.task.name, trial.sample)
         self.tally.recall(trial.error, trial.left_out)
         if trial.error is not None and trial.error.kind == "bad_sample":
             faulty = replace(trial.sample, fault=trial.error.message)

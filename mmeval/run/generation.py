@@ -213,6 +213,8 @@ class Generation:
             return
         digest = trial.digest
         self._count(job, scope, trial.error)
+        if job.repeat == 0:
+            self.tally.bad.inspect(job.task.name, job.sample)
         if trial.error is None:
             self.tally.remarks.add(scope.exchanges)
         if trial.left_out and trial.error is None:

@@ -25,7 +25,6 @@ LOST: tuple[Kind, ...] = (
     "failed",
     "refused",
     "unscored",
-    "unsupported",
 )
 """The kinds that ``--max_unscored`` tolerates."""
 
@@ -109,14 +108,14 @@ def is_tolerated(counts: RunCounts, tolerated: float) -> bool:
 def judged(
     findings: Iterable[Finding], counts: RunCounts, *, tolerated: bool
 ) -> Iterator[Finding]:
-    """The findings of a run with their severity: what is lost is an error unless that
-    much is tolerated, what was not asked only where nothing was."""
+    """The findings of a run with their severity: what is lost is no error where that
+    much is tolerated, what was not asked is one only where nothing was."""
     for finding in findings:
-        is_error = not tolerated
-        if finding.kind == "unsupported":
+        if finding.kind == "unsupported" and finding.severity != "note":
             is_error = counts.none_asked
-        if finding.kind in LOST and finding.severity != "note":
             yield replace(finding, severity="error" if is_error else "warning")
+        elif finding.kind in LOST and finding.severity == "error" and tolerated:
+            yield replace(finding, severity="warning")
         else:
             yield finding
 
