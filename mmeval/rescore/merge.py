@@ -219,6 +219,7 @@ class _MergedTrials(Runner):
                 for name, value in record["options"].items()
                 if name != "shard"
             },
+            left_out=record.get("left_out"),
             settings=self.options.settings,
             command=self.options.command,
         )

@@ -89,24 +89,25 @@ def stored_selection(
         groups.append(
             Group(**{**group, "members": tuple(group["members"]), "metrics": numbers})
         )
-    return Selection(tuple(tasks), tuple(groups), tuple(_left_out(groups, files)))
+    left_out = tuple(_left_out(groups, files, record.get("left_out", {})))
+    return Selection(tuple(tasks), tuple(groups), left_out)
 
 
 def _left_out(
-    groups: Sequence[Group], run: Collection[str]
+    groups: Sequence[Group],
+    run: Collection[str],
+    reasons: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[UnavailableTask]:
-    """Members of the groups that the run was made without."""
+    """Members of the groups that the run was made without; ``reasons`` are the findings
+    that it has recorded."""
     members = {group.name: group.members for group in groups}
     inside = {task for group in members for task in tasks_inside(group, members)}
-    return (
-        UnavailableTask(name, name, "", _left_out_of_run(name))
-        for name in sorted(inside - set(run))
-    )
-
-
-def _left_out_of_run(task: str) -> Finding:
-    cause = "the run was made without it"
-    return Finding("missing_data", Subject(task), cause=cause, severity="note")
+    for name in sorted(inside - set(run)):
+        cause = "the run was made without it"
+        finding = Finding("missing_data", Subject(name), cause=cause, severity="note")
+        if name in reasons:
+            finding = Finding.from_json(reasons[name])
+        yield UnavailableTask(name, name, "", finding)
 
 
 def _worth_scoring(

@@ -546,6 +546,9 @@ class _NewTrials(Runner):
             },
             settings=options.settings,
             command=options.command,
+            left_out={
+                task.name: task.finding.to_json() for task in self.selection.left_out
+            },
         )
         return Broker(
             journal,

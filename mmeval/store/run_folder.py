@@ -104,6 +104,7 @@ class RunFolder:
         groups: Mapping[str, Mapping[str, Any]],
         data: Mapping[str, Mapping[str, Any]],
         options: Mapping[str, Any],
+        left_out: Mapping[str, Mapping[str, Any]] | None = None,
         settings: Mapping[str, Any] | None = None,
         command: str,
     ) -> None:
@@ -130,6 +131,7 @@ class RunFolder:
                 **self._record.get("data", {}),
                 **{name: dict(record) for name, record in data.items()},
             },
+            left_out=dict(left_out or {}),
             finished=False,
             sessions=[*self._record.get("sessions", []), session],
         )
