@@ -33,8 +33,8 @@ from mmeval.secrets import HIDDEN, hidden_names
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted, every_trial
-from mmeval.store.run_folder import RunFolder
-from mmeval.system.json_lines import damage_notes, to_line
+from mmeval.store.run_folder import RunFolder, last_command
+from mmeval.system.json_lines import to_line
 from mmeval.task.task import Selection
 
 log = logging.getLogger(__name__)
@@ -92,10 +92,6 @@ class _StoredTrials(Runner):
         return backends
 
     def open(self, _folder: RunFolder, journal: Journal) -> Broker:
-        for note in damage_notes(
-            journal.damaged, "the run's own command asks again what it answered"
-        ):
-            log.warning("%s", note)
         identity = self._record["identity"]
         tags = identity["reasoning_tags"]
         return Broker(
@@ -192,7 +188,7 @@ class _StoredTrials(Runner):
 
     def completed(self, outcome: RunOutcome) -> RunOutcome:
         aside = left_aside(self._record, self.selection)
-        own_command = self._record.get("command", "")
+        own_command = last_command(self._record)
         unfinished = dict(self._unfinished())
         # all its trials were made, but records may be damaged since
         if self._record["finished"]:

@@ -26,6 +26,7 @@ from mmeval.costs.budget import Budget, Limits, check_prices
 from mmeval.costs.prices import Bill, Prices, bills, load_prices
 from mmeval.errors import MissingError, StorageError, UsageError
 from mmeval.findings.exit_code import exit_code
+from mmeval.findings.finding import Finding
 from mmeval.findings.render import Place, terminal_lines
 from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
@@ -68,7 +69,7 @@ from mmeval.run.suspension import Suspension, score_command
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
 from mmeval.scoring.scorer import Scorer
 from mmeval.scoring.trial_rows import ScoringPlan
-from mmeval.store.journal import ASKED_AGAIN, Journal
+from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted, trial_key
 from mmeval.store.response_cache import ResponseCache
@@ -76,6 +77,7 @@ from mmeval.store.run_folder import (
     RunFolder,
     check_identity,
     check_others,
+    last_command,
     provenance,
     set_aside,
 )
@@ -89,7 +91,6 @@ from mmeval.store.shard import (
 )
 from mmeval.store.task_records import recorded_trials, tally
 from mmeval.system import collector
-from mmeval.system.json_lines import damage_notes
 from mmeval.task.task import Selection, Task
 from mmeval.wording import file_name
 
@@ -130,6 +131,8 @@ class Runner(ABC):
     suspension: Suspension
 
     def __init__(
+    damage: tuple[Finding, ...] = ()
+    """What of the journal could not be read."""
         self,
         path: Path,
         model: str,
@@ -222,6 +225,7 @@ class Runner(ABC):
             budget = Budget(limits, prices, journal.spending)
             self.progress.costs(lambda: known_dollars(bills(journal.spending, prices)))
             broker = self.broker = self.open(folder, journal)
+            self.damage = tuple(journal.findings(last_command(folder.record)))
             for task, plan in zip(self.selection, plans, strict=True):
                 self.runs.append(self.task_run(task, plan))
                 stack.callback(self.runs[-1].close)
@@ -347,6 +351,7 @@ class Runner(ABC):
             *unread_replies(runs, chosen),
             *nothing_to_score(runs, chosen, of_metrics),
         )
+            *self.damage,
         outcome = replace(outcome, findings=losses)
         outcome = self.completed(outcome)
         tolerated = is_tolerated(counts, self.options.max_unscored)
@@ -517,8 +522,6 @@ class _NewTrials(Runner):
 
     def open(self, folder: RunFolder, journal: Journal) -> Broker:
         options = self.options
-        for note in damage_notes(journal.damaged, ASKED_AGAIN):
-            log.warning("%s", note)
         identity = run_identity(self.backends, options)
         check_folder(options, folder.record, identity, len(journal) - journal.of_others)
         self._resumed = len(journal) > 0 or bool(folder.record)
@@ -608,6 +611,7 @@ class _NewTrials(Runner):
         """What the results of the whole run need to know of a shard."""
         shard = self.options.shard
         if shard is None:
+            self.broker.journal.set_damaged_aside()
             return {}
         chosen = zip(self.selection, self._jobs.chosen, strict=True)
         segments = (self.path / "journal").glob("*.jsonl")

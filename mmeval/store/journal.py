@@ -26,13 +26,20 @@ from typing import Any, BinaryIO, NamedTuple
 
 from mmeval.content.media import Media, stored_path
 from mmeval.errors import CorruptMediaError, StorageError
+from mmeval.findings.finding import Finding, Subject
 from mmeval.records.response import Response
 from mmeval.store.media_store import MediaStore
 from mmeval.store.segment import INBOX, JournalLine, Segment, key_hash, receipt_path
 from mmeval.store.spending import Payee, Spending
 from mmeval.store.ticket import Ticket, line_head
 from mmeval.system.folders import link_or_copy
-from mmeval.system.json_lines import DamagedLine, damage_notes, to_line, unsealed
+from mmeval.system.json_lines import (
+    MOST_NAMED,
+    DamagedLine,
+    damage_notes,
+    to_line,
+    unsealed,
+)
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +47,8 @@ _OFFSET_BITS = 44
 MAX_READERS = 16
 """Segments that are open for reading at once."""
 ASKED_AGAIN = "what it answered is asked again"
+DAMAGED = ".damaged"
+"""How the name of a file with damaged records ends."""
 
 
 class JournalEntry(NamedTuple):
@@ -245,6 +254,37 @@ class Journal:
             log.warning("%s", note)
         return found
 
+    def findings(self, again: str) -> Iterator[Finding]:
+        """What could not be read. ``again`` is the command that asks again what stood
+        there."""
+        for line in self.damaged[:MOST_NAMED]:
+            file = line.file
+            if file.is_relative_to(self.folder):
+                file = file.relative_to(self.folder.parent)
+            yield Finding(
+                "damaged",
+                Subject(file=str(file), line=line.line),
+                cause=f"{line.reason}; {ASKED_AGAIN}",
+                remedy=again,
+            )
+        more = len(self.damaged) - MOST_NAMED
+        if more > 0:
+            cause = "more lines of the journal are damaged"
+            yield Finding("damaged", count=more, cause=cause, remedy=again)
+
+    def set_damaged_aside(self) -> None:
+        """Move the damaged lines of this folder into files of their own, once the calls
+        that they answered are answered again. All other lines keep their places."""
+        for line in self.damaged:
+            if line.file.parent != self.folder or not line.line:
+                continue
+            aside = line.file.with_suffix(DAMAGED)
+            with line.file.open("rb+") as segment, aside.open("ab") as kept:
+                segment.seek(line.offset)
+                kept.write(segment.read(line.size))
+                segment.seek(line.offset)
+                segment.write(b" " * (line.size - 1) + b"\n")
+
     def sync(self) -> None:
         """Push what was written to disk; on a timer, as doing it for each line is
         slow."""
@@ -270,8 +310,8 @@ class Journal:
         try:
             self._finish_receipt(path)
         except (ValueError, CorruptMediaError) as error:
-            aside = path.rename(path.with_suffix(".damaged"))
-            self.damaged.append(DamagedLine(str(aside), str(error)))
+            aside = path.rename(path.with_suffix(DAMAGED))
+            self.damaged.append(DamagedLine(aside, str(error)))
         else:
             path.unlink()
 
@@ -317,11 +357,13 @@ class Journal:
                 if offset <= after:
                     continue
                 self._read_to[path] = offset
+                if line.isspace():  # a damaged line stood here, which is set aside
+                    continue
                 try:
                     row = unsealed(line)
                 except ValueError as error:
                     self.damaged.append(
-                        DamagedLine(f"{path}:{line_number}", str(error))
+                        DamagedLine(path, str(error), line_number, offset, len(line))
                     )
                     continue
                 key, at = key_hash(row["k"]), row["t"]

@@ -169,6 +169,13 @@ class RunFolder:
 
 
 def check_identity(
+def last_command(record: Mapping[str, Any]) -> str:
+    """The command that a run's latest session was started with; ``record`` is the
+    run's."""
+    sessions = record.get("sessions") or [{}]
+    return str(sessions[-1].get("command", ""))
+
+
     path: Path,
     record: Mapping[str, Any],
     identity: Mapping[str, Any],
