@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from mmeval.broker.runtime import BackendRuntime
 from mmeval.costs.bill import spent_words
 from mmeval.costs.prices import FREE, Price, Prices, bills, is_billed, line_to_add
 from mmeval.errors import EXIT_INCOMPLETE, MmevalError, StoppedError, UsageError
+from mmeval.findings.finding import Finding
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.store.spending import Payee, Spending, Spent
@@ -162,17 +163,26 @@ class Budget:
             account = _Account(payee.model, price, used)
             runtime.send = partial(self._pay, account, runtime, runtime.send)
 
+    def findings(self) -> Iterator[Finding]:
+        """That a limit is reached, with the flags that raise it; nothing before."""
+        spent = self._spent_limits
+        if not spent:
+            return
+        flags = [f"--budget_{name} {getattr(self.limits, name):.15g}" for name in spent]
+        bill = spent_words(bills(self._spending, self._prices))
+        yield Finding(
+            "budget",
+            cause=f"the budget is spent: {' and '.join(flags)} ({bill})",
+            remedy=" ".join(f"--budget_{name} N" for name in spent),
+            severity="error",
+        )
+
     def spent_error(self, so_far: str) -> BudgetSpentError:
         """The error that ends a run at a limit; ``so_far`` is its progress."""
-        flags = " and ".join(
-            f"--budget_{name} {getattr(self.limits, name):.15g}"
-            for name in self._spent_limits
-        )
+        (finding,) = self.findings()
         return BudgetSpentError(
-            f"the budget is spent: {flags} "
-            f"({spent_words(bills(self._spending, self._prices))}). {so_far}; "
-            "everything that was answered is kept: raise the budget and run the same "
-            "command"
+            f"{finding.cause}. {so_far}; everything that was answered is kept: raise "
+            f"the budget ({finding.remedy}) and run the same command"
         )
 
     async def _pay(

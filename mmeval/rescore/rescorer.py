@@ -149,12 +149,12 @@ class _StoredTrials(Runner):
         )
         self._made[position] += 1
         self._asked[position].add(row["i"])
-        if row["n"] == 0:
-            self.tally.bad.inspect(run.task.name, trial.sample)
         self.tally.recall(trial.error, trial.left_out)
         if trial.error is not None and trial.error.kind == "bad_sample":
             faulty = replace(trial.sample, fault=trial.error.message)
             self.tally.bad.add(run.task.name, faulty)
+        if row["n"] == 0:
+            self.tally.bad.inspect(run.task.name, trial.sample)
         if trial.error is None:
             self.tally.remarks.add(trial.exchanges)
         if run.scores is None or run.scores.covers(row["i"], row["n"], row["d"]):
@@ -202,7 +202,7 @@ class _StoredTrials(Runner):
             left_aside=aside,
             unfinished=unfinished,
             findings=(
-                *([unfinished_run(sum(self._made), own_command)] if is_part else ()),
+                *(unfinished_run(self._record, sum(self._made)) if is_part else ()),
                 *lost_answers(self.tally, own_command),
                 *not_asked(self.tally),
                 *outcome.findings,
@@ -227,10 +227,20 @@ class _StoredTrials(Runner):
                 yield run.task.name, Unfinished(made, of)
 
 
-def unfinished_run(made: int, command: str) -> Finding:
-    """That a run has made only some of its trials, with the command that goes on."""
-    cause = "the run is not finished; these are the trials that it made"
-    return Finding("subset", count=made, cause=cause, remedy=command, severity="error")
+def unfinished_run(record: Mapping[str, Any], made: int) -> Iterator[Finding]:
+    """That a run has made only some of its trials: what has stopped it, or the command
+    that goes on. ``record`` is the run's."""
+    stopped = record.get("stopped") or ()
+    for row in stopped:
+        yield replace(Finding.from_json(row), count=made)
+    if not stopped:
+        yield Finding(
+            "subset",
+            count=made,
+            cause="the run is not finished; these are the trials that it made",
+            remedy=last_command(record),
+            severity="error",
+        )
 
 
 def _skipped(aside: Mapping[str, Sequence[str]]) -> Iterator[Finding]:

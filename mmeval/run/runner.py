@@ -120,6 +120,8 @@ class Runner(ABC):
 
     scores = True
     """Whether trials are scored."""
+    makes_trials = False
+    """Whether trials are made, and not taken from a folder."""
     batch_size: BatchSize = AUTO
     data: Mapping[str, Mapping[str, Any]]
     """By task, what is recorded of its data; known after ``prepare``."""
@@ -129,10 +131,10 @@ class Runner(ABC):
     """What a user or a spent budget stops."""
     tally: RunTally
     suspension: Suspension
-
-    def __init__(
     damage: tuple[Finding, ...] = ()
     """What of the journal could not be read."""
+
+    def __init__(
         self,
         path: Path,
         model: str,
@@ -223,9 +225,9 @@ class Runner(ABC):
             journal = Journal(folder.journal, media, others=self.others())
             stack.callback(journal.close)
             budget = Budget(limits, prices, journal.spending)
+            self.damage = tuple(journal.findings(last_command(folder.record)))
             self.progress.costs(lambda: known_dollars(bills(journal.spending, prices)))
             broker = self.broker = self.open(folder, journal)
-            self.damage = tuple(journal.findings(last_command(folder.record)))
             for task, plan in zip(self.selection, plans, strict=True):
                 self.runs.append(self.task_run(task, plan))
                 stack.callback(self.runs[-1].close)
@@ -250,6 +252,9 @@ class Runner(ABC):
                 finally:
                     self.progress.close()
             if budget.reached:
+                if self.makes_trials:  # a scoring leaves the record of its run
+                    why = [finding.to_json() for finding in budget.findings()]
+                    folder.note(stopped=why)
                 raise budget.spent_error(self.so_far())
             spent = tuple(bills(journal.spending, prices))
             journal.close()  # its index is not needed any more, the numbers need room
@@ -346,12 +351,12 @@ class Runner(ABC):
             metric_device="" if self.scorer is None else self.scorer.device_of_models(),
         )
         losses = (
+            *self.damage,
             *suspension.findings(of_metrics, again),
             *unscored(runs, chosen, of_metrics, again=again),
             *unread_replies(runs, chosen),
             *nothing_to_score(runs, chosen, of_metrics),
         )
-            *self.damage,
         outcome = replace(outcome, findings=losses)
         outcome = self.completed(outcome)
         tolerated = is_tolerated(counts, self.options.max_unscored)
@@ -489,6 +494,7 @@ def run_identity(backends: Backends, options: RunOptions) -> dict[str, Any]:
 class _NewTrials(Runner):
     """The trials of a run that asks the model."""
 
+    makes_trials = True
     options: RunOptions
     _jobs: JobQueue
     _resumed: bool
@@ -540,6 +546,9 @@ class _NewTrials(Runner):
             },
             tasks={task.name: dict(task.config) for task in self.selection},
             groups={group.name: asdict(group) for group in self.selection.groups},
+            left_out={
+                task.name: task.finding.to_json() for task in self.selection.left_out
+            },
             data=self.data,
             options={
                 "model": options.model.name,
@@ -549,9 +558,6 @@ class _NewTrials(Runner):
             },
             settings=options.settings,
             command=options.command,
-            left_out={
-                task.name: task.finding.to_json() for task in self.selection.left_out
-            },
         )
         return Broker(
             journal,
@@ -605,13 +611,13 @@ class _NewTrials(Runner):
         if faults and not self.tally.made:
             raise next(iter(faults.values())).error
         if not faults:
+            self.broker.journal.set_damaged_aside()
             folder.note(finished=True, **self._shard_note())
 
     def _shard_note(self) -> dict[str, Any]:
         """What the results of the whole run need to know of a shard."""
         shard = self.options.shard
         if shard is None:
-            self.broker.journal.set_damaged_aside()
             return {}
         chosen = zip(self.selection, self._jobs.chosen, strict=True)
         segments = (self.path / "journal").glob("*.jsonl")

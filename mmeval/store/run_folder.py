@@ -133,6 +133,7 @@ class RunFolder:
             },
             left_out=dict(left_out or {}),
             finished=False,
+            stopped=[],
             sessions=[*self._record.get("sessions", []), session],
         )
         self._write()
@@ -168,7 +169,6 @@ class RunFolder:
         self._lock.close()
 
 
-def check_identity(
 def last_command(record: Mapping[str, Any]) -> str:
     """The command that a run's latest session was started with; ``record`` is the
     run's."""
@@ -176,6 +176,7 @@ def last_command(record: Mapping[str, Any]) -> str:
     return str(sessions[-1].get("command", ""))
 
 
+def check_identity(
     path: Path,
     record: Mapping[str, Any],
     identity: Mapping[str, Any],
