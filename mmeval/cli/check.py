@@ -306,6 +306,7 @@ class _Report:
             self.findings.append(finding_of(error, Subject(role=MODEL)))
             return
         self.facts.append(("price", found.price_words()))
+        self.findings += found.of_folder
 
     def _print(self) -> int:
         code = exit_code(self.findings)

@@ -41,6 +41,7 @@ from mmeval.run.availability import lacking, report_lacking, task_words, with_da
 from mmeval.run.backends import Backends
 from mmeval.run.jobs import JobQueue
 from mmeval.run.options import RunOptions
+from mmeval.run.progress import Remarks
 from mmeval.run.runner import (
     check_folder,
     limits_and_prices,
@@ -52,7 +53,7 @@ from mmeval.run.runner import (
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
-from mmeval.store.run_folder import RunFolder, check_others
+from mmeval.store.run_folder import RunFolder, check_others, last_command
 from mmeval.system import collector
 from mmeval.system.folders import free_bytes
 from mmeval.task.task import Selection
@@ -90,7 +91,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
         beside = journal.of_others
         answers = len(journal) - beside
         check_folder(options, record, identity, answers)
-        Budget(limits, prices, journal.spending)
+        budget = Budget(limits, prices, journal.spending)
         broker = Broker(
             journal, seed=options.seed, reasoning_tags=options.reasoning_tags
         )
@@ -120,6 +121,11 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
             nodes=() if options.engine is None else RayCluster(options.engine).seen(),
             cannot_read=ahead.cannot_read,
             lacking=tuple(lacking(selection)),
+            of_folder=(
+                *journal.findings(last_command(record)),
+                *budget.findings(),
+                *ahead.remarks.findings(),
+            ),
             words=words,
         )
     finally:
@@ -138,6 +144,8 @@ class _Forecaster:
     ) -> None:
         self.walk = _Walk(broker, options.seed)
         self.cannot_read: BaseException | None = None
+        self.remarks = Remarks()
+        """Notes on the answers that are kept."""
         self._jobs, self._backends, self._options = jobs, backends, options
 
     def task(self, position: int) -> TaskForecast:
@@ -161,15 +169,17 @@ class _Forecaster:
                 found.trials += task.repeats
                 found.bad.add(task.name, sample, task.repeats)
                 continue
+            found.bad.inspect(task.name, sample)
             for repeat in range(task.repeats):
                 found.trials += 1
                 trial = self._trial(run, sample, repeat, found)
+                if trial is not None and _is_kept(trial):
+                    self.remarks.add(trial.exchanges)
                 if is_judged and trial is not None and not run.has_fixed_score(trial):
                     self._judge(run, trial, found, judged)
                 for why in self.walk.lacks:
                     found.note(why)
                 self.walk.lacks.clear()
-            found.bad.inspect(task.name, sample)
                 found.reencoded.update(self.walk.reencoded)
                 self.walk.reencoded.clear()
         run.close()
@@ -256,6 +266,11 @@ class _Forecaster:
             for role, load in asked.items():
                 load.estimated = judged is not trial and load.calls > 0
                 loads.setdefault(role, Load()).merge(load)
+
+
+def _is_kept(trial: Trial) -> bool:
+    """Whether no stand-in is among the answers of a trial."""
+    return not any(exchange.request_digest for exchange in trial.exchanges)
 
 
 @dataclass(slots=True)

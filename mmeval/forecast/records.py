@@ -93,6 +93,8 @@ class Forecast:
     cannot_read: BaseException | None = None
     lacking: tuple[Finding, ...] = ()
     """What cannot be computed here."""
+    of_folder: tuple[Finding, ...] = ()
+    """What is known of the run folder: its answers, its journal, its budget."""
     words: str = "TASK"
     """The tasks on a command line."""
 

@@ -102,7 +102,8 @@ def _facts(forecast: Forecast) -> Iterator[str]:
         f"{size(forecast.free_bytes)} free{too_full}"
     )
     bad = [finding for task in forecast.tasks for finding in task.bad.findings()]
-    yield from terminal_lines([*forecast.lacking, *bad], Place(forecast.words))
+    found = [*forecast.lacking, *bad, *forecast.of_folder]
+    yield from terminal_lines(found, Place(forecast.words))
     yield from _problems(forecast.tasks)
     for task in forecast.tasks:
         yield from _warnings(task)
