@@ -341,7 +341,7 @@ class _MergedTrials(Runner):
             roles=dict(self.options.roles),
             metric_device=self._whole.get("metric_device", ""),
             findings=(
-                *(_missing_shard(words, self.path) for words in lacking),
+                *(_missing_shard(words) for words in lacking),
                 *lost_answers(self.tally, ""),
                 *(_without_row(*pair, self.path) for pair in self._without_row.items()),
                 *not_asked(self.tally),
@@ -351,12 +351,11 @@ class _MergedTrials(Runner):
         )
 
 
-def _missing_shard(words: str, run: Path) -> Finding:
+def _missing_shard(words: str) -> Finding:
     """That a part of the division is not there."""
     return Finding(
         "subset",
-        cause=f"{words}; run what is left, which keeps what is answered",
-        remedy=f"mmeval merge {shlex.quote(str(run))}",
+        cause=f"{words}; run what is left, then merge again",
         severity="error",
     )
 

@@ -67,7 +67,7 @@ class Remarks:
                 "cut_off",
                 self.only_reasoning,
                 "empty beside reasoning; look at one with --log_samples",
-                "--reasoning_tags OPEN,CLOSE",
+                "--reasoning_tags OPEN,CLOSE --fresh",
             ),
         )
         for kind, count, cause, remedy in causes:
