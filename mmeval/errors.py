@@ -21,8 +21,7 @@ MmevalError                   1   something unexpected; the message still has an
 ├── MissingError              4   a key, an extra, data, that has to be supplied first
 │   ├── MissingExtraError         a package of an optional extra
 │   └── MissingDataError          a file, a data set
-│       ├── NotFetchedError       a data set of the hub that is not here yet, and
-│       │                         fetching is off
+│       ├── NotFetchedError       a data set of the hub that is not on this machine
 │       ├── WeightsError          in mmeval.metric.model_files_error: a model that
 │       │                         cannot be used
 │       └── OutOfReachError       in mmeval.dataset.hub: the hub could not be asked
@@ -181,13 +180,19 @@ class RunLockedError(UsageError):
 
 
 class MissingError(MmevalError):
-    """Something has to be supplied; the text ends with the ``command`` that does."""
+    """Something has to be supplied; the text ends with the ``command`` that does.
+
+    ``cause`` is what a finding has of the message, by default all of it.
+    """
 
     exit_code = EXIT_MISSING
 
-    def __init__(self, message: str = "", *, command: str = "", **more: Any) -> None:
+    def __init__(
+        self, message: str = "", *, cause: str = "", command: str = "", **more: Any
+    ) -> None:
         super().__init__(f"{message}; run: {command}" if command else message, **more)
-        self.cause, self.command = message, command
+        self.cause = cause or message
+        self.command = command
 
 
 class MissingExtraError(MissingError):
@@ -207,7 +212,27 @@ class MissingDataError(MissingError):
 
 
 class NotFetchedError(MissingDataError):
-    pass
+    """A data set of the hub is not on this machine; its ``name`` is owner/name.
+
+    ``reason`` is why the hub did not give it, empty where the hub was not asked. It is
+    not in the cause, which is the same for commands that ask and that do not.
+    """
+
+    def __init__(self, name: str, *, task: str, reason: str = "") -> None:
+        why = f" ({reason})" if reason else ""
+        super().__init__(
+            f"the data set {name} is not on this machine{why}",
+            cause="the data set is not on this machine",
+            command=f"mmeval prepare {task}",
+            name=name,
+        )
+        self.task = task
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return partial(NotFetchedError, task=self.task, reason=self.reason), (
+            self.name,
+        )
 
 
 class PluginError(MmevalError):

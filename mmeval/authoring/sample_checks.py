@@ -20,7 +20,6 @@ from mmeval.decode.template import literal
 from mmeval.errors import (
     Caught,
     MissingDataError,
-    NotFetchedError,
     UsageError,
     did_you_mean,
     message_of,
@@ -75,12 +74,9 @@ class SampleChecks:
         if failure:
             self.absent = isinstance(failure.error, MissingDataError)
             subject = self._subject(("dataset_path",))
-            if isinstance(failure.error, NotFetchedError):  # the file is right
+            if self.absent:  # the error states the place, if a key is at fault
                 subject = Subject(self.task.name)
-            finding = finding_of(failure.error, subject)
-            # the subject names the key
-            place = getattr(self.task.dataset, "place", "")
-            yield replace(finding, cause=finding.cause.removeprefix(f"{place}: "))
+            yield finding_of(failure.error, subject)
             return
         written = isinstance(dataset, InterleavedDataset)
         yield from self._all(rows_of(dataset), written=written)

@@ -40,7 +40,16 @@ TRUE = ("1", "ON", "YES", "TRUE")
 
 
 class OutOfReachError(MissingDataError):
-    """The hub could not answer; elsewhere, or later, it may."""
+    """The hub could not answer; elsewhere, or later, it may.
+
+    ``reason`` is why, the same for all that it is asked for. ``variable`` is the one
+    that forbids to ask it.
+    """
+
+    def __init__(self, message: str, *, reason: str = "", variable: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.variable = variable
 
 
 class HubFile(NamedTuple):
@@ -67,7 +76,7 @@ def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
 
     if offline(kind):
         raise _explained(RuntimeError(), f"{repo} at {revision}", kind)
-    with explaining(f"{repo} at {revision}", kind, cache_too=False):
+    with explaining(f"{repo} at {revision}", kind):
         api = hub.HfApi()
         commit = str(api.repo_info(repo, revision=revision, repo_type=kind).sha)
         found = api.list_repo_tree(
@@ -166,20 +175,16 @@ def file_names(repo: str, revision: str, *, kind: RepoKind = "dataset") -> list[
 
 
 @contextlib.contextmanager
-def explaining(what: str, kind: RepoKind, *, cache_too: bool = True) -> Iterator[None]:
+def explaining(what: str, kind: RepoKind) -> Iterator[None]:
     with Caught(UsageError) as failure:  # of the library, its transport or the disk
         yield
     if failure:
-        raise _explained(
-            failure.error, what, kind, cache_too=cache_too
-        ) from failure.error
+        raise _explained(failure.error, what, kind) from failure.error
 
 
-def _explained(
-    error: BaseException, what: str, kind: RepoKind, *, cache_too: bool = True
-) -> MmevalError:
-    """An error with one message for the user; ``cache_too`` if the cache was searched.
-    The most special class is tested first, because they inherit from each other."""
+def _explained(error: BaseException, what: str, kind: RepoKind) -> MmevalError:
+    """An error with one message for the user. The most special class is tested first,
+    because they inherit from each other."""
     from huggingface_hub import errors
 
     noun = NOUN[kind]
@@ -200,8 +205,8 @@ def _explained(
         )
     if isinstance(error, errors.HFValidationError):
         return MissingDataError(
-            f"{what}: this is no name of a {noun}; write owner/name or the path of a "
-            "local folder"
+            f"{what}: this is not a name of a {noun}; write owner/name or the path of "
+            "a local folder"
         )
     if any(
         isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
@@ -211,20 +216,18 @@ def _explained(
             f"{what}: the disk is full; free space or set HF_HOME to a larger disk, "
             "then run again"
         )
+    variable = offline(kind)
+    reason = f"{variable} is set" if variable else _unreachable(error, errors)
+    how_to_fix = f"; run once with {variable}=0" if variable else ""
     return OutOfReachError(
-        f"{what}: {_unreachable(error, errors, kind, cache_too=cache_too)}"
+        f"{what} is not on this machine: {reason}{how_to_fix}",
+        reason=reason,
+        variable=variable,
     )
 
 
-def _unreachable(
-    error: BaseException, errors: Any, kind: RepoKind, *, cache_too: bool
-) -> str:
+def _unreachable(error: BaseException, errors: Any) -> str:
     """Why the hub did not give the files, in the order of what the user can change."""
-    if variable := offline(kind):
-        return (
-            f"it is not (or not wholly) in the cache and {variable} is set; run once "
-            f"with {variable}=0"
-        )
     responses = (getattr(cause, "response", None) for cause in _chain(error))
     codes = (getattr(response, "status_code", None) for response in responses)
     status = next((code for code in codes if isinstance(code, int)), None)
@@ -238,15 +241,9 @@ def _unreachable(
             f"the hub answered HTTP {status}; try again later, finished files are kept"
         )
     if isinstance(error, errors.LocalEntryNotFoundError) or _transport(error):
-        lacking = " and the cache does not hold it" if cache_too else ""
-        return (
-            f"the hub cannot be reached{lacking}; check the network, HF_ENDPOINT and "
-            "proxies"
-        )
-    return (
-        f"it cannot be fetched ({type(error).__name__}: "
-        f"{str(error).splitlines()[0] if str(error) else 'no reason'})"
-    )
+        return "the hub cannot be reached; check the network, HF_ENDPOINT and proxies"
+    reason = str(error).splitlines()[0] if str(error) else "no reason"
+    return f"it cannot be fetched ({type(error).__name__}: {reason})"
 
 
 def offline(kind: RepoKind) -> str:

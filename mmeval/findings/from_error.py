@@ -39,8 +39,8 @@ _KINDS: tuple[tuple[type[Exception], Kind], ...] = (
 def finding_of(
     error: BaseException, subject: Subject = ANYTHING, severity: Severity = "error"
 ) -> Finding:
-    """The finding about a subject that an error states. A task file's error adds its
-    file and line; what a file sets wrongly is a fault of the file."""
+    """The finding about a subject that an error states. The error adds its file and
+    line, or the data set; what a file sets wrongly is a fault of the file."""
     kind: Kind = "plugin"
     for cls, its_kind in _KINDS:
         if isinstance(error, cls):
@@ -51,9 +51,12 @@ def finding_of(
     cause, remedy = message_of(error), ""
     if isinstance(error, MissingError):
         cause, remedy = error.cause, error.command
+        if error.file is not None:
+            subject = replace(subject, file=str(error.file), line=error.line)
     if isinstance(error, MissingExtraError):
         cause = missing_package(error.package, error.extra)
     elif isinstance(error, NotFetchedError):
+        subject = replace(subject, name=error.name)
         remedy = PREPARE_DATA
     elif isinstance(error, TaskFileError):
         cause = error.message

@@ -19,10 +19,12 @@ from mmeval.errors import (
     UnknownNameError,
     UsageError,
 )
+from mmeval.system.yaml_document import YamlPlace
 from mmeval.task.file import TaskFile
 from mmeval.task.task import TaskOverrides
 
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
+_NOWHERE = YamlPlace(Path(), 0)
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,10 @@ class TaskData:
     revision: str = ""
     beside: Path = Path()
     """What a relative ``path`` is relative to."""
-    place: str = ""
-    """The file and line of ``dataset_path``, for messages."""
+    place: YamlPlace = _NOWHERE
+    """Where ``dataset_path`` is written, for messages."""
     bundled: Path | None = None
     """The folder of the bundled samples, when these are to be used."""
-    has_bundled: bool = False
-    """Whether bundled samples could be used."""
     data_dir: Path | None = None
     name: str = ""
     split: str = "test"
@@ -69,7 +69,12 @@ class TaskData:
         try:
             return self.loader(source)
         except UnknownNameError as error:
-            raise UsageError(f"{self.place}: {error}") from error
+            raise TaskFileError(
+                str(error),
+                file=self.place.file,
+                line=self.place.line,
+                name=error.name,
+            ) from error
 
     @cached_property
     def streamed(self) -> str:
@@ -84,16 +89,17 @@ class TaskData:
             return ""
         from mmeval.dataset import hub
 
-        if hub.offline("dataset"):
+        try:
+            listed = hub.listing(self.path, self.revision or "main")
+        except hub.OutOfReachError:  # it may be in the cache
             return ""
-        listed = hub.listing(self.path, self.revision or "main")
         return listed.commit if hub.not_here(self.path, listed) else ""
 
     @cached_property
     def folder(self) -> Path:
-        """The folder. Raises MissingDataError with how to supply it where there is
-        none. Raises NotFetchedError where it would have to be fetched and ``fetch`` is
-        false."""
+        """The folder. Raises MissingDataError where there is none, NotFetchedError
+        where a data set of the hub is not here and cannot, or should not, be
+        fetched."""
         if self.bundled is not None:
             return self.bundled
         if self.data_dir is not None:
@@ -108,26 +114,19 @@ class TaskData:
         try:
             return snapshot(self.path, self.revision or "main")
         except OutOfReachError as error:
-            ways = [
-                f"'mmeval prepare {self.task}' on a machine with a network (with "
-                "--data_dir FOLDER it puts them there)",
-                "--data_dir FOLDER for a folder that holds them",
-            ]
-            if self.has_bundled:
-                ways.append(
-                    "--data bundled for the few samples that ship with the task (not "
-                    "comparable)"
-                )
-            raise OutOfReachError(f"{error}. Other ways: {'; '.join(ways)}") from error
+            raise self.not_fetched(error.reason) from error
 
     def _cached(self) -> Path:
         from mmeval.dataset.hub_cache import cached_snapshot
 
         found = cached_snapshot(self.path, self.revision or "main", "dataset")
         if found is None:
-            what = f"the data set {self.path} is not on this machine"
-            raise NotFetchedError(what, command=f"mmeval prepare {self.task}")
+            raise self.not_fetched()
         return found
+
+    def not_fetched(self, reason: str = "") -> NotFetchedError:
+        """The error that the data set of the hub is not on this machine."""
+        return NotFetchedError(self.path, task=self.task, reason=reason)
 
     def local(self) -> Path | None:
         """The local folder of ``dataset_path``; None for a data set on the hub. Raises
@@ -172,8 +171,13 @@ class TaskData:
         )
 
     def _missing(self, reason: str) -> MissingDataError:
+        cause = f"dataset_path: {reason}"
         return MissingDataError(
-            f"{self.place}: dataset_path: {reason}", name="dataset_path"
+            f"{self.place.file}:{self.place.line}: {cause}",
+            cause=cause,
+            name="dataset_path",
+            file=self.place.file,
+            line=self.place.line,
         )
 
     def record(self) -> dict[str, Any]:
@@ -218,7 +222,7 @@ def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskD
             "bundled"
         )
         raise MissingDataError(message, name="--data")
-    keys, place = file.keys, file.document.place(("dataset_path",))
+    keys = file.keys
     columns = keys.columns.model_dump(exclude_unset=True)
     return TaskData(
         task=file.name,
@@ -226,9 +230,8 @@ def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskD
         path=keys.dataset_path,
         revision=keys.revision,
         beside=file.beside("dataset_path") if keys.dataset_path else file.folder,
-        place=f"{place.file}:{place.line}",
+        place=file.document.place(("dataset_path",)),
         bundled=bundled,
-        has_bundled=_has_bundled(file),
         data_dir=overrides.data_dir,
         name=keys.dataset_name,
         split=keys.test_split,
@@ -274,10 +277,3 @@ def _commit(folder: Path) -> str:
         if home.parent.name == "snapshots" and COMMIT.fullmatch(home.name)
         else ""
     )
-
-
-def _has_bundled(file: TaskFile) -> bool:
-    try:
-        return bundled_folder(file) is not None
-    except TaskFileError:  # reported when they are asked for
-        return False

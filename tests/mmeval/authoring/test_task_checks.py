@@ -7,7 +7,7 @@ import pytest
 from mmeval.authoring.sample_checks import PROMPTED_ROWS
 from mmeval.authoring.task_checks import CheckTally, check
 from mmeval.backend.capabilities import Capabilities
-from mmeval.findings.finding import Finding
+from mmeval.findings.finding import Finding, Subject
 from mmeval.model_backends.empty import EmptyBackend
 from mmeval.task.task import TaskOverrides
 from tests.support import tiny_media
@@ -148,6 +148,7 @@ def test_a_data_set_of_the_hub_needs_a_commit_and_is_not_read(
             "mmeval prepare TASK",
             [],
         )
+        assert absent.subject == Subject("t", name="org/absent")
     write_rows(tmp_path / "data", ROW)
     assert (
         list(check(["t"], [tmp_path], TaskOverrides(data_dir=tmp_path / "data"))) == []

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from mmeval.dataset.hub import OutOfReachError
 from mmeval.errors import MissingDataError, NotFetchedError, TaskFileError, UsageError
+from mmeval.findings.finding import Subject
+from mmeval.findings.from_error import finding_of
 from mmeval.task.build import build
 from mmeval.task.data import TaskData
 from mmeval.task.file import parse_task
@@ -131,12 +132,40 @@ def test_bundled_samples_lie_beside_the_file_and_are_not_comparable(
         built(tmp_path, "bundled: ../x", data="bundled")
     assert (caught.value.line, caught.value.name) == (5, "bundled")
 
+def test_data_that_the_hub_does_not_give_state_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
+    with at_hub("", tmp_path), pytest.raises(NotFetchedError) as caught:
+        built(tmp_path, "dataset_path: org/no_such_name").dataset()
+    error = caught.value
+    assert (error.name, error.command) == ("org/no_such_name", "mmeval prepare t")
+    assert error.reason == "HF_DATASETS_OFFLINE is set"
+    assert error.reason in str(error)
 
-def test_data_that_the_hub_does_not_give_have_other_ways(tmp_path: Path) -> None:
-    for bundled in (False, True):
-        if bundled:
-            write_rows(tmp_path / "bundled", ROW)
-        with pytest.raises(OutOfReachError) as caught:
-            built(tmp_path, "dataset_path: org/no_such_name").dataset()
-        ways = ("prepare t", "--data_dir", "bundled")
-        assert [way in str(caught.value) for way in ways] == [True, True, bundled]
+
+def test_the_finding_of_data_that_are_not_here_depends_on_the_data_set_alone(
+    tmp_path: Path,
+) -> None:
+    fetching = built(tmp_path, "dataset_path: org/no_such_name").dataset
+    assert isinstance(fetching, TaskData)
+    found = []
+    for data in (fetching, replace(fetching, fetch=False)):
+        with pytest.raises(NotFetchedError) as caught:
+            data()
+        found.append(finding_of(caught.value, Subject("t")))
+    assert found[0] == found[1]
+    assert found[0].subject == Subject("t", name="org/no_such_name")
+    assert found[0].remedy == "mmeval prepare TASK"
+
+
+def test_a_data_set_that_is_read_from_the_hub_comes_from_the_cache_without_a_network(
+    tmp_path: Path,
+) -> None:
+    keys = f"dataset_path: org/name\nrevision: {'a' * 40}\nloader: datasets"
+    with at_hub("http://127.0.0.1:9", tmp_path, offline=False):
+        folder = tmp_path / "hub" / "datasets--org--name" / "snapshots" / ("a" * 40)
+        write_rows(folder, ROW)
+        made = built(tmp_path, keys).dataset
+        assert isinstance(made, TaskData)
+        assert (made.streamed, made.folder) == ("", folder)
