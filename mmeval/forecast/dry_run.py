@@ -74,8 +74,8 @@ THIS_MACHINE = "this machine"
 def forecast(selection: Selection, options: RunOptions) -> Forecast:
     """Forecast a run with these options. Raises the errors that would stop its
     start."""
-    selection = with_data(selection, strict=options.strict)
     words = task_words(options.settings, selection)
+    selection = with_data(selection, strict=options.strict, place=Place(words))
     if options.strict:
         report_lacking(selection, strict=True, place=Place(words))
     path = run_path(options)

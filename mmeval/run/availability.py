@@ -24,7 +24,7 @@ from mmeval.dataset.contract import Dataset
 from mmeval.errors import Caught, MissingDataError, MissingError
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import finding_of
-from mmeval.findings.render import Place, terminal_lines
+from mmeval.findings.render import NOWHERE, Place, terminal_lines
 from mmeval.metric.bound import BoundMetric
 from mmeval.program.role_variants import variant
 from mmeval.results.groups import tasks_inside
@@ -34,7 +34,9 @@ from mmeval.wording import either
 _log = logging.getLogger(__name__)
 
 
-def with_data(selection: Selection, *, strict: bool) -> Selection:
+def with_data(
+    selection: Selection, *, strict: bool, place: Place = NOWHERE
+) -> Selection:
     """The selection without members of groups whose data are missing. Raises
     MissingDataError where the data of a task are missing that is named by itself, where
     nothing would be left, and for any task when ``strict``."""
@@ -58,7 +60,7 @@ def with_data(selection: Selection, *, strict: bool) -> Selection:
                 UnavailableTask(task.name, task.alias, task.version, finding)
             )
     if not kept:
-        lines = terminal_lines(one.finding for one in missing)
+        lines = terminal_lines((one.finding for one in missing), place)
         raise MissingDataError("\n".join(["no task has its data:", *lines]))
     return replace(selection, tasks=tuple(kept), left_out=tuple(missing))
 

@@ -106,9 +106,9 @@ def run(selection: Selection, options: RunOptions, *, progress: Progress) -> Run
     Raises UsageError or MissingError before anything is sent, Interrupted when the user
     stops it; everything that was answered is kept in every case.
     """
-    selection = with_data(selection, strict=options.strict)
     words = task_words(options.settings, selection)
     place = Place(words, shlex.quote(str(run_path(options))))
+    selection = with_data(selection, strict=options.strict, place=place)
     report_lacking(selection, strict=options.strict, place=place)
     return _NewTrials(selection, options, progress).run()
 

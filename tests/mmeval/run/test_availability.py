@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mmeval.dataset.contract import Dataset
-from mmeval.errors import MissingDataError, MissingError, UsageError
+from mmeval.errors import MissingDataError, MissingError, NotFetchedError, UsageError
 from mmeval.findings.render import Place
 from mmeval.metric.bound import missing_role
 from mmeval.records.sample import Sample, user
@@ -83,6 +83,18 @@ def test_data_that_are_required_are_an_error() -> None:
     ):
         with pytest.raises(MissingDataError, match=error):
             with_data(Selection(tasks, (GROUP,)), strict=strict)
+
+
+def test_the_remedy_for_a_group_without_data_is_the_command_for_all_of_it() -> None:
+    def absent() -> Dataset:
+        raise NotFetchedError("me/absent", task="a")
+
+    tasks = [replace(task(name, 1), dataset=absent) for name in GROUP.members]
+    with pytest.raises(MissingDataError) as caught:
+        with_data(Selection(tuple(tasks), (GROUP,)), strict=False, place=Place("g"))
+    _, finding, remedy = str(caught.value).splitlines()
+    assert "me/absent in 3 tasks" in finding
+    assert remedy.strip() == "mmeval prepare g"
 
 
 def test_what_is_wrong_with_data_is_no_missing_data() -> None:
