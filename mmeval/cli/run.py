@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import logging
+import json
 import os
 import shlex
 import sys
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from mmeval._version import __version__
 from mmeval.cli.parser import add_flags, add_refused
 from mmeval.errors import EXIT_USAGE, UsageError
 from mmeval.report.log import begin_log
@@ -38,8 +39,6 @@ mmeval evaluates models that answer in any modality, interleaved.
   mmeval ls tasks                                        lists the benchmarks
   mmeval --help                                          lists all verbs and flags"""  # noqa: E501
 """Printed for a command without any arguments."""
-
-_logger = logging.getLogger(__name__)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -120,19 +119,10 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
         overrides=plan.overrides,
         roles=frozenset(plan.options.roles),
     )
-    if (
-        plan.options.limit is not None
-        and plan.options.sample_shuffle is None
-        and not plan.options.stratify
-    ):
-        _logger.warning(
-            "--limit is for testing only: numbers over a part of a task are not to be "
-            "reported"
-        )
     if plan.write_out:
         write_prompts(selection, sys.stderr)
     if plan.dry_run:
-        return _look_ahead(selection, plan.options)
+        return _look_ahead(selection, plan.options, plan.format)
     with closing(for_stderr()) as bar:
         outcome = run_tasks(selection, plan.options, progress=bar)
     if publication is None:
@@ -142,10 +132,14 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     return outcome.exit_code
 
 
-def _look_ahead(selection: Selection, options: RunOptions) -> int:
+def _look_ahead(selection: Selection, options: RunOptions, form: str) -> int:
     from mmeval.forecast.dry_run import forecast
     from mmeval.forecast.text import forecast_text
 
     found = forecast(selection, options)
-    print_text(forecast_text(found))
+    if form == "json":
+        document = {"mmeval": __version__, **found.to_json()}
+        print_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    else:
+        print_text(forecast_text(found))
     return found.exit_code

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, TypeVar
 
@@ -27,20 +27,35 @@ from mmeval.cluster.ray_cluster import RayCluster
 from mmeval.content.parts import Interleaved
 from mmeval.costs.budget import Budget
 from mmeval.costs.prices import bills
-from mmeval.errors import Caught
+from mmeval.errors import (
+    Caught,
+    ContentError,
+    MissingDataError,
+    MmevalError,
+    RowError,
+)
+from mmeval.findings.finding import Finding, Severity, Subject
+from mmeval.findings.from_error import finding_of
 from mmeval.findings.render import Place
 from mmeval.forecast.estimate import Load, stand_in, weigh
-from mmeval.forecast.records import First, Forecast, Host, TaskForecast
+from mmeval.forecast.records import (
+    First,
+    Forecast,
+    Host,
+    TaskForecast,
+    reencoded_as,
+)
 from mmeval.metric.apply import score_judged
-from mmeval.program.calls import Call, CallFailed, Program, Reply, next_asked
-from mmeval.records.digests import call_seed
-from mmeval.records.response import Response
+from mmeval.program.calls import MODEL, Call, CallFailed, Program, Reply, next_asked
+from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange, Trial
 from mmeval.run.availability import lacking, report_lacking, task_words, with_data
 from mmeval.run.backends import Backends
-from mmeval.run.jobs import JobQueue
-from mmeval.run.options import RunOptions
+from mmeval.run.jobs import DataFault, JobQueue
+from mmeval.run.losses import data_faults
+from mmeval.run.options import RunCounts, RunOptions
+from mmeval.run.outcome import is_tolerated, judged
 from mmeval.run.progress import Remarks
 from mmeval.run.runner import (
     check_folder,
@@ -57,6 +72,7 @@ from mmeval.store.run_folder import RunFolder, check_others, last_command
 from mmeval.system import collector
 from mmeval.system.folders import free_bytes
 from mmeval.task.task import Selection
+from mmeval.wording import size
 
 T = TypeVar("T")
 
@@ -66,9 +82,9 @@ MAX_VERDICTS = 10_000
 """The most calls of a judged metric to one answer. How many it makes follows from its
 row, which may hold thousands."""
 JUDGED_SAMPLES = 1000
-MAX_SEEDED_BYTES = 2**26
-"""A seed depends on the bytes of the media; larger media are not read to show it."""
 THIS_MACHINE = "this machine"
+ENDLESS = "more calls than a dry run follows; its numbers are too low"
+AFTER_STAND_IN = "after a stand-in for an answer"
 
 
 def forecast(selection: Selection, options: RunOptions) -> Forecast:
@@ -76,11 +92,12 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
     start."""
     words = task_words(options.settings, selection)
     selection = with_data(selection, strict=options.strict, place=Place(words))
+    scoring = not options.predict_only
     if options.strict:
-        report_lacking(selection, strict=True, place=Place(words))
+        report_lacking(selection, strict=True, place=Place(words), scoring=scoring)
     path = run_path(options)
     media = MediaStore(path / "media")
-    backends, jobs = prepared(selection, options, media)
+    backends, jobs, doubts = prepared(selection, options, media)
     limits, prices = limits_and_prices(options, backends)
     identity = run_identity(backends, options)
     check_others(read_too(options), identity)
@@ -102,12 +119,22 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
                 ahead.task(position) for position in range(len(selection.tasks))
             )
         asyncio.run(broker.close())
-        return Forecast(
+        asked = {role for task in tasks for role in task.loads}
+        lacks = lacking(
+            selection,
+            scoring=scoring,
+            kinds={task.task.name: task.wanted for task in tasks},
+        )
+        found = Forecast(
             folder=path,
             answers=answers,
             answers_beside=beside,
             tasks=tasks,
-            places={role: _place(backend) for role, backend in backends.named.items()},
+            places={
+                role: _place(backend)
+                for role, backend in backends.named.items()
+                if role == MODEL or role in asked
+            },
             payees={
                 role: payee
                 for role, runtime in broker.roles.items()
@@ -119,17 +146,54 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
             free_bytes=free_bytes(path),
             first=ahead.walk.first,
             nodes=() if options.engine is None else RayCluster(options.engine).seen(),
-            cannot_read=ahead.cannot_read,
-            lacking=tuple(lacking(selection)),
-            of_folder=(
+            findings=(
+                *lacks,
+                *doubts,
+                *data_faults(ahead.faults),
+                *_of_trials(tasks, options.max_unscored),
                 *journal.findings(last_command(record)),
                 *budget.findings(),
                 *ahead.remarks.findings(),
             ),
             words=words,
         )
+        return replace(found, findings=(*found.findings, *_full_disk(found)))
     finally:
         journal.close()
+
+
+def _of_trials(tasks: Iterable[TaskForecast], max_unscored: float) -> Iterator[Finding]:
+    """What the run would report of its trials, with the severity that it would have.
+    What fails on a stand-in alone stays a warning."""
+    counts: Counter[str] = Counter()
+    for task in tasks:
+        counts["trials"] += task.trials
+        counts["failed"] += task.bad.trials
+        for finding, number in task.reasons.items():
+            if finding.severity == "error":
+                is_asked = finding.kind != "unsupported"
+                counts["failed" if is_asked else "unsupported"] += number
+    made = RunCounts(
+        new=max(0, counts["trials"] - counts["failed"] - counts["unsupported"]),
+        failed=counts["failed"],
+        unsupported=counts["unsupported"],
+    )
+    tolerated = is_tolerated(made, max_unscored)
+    for task in tasks:
+        for finding in task.findings():
+            if finding.severity == "error":
+                yield from judged([finding], made, tolerated=tolerated)
+            else:
+                yield finding
+
+
+def _full_disk(found: Forecast) -> Iterator[Finding]:
+    if found.disk_bytes > found.free_bytes:
+        cause = (
+            f"about {size(found.disk_bytes)} needed at most, "
+            f"{size(found.free_bytes)} free"
+        )
+        yield Finding("machine", Subject(name=str(found.folder)), cause=cause)
 
 
 class EndlessError(Exception):
@@ -142,8 +206,9 @@ class _Forecaster:
     def __init__(
         self, jobs: JobQueue, backends: Backends, broker: Broker, options: RunOptions
     ) -> None:
-        self.walk = _Walk(broker, options.seed)
-        self.cannot_read: BaseException | None = None
+        self.walk = _Walk(broker)
+        self.faults: dict[str, DataFault] = {}
+        """By task, why its data could not be read to their end."""
         self.remarks = Remarks()
         """Notes on the answers that are kept."""
         self._jobs, self._backends, self._options = jobs, backends, options
@@ -162,7 +227,7 @@ class _Forecaster:
         judged: dict[str, Load] = {}
         judging = bool(run.judged) and not self._options.predict_only
         every = max(1, -(-self._jobs.size(position) // JUDGED_SAMPLES))
-        for sample in self._samples(position):
+        for sample in self._samples(position, found):
             is_judged = judging and found.samples % every == 0
             found.samples += 1
             if sample.fault:
@@ -173,12 +238,14 @@ class _Forecaster:
             for repeat in range(task.repeats):
                 found.trials += 1
                 trial = self._trial(run, sample, repeat, found)
-                if trial is not None and _is_kept(trial):
-                    self.remarks.add(trial.exchanges)
+                if trial is not None:
+                    found.wanted.update(run.wanted(sample))
+                    if _is_kept(trial):
+                        self.remarks.add(trial.exchanges)
                 if is_judged and trial is not None and not run.has_fixed_score(trial):
                     self._judge(run, trial, found, judged)
-                for why in self.walk.lacks:
-                    found.note(why)
+                for finding in self.walk.lacks:
+                    found.note(finding)
                 self.walk.lacks.clear()
                 found.reencoded.update(self.walk.reencoded)
                 self.walk.reencoded.clear()
@@ -188,25 +255,28 @@ class _Forecaster:
             found.loads.setdefault(role, Load()).merge(load, found.samples / counted)
         return found
 
-    def _samples(self, position: int) -> Iterator[Sample]:
+    def _samples(self, position: int, found: TaskForecast) -> Iterator[Sample]:
+        """The samples of a task, up to a fault of its data."""
         samples = self._jobs.samples(position)
-        while self.cannot_read is None:
-            with Caught() as failure:  # what the loader gave until then is counted
-                found = next(samples, None)
+        while True:
+            with Caught() as failure:
+                item = next(samples, None)
             if failure:
-                self.cannot_read = failure.error
-            elif found is None:
+                fault = DataFault(failure.error, found.trials)
+                self.faults[found.task.name] = fault
                 return
-            else:
-                yield found[1]
+            if item is None:
+                return
+            yield item[1]
 
     def _trial(
         self, run: TaskRun, sample: Sample, repeat: int, found: TaskForecast
     ) -> Trial | None:
         """The trial that a metric would score; None where it would fail."""
-        scope = Scope(run.task.name, sample, repeat)
+        name = run.task.name
+        scope = Scope(name, sample, repeat)
         try:
-            with Caught(EndlessError, CallFailed) as failure:  # the run records it too
+            with Caught(EndlessError, CallFailed, RowError) as failure:
                 output = run.recorded(
                     self.walk.drive(run.program(sample), scope, found.loads)
                 )
@@ -217,19 +287,15 @@ class _Forecaster:
                     output,
                     left_out=run.left_out(sample),
                 )
-            place = " (after a stand-in for an answer)" if scope.exchanges else ""
-            found.note(f"{_named(failure.error)}{place}")
+            found.note(_failure(name, scope, failure))
         except EndlessError:
-            found.endless += 1
+            found.note(Finding("partial", Subject(name), cause=ENDLESS))
         except CallFailed as failed:
-            # an agent, which was given stand-ins
-            ended = failed.error.kind == "internal"
-            why = failed.error.message
-            found.note(
-                f"{why} (after a stand-in for an answer)"
-                if ended
-                else f"not asked: {why}"
-            )
+            found.note(_failed_call(name, scope, failed.error))
+        except RowError as bad:  # a prompt that cannot be made of it
+            if repeat == 0:
+                faulty = replace(sample, fault=str(bad))
+                found.bad.add(name, faulty, run.task.repeats)
         return None
 
     def _judge(
@@ -255,12 +321,12 @@ class _Forecaster:
                     judged = bound.supposed(trial) if any(about) else trial
                     self.walk.drive(score_judged(bound, judged, run.role), scope, asked)
                 if failure:
-                    found.note(
-                        f"{bound.name}: {_named(failure.error)} (on a stand-in for an "
-                        "answer)"
-                    )
+                    cause = f"{failure.reason} (on a stand-in for an answer)"
+                    subject = Subject(run.task.name, bound.name)
+                    found.note(Finding("unscored", subject, cause=cause))
             except EndlessError:
-                found.endless += 1
+                subject = Subject(run.task.name, bound.name)
+                found.note(Finding("partial", subject, cause=ENDLESS))
             except CallFailed:
                 pass  # it needs a verdict, which a stand-in does not give
             for role, load in asked.items():
@@ -285,13 +351,13 @@ class _Walk:
     """Drives programs as the broker does, counting calls; ``first`` is the first
     one."""
 
-    def __init__(self, broker: Broker, seed: int) -> None:
+    def __init__(self, broker: Broker) -> None:
         self.first: First | None = None
-        self.lacks: dict[str, None] = {}
+        self.lacks: dict[Finding, None] = {}
         """What keeps media of the present trial from being converted or sent."""
-        self.reencoded = Counter[str]()
+        self.reencoded = Counter[Finding]()
         """Media of the present trial that are encoded anew, by format and role."""
-        self._broker, self._seed = broker, seed
+        self._broker = broker
         self._kept: set[str] = set()
         """The keys of used answers of the journal: each counts as kept once, however
         often it is used."""
@@ -396,25 +462,19 @@ class _Walk:
             return response
         else:
             load.calls += 1
-            lacks = absent_packages(call, runtime.capabilities)
-            self.lacks |= {
-                f"media for the {call.role} cannot be converted: {error}": None
-                for error in lacks
-            }
+            subject = Subject(scope.task, role=call.role)
+            for error in absent_packages(call, runtime.capabilities):
+                self.lacks[finding_of(error, subject)] = None
             ahead = foreseen(call, runtime.capabilities) if call.convert else request
-            weight = weigh(ahead)
-            load.merge(weight)
+            load.merge(weigh(ahead))
             for kind, media in encoded_anew(ahead, runtime.capabilities):
                 if fault := encoding_fault(kind, media):
-                    self.lacks[f"cannot be sent to the {call.role}: {fault}"] = None
+                    lack = Finding("unsupported", subject, cause=fault)
+                    self.lacks[replace(lack, severity="error")] = None
                 else:
                     form = f"{media.mime} as {ENCODED_AS[kind]}"
-                    self.reencoded[f"{form} to the {call.role}"] += 1
+                    self.reencoded[reencoded_as(form, subject)] += 1
             if self.first is None:
-                if weight.media_bytes <= MAX_SEEDED_BYTES:
-                    request = request.with_seed(
-                        call_seed(self._seed, request.digest, scope.seed_repeat)
-                    )
                 self.first = First(scope.task, scope.sample.id, call.role, request)
         return Response(output=stand_in(call.request))
 
@@ -459,8 +519,34 @@ def _likeness(call: Call, repeat: int) -> str:
     return f"{hash((call.role, repeat, request.wants, params, content)):x}"
 
 
-def _named(defect: BaseException) -> str:
-    return f"{type(defect).__name__}: {defect}"
+def _is_supposed(scope: Scope) -> bool:
+    """Whether a stand-in was given in place of an answer."""
+    return any(exchange.request_digest for exchange in scope.exchanges)
+
+
+def _failure(task: str, scope: Scope, failure: Caught) -> Finding:
+    """That a prompt or a protocol raises, as the run would report it."""
+    error = failure.error
+    of_sample = isinstance(error, ContentError | MissingDataError)
+    if isinstance(error, MmevalError) and not of_sample:
+        return finding_of(error, Subject(task))  # which ends the run
+    return _failed_trial(task, scope, failure.reason)
+
+
+def _failed_call(task: str, scope: Scope, error: ErrorInfo) -> Finding:
+    """That a call without which there is no answer fails."""
+    if error.kind == "unsupported":
+        subject = Subject(task)
+        return Finding("unsupported", subject, cause=error.message, severity="error")
+    return _failed_trial(task, scope, error.message)
+
+
+def _failed_trial(task: str, scope: Scope, cause: str) -> Finding:
+    severity: Severity = "error"
+    if _is_supposed(scope):
+        cause = f"{cause} ({AFTER_STAND_IN})"
+        severity = "warning"
+    return Finding("failed", Subject(task), cause=cause, severity=severity)
 
 
 def _place(backend: AnyBackend) -> Host:

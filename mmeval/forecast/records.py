@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mmeval.cluster.ray_cluster import NodePlaces
+from mmeval.content.parts import PartKind
 from mmeval.costs.budget import Limits
 from mmeval.costs.prices import MILLION, Bill, Prices
 from mmeval.dataset.bad_sample import BadSamples
-from mmeval.errors import EXIT_OK, EXIT_UNEXPECTED, MmevalError
-from mmeval.findings.finding import Finding
+from mmeval.findings.exit_code import exit_code
+from mmeval.findings.finding import Finding, Subject
 from mmeval.forecast.estimate import NOTHING, Load, TokenRange
 from mmeval.records.request import Request
 from mmeval.store.spending import Payee
@@ -23,33 +24,41 @@ RECORD_BYTES = 1500
 """Bytes of a trial on disk besides its answers: its sample, its line, a row of
 scores."""
 
-MAX_PROBLEMS = 10
-OTHER_PROBLEMS = "other reasons"
+MAX_REASONS = 10
+"""Reasons of a task that keep their words; the others are counted."""
+OTHER_REASONS = "other reasons"
 
 
 @dataclass
 class TaskForecast:
-    """The forecast of a task; ``rows`` are of its data set, ``loads`` by role.
-    ``problems``: reasons why trials would fail, with numbers; ``endless``: programs
-    stopped before their end."""
+    """The forecast of a task; ``rows`` are of its data set, ``loads`` by role."""
 
     task: Task
     rows: int
     samples: int = 0
     trials: int = 0
     loads: dict[str, Load] = field(default_factory=dict)
-    problems: Counter[str] = field(default_factory=Counter)
-    endless: int = 0
-    reencoded: Counter[str] = field(default_factory=Counter)
-    """Media that are sent in another format than theirs, by what is done."""
     bad: BadSamples = field(default_factory=BadSamples)
     """Samples that cannot be asked, among ``samples``."""
+    wanted: set[PartKind] = field(default_factory=set)
+    """The kinds that the answers are asked for, over the trials that can be asked."""
+    reasons: Counter[Finding] = field(default_factory=Counter)
+    """Trials by what is wrong with them; a key has no count of its own."""
+    reencoded: Counter[Finding] = field(default_factory=Counter)
+    """Media that are sent in another format than theirs, by what is done."""
 
-    def note(self, problem: str) -> None:
-        """Count a failing trial; the first :data:`MAX_PROBLEMS` reasons keep their
-        text."""
-        known = problem in self.problems or len(self.problems) < MAX_PROBLEMS
-        self.problems[problem if known else OTHER_PROBLEMS] += 1
+    def note(self, finding: Finding) -> None:
+        """Count a trial; the first :data:`MAX_REASONS` keep their words."""
+        is_known = finding in self.reasons or len(self.reasons) < MAX_REASONS
+        other = replace(finding, cause=OTHER_REASONS, remedy="")
+        self.reasons[finding if is_known else other] += 1
+
+    def findings(self) -> Iterator[Finding]:
+        yield from self.bad.findings()
+        for finding, count in self.reasons.most_common():
+            yield replace(finding, count=count, of=self.trials)
+        for finding, count in self.reencoded.most_common():
+            yield replace(finding, count=count)
 
 
 class First(NamedTuple):
@@ -70,18 +79,17 @@ class Host(NamedTuple):
 
 @dataclass(frozen=True)
 class Forecast:
-    """The forecast of a run; ``payees`` are the roles whose calls are sent.
-    ``cannot_read`` is the error at which reading the data stops, None when all can be
-    read."""
+    """The forecast of a run; ``payees`` are the roles whose calls are sent."""
 
     folder: Path
     answers: int
-    """Calls that the run folder has an answer to."""
+    """Calls that the run folder has a reply to, of all roles."""
     answers_beside: int
-    """Calls that a shard's run and its other shards have an answer to, and it has
+    """Calls that a shard's run and its other shards have a reply to, and it has
     not."""
     tasks: tuple[TaskForecast, ...]
     places: Mapping[str, Host]
+    """The roles that are asked, and the model under test."""
     payees: Mapping[str, Payee]
     prices: Prices
     limits: Limits
@@ -90,24 +98,15 @@ class Forecast:
     first: First | None = None
     nodes: tuple[NodePlaces, ...] = ()
     """Of the cluster that would answer."""
-    cannot_read: BaseException | None = None
-    lacking: tuple[Finding, ...] = ()
-    """What cannot be computed here."""
-    of_folder: tuple[Finding, ...] = ()
-    """What is known of the run folder: its answers, its journal, its budget."""
+    findings: tuple[Finding, ...] = ()
+    """What is wrong, as the run would report it."""
     words: str = "TASK"
     """The tasks on a command line."""
 
     @property
     def exit_code(self) -> int:
-        """The exit code of the error that would end the run; 0 without one."""
-        if self.cannot_read is None:
-            return EXIT_OK
-        return (
-            self.cannot_read.exit_code
-            if isinstance(self.cannot_read, MmevalError)
-            else EXIT_UNEXPECTED
-        )
+        """What the run would end with, as far as that is known before it."""
+        return exit_code(self.findings)
 
     @property
     def disk_bytes(self) -> float:
@@ -119,23 +118,35 @@ class Forecast:
 
     def price_words(self) -> str:
         """``model 31,026 calls, judge 52,000 calls: 18.00 to 41.00 dollars``."""
-        calls: dict[str, float] = {}
-        total: TokenRange | None = NOTHING
+        counts = [
+            f"{role} {load.calls:,.0f} calls" for role, load in self.by_role().items()
+        ]
+        total = self.total()
+        price = "price unknown" if total is None else f"{dollar_words(total)} dollars"
+        return f"{', '.join(counts)}: {price}"
+
+    def by_role(self) -> dict[str, Load]:
+        """The loads of all tasks together."""
+        found: dict[str, Load] = {}
         for task in self.tasks:
             for role, load in task.loads.items():
-                calls[role] = calls.get(role, 0) + load.calls
-                cost = self.dollars(role, load)
-                total = None if total is None or cost is None else total + cost
-        counts = [f"{role} {count:,.0f} calls" for role, count in calls.items()]
-        price = "price unknown"
-        if total is not None:
-            price = f"{total.low:,.2f} to {total.high:,.2f} dollars"
-        return f"{', '.join(counts)}: {price}"
+                found.setdefault(role, Load()).merge(load)
+        return found
+
+    def total(self) -> TokenRange | None:
+        """The cost of all calls; None where a price is unknown."""
+        total = NOTHING
+        for role, load in self.by_role().items():
+            cost = self.dollars(role, load)
+            if cost is None:
+                return None
+            total += cost
+        return total
 
     def dollars(self, role: str, load: Load) -> TokenRange | None:
         """The cost of a load; None where the price is unknown."""
         payee = self.payees.get(role)
-        if payee is None:
+        if payee is None or not load.calls:
             return NOTHING
         price = self.prices.of(payee)
         if price is None:
@@ -146,3 +157,53 @@ class Forecast:
         made = price.per_image * load.images + price.per_video * load.videos
         fixed = made + price.per_call * load.calls
         return tokens + TokenRange(fixed, fixed)
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers of the table, and the findings."""
+        total = self.total()
+        return {
+            "folder": str(self.folder),
+            "calls_answered": self.answers,
+            "roles": {role: host._asdict() for role, host in self.places.items()},
+            "tasks": [self._task_json(task) for task in self.tasks],
+            "usd": None if total is None else [total.low, total.high],
+            "disk_bytes": round(self.disk_bytes),
+            "free_bytes": self.free_bytes,
+            "findings": [finding.to_json() for finding in self.findings],
+            "exit_code": self.exit_code,
+        }
+
+    def _task_json(self, task: TaskForecast) -> dict[str, Any]:
+        loads = {}
+        for role, load in task.loads.items():
+            cost = self.dollars(role, load)
+            loads[role] = {
+                "calls": load.calls,
+                "kept": load.kept,
+                "equal": load.equal,
+                "estimated": load.estimated,
+                "media_bytes": load.media_bytes,
+                "tokens_in": [load.tokens_in.low, load.tokens_in.high],
+                "tokens_out": [load.tokens_out.low, load.tokens_out.high],
+                "usd": None if cost is None else [cost.low, cost.high],
+            }
+        return {
+            "task": task.task.name,
+            "samples": task.samples,
+            "of": task.rows,
+            "trials": task.trials,
+            "roles": loads,
+        }
+
+
+def dollar_words(cost: TokenRange) -> str:
+    """``1.20 to 3.40``, or one amount where both are equal."""
+    low, high = f"{cost.low:,.2f}", f"{cost.high:,.2f}"
+    return high if low == high else f"{low} to {high}"
+
+
+def reencoded_as(form: str, subject: Subject) -> Finding:
+    """That media are sent in another format than theirs."""
+    return Finding(
+        "unsupported", subject, cause=f"encoded anew: {form}", severity="note"
+    )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from mmeval.costs.bill import spent_words
 from mmeval.costs.prices import Price, line_to_add
 from mmeval.findings.render import Place, terminal_lines
-from mmeval.forecast.estimate import NOTHING, Load, TokenRange
-from mmeval.forecast.records import First, Forecast, Host, TaskForecast
+from mmeval.forecast.estimate import Load, TokenRange
+from mmeval.forecast.records import First, Forecast, Host, dollar_words
 from mmeval.records.request import Request
 from mmeval.report.markdown import cell, table_lines
-from mmeval.wording import escaped, listed, printable, size
+from mmeval.wording import escaped, printable, size
 
 _HEADERS = (
     "Tasks",
@@ -26,11 +26,11 @@ _HEADERS = (
 )
 _RIGHT_ALIGNED = frozenset(_HEADERS[1:2] + _HEADERS[3:])
 MAX_CHARS = 500
-"""The longest name or reason that is shown."""
+"""The longest name that is shown."""
 
 
 def forecast_text(forecast: Forecast) -> str:
-    """The whole text: table, facts, warnings, and the first request in full."""
+    """The whole text: table, facts, findings, and the first request in full."""
     lines = [
         "dry run: nothing was loaded, sent or written",
         "",
@@ -47,7 +47,6 @@ def forecast_text(forecast: Forecast) -> str:
 
 
 def _rows(forecast: Forecast) -> Iterator[list[str]]:
-    whole: dict[str, Load] = {}
     for task in forecast.tasks:
         first = [cell(task.task.name), f"{task.samples:,} of {task.rows:,}"]
         for role, load in sorted(
@@ -55,61 +54,53 @@ def _rows(forecast: Forecast) -> Iterator[list[str]]:
         ):
             yield [*first, cell(role), *_numbers(forecast, role, load)]
             first = ["", ""]
-            whole.setdefault(role, Load()).merge(load)
         if first[0]:
             yield [*first, *[""] * (len(_HEADERS) - 2)]
     if len(forecast.tasks) > 1:
-        for role, load in whole.items():
+        for role, load in forecast.by_role().items():
             yield ["all", "", cell(role), *_numbers(forecast, role, load)]
 
 
 def _numbers(forecast: Forecast, role: str, load: Load) -> list[str]:
     about = "about " if load.estimated else ""
     cost = forecast.dollars(role, load)
+    dollars = "unknown"
+    if cost is not None:
+        dollars = dollar_words(cost) if cost.high else "0"
     return [
         f"{about}{load.calls:,.0f}",
         f"{load.kept:,.0f}",
         size(load.media_bytes),
         _range(load.tokens_in),
         _range(load.tokens_out),
-        "unknown"
-        if cost is None
-        else f"{cost.low:,.2f} to {cost.high:,.2f}"
-        if cost.high
-        else "0",
+        dollars,
     ]
 
 
 def _range(found: TokenRange) -> str:
-    return f"{short(found.low)} to {short(found.high)}" if found.high else "0"
+    low, high = short(found.low), short(found.high)
+    return high if low == high else f"{low} to {high}"
 
 
 def _facts(forecast: Forecast) -> Iterator[str]:
-    kept = f"{forecast.answers:,} answers are kept" if forecast.answers else "new"
-    beside = (
-        f"; its run and other shards have {forecast.answers_beside:,}"
-        if forecast.answers_beside
-        else ""
-    )
-    yield f"run folder: {forecast.folder} ({kept}{beside})"
+    answered = "new"
+    if forecast.answers:
+        answered = f"calls answered: {forecast.answers:,}"
+    if forecast.answers_beside:
+        answered += f"; in its run and other shards: {forecast.answers_beside:,}"
+    yield f"run folder: {forecast.folder} ({answered})"
     for role, place in forecast.places.items():
         yield f"{role}: {_shown(place.model)}, its data go to {_shown(place.host)}"
     yield from (f"node {_shown(str(node))}" for node in forecast.nodes)
     yield from _money(forecast)
-    too_full = ": TOO LITTLE" if forecast.disk_bytes > forecast.free_bytes else ""
     yield (
         f"disk: about {size(forecast.disk_bytes)} needed at most, "
-        f"{size(forecast.free_bytes)} free{too_full}"
+        f"{size(forecast.free_bytes)} free"
     )
-    bad = [finding for task in forecast.tasks for finding in task.bad.findings()]
-    found = [*forecast.lacking, *bad, *forecast.of_folder]
-    yield from terminal_lines(found, Place(forecast.words))
-    yield from _problems(forecast.tasks)
-    for task in forecast.tasks:
-        yield from _warnings(task)
-    if forecast.cannot_read is not None:
-        error = forecast.cannot_read
-        yield f"error: the data cannot be read to their end: {_shown(str(error))}"
+    equal = sum(load.equal for load in forecast.by_role().values())
+    if equal:
+        yield f"calls equal to others, which are made once: {equal:,.0f}"
+    yield from terminal_lines(forecast.findings, Place(forecast.words))
 
 
 def _shown(text: str) -> str:
@@ -117,30 +108,24 @@ def _shown(text: str) -> str:
 
 
 def _money(forecast: Forecast) -> Iterator[str]:
-    named = {
-        payee.model: forecast.prices.of(payee)
-        for payee in forecast.payees.values()
-        if not payee.local
-    }
+    loads = forecast.by_role()
+    named = {}
+    for role, payee in forecast.payees.items():
+        if role in loads and loads[role].calls and not payee.local:
+            named[payee.model] = forecast.prices.of(payee)
     for model, price in named.items():
         if price is not None:
             yield f"price: {_shown(model)} {_price(price)}"
     unknown = [model for model, price in named.items() if price is None]
     if unknown:
-        yield (
-            f"price: unknown for {', '.join(map(_shown, unknown))}. Write the prices "
-            "into a file, 0 where nothing is charged, and add --model_cost_config FILE:"
-        )
+        names = ", ".join(map(_shown, unknown))
+        yield f"price: unknown for {names}; --model_cost_config FILE adds it,"
+        yield "with such lines, and 0 where nothing is charged:"
         yield "  models:"
         yield from (f"    {_shown(line_to_add(model))}" for model in unknown)
-    costs = [
-        forecast.dollars(role, load)
-        for task in forecast.tasks
-        for role, load in task.loads.items()
-    ]
-    total = sum((cost for cost in costs if cost is not None), NOTHING)
-    if total.high and None not in costs:
-        yield f"cost: {total.low:,.2f} to {total.high:,.2f} USD in all"
+    total = forecast.total()
+    if total is not None and total.high:
+        yield f"cost: {dollar_words(total)} USD in all"
     if forecast.spent:
         yield f"spent so far: {spent_words(forecast.spent)}"
     limits = forecast.limits
@@ -164,36 +149,9 @@ def _price(price: Price) -> str:
     return f"{words}, {price.source}" if price.source else words
 
 
-def _problems(tasks: Sequence[TaskForecast]) -> Iterator[str]:
-    """Each problem once, with all tasks that have it."""
-    for problem in dict.fromkeys(
-        problem for task in tasks for problem, _ in task.problems.most_common()
-    ):
-        having = [task for task in tasks if problem in task.problems]
-        names = listed([task.task.name for task in having], 5)
-        count = sum(task.problems[problem] for task in having)
-        trials = sum(task.trials for task in having)
-        yield f"problem: {names}: {count:,} of {trials:,} trials: {_shown(problem)}"
-
-
-def _warnings(task: TaskForecast) -> Iterator[str]:
-    name = task.task.name
-    if task.endless:
-        yield (
-            f"problem: {name}: {task.endless:,} programs ask more calls than were "
-            "counted"
-        )
-    for form, count in task.reencoded.most_common():
-        yield f"note: {name}: {count:,} of the media are encoded anew, {form}"
-    equal = sum(load.equal for load in task.loads.values())
-    if equal:
-        yield f"note: {name}: {equal:,.0f} requests are equal to others, and asked once"
-
-
 def _first_request(first: First, place: Host) -> Iterator[str]:
     request = first.request
-    seed = {"seed": request.seed} if request.seed else {}
-    settings = {"wants": "+".join(request.wants), **seed, **request.params.to_json()}
+    settings = {"wants": "+".join(request.wants), **request.params.to_json()}
     yield (
         f"the first request: {first.task}, sample {_shown(first.sample)}, to "
         f"{first.role} ({_shown(place.model)})"

@@ -17,13 +17,13 @@ from mmeval.findings.render import Place
 from mmeval.records.sample import Sample
 from mmeval.rescore.selection import check_any_available, left_aside, stored_selection
 from mmeval.results.stored_run import run_record
-from mmeval.run.availability import report_lacking, task_words
+from mmeval.run.availability import log_findings, report_lacking, task_words
 from mmeval.run.backends import Backends, roles_of
 from mmeval.run.judging import Judging
 from mmeval.run.losses import lost_answers, not_asked
 from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, Unfinished
 from mmeval.run.progress import Progress, RunTally
-from mmeval.run.runner import Runner, check_backends
+from mmeval.run.runner import BEFORE, Runner, check_backends
 from mmeval.run.suspension import score_command
 from mmeval.run.task_run import TaskRun
 from mmeval.scoring.scorer import left_to_models
@@ -88,7 +88,8 @@ class _StoredTrials(Runner):
     def prepare(self, _media: MediaStore) -> Backends:
         backends = role_backends(self.selection, self.options)
         backends.check_engine(self.options.engine)
-        check_backends(backends, self.selection.tasks)
+        findings = check_backends(backends, self.selection.tasks)
+        log_findings(BEFORE, findings, Place(run=shlex.quote(str(self.path))))
         return backends
 
     def open(self, _folder: RunFolder, journal: Journal) -> Broker:

@@ -87,15 +87,44 @@ def _check_any(task: Task, dataset: Dataset) -> None:
         )
 
 
-def lacking(selection: Selection) -> Iterator[Finding]:
+def lacking(
+    selection: Selection,
+    *,
+    scoring: bool = True,
+    kinds: Mapping[str, Collection[PartKind]] | None = None,
+) -> Iterator[Finding]:
     """What cannot be computed here, whole or in part: tasks without data, then metrics
-    and the numbers that are made of them."""
+    and the numbers that are made of them, where a run scores. ``kinds`` are, by task,
+    those that answers are asked for: a metric that reads another kind is left out."""
     for left_out in selection.left_out:
         yield left_out.finding
+    if not scoring:
+        return
     for task in selection.tasks:
+        unread: set[str] = set()
+        if kinds is not None:
+            unread = _unread(task, kinds.get(task.name, ()))
         for number in task.given:
-            for finding in (*number.lacks, *_partial(number.without)):
+            if number.name in unread:
+                continue
+            without = {
+                piece: found
+                for piece, found in number.without.items()
+                if piece not in unread
+            }
+            for finding in (*number.lacks, *_partial(without)):
                 yield replace(finding, subject=replace(finding.subject, task=task.name))
+
+
+def _unread(task: Task, kinds: Collection[PartKind]) -> set[str]:
+    """The metrics, by name and output, that read none of the kinds: nothing is asked,
+    or they look at another kind alone."""
+    unread: set[str] = set()
+    for metric in task.metrics:
+        looks_at = metric.bound.metric.looks_at
+        if not kinds or (looks_at is not None and looks_at not in kinds):
+            unread.update((metric.name, *metric.bound.metric.outputs))
+    return unread if kinds else unread | {number.name for number in task.numbers}
 
 
 def _partial(without: Mapping[str, Finding]) -> Iterator[Finding]:
@@ -108,17 +137,26 @@ def _partial(without: Mapping[str, Finding]) -> Iterator[Finding]:
     yield from (found for found in without.values() if found.remedy)
 
 
-def report_lacking(selection: Selection, *, strict: bool, place: Place) -> None:
+def report_lacking(
+    selection: Selection, *, strict: bool, place: Place, scoring: bool = True
+) -> None:
     """Warn of what cannot be computed here, with what adds it. Raises MissingError for
     a metric when ``strict``; what the user has skipped is not an error."""
-    found = list(lacking(selection))
+    found = list(lacking(selection, scoring=scoring))
     missing = [finding for finding in found if finding.kind != "partial"]
     if strict and missing:
         lines = terminal_lines(missing, place)
         raise MissingError("\n".join(["--strict, and something is missing:", *lines]))
-    lines = terminal_lines(found, place)
+    log_findings("not everything can be computed here:", found, place)
+
+
+def log_findings(
+    title: str, findings: Iterable[Finding], place: Place = NOWHERE
+) -> None:
+    """One record of the log: a line for each group of findings, and its remedy."""
+    lines = terminal_lines(findings, place)
     if lines:
-        _log.warning("%s", "\n".join(["not everything can be computed here:", *lines]))
+        _log.warning("%s", "\n".join([title, *lines]))
 
 
 def task_words(settings: Mapping[str, Any], selection: Selection) -> str:

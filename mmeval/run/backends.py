@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mmeval import plugins
@@ -24,6 +23,7 @@ from mmeval.broker.runtime import BackendRuntime, mark_of
 from mmeval.cluster.engine import RayEngine
 from mmeval.cluster.ray_cluster import RayCluster, check_installed
 from mmeval.errors import UnknownNameError, UsageError, did_you_mean
+from mmeval.findings.finding import Finding, Subject
 from mmeval.program.calls import MODEL
 from mmeval.program.role_variants import check_variants
 from mmeval.records.digests import digest
@@ -32,12 +32,10 @@ from mmeval.run.options import BackendSpec
 from mmeval.store.journal import Journal
 from mmeval.store.writer_lock import WORKERS
 from mmeval.task.task import Task
-from mmeval.wording import file_name, listed
+from mmeval.wording import file_name
 
 if TYPE_CHECKING:
     from mmeval.broker.worker_pool import WorkerPool
-
-log = logging.getLogger(__name__)
 
 ROLE_LIMIT = "max_connections"
 """Among the arguments of a role: how many of its calls may be in flight, where
@@ -364,11 +362,13 @@ def _by_kind(tasks: Sequence[Task]) -> set[str]:
     }
 
 
-def check_options(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> None:
-    """Raises UnknownNameError for a modality's parameter that the model does not know.
-    Where only a task file gives it, not the command line, that is reported once: the
-    model is asked without it."""
-    left_out: dict[tuple[str, str], list[str]] = {}
+def check_options(
+    backends: Mapping[str, AnyBackend], tasks: Sequence[Task]
+) -> list[Finding]:
+    """The parameters of a modality that a task file gives and a role does not know: it
+    is asked without them. Raises UnknownNameError where the command line gives one to
+    the model."""
+    found: list[Finding] = []
     for task in tasks:
         for role, params in ((MODEL, task.params), *task.roles.items()):
             if role not in backends:
@@ -383,35 +383,27 @@ def check_options(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> 
                         known.options or (),
                         f"The model knows {knows}.",
                     )
-                left_out.setdefault((role, name), []).append(task.name)
-    for (role, name), names in left_out.items():
-        log.warning(
-            "%s: the %s knows no option %s, and is asked without it",
-            listed(names, 1),
-            role,
-            name,
-        )
+                subject = Subject(task.name, role=role)
+                cause = f"asked without the option {name}, which it does not know"
+                found.append(Finding("setting", subject, cause=cause))
+    return found
 
 
-def say_unbatched(backends: Mapping[str, AnyBackend], batch_size: BatchSize) -> None:
-    """Report a batch size without effect: commands are often shared between
-    backends."""
+def batching(
+    backends: Mapping[str, AnyBackend], batch_size: BatchSize
+) -> Iterator[Finding]:
+    """A batch size without effect: commands are often shared between backends."""
     if batch_size == AUTO:
         return
     local = [
         backend for backend in backends.values() if isinstance(backend, BatchBackend)
     ]
+    subject = Subject(name=f"--batch_size {batch_size}")
     if not local:
-        log.warning(
-            "--batch_size %s has no effect: this backend takes one request at a time, "
-            "--max_connections bounds how "
-            "many are in flight",
-            batch_size,
-        )
+        cause = "no effect: the backend takes one request at a time"
+        remedy = "--max_connections N"
+        yield Finding("setting", subject, cause=cause, remedy=remedy)
     most = min((backend.max_batch_size for backend in local), default=batch_size.rows)
     if batch_size.rows > most:
-        log.warning(
-            "--batch_size %s: this backend takes %d requests at a time at most",
-            batch_size,
-            most,
-        )
+        cause = f"the backend takes at most {most:,} requests at a time"
+        yield Finding("setting", subject, cause=cause)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import shlex
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from mmeval.dataset.bad_sample import in_words, without_content
+from mmeval.dataset.bad_sample import without_content
 from mmeval.dataset.contract import Dataset
 from mmeval.dataset.sampling import Subset
 from mmeval.errors import (
@@ -20,9 +19,10 @@ from mmeval.errors import (
     StorageError,
     UsageError,
     did_you_mean,
-    message_of,
     written_instead,
 )
+from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.from_error import PREPARE_DATA
 from mmeval.records.digests import line_digest
 from mmeval.records.sample import Sample
 from mmeval.run.options import RunOptions, Unfinished
@@ -31,12 +31,9 @@ from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import to_line
 from mmeval.task.data import TaskData
 from mmeval.task.task import Task
-from mmeval.wording import listed
-
-log = logging.getLogger(__name__)
 
 LOOKED_AT = 20
-"""So many samples of a task are looked at before anything is sent."""
+"""Samples of a task that are inspected before anything is sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +88,8 @@ class JobQueue:
             yield from self._jobs(position)
 
     def readable(self) -> Iterator[Job]:
-        """Each task's jobs as far as its data can be read. Why not further is a warning
-        and in ``faults``. Raises StorageError, which concerns every task."""
+        """Each task's jobs as far as its data can be read. Why not further is in
+        ``faults``. Raises StorageError, which concerns every task."""
         for position, task in enumerate(self.tasks):
             made = 0
             with Caught(StorageError) as failure:
@@ -100,12 +97,6 @@ class JobQueue:
                     made += 1
                     yield job
             if failure:
-                if task.name not in self.faults:
-                    said = (
-                        "the data of %s cannot be read on: %s (what was asked of it "
-                        "is scored, other tasks go on)"
-                    )
-                    log.warning(said, task.name, message_of(failure.error))
                 self.faults[task.name] = DataFault(failure.error, made)
 
     def _jobs(self, position: int) -> Iterator[Job]:
@@ -204,37 +195,23 @@ class JobQueue:
                 "data"
             )
 
-    def doubts(self, *, scoring: bool) -> Iterator[str]:
-        """What looks wrong in a task's data: another size than its file states, first
-        samples that cannot be asked, others without what it counts on, a label or a
-        rubric, say."""
-        sizes: dict[str, list[Task]] = {}
+    def doubts(self) -> Iterator[Finding]:
+        """Data of another size than the task file states, and of the first samples
+        those without what scoring needs: a label, a rubric. Bad samples are reported
+        when they are read."""
         for task, choice in zip(self.tasks, self._choices, strict=True):
-            if amiss := choice.another_size:
-                sizes.setdefault(amiss, []).append(task)
-        for amiss, (
-            task,
-            *others,
-        ) in sizes.items():  # tasks of one data set have one size
-            names = listed([task.name, *(other.name for other in others)], 3)
-            yield (
-                f"{names}: {amiss} (mmeval prepare {task.name}{_where(task)} looks at "
-                "all of them)"
-            )
-        for task, choice in zip(self.tasks, self._choices, strict=True):
-            first = choice.first(LOOKED_AT)
-            if bad := [sample for sample in first if sample.fault]:
-                which = (
-                    f"{len(bad)} of {_the_first(len(first))}"
-                    if len(first) > 1
-                    else "the first sample"
-                )
-                looks = f"mmeval check {task.name}{_where(task)} looks at all of them"
-                yield (
-                    f"{task.name}: {which} cannot be asked: {in_words(bad[0])}; {looks}"
-                )
-            sound = [sample for sample in first if not sample.fault]
-            yield from _doubts(task, sound) if scoring and sound else ()
+            there, expected = len(choice.dataset), task.expected.rows
+            if expected is not None and there != expected:
+                yield _another_size(task, there, expected)
+            sound = self.first(task)
+            if sound:
+                yield from _labels_missing(task, sound)
+                yield from _never_scored(task, sound)
+
+    def first(self, task: Task) -> list[Sample]:
+        """The first samples of a task that can be asked, chosen or not."""
+        choice = self._choices[self.tasks.index(task)]
+        return [sample for sample in choice.first(LOOKED_AT) if not sample.fault]
 
     def ahead(self) -> Iterator[Job]:
         """The first samples of each task, whether or not they are of this shard."""
@@ -299,55 +276,52 @@ def _where(task: Task) -> str:
     return "" if folder is None else f" --data_dir {shlex.quote(str(folder))}"
 
 
-def _the_first(count: int) -> str:
-    return "the first sample" if count == 1 else f"the first {count} samples"
+def _another_size(task: Task, there: int, expected: int) -> Finding:
+    remedy = f"{PREPARE_DATA}{_where(task)}"
+    if there > expected:
+        cause = f"rows in the data, and the task file expects {expected:,}"
+        return Finding(
+            "other_definition", Subject(task.name), there, cause=cause, remedy=remedy
+        )
+    cause = "rows that the task file expects"
+    return Finding("subset", Subject(task.name), there, expected, cause, remedy)
 
 
-def _doubts(task: Task, samples: Sequence[Sample]) -> Iterator[str]:
+def _labels_missing(task: Task, samples: Sequence[Sample]) -> Iterator[Finding]:
+    """The labels that the task file names, and some or all of the samples lack."""
     named = [("breakdown", label) for label in task.breakdown]
-    named += [("cluster_key", task.cluster_key)] if task.cluster_key else []
-    checked = [
-        metric.bound
-        for metric in task.metrics
-        if metric.bound.metric.check and not metric.unavailable
-    ]
-    first, lack = _the_first(len(samples)), "lacks" if len(samples) == 1 else "lack"
-    labels = {label for sample in samples for label in sample.metadata}
+    if task.cluster_key:
+        named.append(("cluster_key", task.cluster_key))
+    known = {label for sample in samples for label in sample.metadata}
     for key, label in named:
-        if label not in labels:
-            yield (
-                f"{task.name}: {key} names the label {label!r}, which {first} "
-                f"{lack}{did_you_mean(label, labels)}"
-            )
-        elif lacking := [
-            sample for sample in samples if sample.metadata.get(label) is None
-        ]:
-            some = (
-                f"{len(lacking)} of {first}"
-                if len(lacking) > 1
-                else f"sample {lacking[0].id!r}"
-            )
-            effect = (
-                f", and {'are' if len(lacking) > 1 else 'is'} in no slice by it"
-                if key == "breakdown"
-                else ""
-            )
-            instead = (
-                written_instead(label, lacking[0].metadata)
-                if label not in lacking[0].metadata
-                else ""
-            )
-            yield (
-                f"{task.name}: {some} {'lack' if len(lacking) > 1 else 'lacks'} the "
-                f"label {label!r}{effect}{instead}"
-            )
-    for bound in checked:
-        faults = [bound.sample_fault(sample) for sample in samples]
+        without = [one for one in samples if one.metadata.get(label) is None]
+        if not without:
+            continue
+        subject = Subject(task.name)
+        near = did_you_mean(label, known)
+        if label in known:
+            written = without[0].metadata
+            near = "" if label in written else written_instead(label, written)
+            subject = Subject(task.name, sample=without[0].id)
+        yield Finding(
+            "task_file" if label not in known else "bad_sample",
+            subject,
+            len(without),
+            len(samples),
+            cause=f"without the label {label!r} of {key}{near}",
+        )
+
+
+def _never_scored(task: Task, samples: Sequence[Sample]) -> Iterator[Finding]:
+    """The metrics that can score no answer to any of the samples."""
+    for metric in task.metrics:
+        if metric.unavailable or metric.bound.metric.check is None:
+            continue
+        faults = [metric.bound.sample_fault(sample) for sample in samples]
         if all(faults):
-            yield (
-                f"{task.name}: no answer to {first} can be scored by {bound.name}: "
-                f"{faults[0]}"
-            )
+            count = len(samples)
+            subject = Subject(task.name, metric.name)
+            yield Finding("unscored", subject, count, count, cause=faults[0])
 
 
 def _check_draw(options: RunOptions) -> None:

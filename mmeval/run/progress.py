@@ -12,7 +12,7 @@ from mmeval.dataset.bad_sample import BadSamples
 from mmeval.findings.finding import Finding, Kind, Subject
 from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.trial import Exchange, warnings_of
-from mmeval.wording import counted, either, shortened
+from mmeval.wording import either, shortened
 
 MAX_KINDS = 100
 """So many different warnings are counted each for itself; further ones count as
@@ -88,9 +88,13 @@ class Remarks:
             )
         more = len(self.kinds) - MAX_SHOWN
         if more > 0:
-            cause = f"and {more:,} other warnings; --log_samples writes them"
             yield Finding(
-                "partial", Subject(role="model"), cause=cause, severity="note"
+                "partial",
+                Subject(role="model"),
+                more,
+                cause="other warnings",
+                remedy="--log_samples",
+                severity="note",
             )
 
     def _known(self, text: str) -> str | None:
@@ -172,37 +176,29 @@ def opening(
     *,
     kept: int,
     new: int,
-    since: str,
+    since: str = "",
     exact: bool = True,
-    filtered: bool = False,
-    bad: bool = False,
+    unaskable: bool = False,
+    none_known: bool = False,
 ) -> str:
-    """The first line of a run: what is kept, from when, and what will be asked.
+    """The first line of a run: how many answers are kept, from when, and how many are
+    to be asked.
 
-    ``exact`` is False where one call may answer for several tasks, ``filtered`` says
-    that a filter has yet to decide how many samples it keeps, ``bad`` that some of them
-    are known as such that cannot be asked.
+    ``exact`` is False where fewer may be asked: a call may answer for several tasks, a
+    filter has yet to choose. ``unaskable`` states that some of the first samples cannot
+    be asked, ``none_known`` that none of them can.
     """
-    if not kept and not new:
-        return "nothing to ask"
-    if not kept:
-        if filtered:
-            return (
-                f"asking up to {counted(new, 'answer')}: a task filters its rows, and "
-                "asks those that it keeps"
-            )
-        if bad:
-            return (
-                f"asking up to {counted(new, 'answer')}: some samples cannot be asked"
-            )
-        return f"asking {'' if exact else 'up to '}{counted(new, 'answer')}"
     when = f" from {since}" if since else ""
-    if not new:
-        return f"kept {counted(kept, 'answer')}{when}, nothing new to ask"
-    return f"kept {counted(kept, 'answer')}{when}, asking {new:,} new"
+    facts = [f"answers kept: {kept:,}{when}"] if kept else []
+    limit = "" if exact and not unaskable else "at most "
+    facts.append(f"answers to ask: {limit}{new:,}" if new else "nothing to ask")
+    if new and none_known:
+        facts.append("none of the first samples can be asked")
+    elif new and unaskable:
+        facts.append("some samples cannot be asked")
+    return "; ".join(facts)
 
 
 def left_to_judge(count: int) -> str:
     """The line of a run whose model is done before its judge."""
-    said = "1 answer is" if count == 1 else f"{count:,} answers are"
-    return f"the model is done; {said} still to be judged"
+    return f"the model is done; answers still to be judged: {count:,}"

@@ -8,12 +8,12 @@ import shlex
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mmeval import plugins
 from mmeval.backend.batch_size import AUTO, BatchSize
@@ -26,12 +26,13 @@ from mmeval.costs.budget import Budget, Limits, check_prices
 from mmeval.costs.prices import Bill, Prices, bills, load_prices
 from mmeval.errors import MissingError, StorageError, UsageError
 from mmeval.findings.exit_code import exit_code
-from mmeval.findings.finding import Finding
-from mmeval.findings.render import Place, terminal_lines
+from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.render import Place
 from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
 from mmeval.results.task_results import group_results
 from mmeval.run.availability import (
+    log_findings,
     report_lacking,
     task_words,
     undescribed,
@@ -39,10 +40,10 @@ from mmeval.run.availability import (
 )
 from mmeval.run.backends import (
     Backends,
+    batching,
     check_options,
     check_role_names,
     check_roles,
-    say_unbatched,
 )
 from mmeval.run.generation import Generation
 from mmeval.run.interrupt import Stoppable, interruptible
@@ -67,8 +68,10 @@ from mmeval.run.outcome import (
 from mmeval.run.progress import Progress, RunTally, opening
 from mmeval.run.suspension import Suspension, score_command
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
+from mmeval.run.undeclared import undeclared
 from mmeval.scoring.scorer import Scorer
 from mmeval.scoring.trial_rows import ScoringPlan
+from mmeval.scoring.verdict_log import several_versions
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted, trial_key
@@ -98,6 +101,7 @@ log = logging.getLogger(__name__)
 
 DEFAULT_RUN_ID = "default"
 SYNC_SECONDS = 10.0
+BEFORE = "before the run:"
 
 
 def run(selection: Selection, options: RunOptions, *, progress: Progress) -> RunOutcome:
@@ -109,8 +113,9 @@ def run(selection: Selection, options: RunOptions, *, progress: Progress) -> Run
     words = task_words(options.settings, selection)
     place = Place(words, shlex.quote(str(run_path(options))))
     selection = with_data(selection, strict=options.strict, place=place)
-    report_lacking(selection, strict=options.strict, place=place)
-    return _NewTrials(selection, options, progress).run()
+    scoring = not options.predict_only
+    report_lacking(selection, strict=options.strict, place=place, scoring=scoring)
+    return _NewTrials(selection, options, progress, place).run()
 
 
 class Runner(ABC):
@@ -328,6 +333,7 @@ class Runner(ABC):
             unscored=worst_unscored(of_metrics),
             since=since,
         )
+        judges = judge_versions(runs)
         outcome = RunOutcome(
             folder=self.path,
             model_name=self.model,
@@ -346,7 +352,7 @@ class Runner(ABC):
                 if role != MODEL
             },
             score_sets=score_folders(runs),
-            judges=judge_versions(runs),
+            judges=judges,
             bills=spent,
             metric_device="" if self.scorer is None else self.scorer.device_of_models(),
         )
@@ -356,6 +362,7 @@ class Runner(ABC):
             *unscored(runs, chosen, of_metrics, again=again),
             *unread_replies(runs, chosen),
             *nothing_to_score(runs, chosen, of_metrics),
+            *several_versions(judges),
         )
         outcome = replace(outcome, findings=losses)
         outcome = self.completed(outcome)
@@ -400,11 +407,10 @@ def check_merged(options: RunOptions, record: Mapping[str, Any]) -> None:
         and not options.fresh
         and (left := list(unmerged(path, record)))
     ):
-        was, is_ = ("was", "is") if len(left) == 1 else ("were", "are")
         raise UsageError(
-            f"{path}: {in_words(left)} {was} started and {is_} not merged since; "
+            f"{path}: started, and not merged since: {in_words(left)}. "
             f"'mmeval merge --partial {path}' "
-            "joins its answers, then the same command asks what is left"
+            "joins these answers, then the same command asks what is left"
         )
 
 
@@ -415,9 +421,15 @@ def model_name(options: RunOptions) -> str:
     return options.model_tag or str(own or options.model.name)
 
 
-def prepared(
-    selection: Selection, options: RunOptions, media: MediaStore
-) -> tuple[Backends, JobQueue]:
+class Prepared(NamedTuple):
+    """The backends and the data of a run, and what is wrong with them."""
+
+    backends: Backends
+    jobs: JobQueue
+    findings: tuple[Finding, ...]
+
+
+def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> Prepared:
     """Make the backends and open the data, before anything is written or sent.
     Raises UsageError or MissingError for what would refuse the run."""
     try:
@@ -427,26 +439,30 @@ def prepared(
     except MissingError:  # for a misspelt role no key is needed
         check_role_names(specs, selection.tasks)
         raise
+    scoring = not options.predict_only
     jobs = JobQueue(selection.tasks, options, media)
-    check_backends(backends, selection.tasks, scoring=not options.predict_only)
-    say_unbatched(backends.named, options.batch_size)
+    findings = check_backends(backends, selection.tasks, scoring=scoring)
+    findings += batching(backends.named, options.batch_size)
     jobs.check()
-    for doubt in jobs.doubts(scoring=not options.predict_only):
-        log.warning(doubt)
+    known = backends.named[MODEL].capabilities
+    findings += undeclared(selection.tasks, jobs.first, known, options.model)
+    if scoring:
+        findings += jobs.doubts()
     _foresee(backends.named[MODEL], jobs)
-    return backends, jobs
+    return Prepared(backends, jobs, tuple(findings))
 
 
 def check_backends(
     backends: Backends, tasks: Sequence[Task], *, scoring: bool = True
-) -> None:
-    """Raises UsageError for a role that no task asks or an unknown model option.
-    Warns of media that no backend can describe."""
+) -> list[Finding]:
+    """Options that a role does not know, and media that no backend can describe.
+    Raises UsageError for a role that no task asks, or an unknown option of the
+    model."""
     check_roles(backends.named, tasks)
-    check_options(backends.named, tasks)
-    gaps = undescribed(tasks, backends.named) if scoring else ()
-    for line in terminal_lines(gaps):
-        log.warning("%s", line)
+    findings = check_options(backends.named, tasks)
+    if scoring:
+        findings += undescribed(tasks, backends.named)
+    return findings
 
 
 def limits_and_prices(
@@ -491,6 +507,12 @@ def run_identity(backends: Backends, options: RunOptions) -> dict[str, Any]:
     }
 
 
+def _changed(tasks: Iterable[str]) -> Iterator[Finding]:
+    cause = "the data changed since this run began; equal samples keep their answers"
+    for task in tasks:
+        yield Finding("other_definition", Subject(task), cause=cause)
+
+
 class _NewTrials(Runner):
     """The trials of a run that asks the model."""
 
@@ -502,16 +524,22 @@ class _NewTrials(Runner):
     """How far the trials had come before this process."""
 
     def __init__(
-        self, selection: Selection, options: RunOptions, progress: Progress
+        self,
+        selection: Selection,
+        options: RunOptions,
+        progress: Progress,
+        place: Place,
     ) -> None:
         super().__init__(
             run_path(options), model_name(options), selection, options, progress
         )
+        self._place = place
         self.scores = not options.predict_only
         self.batch_size = options.batch_size
 
     def prepare(self, media: MediaStore) -> Backends:
-        backends, self._jobs = prepared(self.selection, self.options, media)
+        backends, self._jobs, findings = prepared(self.selection, self.options, media)
+        log_findings(BEFORE, findings, self._place)
         self.data = self._jobs.data()
         return backends
 
@@ -531,12 +559,7 @@ class _NewTrials(Runner):
         identity = run_identity(self.backends, options)
         check_folder(options, folder.record, identity, len(journal) - journal.of_others)
         self._resumed = len(journal) > 0 or bool(folder.record)
-        for task in folder.changed_data(self.data):
-            log.warning(
-                "%s: the data changed since this run began; unchanged samples keep "
-                "their answers",
-                task,
-            )
+        log_findings(BEFORE, _changed(folder.changed_data(self.data)), self._place)
         folder.describe(
             identity=identity,
             provenance={
@@ -585,17 +608,18 @@ class _NewTrials(Runner):
         self._before = Counter({"open": jobs.total()})
         if self._resumed:
             self._before = work.kept_before(jobs.readable())
-        filtered = not jobs.counted
+        first: Counter[Standing] = Counter()
+        if jobs.counted and not self._resumed:
+            first = work.kept_before(jobs.ahead())
         self.progress.note(
             opening(
                 kept=self._before["kept"],
                 new=self._before["open"],
                 since=self.broker.journal.since,
-                exact=self._resumed
-                or len(jobs.tasks) == 1,  # tasks may ask the same, which is sent once
-                filtered=filtered,
-                bad=not (self._resumed or filtered)
-                and work.kept_before(jobs.ahead())["unaskable"] > 0,
+                # tasks may ask the same, which is sent once
+                exact=jobs.counted and (self._resumed or len(jobs.tasks) == 1),
+                unaskable=first["unaskable"] > 0,
+                none_known=first["unaskable"] > 0 and not first["open"],
             )
         )
         self.progress.start(self._before.total(), self._before["kept"])
@@ -677,5 +701,20 @@ class _NewTrials(Runner):
                 *not_asked(tally),
                 *outcome.findings,
                 *tally.remarks.findings(),
+                *self._not_scored(),
             ),
         )
+
+    def _not_scored(self) -> Iterator[Finding]:
+        """What ``--predict_only`` leaves to do."""
+        answered = self.tally.kept + self.tally.new
+        has_metrics = any(task.metrics for task in self.selection)
+        if answered and has_metrics and not self.scores:
+            yield Finding(
+                "unscored",
+                count=answered,
+                of=self.tally.made,
+                cause="--predict_only: the answers are not scored",
+                remedy="mmeval score RUN",
+                severity="note",
+            )

@@ -15,7 +15,6 @@ from mmeval.records.sample import Sample
 from mmeval.run.options import RunOptions
 from mmeval.system.number_set import NumberSet
 from mmeval.task.task import Task
-from mmeval.wording import counted
 
 
 class SampleChoice:
@@ -103,23 +102,6 @@ class SampleChoice:
             Subset(self._whole if self._fewer else self._of, len(self.taken), how)
             if how
             else None
-        )
-
-    @property
-    def another_size(self) -> str:
-        """What to report where data have fewer or more rows than expected; else
-        empty."""
-        there, should = len(self.dataset), self._task.expected.rows
-        if should is None or there == should:
-            return ""
-        effect = (
-            "numbers are those of a subset"
-            if there < should
-            else "these are not the data it means"
-        )
-        return (
-            f"the data hold {counted(there, 'row')}, the task file expects "
-            f"{should:,}: {effect}"
         )
 
     @property

@@ -90,21 +90,36 @@ def score_command(
     The roles that the folder has ``recorded`` are asked without being named; one is
     named all the same where its secret is not kept.
     """
-    bounds = [metric.bound for task in tasks for metric in task.metrics]
-    judges = [role for bound in bounds for role in bound.asked_roles(roles)]
-    asked = with_asked(judges, lambda role: roles_of(roles, role))
+    tasks = list(tasks)
     words = ["mmeval", "score", str(folder)]
-    for role, spec in roles.items():
-        if role in asked and (
-            role not in recorded or any(hidden_names(without_secrets(spec.args)))
-        ):
-            words += ["--role", ",".join((f"{role}={spec.name}", *_spelt(spec.args)))]
+    for role in scoring_roles(tasks, roles):
+        spec = roles[role]
+        has_secret = any(hidden_names(without_secrets(spec.args)))
+        if role not in recorded or has_secret:
+            words += ["--role", role_words(role, spec)]
+    bounds = [metric.bound for task in tasks for metric in task.metrics]
     if any(bound.params.get(TRUST) is True for bound in bounds):
         words.append(f"--{TRUST}")
     return shlex.join(words)
 
 
-def _spelt(args: Mapping[str, Any]) -> Iterator[str]:
+def scoring_roles(
+    tasks: Iterable[Task], roles: Mapping[str, BackendSpec]
+) -> Iterator[str]:
+    """Those of the roles that metrics ask, and that these ask themselves."""
+    bounds = [metric.bound for task in tasks for metric in task.metrics]
+    judges = [role for bound in bounds for role in bound.asked_roles(roles)]
+    asked = with_asked(judges, lambda role: roles_of(roles, role))
+    return (role for role in roles if role in asked)
+
+
+def role_words(role: str, spec: BackendSpec) -> str:
+    """A role as ``--role`` takes it, secrets hidden."""
+    return ",".join((f"{role}={spec.name}", *spelt_args(spec.args)))
+
+
+def spelt_args(args: Mapping[str, Any]) -> Iterator[str]:
+    """The arguments of a backend as a command line has them, secrets hidden."""
     for name, value in without_secrets(args).items():
         yield f"{name}={_text(value) if isinstance(value, str) else json.dumps(value)}"
 

@@ -17,10 +17,11 @@ again, the later lines hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mmeval.findings.finding import Finding, Subject
 from mmeval.system.json_lines import LineFile, read_rows
 
 FILE = "verdicts.jsonl"
@@ -65,18 +66,16 @@ def served_versions(folder: Path) -> list[Served]:
     ]
 
 
-def version_warnings(judges: Mapping[str, list[Served]]) -> Iterator[str]:
-    """A line for each judge served under several versions: verdicts may not compare."""
-    for task, versions in judges.items():
-        for role, asked in dict.fromkeys((one.role, one.asked) for one in versions):
-            names = [
-                " ".join(filter(None, (v.served, v.fingerprint)))
-                for v in versions
-                if (v.role, v.asked) == (role, asked)
-            ]
-            if len(names) > 1:
-                yield (
-                    f"{task}: the {role} {asked} was served under {len(names)} "
-                    f"versions ({', '.join(names)}); its "
-                    "verdicts may differ for that alone"
-                )
+def several_versions(judges: Mapping[str, Sequence[Served]]) -> Iterator[Finding]:
+    """The judges that were served under several versions: their verdicts may differ for
+    that alone."""
+    for task, served in judges.items():
+        names: dict[tuple[str, str], list[str]] = {}
+        for one in served:
+            name = " ".join(filter(None, (one.served, one.fingerprint)))
+            names.setdefault((one.role, one.asked), []).append(name)
+        for (role, asked), own in names.items():
+            if len(own) > 1:
+                cause = f"{asked} was served as {', '.join(own)}"
+                subject = Subject(task, role=role)
+                yield Finding("not_comparable", subject, len(own), cause=cause)

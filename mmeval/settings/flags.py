@@ -691,6 +691,17 @@ FLAGS: tuple[Flag, ...] = (
         "?",
     ),
     Flag(
+        "format",
+        "",
+        _SHOW,
+        values.text,
+        "",
+        "command.format",
+        "text or json: what --dry_run prints (text)",
+        "FORMAT",
+        choices=("", "text", "json"),
+    ),
+    Flag(
         "baseline",
         "",
         _SHOW,

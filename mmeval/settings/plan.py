@@ -32,6 +32,8 @@ class Invocation:
     log_samples: bool
     write_out: bool
     dry_run: bool
+    format: str
+    """Of what a dry run prints: text or json."""
     loggers: Mapping[str, Mapping[str, Any]]
     """The loggers by name, each with its arguments."""
     baseline: Path | None = None
@@ -54,6 +56,12 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocati
         ("data", "data_dir"),
     ):
         exclude_each_other(settings, one, other)
+    if settings["format"].value and not settings["dry_run"].value:
+        raise UsageError(
+            f"{settings['format'].origin} has no effect without --dry_run; leave it "
+            "out: the results file is JSON",
+            name=settings["format"].origin,
+        )
     refuse_taken(settings["metadata"].value, settings["metadata"].origin)
     values = {name: setting.value for name, setting in settings.items()}
     config = as_config(settings)
@@ -91,6 +99,7 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocati
         log_samples=values["log_samples"],
         write_out=values["write_out"],
         dry_run=values["dry_run"],
+        format=values["format"] or "text",
         loggers=chosen_loggers(settings),
         baseline=values["baseline"],
         page=values["report"],

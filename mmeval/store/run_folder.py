@@ -36,7 +36,7 @@ from mmeval.store.media_store import MediaStore
 from mmeval.store.writer_lock import wait_for_writers
 from mmeval.system.folders import write_atomic
 from mmeval.system.json_lines import sealed_document, unsealed_document
-from mmeval.wording import counted, shortened
+from mmeval.wording import shortened
 
 ANOTHER = "--model_tag NAME keeps both, --run_id NAME starts another run"
 WAYS_OUT = f"{ANOTHER}, --fresh starts this one over"
@@ -187,7 +187,7 @@ def check_identity(
     The error names what changed; ``record`` is the run's."""
     if answers and (changes := _changes(record, identity)):
         raise IdentityChangedError(
-            f"{path}: the run changed ({changes}) after {counted(answers, 'answer')}. "
+            f"{path}: the run changed ({changes}); calls answered before: {answers:,}. "
             f"{ways}"
         )
 

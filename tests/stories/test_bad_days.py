@@ -184,7 +184,7 @@ def test_a_bad_row_costs_itself_and_is_asked_when_it_is_mended(
     mended = mmeval(*flags)
 
     assert (first.code, again.code, asked, mended.code) == (3, 3, 2, 0), mended.err
-    assert "kept 2" in again.err
+    assert "answers kept: 2" in again.err
     assert (
         any("row 2" in line and "gone.png" in line for line in first.warnings)
         and "bad sample  1 in ask" in first.err
@@ -196,7 +196,7 @@ def test_a_bad_row_costs_itself_and_is_asked_when_it_is_mended(
         found["level=hard"]["failed"],
         found["level=hard"]["value"],
     ) == (1, 1, None)
-    assert "kept 2 answers" in mended.err and "asking 1 new" in mended.err
+    assert "answers kept: 2" in mended.err and "answers to ask: 1" in mended.err
     assert (server.stats()["unique"], server.stats()["repeated"]) == (3, 0)
 
 

@@ -1,4 +1,5 @@
 import importlib.util
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +13,18 @@ from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, media_part
 from mmeval.costs.prices import Price, load_prices
 from mmeval.dataset.bad_sample import bad_sample
-from mmeval.errors import IdentityChangedError, MissingError, UsageError
-from mmeval.forecast.dry_run import forecast
-from mmeval.forecast.estimate import Load
-from mmeval.forecast.records import Forecast
+from mmeval.errors import (
+    EXIT_INCOMPLETE,
+    EXIT_OK,
+    EXIT_USAGE,
+    IdentityChangedError,
+    MissingError,
+    UsageError,
+)
+from mmeval.findings.finding import Finding, Subject
+from mmeval.forecast.dry_run import AFTER_STAND_IN, ENDLESS, forecast
+from mmeval.forecast.estimate import NOTHING, Load
+from mmeval.forecast.records import MAX_REASONS, OTHER_REASONS, Forecast
 from mmeval.forecast.text import forecast_text
 from mmeval.installation import install_command
 from mmeval.program.calls import Program, Reply, Role, ask_one
@@ -98,6 +107,11 @@ def load(found: Forecast, role: str = "model") -> Load:
     return found.tasks[0].loads[role]
 
 
+def endless_trials(found: Forecast) -> int:
+    """Trials whose calls are not followed to their end."""
+    return sum(one.count for one in found.findings if one.cause == ENDLESS)
+
+
 def with_picture(file: Path) -> Sample:
     return Sample("p", (user("see", Media.from_path(file)),))
 
@@ -131,12 +145,10 @@ def test_an_extra_that_converts_media_and_is_missing_is_a_problem_of_the_trials_
         model=BackendSpec("watching"),
         roles={"helper": BackendSpec("toy")},
     )
-    ((problem, count),) = found.tasks[0].problems.items()
-    assert (install_command("video") in problem, count, calls(found)["helper"]) == (
-        True,
-        1,
-        (2, 0),
-    )
+    (lack,) = found.findings
+    assert (lack.kind, lack.subject) == ("missing_extra", Subject("toy", role="helper"))
+    assert (lack.count, lack.of, lack.remedy) == (1, 2, install_command("video"))
+    assert calls(found)["helper"] == (2, 0)
 
 
 class Broken(Rows):
@@ -213,7 +225,7 @@ def test_large_judged_tasks_and_endless_programs_are_cut(
         model=BackendSpec("endless"),
         roles={"helper": BackendSpec("toy")},
     )
-    assert (found.tasks[0].endless, load(found, "helper").calls) == (2, 400)
+    assert (endless_trials(found), load(found, "helper").calls) == (2, 400)
 
 
 def test_a_dry_run_follows_an_agent_by_the_examples_of_its_calls(
@@ -224,9 +236,9 @@ def test_a_dry_run_follows_an_agent_by_the_examples_of_its_calls(
         "roles": {"helper": BackendSpec("toy")},
     }
     found = ahead(tmp_path, task(rows=2), **asked)
-    assert (calls(found)["helper"], found.tasks[0].endless) == ((8, 0), 0)
+    assert (calls(found)["helper"], endless_trials(found)) == ((8, 0), 0)
     limited = ahead(tmp_path, task(rows=2), **asked, max_calls_per_answer=2)
-    assert (calls(limited)["helper"], limited.tasks[0].endless) == ((2, 0), 2)
+    assert (calls(limited)["helper"], endless_trials(limited)) == ((2, 0), 2)
 
 
 def test_every_question_of_a_graph_is_counted(tmp_path: Path) -> None:
@@ -245,7 +257,7 @@ def test_every_question_of_a_graph_is_counted(tmp_path: Path) -> None:
         wanted=FixedKinds(("text", "image")),
     )
     found = ahead(tmp_path, graph, roles=JUDGE)
-    assert (calls(found)["judge"], found.tasks[0].endless) == ((302, 0), 0)
+    assert (calls(found)["judge"], endless_trials(found)) == ((302, 0), 0)
 
 
 def test_an_answer_that_is_kept_is_counted_once_however_often_it_is_used(
@@ -277,11 +289,12 @@ def test_media_in_formats_that_are_not_taken_are_counted(tmp_path: Path) -> None
         part = media_part(Media.from_path(tmp_path / name), "audio")
         rows.append(Sample(name, (user("hear", part),)))
     local = {"model": "m", "base_url": "http://localhost:9/v1"}
-    [found] = ahead(tmp_path, task(rows=rows), model=BackendSpec("openai", local)).tasks
-    assert dict(found.reencoded) == {"audio/flac as WAV to the model": 1}
-    assert [problem.endswith("decoded as sound") for problem in found.problems] == [
-        True
-    ]
+    found = ahead(tmp_path, task(rows=rows), model=BackendSpec("openai", local))
+    unsent, reencoded = found.findings
+    assert (unsent.kind, unsent.count, unsent.of) == ("unsupported", 1, 2)
+    assert unsent.cause.endswith("decoded as sound")
+    assert (reencoded.severity, reencoded.count) == ("note", 1)
+    assert "audio/flac as WAV" in reencoded.cause
 
 
 def test_dollars_are_those_of_the_prices_for_what_is_estimated(tmp_path: Path) -> None:
@@ -328,69 +341,128 @@ def test_samples_that_cannot_be_asked_are_counted_and_not_driven(
     found = ahead(
         tmp_path, replace(task(rows=[*samples(2), bad], repeats=2), prompt=prompt)
     )
-    assert (calls(found), found.tasks[0].trials, found.tasks[0].problems) == (
-        {"model": (4, 0)},
-        6,
-        {},
-    )
-    assert list(found.tasks[0].bad.findings()) == [bad_sample("toy", bad)]
+    assert (calls(found), found.tasks[0].trials) == ({"model": (4, 0)}, 6)
+    assert found.findings == (bad_sample("toy", bad),)
+    assert found.exit_code == EXIT_INCOMPLETE
 
 
-def test_what_fails_is_counted_by_its_reason(tmp_path: Path) -> None:
+def test_bad_samples_that_the_run_tolerates_are_warnings(tmp_path: Path) -> None:
+    bad = Sample("torn", (), fault="row 2: torn")
+    found = ahead(tmp_path, task(rows=[*samples(2), bad]), max_unscored=1)
+    assert [one.severity for one in found.findings] == ["warning"]
+    assert found.exit_code == EXIT_OK
+
+
+def test_a_prompt_that_cannot_be_made_fails_as_in_the_run(tmp_path: Path) -> None:
     def prompt(row: Sample) -> Sequence[Any]:
         if row.id == "s1":
             raise KeyError("colour")
         return row.input
 
+    failing = replace(task(rows=3), prompt=prompt)  # type: ignore[arg-type]
+    found = ahead(tmp_path, failing)
+    expected = Finding(
+        "failed", Subject("toy"), 1, 3, cause="KeyError: 'colour'", severity="error"
+    )
+    assert (calls(found), found.findings) == ({"model": (2, 0)}, (expected,))
+    assert found.exit_code == EXIT_INCOMPLETE
+
+
+def test_reasons_without_end_keep_no_words_without_end(tmp_path: Path) -> None:
     def failing(row: Sample) -> Sequence[Any]:
         raise ValueError(row.id)
 
+    found = ahead(tmp_path, replace(task(rows=30), prompt=failing))  # type: ignore[arg-type]
+    others = [one.count for one in found.findings if one.cause == OTHER_REASONS]
+    assert (len(found.findings), others) == (MAX_REASONS + 1, [20])
+
+
+def test_what_fails_on_a_stand_in_alone_is_a_warning(tmp_path: Path) -> None:
     def picky(ask: Ask) -> Program[Interleaved]:
         answer = yield from ask_one(ask.call())
         raise ValueError(f"no number in {answer.text[:2]}")
 
-    found = ahead(tmp_path, replace(task(rows=3), prompt=prompt))  # type: ignore[arg-type]
-    assert (calls(found), found.tasks[0].problems) == (
-        {"model": (2, 0)},
-        {"KeyError: 'colour'": 1},
-    )
-    assert found.exit_code == 0
-    # what several tasks share is one line
-    both = forecast_text(replace(found, tasks=found.tasks * 2))
-    assert [line for line in both.splitlines() if "colour" in line] == [
-        "problem: toy, toy: 2 of 6 trials: KeyError: 'colour'"
-    ]
-    problems = ahead(tmp_path, replace(task(rows=30), prompt=failing)).tasks[0].problems  # type: ignore[arg-type]
-    assert (len(problems), problems["other reasons"]) == (11, 20)
-    ((reason, count),) = (
-        ahead(tmp_path, task(rows=3, protocol=picky)).tasks[0].problems.items()
-    )
-    assert (reason.partition(" (")[0], "stand-in" in reason, count) == (
-        "ValueError: no number in xx",
-        True,
-        3,
-    )
+    found = ahead(tmp_path, task(rows=3, protocol=picky))
+    (failed,) = found.findings
+    assert (failed.severity, failed.count) == ("warning", 3)
+    assert failed.cause == f"ValueError: no number in xx ({AFTER_STAND_IN})"
+    assert found.exit_code == EXIT_OK
+
+
+@pytest.mark.parametrize(
+    ("more", "code"), [(2, EXIT_OK), (0, EXIT_INCOMPLETE)], ids=["some", "all"]
+)
+def test_samples_that_the_model_does_not_take_are_unsupported(
+    more: int, code: int, tmp_path: Path
+) -> None:
     (tmp_path / "p.png").write_bytes(picture().read())
-    rows = [with_picture(tmp_path / "p.png"), *samples(2)]
-    found = ahead(
-        tmp_path, task(rows=rows), model=BackendSpec("toy", {"takes": "text"})
-    )
-    ((reason, count),) = found.tasks[0].problems.items()
-    assert (calls(found), reason[-6:], count) == ({"model": (2, 0)}, " image", 1)
+    rows = [with_picture(tmp_path / "p.png"), *samples(more)]
+    model = BackendSpec("toy", {"takes": "text"})
+    found = ahead(tmp_path, task(rows=rows), model=model)
+    (gap,) = found.findings
+    assert (gap.kind, gap.count, gap.of) == ("unsupported", 1, 1 + more)
+    assert found.exit_code == code
 
 
 def test_data_that_cannot_be_read_to_their_end_end_the_dry_run_as_they_would_end_the_run(
     tmp_path: Path,
 ) -> None:
-    broken = Broken(samples(3))
-    found = ahead(tmp_path, replace(task(), dataset=lambda: broken), task("b", 2))
-    assert (found.tasks[0].samples, str(found.cannot_read), found.exit_code) == (
-        2,
-        "row 3",
-        2,
-    )
+    broken = replace(task(), dataset=lambda: Broken(samples(3)))
+    found = ahead(tmp_path, broken, task("b", 2))
+    assert [one.samples for one in found.tasks] == [2, 2]
+    (fault,) = found.findings
+    assert (fault.kind, fault.subject, fault.count) == ("task_file", Subject("toy"), 2)
+    assert found.exit_code == EXIT_USAGE
+
+
+def test_an_id_that_stands_twice_is_a_fault_of_the_data(tmp_path: Path) -> None:
     twice = ahead(tmp_path, task(rows=[sample("a"), sample("a")]))
-    assert (twice.exit_code, "'a'" in str(twice.cannot_read)) == (2, True)
+    (fault,) = twice.findings
+    assert (fault.kind, twice.exit_code) == ("task_file", EXIT_USAGE)
+    assert "'a'" in fault.cause
+
+
+def test_only_roles_that_are_asked_are_listed(tmp_path: Path) -> None:
+    judged = task(rows=2, metrics=("toy_verdict",))
+    found = ahead(tmp_path, judged, roles=JUDGE, predict_only=True)
+    assert list(found.places) == ["model"]
+
+
+def test_calls_that_are_not_made_cost_nothing_though_their_price_is_unknown(
+    tmp_path: Path,
+) -> None:
+    run_toy(tmp_path, task(rows=2), args={"log": "", "broken": ""})
+    toy = BackendSpec("toy", {"log": "", "broken": ""})
+    found = ahead(tmp_path, task(rows=2), model=toy)
+    assert (found.total(), "price:" in forecast_text(found)) == (NOTHING, False)
+
+
+def test_what_a_run_does_not_score_lacks_no_metric(tmp_path: Path) -> None:
+    judged = task(rows=2, metrics=("toy_verdict",))
+    judged = replace(judged, metrics=(replace(judged.metrics[0], lacks=(NO_JUDGE,)),))
+    assert [one.kind for one in ahead(tmp_path, judged).findings] == ["missing_role"]
+    assert ahead(tmp_path, judged, predict_only=True).findings == ()
+
+
+def test_a_metric_of_a_kind_that_is_not_asked_for_is_not_listed(tmp_path: Path) -> None:
+    judged = task(rows=2, metrics=("toy_verdict",))
+    [metric] = judged.metrics
+    seeing = replace(metric.bound.metric, looks_at="video")
+    bound = replace(metric.bound, metric=seeing)
+    judged = replace(judged, metrics=(replace(metric, bound=bound, lacks=(NO_JUDGE,)),))
+    assert ahead(tmp_path, judged).findings == ()
+
+
+def test_the_document_of_a_dry_run_has_the_numbers_of_the_table_and_the_findings(
+    tmp_path: Path,
+) -> None:
+    bad = Sample("torn", (), fault="row 2: torn")
+    found = ahead(tmp_path, task(rows=[*samples(2), bad]))
+    document = json.loads(json.dumps(found.to_json()))
+    [of_task] = document["tasks"]
+    assert (of_task["samples"], of_task["roles"]["model"]["calls"]) == (3, 2)
+    assert [*map(Finding.from_json, document["findings"])] == list(found.findings)
+    assert (document["usd"], document["exit_code"]) == (None, EXIT_INCOMPLETE)
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_a_run_without_a_member_notes_it_until_the_data_are_here(
     done = mmeval(*command)
     assert (
         done.code,
-        "kept 1 answer" in done.err,
+        "answers kept: 1" in done.err,
         "1 of 2" in done.out,
         NO_DATA in done.out,
     ) == (

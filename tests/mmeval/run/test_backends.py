@@ -8,8 +8,9 @@ from mmeval.backend.batch_size import BatchSize
 from mmeval.backend.capabilities import Capabilities
 from mmeval.cluster.engine import RayEngine
 from mmeval.errors import EXIT_MISSING, MissingExtraError, UnknownNameError, UsageError
+from mmeval.findings.finding import Subject
 from mmeval.records.request import GenerationParams
-from mmeval.run.backends import Backends, check_options, say_unbatched
+from mmeval.run.backends import Backends, batching, check_options
 from mmeval.run.options import BackendSpec
 from mmeval.system.json_lines import from_line
 from tests.support.parallel import ToyParallel
@@ -44,28 +45,29 @@ def test_an_option_of_the_command_line_that_the_model_does_not_know_is_refused()
     assert (caught.value.name, caught.value.known) == ("image.sise", ("image.size",))
 
 
-def test_an_option_that_only_task_files_give_is_warned_of_once(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_an_option_that_only_task_files_give_is_left_out_for_each_task() -> None:
     unknown = asked_with(**{"image.size": "1x1", "image.steps": 5})
-    check_options({"model": Drawing()}, [unknown, replace(unknown, name="other")])
     of_judge = task(
         roles={
             "judge": GenerationParams(options={"image.steps": 5}),
             "absent": GenerationParams(),
         }
     )
-    check_options({"model": Toy(), "judge": Drawing()}, [of_judge])
-    # which may know anything
-    check_options({"model": Toy()}, [asked_with("image.steps", **{"image.steps": 5})])
-    assert [
-        message.partition("model")[0].partition("judge")[0]
-        for message in caplog.messages
-    ] == ["toy and 1 more: the ", "toy: the "]
-    assert all(
-        "image.steps" in message and "image.size" not in message
-        for message in caplog.messages
+    of_model = check_options(
+        {"model": Drawing()}, [unknown, replace(unknown, name="other")]
     )
+    of_role = check_options({"model": Toy(), "judge": Drawing()}, [of_judge])
+    found = [(one.kind, one.subject) for one in (*of_model, *of_role)]
+    assert found == [
+        ("setting", Subject("toy", role="model")),
+        ("setting", Subject("other", role="model")),
+        ("setting", Subject("toy", role="judge")),
+    ]
+
+
+def test_a_model_that_may_know_any_option_gets_it() -> None:
+    asked = asked_with("image.steps", **{"image.steps": 5})
+    assert check_options({"model": Toy()}, [asked]) == []
 
 
 def test_an_option_that_is_left_out_is_not_sent_and_is_noted_in_the_answer(
@@ -89,14 +91,14 @@ def test_an_option_that_is_left_out_is_not_sent_and_is_noted_in_the_answer(
 
 
 @pytest.mark.parametrize(
-    ("size", "backend", "start"),
+    ("size", "backend", "remedies"),
     [
-        (BatchSize(4), ToyLocal(max_batch_size=4), ""),
-        (BatchSize(5), ToyLocal(max_batch_size=4), "--batch_size 5: "),
-        (BatchSize(growths=2), ToyLocal(), ""),
-        (BatchSize(growths=2), Toy(), "--batch_size auto:2 "),
-        (BatchSize(9), Toy(), "--batch_size 9 "),
-        (BatchSize(), Toy(), ""),
+        (BatchSize(4), ToyLocal(max_batch_size=4), []),
+        (BatchSize(5), ToyLocal(max_batch_size=4), [""]),
+        (BatchSize(growths=2), ToyLocal(), []),
+        (BatchSize(growths=2), Toy(), ["--max_connections N"]),
+        (BatchSize(9), Toy(), ["--max_connections N"]),
+        (BatchSize(), Toy(), []),
     ],
     ids=[
         "fits",
@@ -107,13 +109,11 @@ def test_an_option_that_is_left_out_is_not_sent_and_is_noted_in_the_answer(
         "usual without batches",
     ],
 )
-def test_a_batch_size_without_effect_is_warned_of(
-    size: BatchSize, backend: Any, start: str, caplog: Any
+def test_a_batch_size_without_effect_is_a_finding(
+    size: BatchSize, backend: Any, remedies: list[str]
 ) -> None:
-    say_unbatched({"model": backend}, size)
-    assert [message[: len(start)] for message in caplog.messages] == (
-        [start] if start else []
-    )
+    found = list(batching({"model": backend}, size))
+    assert [one.remedy for one in found] == remedies
 
 
 class Computing(Toy):

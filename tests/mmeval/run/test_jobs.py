@@ -8,6 +8,7 @@ import pytest
 from mmeval.content.media import Media
 from mmeval.content.parts import media_part
 from mmeval.errors import UsageError
+from mmeval.findings.finding import Finding, Subject
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric
 from mmeval.records.sample import Sample, message
@@ -234,19 +235,14 @@ def test_no_row_is_read_beyond_the_last_one_that_is_wanted(
     assert ids(plan(replace(task(), dataset=lambda: rows), **options))[-1] == "s1"
 
 
-def doubts(of: Task, *, scoring: bool = True) -> list[str]:
-    return list(plan(of).doubts(scoring=scoring))
+def doubts(of: Task) -> list[Finding]:
+    return list(plan(of).doubts())
 
 
-def test_samples_that_cannot_be_asked_are_counted_among_the_first_twenty() -> None:
+def test_the_first_twenty_samples_that_can_be_asked_are_inspected() -> None:
     of = plan(replace(task("t", [torn(), *levels(30)]), breakdown=("level",)))
-    (doubt,) = of.doubts(scoring=True)
-    assert (doubt[:7], " 20 " in doubt, "'torn': row 2" in doubt) == (
-        "t: 1 of",
-        True,
-        True,
-    )
-    assert LOOKED_AT == 20
+    assert len(of.first(of.tasks[0])) == LOOKED_AT - 1
+    assert list(of.doubts()) == []
 
 
 def test_the_first_samples_that_are_looked_at_are_chosen_ones() -> None:
@@ -260,63 +256,45 @@ def test_the_first_samples_that_are_looked_at_are_chosen_ones() -> None:
     ]
 
 
-def test_samples_without_a_label_that_others_have_are_doubted() -> None:
+def test_samples_without_a_label_that_others_have_are_counted() -> None:
     rows = levels(3)
     rows[1] = replace(rows[1], metadata={"levle": "easy"})
-    for more, start, count in (
-        ([], "t: sample 's1' ", ""),
-        ([replace(rows[1], id="x")], "t: 2 of ", " 4 "),
-    ):
-        (doubt,) = doubts(replace(task("t", [*rows, *more]), breakdown=("level",)))
-        assert (doubt.startswith(start), count in doubt, '"levle"' in doubt) == (
-            True,
-            True,
-            True,
-        )
+    (doubt,) = doubts(replace(task("t", rows), breakdown=("level",)))
+    assert (doubt.kind, doubt.subject) == ("bad_sample", Subject("t", sample="s1"))
+    assert (doubt.count, doubt.of) == (1, 3)
+    assert '"levle"' in doubt.cause
 
 
-def test_a_label_that_the_first_samples_lack_is_doubted_where_there_are_scores() -> (
-    None
-):
+def test_a_label_that_the_first_samples_lack_is_a_fault_of_the_task_file() -> None:
     of = replace(
         task("t", levels(30)), breakdown=("levle", "level"), cluster_key="book"
     )
     first, second = doubts(of)
-    assert (first.startswith("t: breakdown "), '"level"' in first, " 20 " in first) == (
-        True,
-        True,
-        True,
-    )
-    assert second.startswith("t: cluster_key ")
-    assert (doubts(of, scoring=False), len(ids(plan(of)))) == ([], 30)
+    assert (first.kind, first.subject) == ("task_file", Subject("t"))
+    assert (first.count, first.of) == (20, 20)
+    assert '"level"' in first.cause
+    assert "cluster_key" in second.cause
 
 
-def test_the_command_that_checks_data_which_lack_rows_has_the_folder_that_was_given(
+def test_the_command_that_fetches_data_which_lack_rows_has_the_folder_that_was_given(
     tmp_path: Path,
 ) -> None:
     data = TaskData("t", lambda source: Rows(levels(3)), data_dir=tmp_path)
     lacking = task("t", levels(3))
-    there, given = (
-        doubts(replace(lacking, dataset=dataset, expected=Expected(rows=4)))
-        for dataset in (lacking.dataset, data)
-    )
-    assert (
-        there[0].count("(mmeval prepare t "),
-        "--data_dir" in there[0],
-        data() is data(),
-    ) == (1, False, True)
-    assert [f"(mmeval prepare t --data_dir {tmp_path} " in one for one in given] == [
-        True
+    remedies = []
+    for dataset in (lacking.dataset, data):
+        [found] = doubts(replace(lacking, dataset=dataset, expected=Expected(rows=4)))
+        assert (found.kind, found.count, found.of) == ("subset", 3, 4)
+        remedies.append(found.remedy)
+    assert remedies == [
+        "mmeval prepare TASK",
+        f"mmeval prepare TASK --data_dir {tmp_path}",
     ]
 
 
-def test_tasks_of_one_data_set_that_lacks_rows_are_named_together() -> None:
-    tasks = [
-        replace(task(name, levels(3)), expected=Expected(rows=rows))
-        for name, rows in (("t", 4), ("u", 4), ("v", 5))
-    ]
-    found = list(plan(*tasks).doubts(scoring=True))
-    assert [one.partition(":")[0] for one in found] == ["t, u", "v"]
+def test_data_with_more_rows_than_the_task_file_expects_are_other_data() -> None:
+    [found] = doubts(replace(task("t", levels(5)), expected=Expected(rows=4)))
+    assert (found.kind, found.count) == ("other_definition", 5)
 
 
 @pytest.mark.parametrize(
@@ -326,9 +304,7 @@ def test_a_metric_that_can_score_none_of_the_first_samples_is_doubted(
     rubrics: list[Any], count: int
 ) -> None:
     rows = [sample(f"s{i}", rubric=rubric) for i, rubric in enumerate(rubrics)]
-    found = doubts(
-        replace(
-            task("t", rows), metrics=(TaskMetric(bind(load_metric("rubric_judge"))),)
-        )
-    )
-    assert ["rubric_judge" in one for one in found] == [True] * count
+    metric = TaskMetric(bind(load_metric("rubric_judge")))
+    found = doubts(replace(task("t", rows), metrics=(metric,)))
+    subjects = [one.subject for one in found]
+    assert subjects == [Subject("t", "rubric_judge")] * count

@@ -10,6 +10,7 @@ import pytest
 from mmeval.broker.broker import Broker
 from mmeval.broker.runtime import BackendRuntime
 from mmeval.errors import StorageError
+from mmeval.findings.finding import Subject
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import Metric, metric
 from mmeval.program.calls import Program, Role, ask_one
@@ -20,7 +21,7 @@ from mmeval.records.trial import Exchange, Trial
 from mmeval.run.judging import Judging
 from mmeval.run.outcome import judge_versions
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
-from mmeval.scoring.verdict_log import version_warnings
+from mmeval.scoring.verdict_log import several_versions
 from mmeval.system.json_lines import to_line, unsealed
 from mmeval.task.task import TaskMetric
 from tests.support.journals import brokered
@@ -297,8 +298,9 @@ async def test_a_judge_that_is_served_under_two_versions_is_warned_of_with_both(
         ("toy-1", "toy-may"),
         ("toy-1", "toy-june"),
     ]
-    (warning,) = version_warnings(judges)
-    assert (
-        warning.startswith("t: the judge toy-1 "),
-        "(toy-may, toy-june)" in warning,
-    ) == (True, True)
+    (finding,) = several_versions(judges)
+    assert (finding.kind, finding.subject, finding.count) == (
+        "not_comparable",
+        Subject("t", role="judge"),
+        2,
+    )

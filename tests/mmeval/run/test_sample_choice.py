@@ -183,14 +183,3 @@ def test_a_subset_is_described(
     made = choice(leveled(9, **more), **options)
     taken(made)
     assert (made.subset and tuple(made.subset.to_json().values())) == expected
-
-
-def test_data_of_another_size_than_the_task_file_expects_are_noticed() -> None:
-    for rows, word in ((None, ""), (9, ""), (20, "subset"), (8, "8")):
-        found = choice(replace(leveled(9), expected=Expected(rows))).another_size
-        assert (bool(found), word in found, "9 rows" in found) == (
-            bool(word),
-            True,
-            bool(word),
-        )
-        assert ("subset" in found) == (rows == 20)

@@ -39,10 +39,10 @@ def test_neither_a_second_process_nor_fresh_takes_a_folder_from_a_process_at_wor
     assert (tmp_path / "run").exists()
 
 
-def test_a_changed_identity_counts_a_single_answer_as_one(tmp_path: Path) -> None:
+def test_a_changed_identity_counts_the_calls_of_all_roles(tmp_path: Path) -> None:
     record = {"identity": {"seed": 0}}
-    with pytest.raises(IdentityChangedError, match=r"after 1 answer\. "):
-        check_identity(tmp_path, record, {"seed": 1}, 1)
+    with pytest.raises(IdentityChangedError, match=r"calls answered before: 121\. "):
+        check_identity(tmp_path, record, {"seed": 1}, 121)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_changed_identity_is_refused_by_its_field(
     shown = str(refused.value)
     assert all(
         words in shown
-        for words in (f"({change})", "5 answers", "--model_tag", "--run_id", "--fresh")
+        for words in (f"({change})", ": 5. ", "--model_tag", "--run_id", "--fresh")
     )
 
 

@@ -74,7 +74,7 @@ def test_a_stopped_run_keeps_every_answer_leaves_no_process_and_the_next_asks_th
         False,
         4 + 2,
     ), first.err
-    assert (second.code, second.lines[0].startswith("kept 6 answers ")) == (
+    assert (second.code, second.lines[0].startswith("answers kept: 6 ")) == (
         EXIT_OK,
         True,
     ), second.err

@@ -136,7 +136,7 @@ def test_a_new_process_waits_for_the_workers_of_a_killed_one_and_reads_what_they
         again.read_until("left workers behind")
         (runs.folder / "go").touch()
         last = again.ended()
-    assert any(line.startswith("kept 12 answers from ") for line in last.lines)
+    assert any(line.startswith("answers kept: 12 from ") for line in last.lines)
     assert (last.code, answered(runs.folder)) == (0, QUESTIONS)
 
 
