@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,14 +9,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.errors import MissingDataError, MmevalError, UsageError
+from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.from_error import finding_of
+from mmeval.findings.render import page_rows
 from mmeval.records.score import Key, Result
 from mmeval.report.numbers import ResultsDocument, groups_of, results_of
 from mmeval.results.compare import unlike
 from mmeval.results.groups import tasks_inside
 from mmeval.results.stored_run import StoredRun, newest_results, read_results
-from mmeval.wording import counted
-
-log = logging.getLogger(__name__)
+from mmeval.run.availability import log_findings
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class Column:
 
 
 class Beside(NamedTuple):
-    """The column of a baseline (None: there is none to show), with notes on it.
-    ``unlike`` are the numbers that are not in it, with their reasons."""
+    """The column of a baseline (None: there is none to show), with what is wrong with
+    it, and notes for a page."""
 
     column: Column | None = None
-    unlike: Sequence[str] = ()
+    findings: Sequence[Finding] = ()
     notes: Sequence[str] = ()
 
 
@@ -56,36 +56,25 @@ class Baseline:
         Numbers that were made in another way (version, data, protocol, definition of
         metric, judge) are left out."""
         theirs = results_of(self.document)
+        tasks = {key.task for key in theirs}
         values: dict[Key, Result] = {}
-        differing: dict[str, None] = {}
-        notes: dict[str, None] = {}
-        unknown: dict[str, None] = {}
+        findings: dict[Finding, None] = {}
         for key, own in results_of(document).items():
             other = theirs.get(key)
             if other is None:
-                has_task = any(one.task == key.task for one in theirs)
-                lacks = (
-                    f"{key.metric} of {key.task}" if has_task else f"task {key.task}"
-                )
-                unknown.update({} if key.slice else {lacks: None})
+                if not key.slice:
+                    metric = key.metric if key.task in tasks else ""
+                    subject = Subject(key.task, metric)
+                    findings[_without_number(subject, self.file.parent)] = None
             elif other.value is not None:
+                subject = Subject(key.task, key.metric)
                 if why := self._why_not(key, document):
-                    differing[
-                        f"the baseline's {key.task} {key.metric} is not shown: {why}"
-                    ] = None
+                    findings[_made_otherwise(subject, why)] = None
                     continue
                 values[key] = other
                 if other.n != own.n and not key.slice:
-                    notes[
-                        f"the baseline has {counted(other.n, 'trial')} of {key.task}, "
-                        f"this run {own.n:,}"
-                    ] = None
-        if unknown:
-            notes[
-                f"the baseline ({self.file.parent}) has no number for "
-                f"{', '.join(unknown)}"
-            ] = None
-        return Beside(Column(self.header, values), tuple(differing), tuple(notes))
+                    findings[_other_count(key.task, other.n, own.n)] = None
+        return Beside(Column(self.header, values), tuple(findings))
 
     def _why_not(self, key: Key, document: ResultsDocument) -> str:
         """Tasks that the run left out are no difference."""
@@ -120,21 +109,14 @@ def recorded_baseline(settings: Mapping[str, Any], run: Path) -> Baseline | None
     """The baseline in the settings of a run. Where it cannot be read, or is the run
     itself, that is one warning."""
     named = settings.get("baseline")
-    try:
-        found = None if named is None else read_baseline(Path(str(named)))
-    except (MmevalError, OSError) as error:
-        log.warning("the baseline of the run is not shown: %s", error)
+    if named is None:
         return None
-    if found is not None and _is_of(
-        found.file, newest_results(run, {"settings": settings})
-    ):
-        log.warning(
-            "the baseline of the run is not shown: %s now holds the results of this "
-            "run",
-            named,
-        )
-        return None
-    return found
+    own = newest_results(run, {"settings": settings})
+    found = _other_run(str(named), own)
+    if isinstance(found, Baseline):
+        return found
+    log_findings("the baseline of the run is not shown:", [found])
+    return None
 
 
 def beside(run: StoredRun, baseline: Baseline | None) -> Beside:
@@ -142,20 +124,47 @@ def beside(run: StoredRun, baseline: Baseline | None) -> Beside:
     named = (run.ours.get("settings") or {}).get("baseline")
     if not run.results or (baseline is None and not named):
         return Beside()
+    found: Baseline | Finding
+    if baseline is None or _is_of(baseline.file, run.results_file):
+        found = _other_run(str(named), run.results_file)
+    else:
+        found = baseline
+    if isinstance(found, Finding):
+        reason = f"The baseline of the run is not shown: {found.cause}"
+        return Beside(notes=(reason,))
+    column, findings, _ = found.beside(run.results)
+    notes = [f"Baseline: {found.header}, {found.file}."]
+    shown = [finding for finding in findings if finding.severity == "warning"]
+    notes += [f"{row['label']}: {row['text']}" for row in page_rows(shown)]
+    return Beside(column, findings, notes)
+
+
+def _other_run(named: str, own: Path | None) -> Baseline | Finding:
+    """A baseline by the name that a run has recorded, or why it is not shown."""
+    subject = Subject(name="--baseline")
     try:
-        found = baseline or read_baseline(Path(str(named)))
+        found = read_baseline(Path(named))
     except (MmevalError, OSError) as error:
-        return Beside(notes=(f"The baseline of the run is not shown: {error}",))
-    if _is_of(found.file, run.results_file):
-        return Beside(
-            notes=(
-                f"The baseline of the run is not shown: {named} now holds the results "
-                "of this run.",
-            )
-        )
-    column, differing, _ = found.beside(run.results)
-    reasons = (f"{why[:1].upper()}{why[1:]}." for why in differing)
-    return Beside(column, notes=(f"Baseline: {found.header}, {found.file}.", *reasons))
+        return finding_of(error, subject, "warning")
+    if _is_of(found.file, own):
+        cause = f"{named} now holds the results of this run"
+        return Finding("not_comparable", subject, cause=cause)
+    return found
+
+
+def _made_otherwise(subject: Subject, why: str) -> Finding:
+    cause = f"the baseline's number is not shown: {why}"
+    return Finding("not_comparable", subject, cause=cause)
+
+
+def _without_number(subject: Subject, folder: Path) -> Finding:
+    cause = f"the baseline has no such number: {folder}"
+    return Finding("not_comparable", subject, cause=cause, severity="note")
+
+
+def _other_count(task: str, theirs: int, ours: int) -> Finding:
+    cause = f"trials: {theirs:,} in the baseline, {ours:,} in this run"
+    return Finding("subset", Subject(task), cause=cause, severity="note")
 
 
 def _is_of(baseline: Path, results: Path | None) -> bool:

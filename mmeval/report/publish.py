@@ -25,7 +25,6 @@ from mmeval.report.table_formats.layouts import layouts_at_end
 from mmeval.report.terminal import columns, write_line
 from mmeval.run.options import RunOutcome
 from mmeval.run.outcome import last_line
-from mmeval.scoring.verdict_log import version_warnings
 from mmeval.settings.report_options import ReportContext
 from mmeval.store.paths import every_trial
 from mmeval.wording import file_name
@@ -145,9 +144,8 @@ def publish(
     written = write_results(outcome, context, moment=moment, task_hashes=hashes)
     document = json.loads(written.read_bytes())
     beside = Beside() if baseline is None else baseline.beside(document)
-    _log_findings([one for one in outcome.findings if one not in shown], outcome)
-    for remark in (*version_warnings(outcome.judges), *beside.unlike, *beside.notes):
-        log.warning(remark)
+    findings = [one for one in outcome.findings if one not in shown]
+    _log_findings([*findings, *beside.findings], outcome)
     if any(bill.spent.tokens or bill.usd for bill in outcome.bills):
         log.info("spent in this run folder: %s", spent_words(outcome.bills))
     text = ""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mmeval.errors import MissingDataError, UsageError
+from mmeval.findings.finding import Subject
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric
 from mmeval.records.score import Key, Result
@@ -81,8 +82,12 @@ def test_the_column_bears_the_name_of_the_model_or_the_last_part_of_its_folder(
 def test_what_another_baseline_lacks_is_noted(tmp_path: Path) -> None:
     before = baseline(tmp_path, result("a"))
     found = [result("a", metric="other"), result("b"), result("b", slice="level=easy")]
-    (note,) = beside(before, outcome(tmp_path, *found, tasks=(A, B))).notes
-    assert f"({tmp_path / 'before'})" in note and note.endswith(" other of a, task b")
+    notes = beside(before, outcome(tmp_path, *found, tasks=(A, B))).findings
+    assert [(one.kind, one.subject) for one in notes] == [
+        ("not_comparable", Subject("a", "other")),
+        ("not_comparable", Subject("b")),
+    ]
+    assert str(tmp_path / "before") in notes[0].cause
 
 
 def test_a_baseline_over_another_number_of_trials_is_one_note_a_task(
@@ -96,11 +101,11 @@ def test_a_baseline_over_another_number_of_trials_is_one_note_a_task(
         ]
 
     before = baseline(tmp_path, *made(20), tasks=(A, B))
-    notes = beside(before, outcome(tmp_path, *made(10), tasks=(A, B))).notes
-    assert [
-        (f" of {name}," in note, "20 trials" in note, note.endswith(" 10"))
-        for name, note in zip("ab", notes, strict=True)
-    ] == [(True, True, True)] * 2
+    notes = beside(before, outcome(tmp_path, *made(10), tasks=(A, B))).findings
+    assert [(one.kind, one.subject) for one in notes] == [
+        ("subset", Subject("a")),
+        ("subset", Subject("b")),
+    ]
 
 
 def test_a_number_that_was_made_in_another_way_is_left_out_with_its_reason(
@@ -110,8 +115,10 @@ def test_a_number_that_was_made_in_another_way_is_left_out_with_its_reason(
     now = outcome(
         tmp_path, result("a"), tasks=(replace(A, protocol_name="text_then_media"),)
     )
-    (reason,) = beside(before, now).unlike
-    assert (shown(before, now), "protocol" in reason) == ({"a": None}, True)
+    (finding,) = beside(before, now).findings
+    assert (finding.kind, finding.subject) == ("not_comparable", Subject("a", "half"))
+    assert "protocol" in finding.cause
+    assert shown(before, now) == {"a": None}
 
 
 def test_a_group_is_left_out_when_a_task_in_it_is(tmp_path: Path) -> None:
