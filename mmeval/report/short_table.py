@@ -23,6 +23,7 @@ from mmeval.report.notes import is_none
 from mmeval.report.numbers import NumberRow, ResultsDocument, is_subset, number_rows
 from mmeval.run.availability import task_words
 from mmeval.run.options import RunOutcome
+from mmeval.run.suspension import role_words, scoring_roles
 from mmeval.settings.report_options import ReportContext
 from mmeval.wording import counted, listed, printable
 
@@ -41,8 +42,13 @@ _OF_THE_NUMBERS = (
     "repeats",
     "seed",
     "protocol",
+    "gen_kwargs",
+    "system_instruction",
     "profile",
     "refusals",
+    "metric_args",
+    "skip_metric",
+    "judge_prompts",
 )
 """The flags without which another run would have other samples, or be asked or scored
 in another way."""
@@ -349,7 +355,10 @@ def _notes(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
 
 
 def _unavailable(outcome: RunOutcome) -> set[str]:
-    """The metrics, and the numbers made of them, that cannot be computed here."""
+    """The metrics, and the numbers made of them, that cannot be computed here; none
+    where nothing is scored."""
+    if not outcome.results:
+        return set()
     numbers = [number for task in outcome.selection for number in task.given]
     return {number.name for number in numbers if number.lacks}
 
@@ -440,6 +449,8 @@ def last_lines(
         for flag in _OF_THE_NUMBERS
         if settings.get(flag)
     ]
+    for role in scoring_roles(selection.tasks, outcome.roles):
+        again.append(f"--role {shlex.quote(role_words(role, outcome.roles[role]))}")
     lines = [
         *([_laid("page", [str(page)], width)] if page else []),
         _laid("results", [str(results)], width),
