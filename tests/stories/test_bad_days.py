@@ -185,10 +185,8 @@ def test_a_bad_row_costs_itself_and_is_asked_when_it_is_mended(
 
     assert (first.code, again.code, asked, mended.code) == (3, 3, 2, 0), mended.err
     assert "answers kept: 2" in again.err
-    assert (
-        any("row 2" in line and "gone.png" in line for line in first.warnings)
-        and "bad sample  1 in ask" in first.err
-    )
+    assert "bad sample  1 in ask" in first.err
+    assert "gone.png" in first.err
     assert (found[""]["n"], found[""]["scored"], found[""]["failed"]) == (3, 2, 1)
     assert found[""]["bounds"][1] - found[""]["bounds"][0] == pytest.approx(1 / 3)
     assert (
@@ -227,10 +225,8 @@ def test_a_dry_run_the_samples_file_and_the_page_name_a_bad_row(
         ahead.code,
         server.stats()["requests"],
         ahead.out.count("bad sample  "),
-    ) == (0, 0, 2)
-    assert [
-        "row" in line and "gone.png" in line for line in ahead.out.splitlines()
-    ].count(True) == 2
+    ) == (3, 0, 2)
+    assert ahead.out.count("gone.png") == 2
     assert "|ask  | 3 of 3|model|    1|" in ahead.out
     mmeval(*write(tmp_path, 1), *openai(server), "--log_samples", "--report", "true")
     line = read_samples(latest(tmp_path / "runs")[1]["ask"])[1]

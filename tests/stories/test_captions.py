@@ -111,7 +111,5 @@ def test_a_captioner_for_one_kind_is_enough_for_what_has_no_other(
         {"input_audio": 1},
         [1.0, 1.0],
     ), done.err
-    assert any(
-        "captioner.image=BACKEND" in line and "captioner.3d=BACKEND" in line
-        for line in done.warnings
-    )
+    remedy = "--role captioner.image=BACKEND --role captioner.3d=BACKEND"
+    assert remedy in done.err

@@ -1,6 +1,7 @@
 """What each flag changes, seen from outside: a request, a file, a number or the exit
 code."""
 
+import json
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from pathlib import Path
@@ -118,6 +119,11 @@ ONE_RUN: dict[str, tuple[str, Seen, Any]] = {
         "--dry_run",
         lambda left: (left.code, left.asked, left.runs.exists()),
         (0, [], False),
+    ),
+    "format": (
+        "--dry_run --format json",
+        lambda left: json.loads(left.out)["exit_code"],
+        0,
     ),
     "write_out": (
         "--write_out",

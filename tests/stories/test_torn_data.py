@@ -43,7 +43,7 @@ def test_data_that_end_too_early_cost_neither_other_tasks_nor_what_was_asked(
         == 1
     )
     assert found["mmeval"]["unfinished"] == {"torn": {"made": 2, "of": 4}}
-    assert "torn" in torn.err and "test.jsonl:3: " in torn.err
+    assert "torn" in torn.err and "test.jsonl:3:" in torn.err
     assert "answers kept: 3" in mended.err
     assert results(folder)["mmeval"]["unfinished"] == {}
 
