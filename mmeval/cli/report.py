@@ -20,6 +20,8 @@ from itertools import count
 from pathlib import Path
 
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError, did_you_mean
+from mmeval.findings.render import Place, markdown_lines
+from mmeval.report.markdown import cell
 from mmeval.report.numbers import number_rows
 from mmeval.report.table_formats import TABLES
 from mmeval.report.table_formats.layouts import ENDINGS, RENDERED
@@ -27,6 +29,7 @@ from mmeval.report.terminal import print_text
 from mmeval.results.layout import Table, load_layout, tables_of
 from mmeval.results.provenance import skipped_metrics_note
 from mmeval.results.stored_run import StoredRun, run_folder
+from mmeval.run.availability import words_for
 from mmeval.settings import values
 from mmeval.system.folders import write_atomic
 from mmeval.system.json_lines import damage_notes
@@ -159,6 +162,8 @@ def _write_numbers(
             text = table.render(
                 number_rows(documents, names, every_slice=table.every_slice), names
             )
+            if name == "markdown":
+                text += _findings_below(runs, names)
             _print_or_write(
                 text, None if print_tables else report / writer.TABLES / table.file
             )
@@ -166,6 +171,20 @@ def _write_numbers(
             for file in _write_charts(runs, name, report / writer.CHARTS):
                 print_text(f"{file}\n")
     return not without
+
+
+def _findings_below(runs: Sequence[StoredRun], names: Sequence[str]) -> str:
+    """The findings of each run, below the tables of all."""
+    lines: list[str] = []
+    for run, name in zip(runs, names, strict=True):
+        tasks = words_for(run.ours.get("settings", {}), run.ours.get("metrics", {}))
+        place = Place(tasks, shlex.quote(str(run.folder)))
+        own = markdown_lines(run.findings, place)
+        if own and len(runs) > 1:
+            lines += ["", f"{cell(name)}:"]
+        if own:
+            lines += ["", *own]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _no_results(folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""Findings for people: on a terminal, and on the page of a run."""
+"""Findings for people: on a terminal, on the page of a run, and in Markdown."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ MOST = 10
 """Groups of one kind that are shown; the others are counted."""
 _MAX_CHARS = 2000
 _GAP = "  "
+_OF_MARKDOWN = re.compile(r"([\\`*<|\[\]])")
+"""The signs that Markdown reads as more than themselves, also within a word."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +89,25 @@ def page_rows(
     return rows
 
 
+def markdown_lines(findings: Iterable[Finding], place: Place = NOWHERE) -> list[str]:
+    """A list: an item for each group, and in it the remedy as code."""
+    lines = []
+    for label, text, remedy in _rows(grouped(findings), place):
+        words = _OF_MARKDOWN.sub(r"\\\1", text.replace(_GAP, ", "))
+        lines.append(f"- **{label}** {words}")
+        if remedy:
+            lines += ["", "  ```", f"  {remedy}", "  ```", ""]
+    return lines
+
+
 def _rows(groups: Sequence[Group], place: Place) -> Iterator[tuple[str, str, str]]:
-    """Label, text and remedy of each group, and how many of a kind are not shown."""
+    """Label, text and remedy of each group, and how many of a kind are not shown. A
+    single one that is left is shown, as its line takes no more room than the count."""
+    of_kind = Counter(group.kind for group in groups)
     shown: Counter[Kind] = Counter()
     left: Counter[Kind] = Counter()
     for group in groups:
-        if shown[group.kind] == MOST:
+        if shown[group.kind] == MOST and of_kind[group.kind] > MOST + 1:
             left[group.kind] += 1
             continue
         shown[group.kind] += 1

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.errors import MissingDataError, UsageError
+from mmeval.findings.finding import Finding
 from mmeval.scoring.score_set import FINISHED, PLAN, ROWS, lines_so_far
 from mmeval.scoring.verdict_log import FILE as VERDICTS
 from mmeval.scoring.votes import with_votes
@@ -160,6 +161,11 @@ class StoredRun:
         file."""
         found: TaskRow = self.results.get("mmeval", {})
         return found
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Those of the results file."""
+        return tuple(map(Finding.from_json, self.ours.get("findings", ())))
 
     @cached_property
     def journal(self) -> Journal:

@@ -93,6 +93,7 @@ class Index:
                 "name": run.folder.resolve().name,
                 "model": run.model,
                 "folder": str(run.folder),
+                "findings": [finding.to_json() for finding in run.findings],
             }
         )
 

@@ -3,6 +3,8 @@ from pathlib import Path
 import pytest
 
 from mmeval.__main__ import main
+from mmeval.findings.finding import Finding
+from mmeval.findings.render import Place, markdown_lines
 from mmeval.report.charts.chosen import MOST_BARS
 from mmeval.report.page.writer import MOST_CHARTS
 from tests.support.log_level import restored_log
@@ -59,6 +61,20 @@ def test_every_chart_is_a_file_and_one_that_is_cut_says_so(
         == MOST_CHARTS + 3
     )
     assert captured.err.count("right-label0.svg") == captured.err.count("60 of 61") == 1
+
+
+def test_findings_stand_below_the_markdown_table_with_commands_of_the_run(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lost = Finding("unscored", cause="no verdict came", remedy="mmeval score RUN")
+    number = {"task": "told", "metric": "right", "value": 0.5, "n": 1, "scored": 1}
+    results = {"results": [number], "findings": [lost.to_json()]}
+    other = write_run(run.with_name("other"), [], results=results)
+    assert mmeval(run, other, "--format", "markdown") == 0
+    table, below = capsys.readouterr().out.split("\n\n", 1)
+    place = Place(run=str(other))
+    assert below.splitlines()[2:] == markdown_lines([lost], place)
+    assert table.startswith("|")
 
 
 def test_charts_whose_names_are_one_as_files_are_all_written(

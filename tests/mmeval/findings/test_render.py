@@ -2,6 +2,7 @@ from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.render import (
     MOST,
     Place,
+    markdown_lines,
     page_rows,
     terminal_lines,
 )
@@ -68,6 +69,29 @@ def test_of_many_groups_of_a_kind_the_first_are_shown() -> None:
     rows = [Finding("bad_sample", Subject("t"), cause=f"row {i}") for i in range(30)]
     lines = terminal_lines(rows)
     assert (len(lines), lines[-1]) == (MOST + 1, "bad sample  and 20 more like these")
+
+
+def test_a_single_one_that_is_left_is_shown_and_not_counted() -> None:
+    rows = [
+        Finding("bad_sample", Subject("t"), cause=f"row {i}") for i in range(MOST + 1)
+    ]
+    assert terminal_lines(rows)[-1] == f"bad sample  t  row {MOST}"
+
+
+def test_markdown_is_a_list_with_remedies_as_code() -> None:
+    assert markdown_lines(UNSCORED, Place(tasks="a b")) == [
+        "- **unscored** clip_score in 2 tasks, 8 of 54, openai/clip is not here",
+        "",
+        "  ```",
+        "  mmeval prepare a b --weights",
+        "  ```",
+        "",
+    ]
+
+
+def test_what_data_write_is_no_markup_in_markdown() -> None:
+    (line,) = markdown_lines([Finding("bad_sample", cause="<b>a*b*</b> [c](d)\n# e")])
+    assert line == r"- **bad sample** \<b>a\*b\*\</b> \[c\](d) # e"
 
 
 def test_a_template_gets_the_same_words() -> None:

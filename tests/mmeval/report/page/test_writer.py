@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mmeval.errors import MissingDataError, StorageError, UsageError
+from mmeval.findings.finding import Finding, Subject
 from mmeval.metric.bound import missing_role
 from mmeval.report.page import write_report
 from mmeval.report.page.writer import MOST_CHARTS
@@ -60,6 +61,15 @@ def test_every_trial_is_in_the_index_and_in_full(tmp_path: Path) -> None:
         "index.js",
         "text-0000.js",
     ]
+
+
+def test_the_findings_of_the_results_file_are_in_the_index(tmp_path: Path) -> None:
+    lost = Finding(
+        "failed", Subject("told"), 1, 2, "</script> & more", severity="error"
+    )
+    found = report(tmp_path, results={"results": [], "findings": [lost.to_json()]})
+    (run,) = found.index["runs"]
+    assert [*map(Finding.from_json, run["findings"])] == [lost]
 
 
 def test_the_columns_are_of_one_length(tmp_path: Path) -> None:
