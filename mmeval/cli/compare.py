@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mmeval.errors import EXIT_OK, UsageError, did_you_mean
+from mmeval.findings.render import terminal_lines
 from mmeval.report.terminal import columns, print_text
 from mmeval.settings import values
 from mmeval.system.json_lines import damage_notes
@@ -256,12 +257,11 @@ def _write_page(found: Comparison, folder: Path, *, is_text: bool) -> None:
     from mmeval.comparison.page import write_comparison
 
     made = write_comparison(found, folder)
-    for note in (
-        made.damage,
-        *damage_notes(made.unread, "what it answered is not on the page"),
-    ):
-        if note:
-            log.warning("%s", note)
+    lacking = [finding for finding in made.findings if finding.severity != "note"]
+    if lines := terminal_lines(lacking):
+        log.warning("%s", "\n".join(["of the page:", *lines]))
+    for note in damage_notes(made.unread, "what it answered is not on the page"):
+        log.warning("%s", note)
     page = folder / made.page.name
     if is_text:
         print_text(f"\npage      {page}\n")

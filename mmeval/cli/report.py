@@ -20,7 +20,7 @@ from itertools import count
 from pathlib import Path
 
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError, did_you_mean
-from mmeval.findings.render import Place, markdown_lines
+from mmeval.findings.render import Place, markdown_lines, terminal_lines
 from mmeval.report.markdown import cell
 from mmeval.report.numbers import number_rows
 from mmeval.report.table_formats import TABLES
@@ -131,12 +131,12 @@ def _write_page(folders: Sequence[Path], report: Path, *, copy_media: bool) -> b
     from mmeval.report.page import write_report
 
     made = write_report(folders, report, copy_media=copy_media)
-    if made.damage:
-        log.warning("%s; --verbosity DEBUG says why", made.damage)
+    if lines := terminal_lines(made.findings):
+        log.warning("%s", "\n".join(["of the page:", *lines]))
     for note in damage_notes(made.unread, "what it answered is not in the report"):
         log.warning("%s", note)
     print_text(f"{report / made.page.name}\n")
-    return not (made.damage or made.unread)
+    return not (made.damaged or made.unread)
 
 
 def _write_numbers(

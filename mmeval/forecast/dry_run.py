@@ -125,6 +125,11 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
             scoring=scoring,
             kinds={task.task.name: task.wanted for task in tasks},
         )
+        of_folder = (
+            *journal.findings(last_command(record)),
+            *budget.findings(),
+            *ahead.remarks.findings(),
+        )
         found = Forecast(
             folder=path,
             answers=answers,
@@ -151,10 +156,9 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
                 *doubts,
                 *data_faults(ahead.faults),
                 *_of_trials(tasks, options.max_unscored),
-                *journal.findings(last_command(record)),
-                *budget.findings(),
-                *ahead.remarks.findings(),
+                *of_folder,
             ),
+            of_folder=of_folder,
             words=words,
         )
         return replace(found, findings=(*found.findings, *_full_disk(found)))

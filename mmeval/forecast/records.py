@@ -100,6 +100,8 @@ class Forecast:
     """Of the cluster that would answer."""
     findings: tuple[Finding, ...] = ()
     """What is wrong, as the run would report it."""
+    of_folder: tuple[Finding, ...] = ()
+    """Those that its folder knows: of its answers, its journal, its budget."""
     words: str = "TASK"
     """The tasks on a command line."""
 

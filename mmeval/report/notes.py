@@ -54,10 +54,8 @@ def no_interval(result: Result) -> str:
 
 
 def no_option(result: Result) -> str:
-    """How many answers are wrong because they name no option: ``3 name no option``."""
-    count = result.no_option
-    verb = "names" if count == 1 else "name"
-    return f"{count:,} {verb} no option" if count else ""
+    """How many answers are wrong because they name no option: ``no option 3/200``."""
+    return f"no option {result.no_option:,}/{result.n:,}" if result.no_option else ""
 
 
 def refused(result: Result) -> str:

@@ -83,7 +83,7 @@ class Publication:
             log_samples=self.log_samples,
             baseline=self.baseline,
             table=form,
-            shown=outcome.not_asked if ends_with_places else (),
+            shown=outcome.beside_table if ends_with_places else (),
         )
         if not ends_with_places:
             log.info("results: %s", published.file)
@@ -144,8 +144,8 @@ def publish(
     written = write_results(outcome, context, moment=moment, task_hashes=hashes)
     document = json.loads(written.read_bytes())
     beside = Beside() if baseline is None else baseline.beside(document)
-    findings = [one for one in outcome.findings if one not in shown]
-    _log_findings([*findings, *beside.findings], outcome)
+    findings = [finding for finding in outcome.findings if finding not in shown]
+    _log_findings("of this run:", [*findings, *beside.findings], outcome.folder)
     if any(bill.spent.tokens or bill.usd for bill in outcome.bills):
         log.info("spent in this run folder: %s", spent_words(outcome.bills))
     text = ""
@@ -162,11 +162,13 @@ def publish(
     return Published(text, written, document, samples)
 
 
-def _log_findings(findings: Sequence[Finding], outcome: RunOutcome) -> None:
+def _log_findings(
+    title: str, findings: Sequence[Finding], run: Path, level: int = logging.WARNING
+) -> None:
     """One record of the log, a line for each group and its remedy."""
-    place = Place(run=shlex.quote(str(outcome.folder)))
+    place = Place(run=shlex.quote(str(run)))
     if lines := terminal_lines(findings, place, columns()):
-        log.warning("%s", "\n".join(["of this run:", *lines]))
+        log.log(level, "%s", "\n".join([title, *lines]))
 
 
 def end_of_shard(
@@ -174,7 +176,7 @@ def end_of_shard(
 ) -> None:
     """Show how many trials a shard has, which has no results of its own, and log what
     it lacks."""
-    _log_findings(outcome.findings, outcome)
+    _log_findings("of this run:", outcome.findings, outcome.folder)
     counts, run = outcome.counts, outcome.folder.parent.parent
     show(
         f"shard {shard}: {counts.kept:,} trials kept, {counts.new:,} new, "
@@ -218,16 +220,6 @@ def write_at_end(
             later,
         )
         return None
-    if made.damage:
-        log.warning(
-            "%s; mmeval report %s --verbosity DEBUG says why",
-            made.damage,
-            shlex.quote(str(run)),
-        )
-    if made.left_over:
-        log.info(
-            "%d pictures, documents or meshes were not drawn for lack of time; %s",
-            made.left_over,
-            later,
-        )
+    level = logging.WARNING if made.damaged else logging.INFO
+    _log_findings("of the page:", made.findings, run, level)
     return run / FOLDER / made.page.name

@@ -15,17 +15,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.findings.render import terminal_lines
+from mmeval.findings.render import Place, terminal_lines
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
 from mmeval.report.headline import headline_rows
 from mmeval.report.notes import is_none
-from mmeval.report.numbers import NumberRow, ResultsDocument, is_subset, number_rows
-from mmeval.run.availability import task_words
+from mmeval.report.numbers import NumberRow, ResultsDocument, number_rows
+from mmeval.run.availability import lacking, task_words
 from mmeval.run.options import RunOutcome
 from mmeval.run.suspension import role_words, scoring_roles
 from mmeval.settings.report_options import ReportContext
-from mmeval.wording import counted, listed, printable
+from mmeval.task.task import Group
+from mmeval.wording import listed, printable
 
 _LABEL = 9
 """Columns of the words before the last lines."""
@@ -73,28 +74,26 @@ def short_table(
         _Line.of(row, before, baseline)
         for row, before in zip(shown, [None, *shown], strict=False)
     ]
-    about = " ".join((*_legend(lines), *_about_all(document, rows, shown, outcome)))
-    notes = [
-        line
-        for note, indent in (
-            (about, ""),
-            *((note, "   ") for note in _notes(shown, outcome)),
-        )
-        for line in textwrap.wrap(
-            note,
-            width,
-            subsequent_indent=indent,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    ]
-    table = (
-        _table(lines, outcome.model_name, baseline, width)
-        if lines
-        else "There is no number.\n"
-    )
-    notes += terminal_lines(outcome.not_asked, width=width)
+    about = " ".join((*_legend(lines), *_about_all(rows, shown, outcome)))
+    table = "There is no number.\n"
+    if lines:
+        table = _table(lines, outcome.model_name, baseline, width)
+    notes = _wrapped(about, width)
+    for note in _notes(shown, outcome):
+        notes += _wrapped(note, width, indent="   ")
+    place = Place(run=shlex.quote(str(outcome.folder)))
+    notes += terminal_lines(outcome.beside_table, place, width)
     return "\n".join([table, *notes, ""]) if notes else table
+
+
+def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    return textwrap.wrap(
+        text,
+        width,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _shown(rows: Sequence[NumberRow]) -> list[NumberRow]:
@@ -237,78 +236,52 @@ def _legend(lines: Sequence[_Line]) -> Iterator[str]:
 
 
 def _about_all(
-    document: ResultsDocument,
-    rows: Sequence[NumberRow],
-    shown: Sequence[NumberRow],
-    outcome: RunOutcome,
+    rows: Sequence[NumberRow], shown: Sequence[NumberRow], outcome: RunOutcome
 ) -> Iterator[str]:
     """What holds for the numbers of all tasks, or of those that are named."""
-    ours, selection = document["mmeval"], outcome.selection
-    bundled = ours["settings"].get("data") == "bundled"
-    why = (
-        "Bundled samples"
-        if bundled
-        else "A metric or its data stand in for the benchmark's"
-    )
-    everywhere = {task.name for task in selection.tasks}
-    alias = {row.task: row.alias for row in rows} | {
-        task.name: task.alias for task in (*selection, *selection.left_out)
-    }
-    weighed = {
-        (name, row.metric)
-        for row in shown
-        for one in row.results
-        if row.is_group and one is not None and one.value is not None
-        for name in one.weights
-    }
-    for tasks, what in (
-        (ours["not_comparable"], f"{why}: no number compares with a paper's"),
-        (ours["uses_reference"], "The prompt uses reference information"),
-        (
-            [name for name, subset in ours["subset"].items() if is_subset(subset)],
-            "Only a part of the samples was asked",
-        ),
-        (list(ours["unfinished"]), "Not all trials are made"),
-        (list(ours["left_out"]), "Left out, as their data are missing"),
-        ([row.task for row in shown if any(row.partial)], "Made without some pieces"),
-        (
-            [
-                row.task
-                for row in rows
-                if (row.task, row.metric) in weighed and row not in shown
-            ],
-            "Counted as 0 in a group, as the model cannot do it",
-        ),
-    ):
-        if tasks and everywhere.issubset(tasks):
-            yield f"{what}."
-        elif tasks:
-            yield f"{what}: {_named(alias.get(name, name) for name in tasks)}."
-    members = {group.name: len(group.members) for group in selection.groups}
-    counts = [
-        (row, len(result.weights))
-        for row in shown
-        for result in row.results
-        if result is not None
-    ]
-    if parts := [
-        (row, count)
-        for row, count in counts
-        if row.is_group and 0 < count < members.get(row.task, 0)
-    ]:
-        means = _named(
-            f"{row.alias} {count} of {members[row.task]}" for row, count in parts
-        )
-        yield f"Mean of some tasks only: {means}."
-    if shown and (
-        without := [row.alias for row in rows if not row.is_group and row not in shown]
-    ):
-        names = f": {_named(without)}" if len(without) <= _MOST_NAMED else ""
-        yield (
-            f"{counted(len(without), 'task')} "
-            f"{'has' if len(without) == 1 else 'have'} no number{names}."
-        )
+    selection = outcome.selection
+    told = [task for task in selection if task.uses_reference]
+    if told:
+        names = [task.alias for task in told]
+        of = "" if len(told) == len(selection.tasks) else f": {_named(names)}"
+        yield f"The prompt uses reference information{of}."
+    if zeros := [row.alias for row in _counted_as_zero(rows, shown)]:
+        cause = "Counted as 0 in a group, as the model cannot do it"
+        yield f"{cause}: {_named(zeros)}."
+    if means := list(_means_of_some(shown, selection.groups)):
+        yield f"Mean of some tasks only: {_named(means)}."
+    without = [row.alias for row in rows if not row.is_group and row not in shown]
+    if shown and without:
+        are_few = len(without) <= _MOST_NAMED
+        tasks = _named(without) if are_few else f"{len(without):,}"
+        yield f"Tasks without a number: {tasks}."
     yield from _without_interval(shown)
+
+
+def _counted_as_zero(
+    rows: Sequence[NumberRow], shown: Sequence[NumberRow]
+) -> Iterator[NumberRow]:
+    """The tasks without a number that the number of a group is made of."""
+    weighed = set()
+    for row in shown:
+        (result,) = row.results
+        if row.is_group and result is not None and result.value is not None:
+            weighed |= {(name, row.metric) for name in result.weights}
+    for row in rows:
+        if (row.task, row.metric) in weighed and row not in shown:
+            yield row
+
+
+def _means_of_some(
+    shown: Sequence[NumberRow], groups: Sequence[Group]
+) -> Iterator[str]:
+    """The groups whose mean is over some of their members: ``The group 1 of 8``."""
+    members = {group.name: len(group.members) for group in groups}
+    for row in shown:
+        (result,) = row.results
+        count = 0 if result is None else len(result.weights)
+        if row.is_group and 0 < count < members.get(row.task, 0):
+            yield f"{row.alias} {count} of {members[row.task]}"
 
 
 def _without_interval(shown: Sequence[NumberRow]) -> Iterator[str]:
@@ -339,28 +312,15 @@ def _notes(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
         lost = result.failed + result.unscored
         if lost and result.scored and result.bounds is not None and not row.is_group:
             low, high = map(number_text, result.bounds)
-            them = "it" if lost == 1 else "them"
             covered = (
                 "" if result.bounds_ci95 is None else ", which the interval covers"
             )
             name = printable(row.alias, limit=200)
             yield (
-                f"{name}: {lost:,} failed or unscored; with {them} {row.metric} lies "
-                f"in {low} to {high}{covered}."
+                f"{name}: {lost:,} failed or unscored, {row.metric} between {low} "
+                f"and {high}{covered}."
             )
     yield from _without_option(shown, outcome)
-    yield from _refused(shown, outcome)
-    if unavailable := _unavailable(outcome):
-        yield f"Metrics that need something here: {len(unavailable)}."
-
-
-def _unavailable(outcome: RunOutcome) -> set[str]:
-    """The metrics, and the numbers made of them, that cannot be computed here; none
-    where nothing is scored."""
-    if not outcome.results:
-        return set()
-    numbers = [number for task in outcome.selection for number in task.given]
-    return {number.name for number in numbers if number.lacks}
 
 
 def _without_option(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
@@ -372,57 +332,10 @@ def _without_option(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator
         if count:
             trials = max(result.n for result in whole if result.task == row.task)
             name = printable(row.alias, limit=200)
-            verb = "answer names" if count == 1 else "answers name"
             yield (
-                f"{name}: {count:,} of {trials:,} {verb} no option and "
-                f"{'counts' if count == 1 else 'count'} as wrong; --log_samples shows "
-                "what was found in each."
+                f"{name}: no option {count:,}/{trials:,}, scored as wrong; "
+                "--log_samples shows what was found in each."
             )
-
-
-def _refused(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
-    """How many answers to each task were refused, by the metric with most of them. Of
-    many tasks only the sum is shown."""
-    refusing: list[tuple[str, Result]] = []
-    verdicts: list[str] = []
-    for row in shown:
-        whole = [
-            result
-            for result in outcome.results
-            if result.task == row.task and not result.slice
-        ]
-        if not whole:
-            continue
-        name = printable(row.alias, limit=200)
-        worst = max(whole, key=lambda result: result.refused)
-        if worst.refused:
-            refusing.append((name, worst))
-        judged = max(whole, key=lambda result: result.refused_verdicts)
-        if judged.refused_verdicts:
-            verdicts.append(
-                f"{name}: judge refused {judged.refused_verdicts:,}/{judged.n:,} by "
-                f"{judged.metric}; these stay unscored."
-            )
-    if len(refusing) > _MOST_NAMED:
-        results = [result for _, result in refusing]
-        name = counted(len(refusing), "task")
-        yield _refused_answers(name, results) + " --table full has each task."
-    else:
-        for name, result in refusing:
-            yield _refused_answers(name, [result])
-    yield from verdicts
-
-
-def _refused_answers(name: str, results: Sequence[Result]) -> str:
-    refused = sum(result.refused for result in results)
-    trials = sum(result.n for result in results)
-    if any(result.refused_unscored for result in results):
-        treatment = "left out of the numbers by --refusals unscored"
-    elif refused == 1:
-        treatment = "scored as an answer; --refusals unscored leaves it out"
-    else:
-        treatment = "scored as answers; --refusals unscored leaves them out"
-    return f"{name}: refused {refused:,}/{trials:,}, {treatment}."
 
 
 def last_lines(
@@ -461,8 +374,8 @@ def last_lines(
         ),
         _laid("more", [f"mmeval report {folder}", "--format markdown"], width),
         *(
-            [_laid("check", ["mmeval check", *tasks], width)]
-            if _unavailable(outcome)
+            [_laid("missing", ["mmeval check", *tasks], width)]
+            if _is_lacking(outcome)
             else []
         ),
         *(
@@ -483,6 +396,11 @@ def last_lines(
         ),
     ]
     return "\n" + "".join(f"{line}\n" for line in lines)
+
+
+def _is_lacking(outcome: RunOutcome) -> bool:
+    """Whether something can be supplied; what the user has skipped is not missing."""
+    return any(finding.kind != "partial" for finding in lacking(outcome.selection))
 
 
 def _spelt(value: Any) -> str:

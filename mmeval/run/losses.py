@@ -1,8 +1,8 @@
-"""What a finished run has lost: data, answers and scores, as findings.
+"""What a finished run has lost, and what else its numbers leave open, as findings.
 
 First what was not asked: data that cannot be read, trials that failed. Then what was
 asked and has no score. Last what has a score that may surprise: replies that could not
-be read and count, and numbers of nothing.
+be read and count, numbers of nothing, of a part of the samples, or of refused answers.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mmeval.dataset.sampling import FEWER, Subset
 from mmeval.findings.finding import Finding, Kind, Subject
 from mmeval.findings.from_error import finding_of
 from mmeval.judge.verdict import UNREAD
@@ -21,14 +22,18 @@ from mmeval.records.response import HOPELESS
 from mmeval.records.score import Result
 from mmeval.results.task_results import Unscored, unscored_reasons
 from mmeval.run.jobs import DataFault
+from mmeval.run.options import RunOutcome
 from mmeval.run.progress import RunTally
 from mmeval.run.task_run import TaskRun
 from mmeval.scoring.score_set import finished_rows
 from mmeval.store.paths import Wanted
+from mmeval.task.task import Task
 
 MAX_REASONS = 5
 """Reasons of one number that are kept in words; the others are counted."""
 OTHERS = "other reasons"
+FLAGS_OF_CHOICE = {"shuffle": "sample_shuffle"}
+"""The flags that chose samples, where records name them otherwise."""
 _FOR_THE_UNSURE = {
     "not_sure": "the switch not_sure gives a value",
     "repeats": "a larger switch repeats may find a majority",
@@ -82,11 +87,74 @@ def not_asked(tally: RunTally) -> Iterator[Finding]:
             "partial",
             count=count,
             of=tally.made,
-            cause=f"asked without {kinds}, which the model does not give",
+            cause=f"the model gives no {kinds}",
             severity="note",
         )
     for reason, count in tally.unsupported.most_common():
         yield Finding("unsupported", count=count, of=tally.made, cause=reason)
+
+
+def on_numbers(outcome: RunOutcome) -> Iterator[Finding]:
+    """What the numbers of a run are not: those of a paper, or of all samples. Last the
+    refused answers among them."""
+    for task in outcome.selection:
+        yield from _not_comparable(task)
+    for name, subset in outcome.subsets.items():
+        if subset.partial:
+            yield Finding(
+                "subset",
+                Subject(name),
+                subset.chosen,
+                subset.of or 0,
+                cause=_ways(subset),
+                severity="note",
+            )
+    yield from _refused(outcome.results)
+
+
+def _not_comparable(task: Task) -> Iterator[Finding]:
+    if task.config.get("data") == "bundled":
+        cause = "bundled samples are not the benchmark's"
+        yield Finding(
+            "not_comparable", Subject(task.name), cause=cause, severity="note"
+        )
+    for metric in task.metrics:
+        if not metric.bound.comparable:
+            yield Finding(
+                "not_comparable",
+                Subject(task.name, metric.bound.name),
+                cause="the metric, or its data, stand in for the benchmark's",
+                severity="note",
+            )
+
+
+def _ways(subset: Subset) -> str:
+    if subset.how == (FEWER,):
+        return "the data hold fewer samples than the task file expects"
+    flags = [f"--{FLAGS_OF_CHOICE.get(way, way)}" for way in subset.how if way != FEWER]
+    return f"chosen by {', '.join(flags)}" if flags else "a part of the samples"
+
+
+def _refused(results: Iterable[Result]) -> Iterator[Finding]:
+    """The answers of each task that the model refused, by the number with most."""
+    most: dict[str, Result] = {}
+    for result in results:
+        known = most.get(result.task)
+        if not result.slice and (known is None or result.refused > known.refused):
+            most[result.task] = result
+    for result in most.values():
+        if result.refused:
+            treatment = "scored as they are; --refusals unscored leaves them out"
+            if result.refused_unscored:
+                treatment = "left out by --refusals unscored"
+            yield Finding(
+                "refused",
+                Subject(result.task),
+                result.refused,
+                result.n,
+                cause=f"answers that the model refused, {treatment}",
+                severity="note",
+            )
 
 
 def unscored(

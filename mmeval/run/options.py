@@ -189,9 +189,16 @@ class RunOutcome:
     """What was lost in the run, and what else there is to know of its answers."""
 
     @property
-    def not_asked(self) -> tuple[Finding, ...]:
-        """The trials that the model could not be asked, whole or in part."""
-        kinds = ("unsupported", "partial")
-        return tuple(
-            one for one in self.findings if one.kind in kinds and not one.subject.role
-        )
+    def beside_table(self) -> tuple[Finding, ...]:
+        """What a reader of the numbers has to know: the trials that the model could not
+        be asked, and what else the numbers are not."""
+        return tuple(one for one in self.findings if _is_about_numbers(one))
+
+
+_ABOUT_NUMBERS = ("not_comparable", "subset", "refused", "partial")
+
+
+def _is_about_numbers(finding: Finding) -> bool:
+    if finding.kind == "unsupported":
+        return True
+    return finding.kind in _ABOUT_NUMBERS and finding.severity == "note"

@@ -30,7 +30,6 @@ class Remarks:
     None of it is an error: the trials are scored as they are."""
 
     answered: int = 0
-    refused: int = 0
     cut_off: int = 0
     only_reasoning: int = 0
     """Trials with an answer that ended by itself and is empty beside its reasoning."""
@@ -43,9 +42,6 @@ class Remarks:
     def add(self, exchanges: Sequence[Exchange]) -> None:
         """The exchanges of one trial that has an answer."""
         self.answered += 1
-        self.refused += any(
-            e.role == "model" and e.response.is_refused for e in exchanges
-        )
         self.cut_off += any(
             e.role == "model" and e.response.finish_reason == "length"
             for e in exchanges
@@ -53,7 +49,9 @@ class Remarks:
         self.only_reasoning += any(
             e.role == "model" and _is_only_reasoning(e.response) for e in exchanges
         )
-        if said := warnings_of(exchanges):
+        # what a service said when it refused is not a second fact
+        kept = [e for e in exchanges if not e.response.is_refused]
+        if said := warnings_of(kept):
             self.warned += 1
             known = [words for text in said if (words := self._known(text)) is not None]
             self.kinds.update(list(dict.fromkeys(known)))
@@ -61,7 +59,6 @@ class Remarks:
     def findings(self) -> Iterator[Finding]:
         """One for each thing, the most frequent warnings in their own words."""
         causes: tuple[tuple[Kind, int, str, str], ...] = (
-            ("refused", self.refused, "the model declined", ""),
             ("cut_off", self.cut_off, LIMIT, "--gen_kwargs max_gen_toks=N"),
             (
                 "cut_off",
@@ -79,7 +76,7 @@ class Remarks:
         for words, count in self.kinds.most_common(MAX_SHOWN):
             text = shortened(" ".join(words.split()), MAX_WARNING_CHARS)
             yield Finding(
-                "partial",
+                "plugin",
                 Subject(role="model"),
                 count,
                 self.answered,
@@ -88,11 +85,12 @@ class Remarks:
             )
         more = len(self.kinds) - MAX_SHOWN
         if more > 0:
+            cause = "different warnings besides these"
             yield Finding(
-                "partial",
+                "plugin",
                 Subject(role="model"),
                 more,
-                cause="other warnings",
+                cause=cause,
                 remedy="--log_samples",
                 severity="note",
             )

@@ -53,6 +53,7 @@ from mmeval.run.losses import (
     lost_answers,
     not_asked,
     nothing_to_score,
+    on_numbers,
     unread_replies,
     unscored,
 )
@@ -366,8 +367,9 @@ class Runner(ABC):
         )
         outcome = replace(outcome, findings=losses)
         outcome = self.completed(outcome)
+        losses = (*outcome.findings, *on_numbers(outcome))
         tolerated = is_tolerated(counts, self.options.max_unscored)
-        findings = tuple(judged(outcome.findings, counts, tolerated=tolerated))
+        findings = tuple(judged(losses, counts, tolerated=tolerated))
         return replace(outcome, findings=findings, exit_code=exit_code(findings))
 
 

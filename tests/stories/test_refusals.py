@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.findings.finding import Finding
 from tests.support.cli import QUIET, Ended, mmeval
 from tests.support.scripted_server import Scripted, ScriptedServer, saying
 from tests.support.task_folder import write_files, write_rows
@@ -68,6 +69,13 @@ def number(folder: Path) -> dict[str, Any]:
     return found
 
 
+def findings(folder: Path, kind: str) -> list[Finding]:
+    """Those of a kind in the newest results file."""
+    newest = sorted(run_of(folder).glob("results_*.json"))[-1]
+    rows = json.loads(newest.read_text())["mmeval"]["findings"]
+    return [one for one in map(Finding.from_json, rows) if one.kind == kind]
+
+
 def lines(folder: Path) -> list[dict[str, Any]]:
     """The lines of the newest samples file."""
     newest = sorted(run_of(folder).glob("samples_*.jsonl"))[-1]
@@ -87,12 +95,14 @@ def test_refused_answers_are_scored_and_counted(
     )
 
 
-def test_the_table_and_the_log_count_refused_answers(
+def test_refused_answers_are_one_finding_that_the_table_shows(
     tmp_path: Path, server: ScriptedServer
 ) -> None:
     done = ran(tmp_path, server)
-    assert "refused 2/3" in done.out
-    assert "refused  model  2 of 3" in done.err
+    (found,) = findings(tmp_path, "refused")
+    assert (found.count, found.of, found.severity) == (2, 3, "note")
+    assert done.out.count("refused  t  2 of 3") == 1
+    assert "refused" not in done.err
 
 
 def test_each_refused_question_is_asked_once(
@@ -130,7 +140,7 @@ def test_refused_answers_may_be_left_out_with_bounds(
         [pytest.approx(1 / 3), 1],
         2,
     )
-    assert "0.333 to 1.000" in done.out
+    assert "0.333 and 1.000" in done.out
 
 
 def test_leaving_out_refused_answers_is_another_score_set(
@@ -168,7 +178,7 @@ def test_refused_answers_are_replayed_as_refused(
         *FLAGS,
     )
     assert done.code == 0
-    assert "refused 2/3" in done.out
+    assert "refused  t  2 of 3" in done.out
 
 
 @pytest.mark.parametrize(("flag", "value"), [("scored", 1 / 3), ("unscored", 1.0)])

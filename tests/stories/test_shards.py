@@ -158,7 +158,7 @@ def test_merging_notes_the_warnings_of_the_answers(shards: Shards) -> None:
     more = ("--model_args", "outputs=text+image", "--gen_kwargs", "image.size=64x64")
     assert shards.ask("1/2", "2/2", more=more) == [0, 0]
     merged = shards.merge()
-    assert "partial  model  40 of 40  a warning" in merged.err
+    assert "plugin  model  40 of 40  a warning" in merged.err
 
 
 def test_merging_again_changes_nothing_and_says_so(shards: Shards) -> None:

@@ -68,7 +68,7 @@ class Index:
     def __init__(self) -> None:
         self.count = 0
         self.uncounted = 0
-        self._runs: list[dict[str, str]] = []
+        self._runs: list[dict[str, Any]] = []
         self._tallies: list[Counter[str]] = []
         self._tasks: list[dict[str, Any]] = []
         self._metrics: dict[str, dict[str, Any]] = {}

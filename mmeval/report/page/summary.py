@@ -4,16 +4,14 @@ numbers are used."""
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from mmeval.dataset.sampling import FEWER
 from mmeval.findings.finding import Finding
-from mmeval.findings.render import page_rows
-from mmeval.report.numbers import is_subset, number_rows
+from mmeval.findings.render import NOWHERE, Place, page_rows
+from mmeval.report.numbers import number_rows
 from mmeval.report.page.index import Asked
 from mmeval.results.compare import judges_in
 from mmeval.results.stored_run import StoredRun, TaskRow
-from mmeval.wording import counted
 
 MOST_NAMED = 5
 """Tasks and models that are named one by one."""
@@ -22,38 +20,30 @@ MOST_NAMED = 5
 def lead(run: StoredRun, tally: Mapping[str, int], asked: Asked) -> list[str]:
     """What the run is, in one sentence; without numbers also how far it is.
     ``tally`` is how many of its trials have each status."""
-    return (
-        [_asked(run, tally, asked)]
-        if run.results
-        else list(_without_numbers(run, tally))
-    )
+    return [_asked(run, asked)] if run.results else list(_without_numbers(run, tally))
 
 
 def notes(run: StoredRun) -> list[str]:
-    """What a reader has to know before the numbers are used."""
-    ours = run.ours
-    found = [
-        *(_not_comparable(ours) if compares(run) else ()),
-        *_uses_reference(ours),
-        *_partial(ours),
-        *_lost(ours),
-    ]
+    """What a reader has to know before the numbers are used. What was missing before
+    the run stands elsewhere on the page."""
+    findings = []
+    for finding in run.findings:
+        is_said = finding.kind == "not_comparable" and not compares(run)
+        if not is_said and not finding.kind.startswith("missing"):
+            findings.append(finding)
+    found = [*_uses_reference(run.ours), *in_words(findings)]
     if others := run.other_tasks:
         found.append(
-            f"The folder also holds {_listed(others)}, of which the newest results "
-            "file says nothing; "
-            "the last command did not name them."
+            f"Also in the folder, and not of the last command: {_listed(others)}."
         )
     return found
 
 
-def _lost(ours: TaskRow) -> Iterator[str]:
-    """What the run has lost; what was missing before it stands elsewhere on the
-    page."""
-    findings = map(Finding.from_json, ours.get("findings", ()))
-    lost = (one for one in findings if not one.kind.startswith("missing"))
-    for row in page_rows(lost):
-        yield f"{row['label']}: {row['text']}"
+def in_words(findings: Iterable[Finding], place: Place = NOWHERE) -> Iterator[str]:
+    """Findings as notes of a page."""
+    for row in page_rows(findings, place):
+        remedy = f": {row['remedy']}" if row["remedy"] else ""
+        yield f"{row['label']}: {row['text']}{remedy}"
 
 
 def _without_numbers(run: StoredRun, tally: Mapping[str, int]) -> Iterator[str]:
@@ -76,53 +66,30 @@ def _without_numbers(run: StoredRun, tally: Mapping[str, int]) -> Iterator[str]:
 
 
 def _so_far(made: int, tally: Mapping[str, int]) -> str:
-    """``24 trials were made, 16 of them are scored, 2 failed.``"""
-    if not made:
-        return "No trial was made."
-    scored = tally.get("scored", 0)
-    words = [
-        f"{counted(made, 'trial')} {'was' if made == 1 else 'were'} made",
-        f"{scored:,} of them scored",
-    ]
-    words += [
-        f"{tally[status]:,} {status}"
-        for status in ("refused", "failed", "unsupported")
-        if tally.get(status)
-    ]
-    return f"{', '.join(words)}."
+    """``Trials: 24 made, 16 scored, 2 failed.``"""
+    words = [f"{made:,} made"]
+    for status in ("scored", "refused", "failed", "unsupported"):
+        if tally.get(status):
+            words.append(f"{tally[status]:,} {status}")
+    return f"Trials: {', '.join(words)}."
 
 
-def _asked(run: StoredRun, tally: Mapping[str, int], asked: Asked) -> str:
+def _asked(run: StoredRun, asked: Asked) -> str:
     """What was asked of what was chosen, who judged, and whether a number compares."""
     rows = number_rows([run.results], [run.name], empty=True)
     names = _listed(list(dict.fromkeys(row.alias for row in rows if not row.depth)))
-    whole = asked.samples == asked.chosen
-    samples = (
-        counted(asked.samples, "sample")
-        if whole
-        else f"{asked.samples:,} of {counted(asked.chosen, 'sample')}"
-    )
-    words = [f"{run.model} was asked {samples} of {names}"]
+    counts = [f"samples: {asked.samples:,}"]
+    if asked.samples != asked.chosen:
+        counts = [f"samples: {asked.samples:,} of {asked.chosen:,}"]
     if asked.trials > asked.samples:
-        words.append(f", {asked.trials:,} trials with repeats")
-    if not whole:
-        unsupported = tally.get("unsupported", 0)
-        damaged = (
-            sum(tally.values()) - tally.get("uncounted", 0) - asked.trials > unsupported
-        )
-        whys = ["need kinds that it does not take or give"] * (unsupported > 0) + [
-            "are damaged"
-        ] * damaged
-        words.append(f", as the others {' or '.join(whys)}")
-    judges = [
-        f"the {role} was {_listed(models)}"
-        for role, models in _judges(run.ours).items()
-    ]
-    judges += [] if compares(run) else ["no number compares with a published one"]
-    return (
-        f"{''.join(words)}; "
-        f"{_listed(judges if _judges(run.ours) else ['no judge was asked', *judges])}."
-    )
+        counts.append(f"trials with repeats: {asked.trials:,}")
+    models = _judges(run.ours)
+    judges = [f"the {role} was {_listed(names)}" for role, names in models.items()]
+    if not judges:
+        judges = ["no judge was asked"]
+    if not compares(run):
+        judges.append("no number compares with a published one")
+    return f"{run.model} was asked {names} ({', '.join(counts)}); {_listed(judges)}."
 
 
 def compares(run: StoredRun) -> bool:
@@ -141,16 +108,6 @@ def _judges(ours: TaskRow) -> dict[str, list[str]]:
     }
 
 
-def _not_comparable(ours: TaskRow) -> Iterator[str]:
-    tasks = list(ours.get("not_comparable", ()))
-    if tasks:
-        why = (
-            "made on the few samples that ship with a task, or by a stand-in of a "
-            "metric"
-        )
-        yield f"Not comparable with published numbers: {_listed(tasks)}, {why}."
-
-
 def _uses_reference(ours: TaskRow) -> Iterator[str]:
     if tasks := list(ours.get("uses_reference", ())):
         yield (
@@ -159,30 +116,9 @@ def _uses_reference(ours: TaskRow) -> Iterator[str]:
         )
 
 
-def _partial(ours: TaskRow) -> Iterator[str]:
-    for task, row in ours.get("unfinished", {}).items():
-        yield f"{task} is unfinished: {row['made']:,} {_of(row)}trials were made."
-    for task, row in ours.get("subset", {}).items():
-        if is_subset(row):
-            flags = [name for name in row.get("how", ()) if name != FEWER]
-            how = [f"chosen by {', '.join(flags)}"] if flags else []
-            how += (
-                ["its data hold fewer than the task file expects"]
-                if FEWER in row.get("how", ())
-                else []
-            )
-            ways = f" ({'; '.join(how)})" if how else ""
-            yield f"{task} is a subset: {row['chosen']:,} {_of(row)}samples{ways}."
-
-
-def _of(row: TaskRow) -> str:
-    return "" if row.get("of") is None else f"of {row['of']:,} "
-
-
-def _listed(names: Sequence[str], word: str = "and") -> str:
-    shown = [
-        *names[:MOST_NAMED],
-        *([f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []),
-    ]
+def _listed(names: Sequence[str]) -> str:
+    shown = [*names[:MOST_NAMED]]
+    if len(names) > MOST_NAMED:
+        shown.append(f"{len(names) - MOST_NAMED} more")
     *rest, last = shown or ["nothing"]
-    return f"{', '.join(rest)} {word} {last}" if rest else last
+    return f"{', '.join(rest)} and {last}" if rest else last

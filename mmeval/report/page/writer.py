@@ -15,6 +15,8 @@ from typing import Any
 
 from mmeval._version import __version__
 from mmeval.errors import StorageError, UsageError
+from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.render import Place
 from mmeval.report.baseline import Baseline, Beside, beside
 from mmeval.report.charts import Chart, charts_of
 from mmeval.report.charts.chosen import ranges_of
@@ -37,7 +39,6 @@ from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial
 from mmeval.store.paths import Wanted, every_trial
 from mmeval.system.folders import replaced
 from mmeval.system.json_lines import DamagedLine
-from mmeval.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -74,16 +75,24 @@ class Made:
     unread: Sequence[DamagedLine] = ()
 
     @property
-    def damage(self) -> str:
-        """A warning of the trials that cannot be shown; empty where all are."""
-        if not self.damaged:
-            return ""
-        what = (
-            "has a damaged record and is"
-            if self.damaged == 1
-            else "have damaged records and are"
+    def findings(self) -> tuple[Finding, ...]:
+        """What the page lacks of the runs."""
+        return (*_damaged(self.damaged), *_not_drawn(self.left_over))
+
+
+def _damaged(count: int) -> Iterator[Finding]:
+    if count:
+        cause = (
+            "trials that are not shown, as their records cannot be read; "
+            "--verbosity DEBUG has the reasons"
         )
-        return f"{counted(self.damaged, 'trial')} {what} not in the report"
+        yield Finding("damaged", count=count, cause=cause)
+
+
+def _not_drawn(count: int) -> Iterator[Finding]:
+    if count:
+        cause = "pictures, documents or meshes that there was no time to draw"
+        yield Finding("budget", Subject(), count, 0, cause, "mmeval report RUN", "note")
 
 
 def write_report(
@@ -292,6 +301,7 @@ class PageWriter:
             names,
             ranges,
         )
+        place = Place(run=shlex.join(str(run.folder) for run in runs))
         return {
             "title": f"{len(runs)} runs" if len(runs) > 1 else runs[0].name,
             "mmeval": __version__,
@@ -309,8 +319,7 @@ class PageWriter:
             "notes": [
                 *other.notes,
                 *tables_of_papers.notes,
-                *self._own_notes(),
-                *_left_out(charts, runs),
+                *summary.in_words(self._findings(charts, runs), place),
             ],
             "headlines": headline_gauges(
                 headlines, names, ranges, uncounted=uncounted, beside=other.column
@@ -329,43 +338,30 @@ class PageWriter:
             "count": self.index.count,
         }
 
-    def _own_notes(self) -> list[str]:
-        said = []
-        if count := self.index.uncounted:
-            were, them = ("was", "it") if count == 1 else ("were", "them")
-            said.append(
-                f"{counted(count, 'trial')} {were} asked by an earlier command and "
-                "not by the last one, so the numbers "
-                f"are not about {them}. Their status among the samples is: uncounted."
+    def _findings(
+        self, charts: Sequence[Chart], runs: Sequence[StoredRun]
+    ) -> Iterator[Finding]:
+        """What the page itself lacks, or has beside the numbers."""
+        if self.index.uncounted:
+            yield Finding(
+                "subset",
+                count=self.index.uncounted,
+                cause="trials of an earlier command; the numbers are not about them, "
+                "their status among the samples is: uncounted",
+                severity="note",
             )
-        if count := self.previews.left_over:
-            what = (
-                "1 picture, document or mesh was"
-                if count == 1
-                else f"{count:,} pictures, documents and meshes were"
+        yield from _not_drawn(self.previews.left_over)
+        yield from _damaged(self.damaged)
+        more = len(charts[MOST_CHARTS:])
+        if more:
+            folders = [str(run.folder) for run in runs]
+            yield Finding(
+                "subset",
+                count=more,
+                cause="charts that are not on this page",
+                remedy=shlex.join(["mmeval", "report", *folders, "--format", "svg"]),
+                severity="note",
             )
-            said.append(
-                f"{what} not drawn, as the time for that at the end of the run was "
-                "up; mmeval report makes them."
-            )
-        if count := self.damaged:
-            what = (
-                "1 trial has a record that is"
-                if count == 1
-                else f"{count:,} trials have records that are"
-            )
-            said.append(f"{what} damaged and cannot be shown.")
-        return said
-
-
-def _left_out(charts: Sequence[Chart], runs: Sequence[StoredRun]) -> Iterator[str]:
-    """A note on charts for which the page has no place."""
-    if more := len(charts[MOST_CHARTS:]):
-        command = shlex.join(
-            ["mmeval", "report", *(str(run.folder) for run in runs), "--format", "svg"]
-        )
-        which = "1 more chart is" if more == 1 else f"{more:,} more charts are"
-        yield f"{which} not on this page: {command} writes all of them as files."
 
 
 def _for_notes(runs: Sequence[StoredRun]) -> list[ResultsDocument]:

@@ -124,10 +124,10 @@ def test_a_value_without_an_interval_says_why(number: Result, note: str) -> None
 
 @pytest.mark.parametrize(
     ("count", "words"),
-    [(0, ""), (1, "1 names no option"), (1200, "1,200 name no option")],
+    [(0, ""), (1, "no option 1/1,500"), (1200, "no option 1,200/1,500")],
 )
 def test_answers_that_name_no_option_are_noted(count: int, words: str) -> None:
-    assert no_option(result("a", no_option=count)) == words
+    assert no_option(result("a", n=1500, no_option=count)) == words
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from mmeval.findings.finding import Finding
+from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.render import Place, terminal_lines
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
 from mmeval.report.results_file import results_document
 from mmeval.report.short_table import last_lines, short_table, verdict
 from mmeval.settings.report_options import ReportContext
-from mmeval.task.task import Group, GroupMetric, Task, UnavailableTask
-from tests.support.findings import NO_JUDGE, NO_ROWS
+from mmeval.task.task import Group, GroupMetric, Task
+from tests.support.findings import NO_JUDGE
 from tests.support.outcomes import outcome, result, task
 
 GROUP = Group("g", "All of it", ("a", "b"), (GroupMetric("half"),))
@@ -28,10 +29,9 @@ JUDGED = replace(
 def shown(
     *results: Result, width: int = 80, tasks: tuple[Task, ...] = (A, B), **more: Any
 ) -> list[str]:
-    baseline, left_out = more.pop("baseline", None), more.pop("left_out", ())
+    baseline = more.pop("baseline", None)
     context = ReportContext("openai", settings=more.pop("settings", {}))
     made = outcome(Path("runs/m"), *results, tasks=tasks, **more)
-    made = replace(made, selection=replace(made.selection, left_out=left_out))
     document = json.loads(json.dumps(results_document(made, context, {})))
     return short_table(document, made, baseline=baseline, width=width).splitlines()
 
@@ -57,14 +57,11 @@ def test_a_group_and_each_of_its_tasks_is_one_line_with_interval_and_counts() ->
     assert (first.index("a"), rest) == (2, [])
 
 
-def test_what_has_no_number_is_no_row_and_metrics_that_need_something_are_counted() -> (
-    None
-):
+def test_what_has_no_number_is_no_row_and_is_named_below() -> None:
     lost = result("b", None, unavailable=10)
     lines = shown(result("a"), lost, tasks=(A, JUDGED))
     assert [cells(line)[0] for line in lines[:2]] == ["org/model", "a, half"]
-    assert lines[-2].endswith("b.")
-    assert lines[-1] == "Metrics that need something here: 1."
+    assert lines[-1] == "Tasks without a number: b."
     assert shown(lost, tasks=(JUDGED,))[0] == "There is no number."
 
 
@@ -93,7 +90,7 @@ def test_a_number_that_was_lost_has_a_row_and_one_of_a_part_its_bounds() -> None
         "0/10",
     ]
     assert shown(result("a", 0.5, failed=2, bounds=(0.4, 0.6)))[-1].endswith(
-        "0.400 to 0.600."
+        "0.400 and 0.600."
     )
 
 
@@ -103,7 +100,7 @@ def test_the_interval_shown_covers_trials_that_were_lost() -> None:
     )
     lines = shown(lost, width=200)
     assert cells(lines[1])[2] == "0.200 to 0.800"
-    assert lines[-1].endswith("0.400 to 0.600, which the interval covers.")
+    assert lines[-1].endswith("0.400 and 0.600, which the interval covers.")
 
 
 def test_each_reason_for_no_interval_is_one_sentence() -> None:
@@ -120,7 +117,7 @@ def test_a_short_reason_for_no_interval_stands_in_its_place() -> None:
 
 def test_answers_that_name_no_option_are_counted_below_the_table() -> None:
     (*_, line) = shown(result("a", 0.5, no_option=3), width=200)
-    assert line.startswith("a: 3 of 10 answers name no option and count as wrong")
+    assert line.startswith("a: no option 3/10, scored as wrong")
 
 
 def test_a_group_does_not_repeat_the_answers_without_an_option_of_its_tasks() -> None:
@@ -133,35 +130,7 @@ def test_a_group_does_not_repeat_the_answers_without_an_option_of_its_tasks() ->
 def test_answers_without_an_option_are_counted_by_a_metric_that_has_no_row() -> None:
     other = replace(result("a", no_option=2), metric="choice")
     (*_, line) = shown(result("a", 0.5), other, width=200)
-    assert line.startswith("a: 2 of 10 answers")
-
-
-@pytest.mark.parametrize(
-    ("counts", "start"),
-    [
-        ({"refused": 3}, "a: refused 3/10, scored as answers"),
-        ({"refused": 1}, "a: refused 1/10, scored as an answer"),
-        (
-            {"refused": 1, "refused_unscored": 1},
-            "a: refused 1/10, left out of the numbers",
-        ),
-        ({"refused_verdicts": 2}, "a: judge refused 2/10 by "),
-    ],
-)
-def test_what_is_refused_is_counted_below_the_table(
-    counts: dict[str, Any], start: str
-) -> None:
-    (*_, line) = shown(replace(result("a", 0.5), **counts), width=200)
-    assert line.startswith(start)
-
-
-def test_refused_answers_of_many_tasks_are_one_line() -> None:
-    refusing = [replace(result(name, 0.5), refused=2) for name in "abcd"]
-    lines = shown(*refusing, tasks=tuple(map(task, "abcd")), width=200)
-    assert [line for line in lines if "refused" in line] == [
-        "4 tasks: refused 8/40, scored as answers; --refusals unscored leaves them "
-        "out. --table full has each task."
-    ]
+    assert line.startswith("a: no option 2/10")
 
 
 def test_a_mean_over_some_members_of_a_group_says_of_how_many() -> None:
@@ -179,10 +148,7 @@ def test_a_member_that_counts_as_zero_is_named() -> None:
             replace(result("g"), weights=weights), result("a"), cannot, groups=(GROUP,)
         )
         assert (
-            any(
-                line.startswith("Counted as 0") and line.endswith(": b.")
-                for line in lines
-            )
+            any(line.startswith("Counted as 0") and ": b." in line for line in lines)
             == is_named
         )
     assert not any(
@@ -203,45 +169,25 @@ def test_a_trial_that_the_model_could_not_be_asked_is_no_row_and_one_line() -> N
         "org/model",
         "a, half",
         "",
-        "1 task has no number: b.",
+        "Tasks without a number: b.",
         "unsupported",
     ]
 
 
-def test_a_group_that_lacks_pieces_is_named_so() -> None:
-    partial = replace(B, metrics=(replace(B.metrics[0], without={"other": NO_JUDGE}),))
-    lines = shown(
-        result("g"), result("a"), result("b"), tasks=(A, partial), groups=(GROUP,)
-    )
-    assert lines[-1].startswith("Made without some pieces: All of it, b.")
+def test_tasks_whose_prompt_uses_the_reference_are_named_where_others_do_not() -> None:
+    told = replace(A, uses_reference=True)
+    results = (result("a"), result("b"))
+    assert shown(*results, tasks=(told, B))[-1].endswith("reference information: a.")
+    both = (told, replace(B, uses_reference=True))
+    assert shown(*results, tasks=both)[-1].endswith("reference information.")
 
 
-def test_what_holds_for_all_rows_stands_once_and_else_names_its_tasks() -> None:
-    one, other = task("a", comparable=False), task("b", comparable=False)
-    bundled: dict[str, Any] = {"settings": {"data": "bundled"}}
-    (both,) = [
-        line
-        for line in shown(result("a"), result("b"), tasks=(one, other), **bundled)
-        if "compares" in line
-    ]
-    (alone,) = [
-        line
-        for line in shown(result("a"), result("b"), tasks=(one, B), **bundled)
-        if "compares" in line
-    ]
-    assert (both.endswith("."), alone.endswith(": a.")) == (True, True)
-    told = replace(one, uses_reference=True, comparable=True)
-    assert (
-        shown(result("a"), result("b"), tasks=(told, B))[-1]
-        == "The prompt uses reference information: a."
-    )
-    absent = (UnavailableTask("c", "C", "1.0", NO_ROWS),)
-    assert shown(
-        result("a"),
-        tasks=(A,),
-        groups=(replace(GROUP, members=("a", "c")),),
-        left_out=absent,
-    )[-1].endswith("C.")
+def test_findings_about_the_numbers_stand_below_them_with_commands_of_the_run() -> None:
+    remedy = "mmeval score RUN"
+    part = Finding("subset", Subject("a"), 3, 10, "by --limit", remedy, "note")
+    lost = Finding("failed", Subject("a"), 1, 10, "no answer", severity="error")
+    lines = shown(result("a"), tasks=(A,), findings=(part, lost))
+    assert lines[3:] == terminal_lines([part], Place(run="runs/m"))
 
 
 def test_a_baseline_is_a_column_with_a_verdict_beyond_chance() -> None:
@@ -336,8 +282,8 @@ def test_where_a_metric_needs_something_the_last_lines_have_the_command_that_say
         lines = last_lines(
             made, context, results=Path("results.json"), page=None, width=80
         ).splitlines()
-        labels.append([line for line in lines if line.startswith("check")])
-    assert labels == [[], ["check    mmeval check a"]]
+        labels.append([line for line in lines if line.startswith("missing")])
+    assert labels == [[], ["missing  mmeval check a"]]
 
 
 def test_another_model_is_asked_for_the_same_samples() -> None:

@@ -5,8 +5,13 @@ from typing import Any
 
 import pytest
 
+from mmeval.dataset.sampling import Subset
+from mmeval.findings.finding import Subject
 from mmeval.findings.group import grouped
+from mmeval.run.losses import on_numbers
 from tests.support.applying import NO_PICTURE, NO_SOUND, registered
+from tests.support.outcomes import half, outcome, result
+from tests.support.outcomes import task as made
 from tests.support.toy import break_model, run_toy, sample, task
 
 METRICS = ("sound_worth", "picture_worth")
@@ -62,3 +67,63 @@ def test_what_no_answer_holds_is_noted_of_tasks_without_any_number(
     ]
     for group, (_, metric, why) in zip(found, notes, strict=True):
         assert (group.names("metric"), why in group.cause) == ((metric,), True)
+
+
+def test_bundled_samples_and_metrics_that_stand_in_are_not_comparable() -> None:
+    bundled = replace(made("a"), config={"data": "bundled"}, comparable=False)
+    metric = replace(half, stand_ins={"strict": False})
+    stand_in = made("b", comparable=False, metric=metric)
+    found = [*on_numbers(outcome(Path(), tasks=(bundled, stand_in, made("c"))))]
+    assert [(one.kind, one.subject, one.severity) for one in found] == [
+        ("not_comparable", Subject("a"), "note"),
+        ("not_comparable", Subject("b", "half"), "note"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("subset", "counts", "words"),
+    [
+        (Subset(10, 3, ("limit", "shuffle")), (3, 10), ["--limit, --sample_shuffle"]),
+        (Subset(None, 3, ("samples",)), (3, 0), ["--samples"]),
+        (Subset(20, 3, ("data",)), (3, 20), ["fewer", "the task file expects"]),
+    ],
+    ids=["flags", "of an unknown number", "fewer data"],
+)
+def test_a_part_of_the_samples_is_a_finding_with_how_it_was_chosen(
+    subset: Subset, counts: tuple[int, int], words: list[str]
+) -> None:
+    (found,) = on_numbers(outcome(Path(), tasks=(made("a"),), subsets={"a": subset}))
+    assert (found.kind, found.subject, found.count, found.of) == (
+        "subset",
+        Subject("a"),
+        *counts,
+    )
+    assert [word for word in words if word not in found.cause] == []
+
+
+def test_samples_that_were_all_chosen_are_no_subset() -> None:
+    whole = {"a": Subset(3, 3, ("limit",))}
+    assert [*on_numbers(outcome(Path(), tasks=(made("a"),), subsets=whole))] == []
+
+
+@pytest.mark.parametrize(
+    ("left_out", "is_left_out"), [(0, False), (2, True)], ids=["scored", "left out"]
+)
+def test_refused_answers_are_counted_once_for_each_task(
+    left_out: int, is_left_out: bool
+) -> None:
+    results = [
+        replace(result("a"), refused=1),
+        replace(result("a"), metric="other", refused=2, refused_unscored=left_out),
+        replace(result("a", slice="l=1"), refused=1),
+        result("b"),
+    ]
+    tasks = (made("a"), made("b"))
+    (found,) = on_numbers(outcome(Path(), *results, tasks=tasks))
+    assert (found.kind, found.subject, found.count, found.of) == (
+        "refused",
+        Subject("a"),
+        2,
+        10,
+    )
+    assert ("left out by" in found.cause) == is_left_out

@@ -36,20 +36,20 @@ CUT = answer(reason="length")
         ),
         (
             [(answer("8 of 90"), answer("8 of 70")), (answer("8 of 31"),)],
-            [("partial", 2, "a warning: 8 of 90")],
+            [("plugin", 2, "a warning: 8 of 90")],
         ),
         (
             [(answer(name),) for name in "abbcccdddd"],
             [
-                ("partial", 4, "a warning: d"),
-                ("partial", 3, "a warning: c"),
-                ("partial", 2, "a warning: b"),
-                ("partial", 1, "other warnings"),
+                ("plugin", 4, "a warning: d"),
+                ("plugin", 3, "a warning: c"),
+                ("plugin", 2, "a warning: b"),
+                ("plugin", 1, "different warnings besides these"),
             ],
         ),
         (
             [(answer("one\ntwo " + "x" * 300),)],
-            [("partial", 1, f"a warning: one two {'x' * 292}...")],
+            [("plugin", 1, f"a warning: one two {'x' * 292}...")],
         ),
     ],
     ids=["cut off", "equal but for digits", "the most frequent", "a long one"],
@@ -63,14 +63,10 @@ def test_what_is_cut_off_or_warned_of_is_counted(
     assert [(one.kind, one.count, one.cause) for one in made.findings()] == found
 
 
-def test_refused_answers_are_counted() -> None:
+def test_the_words_of_a_refusal_are_no_warning() -> None:
     made = Remarks()
-    made.add((answer(), answer(reason="refused")))
-    made.add((answer(),))
-    (found,) = made.findings()
-    assert (found.kind, found.count, found.of) == ("refused", 1, 2)
-    # no flag removes a refusal, and the table names the one that leaves it out
-    assert found.remedy == ""
+    made.add((answer("the prompt was filtered", reason="refused"),))
+    assert [*made.findings()] == []
 
 
 def thought(*parts: Part, reason: FinishReason = "stop") -> Exchange:

@@ -3,9 +3,11 @@ from typing import Any
 
 import pytest
 
+from mmeval.findings.finding import Finding, Subject
 from mmeval.report.page.index import Asked
-from mmeval.report.page.summary import lead, notes
+from mmeval.report.page.summary import in_words, lead, notes
 from mmeval.results.stored_run import StoredRun
+from tests.support.findings import NO_JUDGE
 from tests.support.stored_run import Told, text, write_run
 
 TRIAL = Told([text("a")], [text("b")])
@@ -40,31 +42,31 @@ FOREIGN = "no number compares with a published one."
             ALL,
             {"scored": 10},
             {},
-            "teller was asked 10 samples of told; no judge was asked.",
+            "teller was asked told (samples: 10); no judge was asked.",
         ),
         (
             Asked(10, 10, 40),
             {"scored": 40},
             {},
-            "10 samples of told, 40 trials with repeats; ",
+            "(samples: 10, trials with repeats: 40); ",
         ),
         (
             Asked(3, 10, 3),
             {"unsupported": 7, "scored": 3},
             {},
-            "3 of 10 samples of told, as the others need kinds",
+            "(samples: 3 of 10)",
         ),
         (
             Asked(9, 10, 9),
             {"failed": 1, "scored": 9},
             {},
-            "9 of 10 samples of told, as the others are damaged; ",
+            "(samples: 9 of 10)",
         ),
         (
             Asked(0, 10, 0),
             {"unsupported": 10, "uncounted": 2},
             {},
-            "0 of 10 samples of told, as the others need kinds",
+            "(samples: 0 of 10)",
         ),
         (
             ALL,
@@ -95,29 +97,20 @@ def test_an_unfinished_run_has_how_far_it_is_and_the_command_for_its_numbers(
         lead(found, {"scored": 16, "failed": 2, "unscored": 6}, Asked(24, 24, 24))
     )
     words = [
-        "24 trials were made",
-        ", 16 of them scored",
-        ", 2 failed.",
+        "Trials: 24 made, 16 scored, 2 failed.",
         f"mmeval score '{tmp_path / 'a run'}'",
     ]
     assert lacks(words, shown) == []
 
 
-def test_what_keeps_a_number_from_being_used_is_noted(tmp_path: Path) -> None:
-    found = notes(
-        run(
-            tmp_path,
-            subset={"told": {"of": 300, "chosen": 10, "how": ["limit"]}},
-            unfinished={"told": {"made": 10, "of": 40}},
-            findings=[{"kind": "failed", "cause": "the server was busy"}],
-        )
-    )
-    words = [
-        "unfinished: 10 of 40 ",
-        "subset: 10 of 300 samples (chosen by limit)",
-        "failed: the server was busy",
-    ]
-    assert [word in note for word, note in zip(words, found, strict=True)] == [True] * 3
+def test_the_findings_of_a_run_are_noted_but_for_what_was_missing_before_it(
+    tmp_path: Path,
+) -> None:
+    failed = Finding("failed", Subject("told"), 1, 10, cause="the server was busy")
+    subset = Finding("subset", Subject("told"), 10, 300, severity="note")
+    rows = [one.to_json() for one in (failed, subset, NO_JUDGE)]
+    found = notes(run(tmp_path, findings=rows))
+    assert found == [*in_words([failed, subset])]
 
 
 def test_a_run_that_was_told_what_references_say_has_a_note_of_it(
@@ -127,11 +120,17 @@ def test_a_run_that_was_told_what_references_say_has_a_note_of_it(
     assert ("reference information" in note, "told" in note) == (True, True)
 
 
+def test_what_the_first_sentence_states_of_all_tasks_is_no_note(
+    tmp_path: Path,
+) -> None:
+    foreign = Finding("not_comparable", Subject("told"), severity="note")
+    of_all = run(tmp_path, not_comparable=["told"], findings=[foreign.to_json()])
+    assert notes(of_all) == []
+
+
 def test_a_note_names_the_tasks_that_do_not_compare_where_others_do(
     tmp_path: Path,
 ) -> None:
-    (note,) = notes(run(tmp_path, not_comparable=["other"]))
-    assert (
-        "other," in note,
-        notes(run(tmp_path, not_comparable=["told", "other"])),
-    ) == (True, [])
+    foreign = Finding("not_comparable", Subject("other"), severity="note")
+    of_some = run(tmp_path, not_comparable=["other"], findings=[foreign.to_json()])
+    assert notes(of_some) == [*in_words([foreign])]

@@ -268,8 +268,9 @@ def test_a_damaged_record_is_counted_and_costs_no_other_trial(
     )
     made = write_report([run], run / "report")
     assert len(Report(run / "report").trials) == 1
-    assert (made.damaged, made.damage[:8]) == (1, "1 trial ")
-    assert re.search("1 trial .*damaged", made.page.read_text())
+    (finding,) = made.findings
+    assert (finding.kind, finding.count) == ("damaged", 1)
+    assert finding.cause in made.page.read_text()
 
 
 def test_charts_beyond_those_of_the_page_are_counted_with_the_command_for_them(
@@ -289,7 +290,7 @@ def test_charts_beyond_those_of_the_page_are_counted_with_the_command_for_them(
     ]
     page = report(tmp_path, results={"results": numbers}).page
     assert page.count("<figure") == MOST_CHARTS == 40
-    assert re.search(rf"3 more .*: mmeval report {tmp_path}/run --format svg ", page)
+    assert re.search(rf"3  charts .*: mmeval report {tmp_path}/run --format svg", page)
 
 
 def test_a_folder_that_is_no_report_is_never_replaced_and_files_beside_a_page_stay(
@@ -404,7 +405,7 @@ def test_samples_that_no_model_was_asked_are_not_counted_as_asked(
         ),
     ]
     page = report(tmp_path, *trials, results={"judges": {}}).page
-    assert "was asked 2 of 4 samples of told" in page
+    assert "was asked told (samples: 2 of 4)" in page
 
 
 def test_the_first_screen_has_numbers_and_three_answers_and_no_word_for_nothing(
