@@ -129,7 +129,7 @@ class DimensionsForm(ReplyForm):
             return self.absent
         value = found[self.overall]
         if isinstance(value, str) and not self.quotable:
-            raise ReplyError(f"{self.overall} is {value!r:.80}, in quotes")
+            raise ReplyError(f"{self.overall} is in quotes")
         try:
             return Number(self.overall, -_LARGEST, _LARGEST, whole=False).read(value)
         except ReplyError as error:

@@ -164,7 +164,7 @@ def _evidence(criterion: Criterion, verdict: Verdict) -> dict[str, Any]:
     return {
         **row,
         **verdict.evidence,
-        **({"lost": verdict.lost} if verdict.lost else {}),
+        **verdict.loss,
     }
 
 

@@ -66,7 +66,7 @@ class Grade:
         try:
             return Number(self.name, -_LARGEST, _LARGEST, whole=False).read(value)
         except ReplyError:
-            raise ReplyError(f"is {value!r:.80}, not {self.asked()}") from None
+            raise ReplyError(f"is not {self.asked()}") from None
 
     def read(self, value: Any) -> float:
         number = self.written(value)

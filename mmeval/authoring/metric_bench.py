@@ -95,4 +95,4 @@ async def _score(broker: Broker, bound: BoundMetric, trial: Trial) -> MetricScor
             return await broker.run(score_judged(bound, trial, role), scope)
         return bound.unscored(failure.reason)
     except CallFailed as failed:
-        return bound.unscored(f"{failed.error.kind}: {failed.error.message}")
+        return bound.unscored(f"{failed.error.kind}: {failed.error.words}")

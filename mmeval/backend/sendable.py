@@ -68,12 +68,8 @@ def sendable(
     gaps = capabilities.missing(request)
     if not gaps:
         return Sendable(request, done)
-    after = f" (after {', '.join(done)})" if done else ""
-    return Sendable(
-        request,
-        done,
-        ErrorInfo("unsupported", f"the {call.role} {'; '.join(gaps)}{after}"),
-    )
+    error = ErrorInfo("unsupported", f"the {call.role} {'; '.join(gaps)}")
+    return Sendable(request, done, error)
 
 
 def missing(call: Call, capabilities: Capabilities) -> list[str]:

@@ -575,7 +575,7 @@ def fault_of(call: Call, response: Response) -> str:
 
 def unacceptable(response: Response, fault: str) -> Response:
     """An unacceptable reply as a failure; its cost and its source stay."""
-    error = ErrorInfo("bad_reply", f"{fault}; the reply was {excerpt(response)!r}")
+    error = ErrorInfo("bad_reply", fault, reply=excerpt(response))
     return replace(response, output=None, error=error, finish_reason="error")
 
 

@@ -109,7 +109,7 @@ def said_lines(
     With ``whole`` the reply itself is not shortened."""
     if response.error is not None:
         yield from _block(
-            f"{response.error.kind}:", response.error.message, indent, brief=brief
+            f"{response.error.kind}:", response.error.words, indent, brief=brief
         )
     elif response.output is not None:
         yield from _block(

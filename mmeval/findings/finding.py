@@ -73,7 +73,9 @@ class Finding:
     """One fact.
 
     ``count`` of ``of`` things have it; 0 where nothing is counted. ``cause`` is a text
-    for people, which no code reads. ``remedy`` is a command or a flag that removes the
+    for people, which no code reads. ``example`` is a text that it is about, such as a
+    reply that cannot be read; findings of one cause are together whatever their
+    examples. ``remedy`` is a command or a flag that removes the
     finding; empty where there is none. In it ``TASK`` stands for the tasks of the
     command, and ``RUN`` for the folder of the run: so equal faults have equal remedies.
     """
@@ -85,6 +87,7 @@ class Finding:
     cause: str = ""
     remedy: str = ""
     severity: Severity = "warning"
+    example: str = ""
 
     def to_json(self) -> dict[str, Any]:
         row = _filled(self)

@@ -13,7 +13,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Group:
-    """Findings that differ in their subjects and counts alone."""
+    """Findings that differ in their subjects, counts and examples alone."""
 
     findings: tuple[Finding, ...]
 
@@ -30,6 +30,11 @@ class Group:
     @property
     def cause(self) -> str:
         return self.findings[0].cause
+
+    @property
+    def example(self) -> str:
+        """The first one."""
+        return next((one.example for one in self.findings if one.example), "")
 
     @property
     def remedy(self) -> str:

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from mmeval.findings.finding import Finding, Kind
 from mmeval.findings.group import SHOWN, Group, grouped
 from mmeval.findings.words import LABELS
-from mmeval.wording import listed, printable
+from mmeval.wording import listed, printable, shortened
 
 WIDTH = 80
 MOST = 10
 """Groups of one kind that are shown; the others are counted."""
 _MAX_CHARS = 2000
+_MAX_EXAMPLE = 100
 _GAP = "  "
 _OF_MARKDOWN = re.compile(r"([\\`*<|\[\]])")
 """The signs that Markdown reads as more than themselves, also within a word."""
@@ -119,13 +120,17 @@ def _rows(groups: Sequence[Group], place: Place) -> Iterator[tuple[str, str, str
 
 
 def group_text(group: Group) -> str:
-    """``clip_score in t, u  12 of 80  openai/clip: not here``."""
+    """``clip_score in t, u  12 of 80  openai/clip: not here``. Behind the cause
+    stands one example."""
     parts = [subject_text(group)]
     if group.of:
         parts.append(f"{group.count:,} of {group.of:,}")
     elif group.count:
         parts.append(f"{group.count:,}")
     parts.append(cause_text(group))
+    if group.example:
+        example = shortened(" ".join(group.example.split()), _MAX_EXAMPLE)
+        parts[-1] += f', for example: "{example}"'
     return _GAP.join(part for part in parts if part)
 
 

@@ -36,7 +36,8 @@ class Field(Protocol):
         """The words of the prompt for the value."""
 
     def read(self, value: Any) -> Any:
-        """The typed value. Raises ReplyError with what was wanted."""
+        """The typed value. Raises ReplyError with what was wanted; the reply itself is
+        quoted beside it."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,9 @@ class Number:
             or not isinstance(number, int | float)
             or not self.low <= number <= self.high
         ):
-            raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
+            raise ReplyError(f"is not {self.asked()}")
         if self.whole and number != int(number):
-            raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
+            raise ReplyError(f"is not {self.asked()}")
         return int(number) if self.whole else float(number)
 
     def _written(self, text: str) -> float:
@@ -112,7 +113,7 @@ class Choice:
             (option for option in self.options if _plain(option) == written), None
         )
         if found is None:
-            raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
+            raise ReplyError(f"is not {self.asked()}")
         return found
 
 
@@ -133,7 +134,7 @@ class YesNo:
             return value
         word = _plain(value) if isinstance(value, str) else ""
         if word not in ("yes", "no", "true", "false"):
-            raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
+            raise ReplyError(f"is not {self.asked()}")
         return word in ("yes", "true")
 
 
@@ -152,7 +153,7 @@ class Text:
 
     def read(self, value: Any) -> str:
         if not isinstance(value, str):
-            raise ReplyError(f"is {value!r:.80}, not a text")
+            raise ReplyError("is not a text")
         return value[:MAX_TEXT_CHARS]
 
 

@@ -29,10 +29,10 @@ from mmeval.content.parts import Interleaved, text_part
 from mmeval.errors import UsageError
 from mmeval.judge.form import Choice, ReplyForm, Text, Vote
 from mmeval.judge.json_reply import ReplyError
-from mmeval.program.calls import Call, Program, Reply, Role, ask_all
+from mmeval.program.calls import Call, Program, Reply, Role, ask_all, excerpt
 from mmeval.program.prompt_file import PromptFile, Written
 from mmeval.records.response import HOPELESS, ErrorInfo, ErrorKind
-from mmeval.records.score import Cause, Score
+from mmeval.records.score import UNUSED_REPLY, Cause, Score
 from mmeval.system.arguments import OneOrMore
 
 if TYPE_CHECKING:
@@ -94,18 +94,26 @@ class Verdict:
     refusal is such a reply."""
     refused: bool = False
     """Whether the judge refused every reply that a lost verdict lacks."""
+    unused: str = ""
+    """The beginning of the first reply that could not be used, of a lost verdict."""
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """For people: the values, and the votes with their spread where there are
-        several."""
-        if len(self.votes) <= 1:
-            return dict(self.values)
-        return {
-            **self.values,
-            "votes": [dict(vote) for vote in self.votes],
-            "spread": dict(self.spread),
-        }
+        """For people: the values, the votes with their spread where there are several,
+        and the reply for which the verdict is lost."""
+        evidence = dict(self.values)
+        if len(self.votes) > 1:
+            evidence["votes"] = [dict(vote) for vote in self.votes]
+            evidence["spread"] = dict(self.spread)
+        if self.unused:
+            evidence[UNUSED_REPLY] = self.unused
+        return evidence
+
+    @property
+    def loss(self) -> dict[str, str]:
+        """For evidence: why the verdict is lost, with the reply; empty if it is not."""
+        found = {"lost": self.lost, UNUSED_REPLY: self.unused}
+        return {key: text for key, text in found.items() if text}
 
     def unknown(self, name: str) -> str:
         """Why a field has no value; empty when it has one."""
@@ -165,7 +173,7 @@ def combined(
     verdict, one that is not sure makes it not sure.
     """
     votes: list[Vote] = []
-    lost, kinds = "", set[ErrorKind]()
+    lost, unused, kinds = "", "", set[ErrorKind]()
     for reply in replies:
         error = reply.response.error
         try:
@@ -173,9 +181,10 @@ def combined(
                 votes.append(form.read_reply(reply.response))
         except ReplyError as fault:  # the program ran without ``accept``
             kind: ErrorKind = "refused" if reply.response.is_refused else "bad_reply"
-            error = ErrorInfo(kind, str(fault))
+            error = ErrorInfo(kind, str(fault), reply=excerpt(reply.response))
         if error is not None:
             lost = lost or f"{error.kind}: {error.message}"
+            unused = unused or error.reply
             kinds.add(error.kind)
     gone = Verdict(
         lost=lost,
@@ -183,6 +192,7 @@ def combined(
         hopeless=kinds <= HOPELESS,
         replied=bool(kinds) and kinds <= {"bad_reply", "refused"},
         refused=kinds == {"refused"},
+        unused=unused,
     )
     values: dict[str, Any] = {}
     spread: dict[str, float] = {}

@@ -118,7 +118,7 @@ class Reply:
             "no_answer",
         ):
             raise CallFailed(error)
-        return "" if error is None else f"{error.kind}: {error.message:.200}"
+        return "" if error is None else f"{error.kind}: {error.words:.200}"
 
 
 def reply_to(call: Call, response: Response, path: str = "0", key: str = "") -> Reply:
@@ -128,9 +128,9 @@ def reply_to(call: Call, response: Response, path: str = "0", key: str = "") -> 
     is an error for the program, though it is an answer in the journal.
     """
     if response.is_refused and call.fault_in(response):
-        said = excerpt(response)
-        reasons = [f"it said {said!r}"] if said else list(response.warnings)
-        error = ErrorInfo("refused", "; ".join(reasons) or "it gave no reply")
+        reply = excerpt(response)
+        reasons = "; ".join(response.warnings) or "it gave no reply"
+        error = ErrorInfo("refused", "it declined" if reply else reasons, reply=reply)
         response = replace(response, output=None, error=error)
     return Reply(response, path, key)
 
@@ -150,7 +150,7 @@ class CallFailed(MmevalError):
 
     def __init__(self, error: ErrorInfo) -> None:
         self.error = error
-        super().__init__(f"{error.kind}: {error.message}")
+        super().__init__(f"{error.kind}: {error.words}")
 
 
 def ask_one(call: Call) -> Program[Reply]:

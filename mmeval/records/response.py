@@ -77,18 +77,31 @@ def worst_finish(reasons: Iterable[FinishReason]) -> FinishReason:
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
-    """Why a call has no answer; ``retry_after`` is the server's request, in seconds."""
+    """Why a call has no answer.
+
+    ``retry_after`` is the server's request, in seconds. ``reply`` is the beginning of a
+    reply that came and could not be used: beside the message, so that equal faults of
+    different replies have equal messages.
+    """
 
     kind: ErrorKind
     message: str
     retry_after: float | None = None
+    reply: str = ""
+
+    @property
+    def words(self) -> str:
+        """The message, and the reply that it is about."""
+        quoted = f"; the reply was {self.reply!r}" if self.reply else ""
+        return f"{self.message}{quoted}"
 
     def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "message": self.message}
+        row = {"kind": self.kind, "message": self.message}
+        return {**row, "reply": self.reply} if self.reply else row
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> ErrorInfo:
-        return cls(row["kind"], row["message"])
+        return cls(row["kind"], row["message"], reply=row.get("reply", ""))
 
 
 @dataclass(frozen=True, slots=True)

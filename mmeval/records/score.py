@@ -30,6 +30,9 @@ REFUSALS: tuple[Refusals, ...] = get_args(Refusals)
 NO_OPTION = "no_option"
 """The key in a score's evidence that is true for an answer to a multiple-choice
 question that names no option, or several, and is wrong for that."""
+UNUSED_REPLY = "unused_reply"
+"""The key in a metric's evidence, at any depth, for the beginning of a reply for which
+a verdict is lost."""
 
 
 @dataclass(frozen=True, slots=True)

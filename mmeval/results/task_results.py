@@ -14,7 +14,7 @@ from mmeval.aggregate.scores import Averaged, Scores, load_aggregator
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.aggregate.summary import combine, summarise
 from mmeval.errors import Caught, MmevalError, PluginError
-from mmeval.records.score import NO_OPTION, Cause, Result, Score
+from mmeval.records.score import NO_OPTION, UNUSED_REPLY, Cause, Result, Score
 from mmeval.scoring.score_set import ScoreSet, finished_rows
 from mmeval.store.paths import Wanted
 from mmeval.task.task import CombinedNumber, Group, GroupMetric, Task
@@ -112,21 +112,48 @@ class Unscored(NamedTuple):
     cause: Cause
 
 
-def unscored_reasons(scores: ScoreSet, wanted: Wanted, name: str) -> Counter[Unscored]:
+@dataclass
+class UnscoredReasons:
+    """How many trials have no score, by reason, and of each reason the first reply that
+    a judge gave for one of them."""
+
+    counts: Counter[Unscored] = field(default_factory=Counter)
+    replies: dict[Unscored, str] = field(default_factory=dict)
+
+
+def unscored_reasons(scores: ScoreSet, wanted: Wanted, name: str) -> UnscoredReasons:
     """Why the trials that one number lacks have no score.
 
     Refused answers that the user leaves out are none of these.
     """
-    found: Counter[Unscored] = Counter()
+    found = UnscoredReasons()
     for row in finished_rows(scores.folder, wanted):
         score = row["scores"].get(name, {})
         if row["status"] != "ok" or score.get("status") != "unscored":
             continue
         given = Score.from_json(score)
         is_left_out = bool(row.get("refused")) and given.cause == "refused"
-        if not is_left_out:
-            found[Unscored(given.reason, given.cause)] += 1
+        if is_left_out:
+            continue
+        why = Unscored(given.reason, given.cause)
+        found.counts[why] += 1
+        if why not in found.replies:
+            reply = next(in_evidence(given.evidence, UNUSED_REPLY), "")
+            if reply:
+                found.replies[why] = str(reply)
     return found
+
+
+def in_evidence(evidence: Any, key: str) -> Iterator[Any]:
+    """The values of a key in evidence of JSON, at any depth."""
+    if isinstance(evidence, Mapping):
+        if key in evidence:
+            yield evidence[key]
+        for value in evidence.values():
+            yield from in_evidence(value, key)
+    elif isinstance(evidence, list):
+        for item in evidence:
+            yield from in_evidence(item, key)
 
 
 _WITHOUT_VALUE = frozenset(("bounds", "cause", "evidence", "weight"))

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from mmeval.dataset.sampling import FEWER, Subset
 from mmeval.findings.finding import Finding, Kind, Subject
@@ -20,7 +19,7 @@ from mmeval.judge.verdict import UNREAD
 from mmeval.metric.bound import BoundMetric
 from mmeval.records.response import HOPELESS
 from mmeval.records.score import Result
-from mmeval.results.task_results import Unscored, unscored_reasons
+from mmeval.results.task_results import UnscoredReasons, in_evidence, unscored_reasons
 from mmeval.run.jobs import DataFault
 from mmeval.run.options import RunOutcome
 from mmeval.run.progress import RunTally
@@ -197,10 +196,10 @@ def _giving(run: TaskRun, output: str) -> BoundMetric:
 
 
 def _by_reason(
-    result: Result, reasons: Counter[Unscored], bound: BoundMetric, again: str
+    result: Result, reasons: UnscoredReasons, bound: BoundMetric, again: str
 ) -> Iterator[Finding]:
     subject = Subject(result.task, result.metric)
-    shown = reasons.most_common(MAX_REASONS)
+    shown = reasons.counts.most_common(MAX_REASONS)
     unexplained = _lost(result) - sum(count for _, count in shown)
     for why, count in shown:
         cause = why.reason
@@ -219,6 +218,7 @@ def _by_reason(
             cause=cause,
             remedy=again if why.cause == "lost" else "",
             severity="error",
+            example=reasons.replies.get(why, ""),
         )
     if unexplained > 0:
         cause = OTHERS if shown else "not scored yet"
@@ -241,9 +241,11 @@ def unread_replies(
                     continue
                 rows = finished_rows(run.scores.folder, chosen)
                 names = bound.metric.outputs
-                count = sum(
-                    _unread(row["scores"].get(name)) for row in rows for name in names
-                )
+                count = 0
+                for row in rows:
+                    for name in names:
+                        unread = in_evidence(row["scores"].get(name), UNREAD)
+                        count += sum(one for one in unread if isinstance(one, int))
                 if count:
                     yield Finding(
                         "unread_reply",
@@ -251,15 +253,6 @@ def unread_replies(
                         count,
                         cause=f"counted as {worth} ({switch}: {value})",
                     )
-
-
-def _unread(evidence: Any) -> int:
-    """The unread replies that evidence of JSON counts, with all that it holds."""
-    if isinstance(evidence, dict):
-        own = evidence.get(UNREAD)
-        count = own if isinstance(own, int) else 0
-        return count + sum(map(_unread, evidence.values()))
-    return sum(map(_unread, evidence)) if isinstance(evidence, list) else 0
 
 
 def nothing_to_score(

@@ -146,7 +146,7 @@ class RunTally:
             self.unsupported[error.message] += 1
         else:
             self.failed[error.kind] += 1
-            self.examples.setdefault(error.kind, error.message)
+            self.examples.setdefault(error.kind, error.words)
 
 
 class Progress(Protocol):

@@ -411,7 +411,7 @@ def _kinds(response: Response) -> list[str]:
 
 def _shown(response: Response) -> str:
     if response.error is not None:
-        return f"the error {response.error.kind} ({response.error.message})"
+        return f"the error {response.error.kind} ({response.error.words})"
     parts = response.output.parts if response.output is not None else ()
     shown = [
         repr(part.text)

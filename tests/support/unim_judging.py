@@ -97,11 +97,7 @@ def judge_unim(
         fault = (
             call.accept(response) if call.accept and response.output is not None else ""
         )
-        return (
-            Response.failed("bad_reply", f"{fault}; the reply was {response.text!r}")
-            if fault
-            else response
-        )
+        return Response.failed("bad_reply", fault) if fault else response
 
     scores, _ = driven(
         score_judged(bind(load_metric(metric), more, profile), trial, Role), say

@@ -78,7 +78,7 @@ def is_unfit(verdict: Verdict) -> bool:
 def said(verdict: Verdict) -> dict[str, Any]:
     """A verdict for evidence: what the judge said, or why nothing is known of it."""
     (vote,) = verdict.votes or ({},)
-    return {**vote, **({"lost": verdict.lost} if verdict.lost else {})}
+    return {**vote, **verdict.loss}
 
 
 def ask_pairs(

@@ -119,7 +119,7 @@ class _Words:
             and all(isinstance(item, str) for item in value)
         ):
             return " ".join(value)
-        raise ReplyError(f"is {value!r:.80}, not {self.asked()}")
+        raise ReplyError(f"is not {self.asked()}")
 
 
 def yes_no_form(

@@ -54,7 +54,7 @@ class Met:
     def read(self, value: Any) -> bool:
         met, remark = said(value)
         if remark == "odd_value":
-            raise ReplyError(f"the value is {value!r:.80}, not {self.asked()}")
+            raise ReplyError(f"the value is not {self.asked()}")
         return met
 
 

@@ -224,7 +224,7 @@ def _row(criterion: str, verdict: Verdict) -> dict[str, Any]:
         "criterion": criterion,
         "met": vote.get(KEY),
         **said,
-        **({"lost": verdict.lost} if verdict.lost else {}),
+        **verdict.loss,
     }
 
 

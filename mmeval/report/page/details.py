@@ -140,10 +140,10 @@ def bounded(value: Any, depth: int = 0) -> Any:
 def _error(error: TaskRow | None) -> dict[str, str] | None:
     if error is None:
         return None
-    return {
-        "kind": str(error.get("kind", "")),
-        "message": str(error.get("message", ""))[:MAX_TEXT],
-    }
+    message = str(error.get("message", ""))
+    if reply := error.get("reply"):
+        message += f"; the reply was {reply!r}"
+    return {"kind": str(error.get("kind", "")), "message": message[:MAX_TEXT]}
 
 
 def _warnings(made: Iterable[ShownExchange]) -> list[str]:

@@ -79,7 +79,7 @@ def failing(*kinds: str, **more: Any) -> Toy:
 
 
 def error_of(response: Response) -> str:
-    return f"{response.error.kind}: {response.error.message}" if response.error else ""
+    return f"{response.error.kind}: {response.error.words}" if response.error else ""
 
 
 def texts(backend: Toy) -> list[str]:
@@ -550,7 +550,7 @@ async def test_what_the_judge_refuses_is_asked_once(tmp_path: Path) -> None:
     judge = declining("I cannot judge that.")
     (failed,) = await run(tmp_path, judged(), by_content(), judge=judge)
     assert (failed, len(judge.asked)) == (
-        "refused: it said 'I cannot judge that.'",
+        "refused: it declined; the reply was 'I cannot judge that.'",
         1,
     )
 

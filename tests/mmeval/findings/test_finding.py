@@ -13,6 +13,7 @@ WHOLE = Finding(
     cause="the reply was cut off",
     remedy="mmeval score RUN",
     severity="error",
+    example="the reply that ends in",
 )
 
 

@@ -26,6 +26,13 @@ def test_a_group_sums_what_its_findings_count() -> None:
     assert (group.count, group.of) == (3, 15)
 
 
+def test_findings_of_one_cause_are_together_with_the_first_of_their_examples() -> None:
+    replies = ["", "hmm", "it depends"]
+    found = [Finding("unscored", cause="no JSON", example=reply) for reply in replies]
+    (group,) = grouped(found)
+    assert group.example == "hmm"
+
+
 def test_a_finding_that_is_made_twice_counts_once() -> None:
     (group,) = grouped([of("a", "m", 2, 10), of("a", "m", 2, 10)])
     assert (group.count, len(group.findings)) == (2, 1)

@@ -60,6 +60,16 @@ def test_lines_are_at_most_as_wide_as_the_terminal() -> None:
     assert pasted == command
 
 
+def test_one_example_stands_behind_the_cause() -> None:
+    found = [
+        Finding("unscored", Subject("t"), 1, 3, "no JSON", example=reply)
+        for reply in ("mock  A\n60", "mock B")
+    ]
+    assert terminal_lines(found) == [
+        'unscored  t  2 of 6  no JSON, for example: "mock A 60"'
+    ]
+
+
 def test_what_data_write_cannot_steer_the_terminal() -> None:
     (line,) = terminal_lines([Finding("bad_sample", Subject("t"), cause="a\x1b[2J\nb")])
     assert line == "bad sample  t  a [2J b"

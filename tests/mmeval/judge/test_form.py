@@ -81,7 +81,7 @@ def test_a_value_that_does_not_fit_is_refused_by_name(
     field: Any, texts: tuple[str, ...]
 ) -> None:
     for text in texts:
-        with pytest.raises(ReplyError, match=r"^x is .*, not "):
+        with pytest.raises(ReplyError, match=r"^x is not "):
             ReplyForm((field,)).read(f'{{"x": {text}}}')
 
 

@@ -16,7 +16,7 @@ from mmeval.judge.verdict import (
 from mmeval.program.calls import Call, Reply, Role
 from mmeval.program.prompt import PromptError
 from mmeval.records.response import Response
-from mmeval.records.score import Score
+from mmeval.records.score import UNUSED_REPLY
 from tests.support.toy import picture, reply
 
 GRADE = ReplyForm((Text("reason"), Number("grade", 1, 5, unsure=True)))
@@ -144,10 +144,22 @@ def test_a_lost_verdict_has_a_cause() -> None:
             replied,
             True,
         )
-        lost = Score(
-            status="unscored", reason=verdict.lost, bounds=(0, 1), cause=verdict.cause
-        )
-        assert verdict.unscored("met", (0, 1)) == lost
+        score = verdict.unscored("met", (0, 1))
+        assert (score.status, score.reason) == ("unscored", verdict.lost)
+        assert (score.bounds, score.cause) == ((0, 1), verdict.cause)
+
+
+def test_equal_faults_of_different_replies_have_one_reason_and_their_replies_beside_it() -> (
+    None
+):
+    lost = [combined(YES, replies(words)) for words in ("perhaps", "maybe")]
+    assert lost[0].lost == lost[1].lost
+    scores = [verdict.unscored("met", (0, 1)) for verdict in lost]
+    assert [score.evidence for score in scores] == [
+        {UNUSED_REPLY: "perhaps"},
+        {UNUSED_REPLY: "maybe"},
+    ]
+    assert lost[0].loss == {"lost": lost[0].lost, UNUSED_REPLY: "perhaps"}
 
 
 def test_fields_that_may_be_left_out_are_left_out_where_no_vote_has_them() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from mmeval.aggregate.summary import combine
 from mmeval.errors import PluginError
-from mmeval.records.score import Result, Score
+from mmeval.records.score import UNUSED_REPLY, Result, Score
 from mmeval.results.task_results import (
     TaskNumbers,
     group_results,
@@ -214,9 +214,11 @@ def test_the_reasons_of_what_is_unscored_are_counted_over_the_wanted_trials(
     tmp_path: Path,
 ) -> None:
     scores = ScoreSet(tmp_path, "toy", {"metrics": [], "outputs": ["exact_match"]})
-    lost, final = Score.lost("boom").to_json(), Score.unscored("bang").to_json()
+    final = Score.unscored("bang").to_json()
+    lost = Score.lost("boom", rows=[{UNUSED_REPLY: "hmm"}]).to_json()
     for at, score in enumerate([lost, lost, final, Score(1).to_json(), lost]):
         scores.add(sealed(to_line({**row(at), "scores": {"exact_match": score}})))
     scores.finish()
     found = unscored_reasons(scores, lambda index, _: index < 4, "exact_match")
-    assert found == {("boom", "lost"): 2, ("bang", "final"): 1}
+    assert found.counts == {("boom", "lost"): 2, ("bang", "final"): 1}
+    assert found.replies == {("boom", "lost"): "hmm"}

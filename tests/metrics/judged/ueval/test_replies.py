@@ -63,7 +63,7 @@ def test_the_field_reads_a_yes_or_a_no_and_refuses_another_value() -> None:
         False,
         False,
     ]
-    with pytest.raises(ReplyError, match="'partly'"):
+    with pytest.raises(ReplyError, match="is not true, false"):
         Met().read("partly")
 
 
