@@ -231,9 +231,8 @@ class _StoredTrials(Runner):
 def unfinished_run(record: Mapping[str, Any], made: int) -> Iterator[Finding]:
     """That a run has made only some of its trials: what has stopped it, or the command
     that goes on. ``record`` is the run's."""
-    stopped = record.get("stopped") or ()
-    for row in stopped:
-        yield replace(Finding.from_json(row), count=made)
+    stopped = record.get("stopped", ())
+    yield from map(Finding.from_json, stopped)
     if not stopped:
         yield Finding(
             "subset",

@@ -3,9 +3,8 @@
 A fault is a small folder: a task, its rows, perhaps a model behind a stand-in server.
 Each of ``DOORS`` shows it. What a run found in its answers, spent of its budget and
 lost of its journal is in its folder; ``check`` (with the flags of the run) and the dry
-run read it there, so all doors know each fault once there is a run. Two things a door
-cannot know: how bad a fault is (``check`` does not know what a run tolerates), and how
-many trials have it.
+run read it there, so all doors know each fault once there is a run. A run that its
+budget stops has no results; its error states the finding.
 """
 
 import json
@@ -236,8 +235,11 @@ def with_hub(folder: Path) -> Iterator[None]:
 
 
 def as_fact(finding: Finding) -> Finding:
-    """A finding without what a door may not know: how bad it is, and how often."""
-    return replace(finding, severity="warning", count=0, of=0)
+    """A finding without what a door cannot know: ``check`` looks at each task alone,
+    and a run leaves out the members of a group whose data are missing."""
+    if finding.kind == "missing_data":
+        return replace(finding, severity="warning")
+    return finding
 
 
 def filled(word: str) -> str:

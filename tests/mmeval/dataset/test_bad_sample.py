@@ -3,9 +3,10 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from mmeval.content.parts import Interleaved
 from mmeval.dataset.bad_sample import MAX_NAMED, BadSamples, in_words, rows_of
 from mmeval.errors import RowError, UsageError
-from mmeval.records.sample import Sample
+from mmeval.records.sample import Message, Sample
 from tests.support.toy import Rows, sample, samples
 
 
@@ -110,6 +111,18 @@ def test_a_bad_sample_of_several_tasks_is_one_with_a_finding_for_each() -> None:
         "hard",
         "math",
     ]
+
+
+def test_the_first_tags_without_a_medium_are_named_and_the_others_counted() -> None:
+    bad = BadSamples()
+    asked = (Message("user", Interleaved.from_text("look: <<image1>>")),)
+    for number in range(MAX_NAMED + 3):
+        bad.inspect("t", Sample(f"s{number}", asked))
+    first, *_, last = bad.findings()
+    assert first.subject.sample == "s0"
+    assert "<<image1>>" in first.cause
+    assert last.count == 3
+    assert not bad.trials  # they are asked
 
 
 def test_words_of_data_cannot_steer_a_terminal() -> None:

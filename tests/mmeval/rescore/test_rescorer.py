@@ -14,6 +14,7 @@ from mmeval.errors import (
     MissingError,
     UsageError,
 )
+from mmeval.findings.finding import Finding
 from mmeval.report.numbers import is_subset
 from mmeval.report.progress_bar import Quiet
 from mmeval.rescore.rescorer import rescore
@@ -294,3 +295,24 @@ def test_the_results_of_a_run_that_was_stopped_have_how_far_it_came(
         EXIT_INCOMPLETE,
     )
     assert (outcome.findings[0].kind, outcome.findings[0].count) == ("subset", 2)
+
+
+def unfinished(folder: Path, **more: Any) -> Finding:
+    """The first finding of a scoring of a run that did not come to its end."""
+    record = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_bytes(
+        sealed_document({**record, "finished": False, **more})
+    )
+    return again(folder, roles=JUDGE).findings[0]
+
+
+def test_the_command_of_an_unfinished_run_goes_on_with_it(tmp_path: Path) -> None:
+    command = "mmeval run --tasks asked"
+    folder = ran(tmp_path, "yes", predict_only=True, command=command)
+    assert unfinished(folder).remedy == command
+
+
+def test_what_stopped_a_run_is_a_finding_of_its_scores(tmp_path: Path) -> None:
+    folder = ran(tmp_path, "yes", predict_only=True)
+    why = Finding("budget", cause="spent", remedy="--budget_calls N", severity="error")
+    assert unfinished(folder, stopped=[why.to_json()]) == why

@@ -7,6 +7,7 @@ import pytest
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, Part, media_part, text_part
 from mmeval.errors import StorageError
+from mmeval.findings.finding import Subject
 from mmeval.records.response import Response, Usage
 from mmeval.store.journal import MAX_READERS, Journal
 from mmeval.store.media_store import MediaStore
@@ -131,6 +132,38 @@ def test_a_damaged_line_is_reported_by_its_number_and_a_torn_one_is_left_out(
     with opened(tmp_path) as journal:
         assert ("a" in journal, "b" in journal, "c" in journal) == (True, False, True)
         assert [line.place for line in journal.damaged] == [f"{segment}:2"]
+
+
+def spoilt(folder: Path) -> Path:
+    """A journal of three answers, the second of which is damaged."""
+    segment = written(folder, a=reply("one"), b=reply("two"), c=reply("three"))
+    first, second, third = segment.read_bytes().splitlines(keepends=True)
+    segment.write_bytes(first + second[:40] + b"\n" + third)
+    return segment
+
+
+def test_a_damaged_line_is_a_finding_with_the_command_that_asks_again(
+    tmp_path: Path,
+) -> None:
+    segment = spoilt(tmp_path)
+    with opened(tmp_path, writable=False) as journal:
+        (found,) = journal.findings("mmeval run --tasks t")
+    assert found.kind == "damaged"
+    assert found.subject == Subject(file=f"journal/{segment.name}", line=2)
+    assert found.remedy == "mmeval run --tasks t"
+
+
+def test_a_damaged_line_that_is_set_aside_is_kept_and_not_reported_again(
+    tmp_path: Path,
+) -> None:
+    segment = spoilt(tmp_path)
+    damaged = segment.read_bytes().splitlines(keepends=True)[1]
+    with opened(tmp_path) as journal:
+        journal.set_damaged_aside()
+    with opened(tmp_path) as journal:
+        assert not journal.damaged
+    assert texts_of(tmp_path) == {"a": "one", "c": "three"}
+    assert segment.with_suffix(".damaged").read_bytes() == damaged
 
 
 @pytest.mark.parametrize("step", ["_write_receipt", "_store_media", "write_line"])
