@@ -182,7 +182,7 @@ class Budget:
         (finding,) = self.findings()
         return BudgetSpentError(
             f"{finding.cause}. {so_far}; everything that was answered is kept: raise "
-            f"the budget ({finding.remedy}) and run the same command"
+            "the budget and run the same command"
         )
 
     async def _pay(
