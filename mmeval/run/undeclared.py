@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from mmeval.backend.capabilities import Capabilities
@@ -13,6 +14,9 @@ from mmeval.records.sample import Sample
 from mmeval.run.options import BackendSpec
 from mmeval.run.suspension import spelt_args
 from mmeval.task.task import FixedKinds, Task
+
+OUTPUTS = "outputs"
+"""The argument of a backend that declares what its model gives."""
 
 
 def undeclared(
@@ -34,7 +38,9 @@ def undeclared(
         for kind in _wanted(task, first_samples):
             if kind not in known.outputs:
                 lacks.setdefault(kind, []).append(task)
-    declarable = [kind for kind in lacks if kind in known.declarable]
+    declarable: list[PartKind] = []
+    if OUTPUTS not in model.args:
+        declarable = [kind for kind in lacks if kind in known.declarable]
     for kind, having in lacks.items():
         cause = f"not asked for {kind}, which its arguments do not declare"
         if kind in known.by_role:
@@ -64,4 +70,5 @@ def _wanted(
 def _with_outputs(model: BackendSpec, kinds: Iterable[PartKind]) -> str:
     """The flag of the model's arguments, with what it gives."""
     given = "+".join(dict.fromkeys(kind for kind in kinds if kind != "code"))
-    return f"--model_args {','.join(spelt_args({**model.args, 'outputs': given}))}"
+    args = ",".join(spelt_args({**model.args, OUTPUTS: given}))
+    return f"--model_args {shlex.quote(args)}"

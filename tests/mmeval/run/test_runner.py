@@ -191,6 +191,15 @@ def test_a_judge_that_has_work_left_is_noted(
         assert any(left_to_judge(count) in errors for count in (1, 2, 3)) is noted
 
 
+def test_answers_that_are_not_scored_have_the_command_that_scores_them(
+    tmp_path: Path,
+) -> None:
+    outcome = run_toy(tmp_path, judged(2), predict_only=True, roles=JUDGE)
+    (finding,) = outcome.findings
+    assert (finding.kind, finding.count, finding.severity) == ("unscored", 2, "note")
+    assert (finding.remedy, outcome.exit_code) == ("mmeval score RUN", 0)
+
+
 def test_another_judge_other_parameters_of_it_or_another_helper_give_verdicts_of_their_own(
     tmp_path: Path,
 ) -> None:

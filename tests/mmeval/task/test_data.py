@@ -132,6 +132,7 @@ def test_bundled_samples_lie_beside_the_file_and_are_not_comparable(
         built(tmp_path, "bundled: ../x", data="bundled")
     assert (caught.value.line, caught.value.name) == (5, "bundled")
 
+
 def test_data_that_the_hub_does_not_give_state_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
