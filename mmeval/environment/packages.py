@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from email.parser import HeaderParser
+from importlib.metadata import PackageNotFoundError, distribution
 from typing import TYPE_CHECKING
 
 from mmeval.environment.installation import own_distributions
@@ -25,15 +27,16 @@ def versions() -> Iterator[Finding]:
     for own in own_distributions()[:1]:
         lines = [Requirement(line) for line in own.requires or ()]
         always = [item for item in lines if _applies(item, "")]
+        optional = [item for item in lines if not _applies(item, "")]
         needed = {"": always}
         for extra in sorted(own.metadata.get_all("Provides-Extra") or ()):
-            needed[extra] = [
-                item for item in lines if _applies(item, extra) and item not in always
-            ]
+            needed[extra] = [item for item in optional if _applies(item, extra)]
+        # Most packages are needed by several extras, and their metadata are long.
+        installed = functools.cache(_installed)
         for extra, items in needed.items():
             if extra != FOR_DEVELOPERS or is_checkout():
                 packages = {item.name.lower(): item for item in _all_of(items, needed)}
-                yield from _findings(packages, always=not extra)
+                yield from _findings(packages, installed, always=not extra)
 
 
 def _applies(item: Requirement, extra: str) -> bool:
@@ -52,13 +55,29 @@ def _all_of(
             yield from _all_of(needed[inner], needed)
 
 
-def _findings(items: Mapping[str, Requirement], *, always: bool) -> Iterator[Finding]:
+def _installed(name: str) -> str | None:
+    """The version of a package, by the head of its metadata. The description after
+    that is long, and would be parsed as an e-mail."""
+    try:
+        package = distribution(name)
+    except PackageNotFoundError:
+        return None
+    text = package.read_text("METADATA") or package.read_text("PKG-INFO") or ""
+    head, _, _ = text.partition("\n\n")
+    return HeaderParser().parsestr(head)["Version"]
+
+
+def _findings(
+    items: Mapping[str, Requirement],
+    installed: Callable[[str], str | None],
+    *,
+    always: bool,
+) -> Iterator[Finding]:
     """The packages that are too old, and where they are always needed, those that are
     not installed."""
     for _, item in sorted(items.items()):
-        try:
-            number = version(item.name)
-        except PackageNotFoundError:
+        number = installed(item.name)
+        if number is None:
             if not always:
                 continue
             cause = "not installed"

@@ -28,16 +28,23 @@ def _metadata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def found(monkeypatch: pytest.MonkeyPatch, **installed: str) -> list[str]:
-    """The remedies, where these versions are installed."""
+def install(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, **installed: str
+) -> list[str]:
+    """Have these versions installed. Returned are the packages whose metadata are
+    read."""
+    read: list[str] = []
 
-    def version(name: str) -> str:
+    def distribution(name: str) -> PathDistribution:
+        read.append(name)
         if name.lower() not in installed:
             raise PackageNotFoundError(name)
-        return installed[name.lower()]
+        head = f"Name: {name}\nVersion: {installed[name.lower()]}\n"
+        write_files(folder / name, {"METADATA": f"{head}\nVersion: of a text\n"})
+        return PathDistribution(folder / name)
 
-    monkeypatch.setattr(packages, "version", version)
-    return list(dict.fromkeys(one.remedy for one in packages.versions()))
+    monkeypatch.setattr(packages, "distribution", distribution)
+    return read
 
 
 @pytest.mark.parametrize(
@@ -52,6 +59,19 @@ def found(monkeypatch: pytest.MonkeyPatch, **installed: str) -> list[str]:
     ids=["all", "an extra is missing", "nothing", "too old", "too new for an extra"],
 )
 def test_a_package_of_the_wrong_version_has_the_command_that_installs_another(
-    monkeypatch: pytest.MonkeyPatch, installed: dict[str, str], remedies: list[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    installed: dict[str, str],
+    remedies: list[str],
 ) -> None:
-    assert found(monkeypatch, **installed) == remedies
+    install(tmp_path, monkeypatch, **installed)
+    found = [finding.remedy for finding in packages.versions()]
+    assert list(dict.fromkeys(found)) == remedies
+
+
+def test_a_package_that_several_extras_need_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = install(tmp_path, monkeypatch, of_all="1", own="1", second="1")
+    list(packages.versions())
+    assert sorted(read) == ["Of_All", "Own", "own", "second"]
