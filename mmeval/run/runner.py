@@ -81,6 +81,7 @@ from mmeval.store.run_folder import (
     RunFolder,
     check_identity,
     check_others,
+    going_on,
     last_command,
     provenance,
     set_aside,
@@ -699,7 +700,7 @@ class _NewTrials(Runner):
             unfinished=jobs.unfinished(),
             findings=(
                 *data_faults(jobs.faults),
-                *lost_answers(tally, self.options.command),
+                *lost_answers(tally, going_on(self.options.command)),
                 *not_asked(tally),
                 *outcome.findings,
                 *tally.remarks.findings(),

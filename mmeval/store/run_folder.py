@@ -33,6 +33,7 @@ from mmeval.records.score import FORMAT_VERSION
 from mmeval.store.journal import Journal
 from mmeval.store.lock import HeldError, Lock
 from mmeval.store.media_store import MediaStore
+from mmeval.store.shard import MERGED
 from mmeval.store.writer_lock import wait_for_writers
 from mmeval.system.folders import write_atomic
 from mmeval.system.json_lines import sealed_document, unsealed_document
@@ -170,10 +171,16 @@ class RunFolder:
 
 
 def last_command(record: Mapping[str, Any]) -> str:
-    """The command that a run's latest session was started with; ``record`` is the
-    run's."""
+    """The command that goes on with a run: that of its latest session; ``record`` is
+    the run's. Empty for a run of shards, whose commands are several."""
     sessions = record.get("sessions") or [{}]
-    return str(sessions[-1].get("command", ""))
+    return "" if MERGED in record else going_on(sessions[-1].get("command", ""))
+
+
+def going_on(command: str) -> str:
+    """A run's command as one that keeps what is answered. The later flag counts."""
+    starts_over = "--fresh" in command
+    return f"{command} --fresh false" if starts_over else command
 
 
 def check_identity(

@@ -9,7 +9,12 @@ import pytest
 
 from mmeval.errors import IdentityChangedError, RunLockedError, UsageError
 from mmeval.records.score import FORMAT_VERSION
-from mmeval.store.run_folder import RunFolder, check_identity, set_aside
+from mmeval.store.run_folder import (
+    RunFolder,
+    check_identity,
+    last_command,
+    set_aside,
+)
 
 IDENTITY = {"model": {"backend": "hf", "revision": "abc"}, "seed": 0}
 
@@ -113,3 +118,21 @@ def test_fresh_sets_earlier_runs_aside_whole(tmp_path: Path) -> None:
         "2",
     ]
     assert set_aside(tmp_path / "run") is None
+
+
+@pytest.mark.parametrize(
+    ("record", "command"),
+    [
+        ({}, ""),
+        ({"sessions": [{"command": "mmeval a"}, {"command": "mmeval b"}]}, "mmeval b"),
+        # it would ask again what is answered
+        ({"sessions": [{"command": "mmeval --fresh"}]}, "mmeval --fresh --fresh false"),
+        # its shards have commands of their own
+        ({"sessions": [{"command": "mmeval merge r"}], "merged": {}}, ""),
+    ],
+    ids=["no session", "two sessions", "one that starts over", "merged shards"],
+)
+def test_the_command_that_goes_on_with_a_run(
+    record: dict[str, Any], command: str
+) -> None:
+    assert last_command(record) == command
