@@ -21,7 +21,7 @@ VERBS: dict[str, str] = {
     "prepare": "fetch and check the data of tasks, so that they run offline",
     "score": "score a run again, without the model",
     "merge": "join the shards of a run (--shard) into it and make its results",
-    "trace": "show what each step of an answer was asked and said",
+    "trace": "show the request and the reply of each step of an answer",
     "report": "write the page of a run, its tables or its charts",
     "compare": "compare runs: what differs beyond chance, and what would have been "
     "seen",

@@ -368,8 +368,8 @@ def _rank_interval(run: RankedRun) -> str:
 
 
 def _ranking_notes(ranking: Ranking, options: Options) -> list[str]:
-    """Why runs have no rank or no interval of it, which are not told apart, and by
-    what."""
+    """Why runs have no rank or no interval of it, which are not distinguishable, and
+    by what."""
     by_why: dict[str, list[str]] = {}
     for run in ranking.runs:
         if run.why:
@@ -382,7 +382,7 @@ def _ranking_notes(ranking: Ranking, options: Options) -> list[str]:
         notes.append(f"{', '.join(those)}: {why}.")
     together = [", ".join(group) for group in ranking.groups if len(group) > 1]
     if together:
-        notes.append(f"Not told apart: {'; '.join(together)}.")
+        notes.append(f"Not distinguishable: {'; '.join(together)}.")
     if (options.correction, options.alpha) != ("holm", ALPHA):
         notes.append(
             f"Ranks hold for all runs at once: by Holm at {ALPHA:g}, whatever "

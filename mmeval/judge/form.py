@@ -100,8 +100,8 @@ class Choice:
             or (self.unsure and NOT_SURE in plain)
         ):
             raise UsageError(
-                f"the options {list(self.options)!r:.200} cannot be told apart in a "
-                "reply"
+                f"the options {list(self.options)!r:.200} are not distinguishable in a "
+                "reply; give each its own words"
             )
 
     def asked(self) -> str:

@@ -112,10 +112,10 @@ def test_an_answer_that_was_refused_is_replayed_as_refused(tmp_path: Path) -> No
     [
         ('{"doc": {"id": "1"', "cut off"),
         *(
-            (f'{{"doc": {doc}, "parts": {parts}}}', "no line")
+            (f'{{"doc": {doc}, "parts": {parts}}}', "not a line")
             for doc, parts in (('{"id": 1}', "[]"), ("[]", "[]"))
         ),
-        ('{"doc": {"id": "1"}, "parts": {}}', "no line"),
+        ('{"doc": {"id": "1"}, "parts": {}}', "not a line"),
         ('{"doc": {"id": "1"}, "parts": []}', "question is damaged"),
         (
             '{"doc": {"id": "1", "input": [{"role": "user", "content": [7]}]}, '

@@ -22,5 +22,5 @@ def test_a_version_meets_a_specifier_when_it_meets_every_clause() -> None:
     }
     assert {case: satisfies(*case) for case in met} == met
     for specifier in ("", "0.2", "~=1", ">=x", ">=1;<2"):
-        with pytest.raises(ValueError, match="no version requirement"):
+        with pytest.raises(ValueError, match="not a version requirement"):
             satisfies("1", specifier)
