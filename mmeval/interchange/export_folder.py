@@ -44,8 +44,8 @@ class ExportFolder(ABC):
     ``entry`` is what the layout calls the place of an answer, and ``unanswered`` says
     what stands in that of a failure. ``counts`` are by the keys of ``gaps`` and
     ``notes``, which say what a count means; they are of answers, or of what ``nouns``
-    has. ``scored`` is whether there is a place for scores, and ``manifest`` is for the
-    reader.
+    has, in the plural. ``scored`` is whether there is a place for scores, and
+    ``manifest`` is for the reader.
     """
 
     benchmark: ClassVar[str]

@@ -140,7 +140,7 @@ def _converters(
             found[column.name] = _mapping
         elif column.name == "media" and not types.is_struct(column.type):
             raise UsageError(
-                f"{file}: the column 'media' is no mapping from labels to paths"
+                f"{file}: the column 'media' is not a mapping from labels to paths"
             )
         elif not all(
             types.is_string(leaf) or types.is_integer(leaf) or types.is_boolean(leaf)
