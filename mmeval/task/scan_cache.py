@@ -23,8 +23,8 @@ from mmeval.task.scan import FileScan
 log = logging.getLogger(__name__)
 
 FORMAT = 2
-FEW = 32
-"""Folders with fewer task files are scanned each time, in some milliseconds."""
+FEW = 4
+"""Folders with fewer task files are scanned each time, in a millisecond a file."""
 _Stamp = list[int] | None
 
 

@@ -7,6 +7,7 @@ from mmeval.task import index, scan_cache
 from mmeval.task.include import TaskFiles
 from mmeval.task.index import IndexEntry, TaskIndex
 from mmeval.task.scan import FileScan, scan_file
+from mmeval.task.scan_cache import FEW
 from tests.support.task_folder import task, write_files
 
 FILES = {
@@ -53,6 +54,17 @@ def test_a_file_is_read_once_for_all_calls(tmp_path: Path, read: list[str]) -> N
         [entry.name for entry in TaskIndex([folder]).tagged("deep")],
         read,
     ) == (first, ["b"], [])
+
+
+def test_four_files_are_many_enough_to_be_kept(
+    tmp_path: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scan_cache, "FEW", FEW)
+    folder = write_files(tmp_path / "tasks", FILES)
+    listed(folder)
+    read.clear()
+    listed(folder)
+    assert read == []
 
 
 @pytest.mark.parametrize(
