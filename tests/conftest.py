@@ -36,13 +36,22 @@ _OF_THE_CALLER = (
     "RANK",
     "LOCAL_RANK",
 )
-_TOGETHER = (
-    "tests/model_backends/hf",
-    "tests/model_backends/diffusers",
-    "tests/soak/report_page",
-)
-"""Folders whose tests share what takes seconds to load: torch and its tiny models,
-Chromium."""
+_TOGETHER = {
+    "torch": (
+        "tests/model_backends/diffusers",
+        "tests/model_backends/hf",
+        "tests/metrics/audio",
+        "tests/metrics/image",
+        "tests/metrics/video",
+        "tests/metrics/test_models.py",
+        "tests/stories/test_bad_prompts.py",
+        "tests/stories/test_unima.py",
+        "tests/tasks/mme_unify",
+    ),
+    "chromium": ("tests/soak/report_page",),
+}
+"""Tests that share what takes seconds to load: the parts of torch and transformers with
+the tiny models, and Chromium."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -102,11 +111,14 @@ def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 class _ByFile(LoadScopeScheduling):  # type: ignore[misc]  # the package has no types
-    """Runs the tests of one file, or of one of the folders above, in one worker."""
+    """Runs the tests of one file, or of those named above, in one worker."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return next((folder for folder in _TOGETHER if file.startswith(folder)), file)
+        for name, paths in _TOGETHER.items():
+            if file.startswith(paths):
+                return name
+        return file
 
 
 @pytest.hookimpl(optionalhook=True)
