@@ -4,7 +4,9 @@ import pytest
 
 from mmeval.__main__ import main
 from mmeval.errors import EXIT_MISSING
-from scripts.make_unim_hub import HUB, ROOT
+from tests.support.cli import ROOT
+
+HUB = ROOT / "tests" / "fixtures" / "unim_hub"
 
 NAMED = (
     "19: the record cannot be read",
@@ -23,7 +25,7 @@ LAST = "234: the record cannot be read"
 def test_damaged_records_are_named_and_the_data_are_not_ready(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    words = ["unim_hard", "--data_dir", str(ROOT / HUB)]
+    words = ["unim_hard", "--data_dir", str(HUB)]
     assert main(["prepare", *words]) == EXIT_MISSING
     few = capsys.readouterr()
     assert all(
