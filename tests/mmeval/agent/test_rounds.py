@@ -17,8 +17,8 @@ from mmeval.records.response import answered
         ([None, [0], [1], []], [[3]], [1, 2]),
         ([[0], [2], [1], [7]], [], [0, 1, 2, 3]),
         (
-            [[at - 1] if at else [] for at in range(2000)],
-            [[at] for at in range(2000)],
+            [[at - 1] if at else [] for at in range(1100)],
+            [[at] for at in range(1100)],
             [],
         ),
     ],
