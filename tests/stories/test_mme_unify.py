@@ -4,9 +4,6 @@ on mazes played turn by turn."""
 import base64
 import json
 import shutil
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -15,7 +12,6 @@ from typing import Any
 import pytest
 
 from mmeval.tasks import mme_unify
-from mmeval.tasks.mme_unify.averages import TASKS
 from tests.support.answered import outcomes
 from tests.support.cli import QUIET, Ended, environment, mmeval, results, run_folder
 from tests.support.metric_models import weights_folder
@@ -31,9 +27,6 @@ REPLY: dict[str, Any] = {
     "images": [{"type": "image_url", "image_url": {"url": URL}}],
 }
 """What a server says to everything."""
-CEILING = {*TASKS} - {"TIE", "TIG", "CIVG", "TVG", "VP"}
-"""Tasks whose score is 1 for the reference; the others have parts of which nobody knows
-the best value."""
 
 
 @pytest.fixture(scope="module")
@@ -81,21 +74,6 @@ def values(output: Path, *, number: str = "mme_unify_score") -> dict[str, float 
     return {row["task"].removeprefix("mme_unify_"): row["value"] for row in found}
 
 
-def test_the_reference_has_the_best_score_wherever_there_is_one(
-    tmp_path: Path, weights: Mapping[str, str]
-) -> None:
-    done = run("mme_unify", tmp_path, "--model", "reference", env=weights)
-    found = values(tmp_path)
-    assert {name: found[name.lower()] for name in CEILING} == dict.fromkeys(
-        CEILING, 1.0
-    ), done.err
-    assert [found[part] for part in ("understanding", "unify")] == [1.0, 1.0]
-    plus = values(tmp_path, number="mme_unify_plus")
-    assert plus == dict.fromkeys(("iee", "csq", "al", "sd", "vcot"), 1.0)
-    table = mmeval("report", run_folder(tmp_path, "reference"), "--layout", "mme_unify")
-    assert [f"table {number} (%)" in table.out for number in (2, 3, 4)] == [True] * 3
-
-
 def test_what_a_model_cannot_do_counts_zero_and_both_rows_of_a_question_are_asked_once(
     tmp_path: Path, weights: Mapping[str, str], server: MockServer
 ) -> None:
@@ -139,28 +117,6 @@ def test_without_networks_what_needs_none_is_scored(tmp_path: Path) -> None:
     assert (done.code, found["understanding"]) == (0, 1.0)
     assert [found[name] for name in ("unify", "generation", "mme_unify")] == [None] * 3
     assert values(tmp_path, number="mme_unify_action") == {"vcot": 1.0}
-
-
-def test_a_maze_that_is_killed_in_its_third_turn_repeats_no_call(
-    tmp_path: Path, server: MockServer
-) -> None:
-    words = (
-        "--tasks",
-        "mme_unify_vcot",
-        "--data",
-        "bundled",
-        "--offset",
-        "1",
-        *openai(server),
-        *QUIET,
-    )
-    words = (*words, "--output_path", str(tmp_path / "runs"))
-    dying = [sys.executable, "-m", "tests.support.dying", "line", "3", *words]
-    killed = subprocess.run(dying, env=environment(), capture_output=True, check=False)
-    assert (killed.returncode, asked(server)) == (-signal.SIGKILL, 3), killed.stderr
-    ended = mmeval(*words)
-    assert (ended.code, asked(server)) == (0, 4), ended.err
-    assert values(tmp_path / "runs", number="mme_unify_action") == {"vcot": 1 / 3}
 
 
 @pytest.mark.parametrize("profile", ["standard", "official"])

@@ -9,33 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import mmeval, mmeval_process, results
+from tests.support.cli import mmeval, mmeval_process
 from tests.support.process_runs import ProcessRuns
 from tests.support.processes import gone
 from tests.support.workers import BAD, bad_command, noted
 
 ROWS = [f"question {i}" for i in range(12)]
-
-
-def number(runs: ProcessRuns) -> dict[str, Any]:
-    (row,) = results(runs.folder)["mmeval"]["results"]
-    return {name: row[name] for name in ("value", "scored", "n")}
-
-
-def test_a_row_that_ends_the_worker_each_time_fails_alone(tmp_path: Path) -> None:
-    runs = ProcessRuns(tmp_path, [*ROWS[:5], "deadly", *ROWS[5:]])
-    ended = runs.whole("killer", "--log_samples")
-    assert (ended.code, number(runs)) == (3, {"value": 1.0, "scored": 12, "n": 13}), (
-        ended.err
-    )
-    assert runs.loads() <= 3
-    failed = next(
-        (tmp_path / "runs" / "m" / "default" / "trials").rglob("*.jsonl")
-    ).read_text()
-    assert "memory ran out" in failed
-    assert "the last words" in failed
-    assert "the last words" in runs.log()
-    assert gone(runs.processes())
 
 
 def test_a_model_that_cannot_be_loaded_ends_the_run_with_its_words(

@@ -3,7 +3,6 @@ ones."""
 
 import asyncio
 import os
-import signal
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from mmeval.scoring.lane import Lane
 from mmeval.scoring.scorer import Scorer
 from mmeval.scoring.trial_rows import ScoringPlan
 from mmeval.scoring.worker import Item, Rows
-from tests.support.scored import PLUGINS, answered, plan, values
+from tests.support.scored import PLUGINS, plan, values
 from tests.support.scored import Lane as Scored
 from tests.support.task_folder import installed, write_files
 from tests.support.toy_weights import BATCH, MODEL
@@ -48,29 +47,6 @@ def test_answers_are_scored_in_batches_by_one_process_that_loads_the_model_once(
     assert len(batches) <= 20
 
 
-def test_other_tasks_do_not_wait_behind_a_model(
-    lane: Scored, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gate = lane.folder / "gate"
-    os.mkfifo(gate)
-    monkeypatch.setenv("TOY_GATE", str(gate))
-
-    async def score(scorer: Scorer) -> None:
-        await scorer.add(0, answered("yes held", 0))
-        while not lane.notes("batch"):  # another process writes it
-            await asyncio.sleep(0.01)
-        for i in range(40):
-            await scorer.add(1, answered("yes", i))
-        while len(lane.rows) < 40:
-            await asyncio.sleep(0.01)
-        assert {position for position, _ in lane.rows} == {1}
-        gate.write_text("go on")
-        await scorer.drain()
-
-    lane.works(score, lane.plan(), plan("toy_yes"))
-    assert len(lane.rows) == 41
-
-
 def test_a_device_that_is_missing_is_an_error_at_once(
     lane: Scored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,24 +75,6 @@ def test_ordinary_processes_have_one_thread(
 
     lane.works(ask)
     assert found == ["1", None]
-
-
-def test_a_run_that_is_stopped_does_not_wait_for_what_a_model_has_left(
-    lane: Scored,
-) -> None:
-    async def stop(scorer: Scorer) -> None:
-        for i in range(12):
-            await scorer.add(0, answered("hang", i))  # a minute each
-        draining = asyncio.create_task(scorer.drain())
-        while not lane.notes("batch"):  # another process writes it
-            await asyncio.sleep(0.01)
-        draining.cancel()
-
-    lane.works(stop)
-    (process,) = {note.process for note in lane.notes("batch")}
-    with pytest.raises(ProcessLookupError):
-        os.kill(process, signal.SIG_DFL)
-    assert lane.rows == []
 
 
 class Noting:

@@ -1,5 +1,4 @@
 import os
-import signal
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -9,10 +8,8 @@ from typing import Any
 import pytest
 
 from mmeval.content.parts import Interleaved
-from mmeval.errors import MissingExtraError, MmevalError
 from mmeval.records.response import ErrorInfo
 from mmeval.records.trial import Trial
-from mmeval.scoring import worker
 from mmeval.scoring.scorer import Scorer
 from mmeval.scoring.trial_rows import ScoringPlan, trial_from
 from mmeval.store.journal import Journal
@@ -100,31 +97,6 @@ def test_a_metric_that_fails_leaves_the_answer_unscored_with_the_reason(
     )
 
 
-def test_an_answer_that_kills_the_process_is_unscored_and_its_neighbours_are_scored() -> (
-    None
-):
-    lines = [answered(word, i) for i, word in enumerate(("yes", "die", "yes"))]
-    scores = [
-        row["scores"]["toy_yes"]
-        for row in scored(lines, plan(unavailable={"clip": "no weights"}), workers=1)
-    ]
-    assert [score["value"] for score in scores] == [1, None, 1]
-    assert (scores[1]["status"], scores[1]["cause"]) == ("unscored", "lost")
-
-
-def test_a_metric_that_does_not_come_back_leaves_its_answer_unscored(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(worker, "METRIC_SECONDS", 0.3)
-    (row,) = scored([answered("hang")], plan(), workers=1)
-    score = row["scores"]["toy_yes"]
-    assert (score["value"], score["cause"], "0.3 seconds" in score["reason"]) == (
-        None,
-        "lost",
-        True,
-    )
-
-
 def nothing(position: int, rows: bytes) -> None:
     pass
 
@@ -138,10 +110,6 @@ def works(*pieces: Callable[[], Any], workers: int) -> list[Any]:
         scorer.close()
 
 
-def raised(error: Exception) -> None:
-    raise error
-
-
 NICENESS = partial(os.getpriority, os.PRIO_PROCESS, 0)
 
 
@@ -153,25 +121,3 @@ def test_other_work_is_done_by_a_scoring_process_in_order_and_gives_way_to_askin
     assert found == [divmod(i, 7) for i in range(20)]
     assert (process != os.getpid(), niceness > NICENESS()) == (True, True)
     assert works(pieces[9], os.getpid, workers=0) == [(1, 2), os.getpid()]
-
-
-def killed_once(mark: Path) -> str:
-    if not mark.exists():
-        mark.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return "done"
-
-
-def killed() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def test_other_work_whose_process_died_is_done_by_another_and_what_it_raises_is_raised_here(
-    tmp_path: Path,
-) -> None:
-    assert works(partial(killed_once, tmp_path / "mark"), workers=1) == ["done"]
-    with pytest.raises(MmevalError, match="--score_workers 0"):
-        works(killed, workers=1)
-    with pytest.raises(MissingExtraError) as caught:
-        works(partial(raised, MissingExtraError("fancy")), workers=1)
-    assert caught.value.name == "fancy"

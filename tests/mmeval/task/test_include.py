@@ -86,25 +86,6 @@ def test_a_path_has_no_detours_but_through_a_link_which_leads_elsewhere(
     assert read(tmp_path, "link/t.yaml").keys.loader == "far"
 
 
-def test_a_file_that_many_others_include_is_resolved_once(tmp_path: Path) -> None:
-    names = [f"{level}-{number}.yaml" for level in range(12) for number in range(10)]
-    below = {
-        name: "include: "
-        f"[{', '.join(n for n in names if n.startswith(f'{level + 1}-'))}]\n"
-        "repeats: 1"
-        for name in names
-        if (level := int(name.partition("-")[0])) < 11
-    }
-    last = dict.fromkeys(names[-10:], "tag: deep\ntest_split: last")
-    (tmp_path / "loop").symlink_to(tmp_path)
-    top = task("t", f"include: [{', '.join(names[:10])}, loop/0-0.yaml]")
-    write_files(tmp_path, {**below, **last, "t.yaml": top})
-    assert read(tmp_path).keys.test_split == "last"
-    assert [entry.tags for entry in TaskIndex([tmp_path]).below(tmp_path)] == [
-        ("deep",)
-    ]
-
-
 def test_includes_that_are_too_deep_are_refused(tmp_path: Path) -> None:
     chain = {
         f"{number}.yaml": f"include: {number + 1}.yaml"

@@ -14,7 +14,6 @@ from mmeval.content.parts import Interleaved
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.model_backends.diffusers import DiffusersBackend
 from mmeval.records import Message, Request, Response, user
-from mmeval.testing.checks import check_backend
 from tests.support.local_models import answers, fault, only, says
 from tests.support.tiny_models import tiny_model
 from tests.support.toy import picture, request
@@ -46,10 +45,6 @@ def backend() -> Iterator[DiffusersBackend]:
     made = DiffusersBackend(pretrained=str(tiny_model("sd")), steps=2)
     made.start()
     yield made
-
-
-def test_it_keeps_the_rules_of_batch_backends(backend: DiffusersBackend) -> None:
-    check_backend(backend)
 
 
 def test_the_answer_is_one_png_of_the_size_that_was_asked_drawn_by_the_seed(

@@ -22,7 +22,6 @@ from mmeval.model_backends.hf.failures import RowError
 from mmeval.records import Request, Response
 from tests.support.local_models import (
     adapter_of,
-    answers,
     asked,
     copied,
     drawn,
@@ -78,20 +77,6 @@ def test_a_text_is_followed_by_its_speech_or_one_of_them_comes_alone() -> None:
     assert speech(audio) == speech(says(omni(), wanting("what is this")))
 
 
-def test_a_row_has_its_own_seed_and_media_in_any_batch() -> None:
-    hum = Media.from_bytes(wav(16000, rate=16000))
-    shown = (("look: ", drawn()), ("listen: ", hum, "!"), ("hm",), ("hm",))
-    prompts = [
-        wanting(*parts, system="x", temperature=1.0, seed=seed)
-        for seed, parts in enumerate(shown)
-    ]
-    together = answers(omni(), prompts)
-    assert [response.output for response in together] == [
-        says(omni(), prompt).output for prompt in prompts
-    ]
-    assert len({speech(response) for response in together}) == 4
-
-
 def test_a_spoken_row_is_answered_before_the_next_row_is_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -114,38 +99,6 @@ def test_the_model_gets_its_own_system_message_to_speak_and_none_to_write() -> N
     assert (spoken.request.messages, spoken.warnings) == (wanting("hm").messages, ())
     assert "system message" not in warned(says(omni(), asked("hm", system="Be brief.")))
     assert "system message" not in warned(says(omni(), wanting("hm", system=own)))
-
-
-def test_speech_is_steered_by_its_own_options_of_voice_and_length(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    spoken = says(omni(), wanting("hm", options={"audio.voice": "Chelsie"}))
-    assert speech(spoken) == speech(says(omni(), wanting("hm")))
-    kind, text = fault(says(omni(), wanting("hm", options={"audio.voice": "Ethan"})))
-    assert (kind, "Ethan" in text, text.endswith(": Chelsie")) == (
-        "bad_request",
-        True,
-        True,
-    )
-    short, long = (
-        decode.audio(speech(says(omni(), wanting("hm", codes=codes))))
-        for codes in (6, 12)
-    )
-    assert len(long.samples) == 2 * len(short.samples)
-    plain = says(omni(), wanting("hm"))
-    greedy = says(omni(), wanting("hm", options={"audio.temperature": 0}))
-    assert plain.text == greedy.text
-    assert speech(plain) != speech(greedy)
-    same = says(
-        omni(),
-        wanting(
-            "hm",
-            options={"audio.top_p": 0.8, "audio.top_k": 40, "audio.temperature": 0.9},
-        ),
-    )
-    assert speech(same) == speech(plain)
-    monkeypatch.setattr(qwen_omni, "MOST_CODES", CODES)
-    assert warned(says(omni(), replace(asked("hm"), wants=BOTH))) == ["6"]
 
 
 @pytest.mark.parametrize("name", ["qwen2_5_omni", "qwen3_omni"])

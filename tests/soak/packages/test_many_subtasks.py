@@ -1,3 +1,5 @@
+"""A benchmark of many subtasks."""
+
 from pathlib import Path
 
 from mmeval.__main__ import main
