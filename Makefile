@@ -2,7 +2,7 @@
 # make test    the tests: units and stories
 # make soak    the long ones: kills, hostile files, fresh environments, wheels, examples of the docs, a real browser
 # make snapshots  what the tests expect a person to read, written anew; shows what changed
-# make bench   what mmeval costs: all figures beside their goals, 45 minutes; BENCH="--quick ssim" is a look at one
+# make bench   what mmeval costs: all figures beside their goals, 45 minutes; BENCH="--quick ratio" is a look at one
 # make mutants which of 500 small faults, put into the product one at a time, the tests notice: hours, once a month
 # make check   what must hold before a commit: format, lint, strict types, tests
 # make docs    the pages of docs/ as a site, in build/docs

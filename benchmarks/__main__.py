@@ -2,15 +2,14 @@
 
     make bench                                   # all of them: 45 minutes
     python -m benchmarks --quick                 # fewer samples: a look, not a figure
-    python -m benchmarks ratio ssim              # some, by name
+    python -m benchmarks ratio scale             # some, by name
     python -m benchmarks --json before.json      # keeps the figures ...
     python -m benchmarks --against before.json   # ... beside those of another commit
 
-Each benchmark is a module of benchmarks/runs/, reports/, scale/, statistics/ or
-metrics/ with a function ``figures(quick)``, run in a process of its own; those of
-metrics/ have one thread. The exit code is 1 when a figure misses its goal or a
-benchmark fails. The column ``others`` has the processors that other programs took
-while a figure was made: most goals are of ratios and of processor time, but a machine
+Each benchmark is a module of benchmarks/runs/, reports/, scale/ or statistics/ with a
+function ``figures(quick)``, run in a process of its own. The exit code is 1 when a
+figure misses its goal or a benchmark fails. The column ``others`` has the processors
+that other programs took while a figure was made: most goals are of ratios and of processor time, but a machine
 whose processors are all taken is slower in these, too. The figures of statistics/ are
 shares of simulated evaluations, or of all that there can be.
 """
@@ -20,7 +19,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -29,33 +27,10 @@ from pathlib import Path
 
 from benchmarks.measuring import ROOT, Figure, Others
 
-RUNS = (
-    "ratio",
-    "listing",
-    "retries",
-    "overlap",
-    "local_models",
-    "agents",
-    "scale",
-    "unim_data",
-    "ueval",
-    "isg",
-    "process_models",
-    "sandbox",
-)
-REPORTS = ("report", "report_page", "compare", "unim_layout")
+RUNS = ("ratio", "listing", "local_models", "agents", "scale")
+REPORTS = ("report", "report_page")
 SCALE = ("merging", "scale_out")
 STATISTICS = ("coverage", "right_or_wrong", "comparisons", "ranks")
-METRICS = (
-    "ssim",
-    "niqe",
-    "audio_quality",
-    "pitch",
-    "quality_3d",
-    "documents",
-    "mmmg",
-    "mme_unify",
-)
 BENCHMARKS = {
     name: folder
     for folder, names in (
@@ -63,14 +38,9 @@ BENCHMARKS = {
         ("reports", REPORTS),
         ("scale", SCALE),
         ("statistics", STATISTICS),
-        ("metrics", METRICS),
     )
     for name in names
 }
-ONE_THREAD = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"),
-    "1",
-)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -117,9 +87,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             name,
             *(["--quick"] if asked.quick else []),
         ]
-        env = {**os.environ, **(ONE_THREAD if BENCHMARKS[name] == "metrics" else {})}
         with subprocess.Popen(
-            command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True
+            command, cwd=ROOT, stdout=subprocess.PIPE, text=True
         ) as process:
             for line in process.stdout or ():
                 figure = Figure(**json.loads(line))
