@@ -37,7 +37,7 @@ SOUND_KEYS = frozenset(("array", "sampling_rate"))
 another."""
 
 
-def embedded_medium(text: str, name: str = "") -> Media | None:
+def embedded_medium(text: str) -> Media | None:
     """The medium that a whole text is, as a data URI or base64; None for other texts.
 
     Base64 counts where the decoded bytes are those of a picture, a sound, a video, a
@@ -54,8 +54,8 @@ def embedded_medium(text: str, name: str = "") -> Media | None:
         )
     payload = text[uri.end() :] if uri else text
     if uri and not uri[0].lower().endswith(";base64,"):
-        return Media.from_bytes(unquote_to_bytes(payload), name)
-    return Media.from_bytes(_decoded(payload), name)
+        return Media.from_bytes(unquote_to_bytes(payload))
+    return Media.from_bytes(_decoded(payload))
 
 
 def medium_inside(text: str) -> str:

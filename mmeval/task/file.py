@@ -9,10 +9,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from mmeval import plugins
 from mmeval._version import __version__
 from mmeval.errors import TaskFileError, UsageError, did_you_mean
-from mmeval.plugins import package_folder
 from mmeval.records.request import GenerationParams
 from mmeval.system.version_requirement import satisfies
 from mmeval.system.yaml_document import Document, KeyPath, Problem
@@ -149,20 +147,6 @@ def parse_group(document: Document) -> GroupFile:
         GroupKeys, document, [], f"the group {document.data.get('group', '')!r}"
     )
     return GroupFile(keys, document)
-
-
-def word_for(file: TaskFile) -> str:
-    """A task's word on a command line: its name in a package or a run, or file's
-    path."""
-    path = file.document.file
-    if str(path).startswith(OF_A_RUN):
-        return file.name
-    folders = (package_folder(entry.value) for entry in plugins.entries("mmeval.tasks"))
-    return (
-        file.name
-        if any(folder and path.is_relative_to(folder) for folder in folders)
-        else str(path)
-    )
 
 
 def _check_requirement(document: Document) -> None:

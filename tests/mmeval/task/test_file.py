@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from mmeval.errors import TaskFileError
-from mmeval.system.yaml_document import Document, SeveralFaultsError, parse_document
-from mmeval.task.file import OF_A_RUN, RequirementError, TaskFile, parse_task, word_for
+from mmeval.system.yaml_document import SeveralFaultsError, parse_document
+from mmeval.task.file import RequirementError, TaskFile, parse_task
 from tests.support.task_folder import task
 
 FILE = Path("t.yaml")
@@ -102,17 +102,6 @@ def test_a_file_for_a_newer_mmeval_is_refused_before_its_keys_are_read() -> None
         parsed("task: a\nrequires_mmeval: '>=99'\nkey_of_the_future: 1")
     assert caught.value.line == 2
     assert ">=99" in str(caught.value)
-
-
-def test_a_task_that_a_run_has_recorded_goes_by_its_name() -> None:
-    keys = {
-        "task": "one",
-        "loader": "rows",
-        "metric_list": [],
-        "metadata": {"version": 1},
-    }
-    recorded = parse_task(Document(Path(f"{OF_A_RUN}one"), keys))
-    assert (word_for(recorded), recorded.version) == ("one", "1")
 
 
 def test_a_function_does_not_hide_the_other_faults() -> None:
