@@ -7,7 +7,6 @@ import contextlib
 import importlib
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -94,32 +93,6 @@ class Others:
             "SC_CLK_TCK"
         )
         return time.monotonic(), taken, own
-
-
-class Paired(NamedTuple):
-    """Two calls, measured in turns: the median of the ratios, and the median seconds of
-    each."""
-
-    ratio: float
-    ours: float
-    theirs: float
-
-    def __str__(self) -> str:
-        return f"{1000 * self.ours:.1f} ms to {1000 * self.theirs:.1f} ms"
-
-
-def paired(
-    ours: Callable[[], object],
-    theirs: Callable[[], object],
-    pairs: int,
-    clock: Callable[..., float] = seconds,
-) -> Paired:
-    """Measure in turns, so that a slow minute of the machine hits both; the first call
-    of each is not counted."""
-    ours(), theirs()
-    found = [(clock(ours), clock(theirs)) for _ in range(pairs)]
-    mine, others = (statistics.median(side) for side in zip(*found, strict=True))
-    return Paired(statistics.median(one / other for one, other in found), mine, others)
 
 
 class Fresh:
