@@ -136,7 +136,7 @@ def without_places(remedy: str) -> str:
 
 
 def test_an_extra_that_a_remedy_installs_is_there_to_be_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     fault = TEN["no extra"]
     with scene(tmp_path, fault) as here:
@@ -144,7 +144,7 @@ def test_an_extra_that_a_remedy_installs_is_there_to_be_installed(
         extra = re.fullmatch(r'pip install (-e )?".+\[(\w+)\]"', found.remedy)
         assert extra
         assert extra[2] in metadata(DISTRIBUTION).get_all("Provides-Extra", [])
-        monkeypatch.delitem(sys.modules, fault.absent)
+        del sys.modules[fault.absent]  # from here on it is installed
         assert not here.findings("check")
 
 
