@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,14 @@ from mmeval.backend.reencoding import ENCODED_AS, USUAL_FORMATS, encoding_fault
 from mmeval.content.embedded import medium_inside
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, Part, text_part
-from mmeval.dataset.bad_sample import bad_sample, rows_of, tags_without_medium
+from mmeval.dataset.bad_sample import (
+    bad_sample,
+    rows_of,
+    tags_without_medium,
+    unread_rows,
+)
 from mmeval.dataset.loaders.interleaved import InterleavedDataset, doubtful_labels
-from mmeval.decode.check import MediaLook, medium_problem
+from mmeval.decode.check import MediaLook
 from mmeval.decode.template import literal
 from mmeval.errors import (
     Caught,
@@ -26,8 +31,9 @@ from mmeval.errors import (
     written_instead,
 )
 from mmeval.findings.finding import Finding, Kind, Severity, Subject
-from mmeval.findings.from_error import finding_of
 from mmeval.metric.apply import score_one
+from mmeval.prepare.checks import medium_fault
+from mmeval.prepare.ready import unopened
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
 from mmeval.system.yaml_document import KeyPath
@@ -73,10 +79,7 @@ class SampleChecks:
             length = len(dataset)
         if failure:
             self.absent = isinstance(failure.error, MissingDataError)
-            subject = self._subject(("dataset_path",))
-            if self.absent:  # the error states the place, if a key is at fault
-                subject = Subject(self.task.name)
-            yield finding_of(failure.error, subject)
+            yield unopened(self.file, failure.error)
             return
         written = isinstance(dataset, InterleavedDataset)
         yield from self._all(rows_of(dataset), written=written)
@@ -101,8 +104,7 @@ class SampleChecks:
                 sample = next(samples, None)
             if failure:
                 self.whole = False
-                subject = Subject(self.task.name, sample=f"row {number} and later ones")
-                yield replace(finding_of(failure.error, subject), kind="bad_sample")
+                yield unread_rows(self.task.name, number, failure.error)
             if failure or sample is None:
                 return
             if sample.fault:  # it cannot be asked, and has nothing else to check
@@ -267,13 +269,11 @@ class SampleChecks:
                 self.loose_media += 1
             else:
                 self.media.add(part.media.path)
-            problem = medium_problem(part, part.media)
-            if not problem and any(part in one.content.parts for one in sample.input):
+            fault = medium_fault(part, part.media, self.look)
+            if fault:
+                yield self._of(sample, fault)
+            elif any(part in message.content.parts for message in sample.input):
                 self._note_format(part, part.media)
-            if not problem and part.kind != "code":
-                problem = self.look.fault(part.media)
-            if problem:
-                yield self._of(sample, f"{part.label or part.kind}: {problem}")
 
     def _note_format(self, part: Part, media: Media) -> None:
         """Count a medium of a prompt that most servers get in another format."""
@@ -294,17 +294,8 @@ class SampleChecks:
         return Finding("bad_sample", subject, cause=cause, severity=severity)
 
     def _at(self, path: KeyPath, cause: str, kind: Kind = "task_file") -> Finding:
-        return Finding(kind, self._subject(path), cause=cause, severity="error")
-
-    def _subject(self, path: KeyPath) -> Subject:
-        known = path if path in self.file.document.places else ()
-        return subject_at(self.file, known)
-
-
-def subject_at(file: TaskFile, path: KeyPath) -> Subject:
-    """The line of a key of a task's file."""
-    place = file.document.place(path or ("task",))
-    return Subject(file.name, file=str(place.file), line=place.line)
+        subject = self.file.subject_at(path)
+        return Finding(kind, subject, cause=cause, severity="error")
 
 
 def _not_a_text(value: Any) -> str:

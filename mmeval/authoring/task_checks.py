@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import logging
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -13,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from mmeval import plugins
-from mmeval.authoring.sample_checks import SampleChecks, subject_at
+from mmeval.authoring.sample_checks import SampleChecks
 from mmeval.backend.contract import AnyBackend
 from mmeval.decode.check import MediaLook
 from mmeval.errors import Caught, MmevalError, PluginError, TaskFileError, did_you_mean
@@ -21,7 +20,7 @@ from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import finding_of
 from mmeval.plugins import package_folder
 from mmeval.prepare.ready import by_hand
-from mmeval.prepare.sources import WantedTask
+from mmeval.prepare.sources import WantedTask, unpinned
 from mmeval.program.calls import MODEL
 from mmeval.run.availability import lacking, undescribed
 from mmeval.system.yaml_document import SeveralFaultsError
@@ -159,7 +158,7 @@ def _check_task(
         yield from _file_findings(error, name)
         return
     except MmevalError as error:
-        yield finding_of(error, subject_at(file, ()))
+        yield finding_of(error, file.subject_at(()))
         return
     if isinstance(task.dataset, TaskData):
         task = replace(task, dataset=replace(task.dataset, fetch=False))
@@ -169,7 +168,7 @@ def _check_task(
         _check_metrics(task, strict=context.strict),
         _check_roles(file, task),
         _check_package(file),
-        _check_revision(file, task),
+        unpinned(WantedTask(task, file)),
         _check_data(data),
         undescribed([task], context.backends),
         _check_kinds(task, context.backends),
@@ -203,7 +202,7 @@ def _check_roles(file: TaskFile, task: Task) -> Iterator[Finding]:
     for role in task.roles:
         if role not in asked and (near := did_you_mean(role, asked)):
             cause = f"no metric of this task asks the role {role}{near}"
-            yield Finding("task_file", subject_at(file, ("roles", role)), cause=cause)
+            yield Finding("task_file", file.subject_at(("roles", role)), cause=cause)
 
 
 def _check_package(file: TaskFile) -> Iterator[Finding]:
@@ -219,24 +218,6 @@ def _check_package(file: TaskFile) -> Iterator[Finding]:
                 Subject(name=entry.value),
             )
         return
-
-
-def _check_revision(file: TaskFile, task: Task) -> Iterator[Finding]:
-    data = task.dataset
-    if (
-        not isinstance(data, TaskData)
-        or data.bundled is not None
-        or data.data_dir is not None
-    ):
-        return
-    try:
-        on_hub = data.local() is None
-    except MmevalError:
-        return  # reported by the check of the data set
-    if on_hub and not re.fullmatch(r"[0-9a-f]{40}", data.revision):
-        key = ("revision",) if data.revision else ("dataset_path",)
-        cause = f"{data.path} is not pinned; write a commit under revision"
-        yield Finding("task_file", subject_at(file, key), cause=cause)
 
 
 def _check_data(data: SampleChecks) -> Iterator[Finding]:

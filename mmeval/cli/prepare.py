@@ -5,26 +5,37 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-from collections.abc import Container, Iterator, Mapping, Sequence
+import shlex
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mmeval.cli.parser import Parser, add_flags
 from mmeval.decode.check import MediaLook
-from mmeval.errors import EXIT_MISSING, EXIT_OK, Interrupted, MmevalError, UsageError
-from mmeval.findings.render import terminal_lines
+from mmeval.errors import Interrupted, MmevalError, UsageError
+from mmeval.findings.exit_code import exit_code
+from mmeval.findings.finding import Finding
+from mmeval.findings.group import SHOWN
+from mmeval.findings.render import Place, terminal_lines
 from mmeval.prepare.groups import Together, together
-from mmeval.prepare.ready import Readiness, readiness
-from mmeval.prepare.sizes import Measured, measured, require_space, target_folder
+from mmeval.prepare.ready import DataCheck, check_data, unfetched, unreached
+from mmeval.prepare.sizes import (
+    Measured,
+    lacking_space,
+    measured,
+    target_folder,
+    unpinned_model,
+)
 from mmeval.prepare.sources import Source, fetch, sources, wanted
 from mmeval.report.log import begin_log
-from mmeval.report.terminal import print_text
+from mmeval.report.terminal import columns, print_text
 from mmeval.settings import values
 from mmeval.settings.flags import BY_NAME
-from mmeval.settings.resolve import resolve
+from mmeval.settings.resolve import Setting, resolve
 from mmeval.system.folders import free_bytes
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
 from mmeval.task.task import TaskOverrides
-from mmeval.wording import counted, printable, size
+from mmeval.wording import listed, printable, size
 
 _FLAGS = tuple(BY_NAME[name] for name in ("include_path", "data_dir", "verbosity"))
 _MAX_LINE = 2000
@@ -55,13 +66,15 @@ def configure(parser: Parser) -> None:
         "to FOLDER/OWNER/NAME; a data\n"
         "set that FOLDER holds already is checked and not fetched. Files that are "
         "complete are not fetched again.\n"
-        "exit codes: 0 every task is ready; 4 something is missing; 130 interrupted, "
-        "complete files are kept."
+        "exit codes: 0 every task is ready; 1 a file is damaged; 2 there is more than "
+        "the task file expects; 3 rows\n"
+        "or media are bad; 4 something is missing; 130 interrupted, complete files are "
+        "kept."
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show sizes, fetch, check. The exit code is 4 if a task is not ready."""
+    """Show sizes, fetch, check. The exit code is that of the findings."""
     try:
         return _run(args)
     except KeyboardInterrupt:
@@ -79,40 +92,60 @@ def _run(args: argparse.Namespace) -> int:
         raise UsageError(
             f"{settings['data_dir'].origin} {data_dir}: it is a file; name a folder"
         )
-    overrides = TaskOverrides(data_dir=data_dir)
-    chosen = choose(values.words(args.tasks), TaskIndex(settings["include_path"].value))
-    tasks = wanted(chosen, overrides)
+    names = values.words(args.tasks)
+    place = Place(_words(names, settings))
+    chosen = choose(names, TaskIndex(settings["include_path"].value))
+    tasks = wanted(chosen, TaskOverrides(data_dir=data_dir))
     needed = sources(tasks, weights=args.weights)
-    found: dict[Source, Measured | MmevalError] = {
+    states: dict[Source, Measured | MmevalError] = {
         source: _measured(source) for source in needed
     }
+    findings: list[Finding] = []
     for source, users in needed.items():
-        _print(_described(source, users, found[source], all_faults=args.dry_run))
-    require_space([item for item in found.values() if isinstance(item, Measured)])
-    if args.dry_run:
-        return (
-            EXIT_MISSING
-            if any(isinstance(item, MmevalError) for item in found.values())
-            else EXIT_OK
-        )
-    found = {
-        source: item if isinstance(item, MmevalError) else _fetched(item)
-        for source, item in found.items()
-    }
+        state = states[source]
+        if isinstance(state, Measured):
+            _print(_described(state, users))
+            findings += unpinned_model(state)
+    measures = [state for state in states.values() if isinstance(state, Measured)]
+    full = list(lacking_space(measures))
+    findings += full
+    if full or args.dry_run:
+        for item in tasks:
+            findings += unfetched(item, states)
+        findings += unreached(states, weights=args.weights)
+        return _end(findings, place)
+    for source, state in states.items():
+        if isinstance(state, Measured):
+            states[source] = _fetched(state)
     look = MediaLook()
-    states = list(readiness(tasks, found, weights=args.weights, look=look))
-    _print(_shown_states(states))
-    groups = list(together(chosen, states))
-    for group in groups:
-        _print(_shown_group(group))
-    _print(terminal_lines(look.findings()))
-    ready = sum(state.ready for state in states)
-    _print([f"{ready} of {counted(len(states), 'task')} ready"])
-    return (
-        EXIT_OK
-        if ready == len(states) and all(group.ready for group in groups)
-        else EXIT_MISSING
-    )
+    checks = list(check_data(tasks, states, weights=args.weights, look=look))
+    for check in checks:
+        _print([_shown(check)])
+        findings += check.findings
+    for group in together(chosen, checks):
+        _print([_shown_group(group)])
+        findings += group.findings
+    findings += unreached(states, weights=args.weights)
+    findings += look.findings()
+    ready = sum(check.ready for check in checks)
+    _print([f"tasks ready: {ready:,} of {len(checks):,}"])
+    return _end(findings, place)
+
+
+def _words(names: Sequence[str], settings: Mapping[str, Setting]) -> str:
+    """The tasks of this command and where they lie, for another command."""
+    words = list(names)
+    for folder in settings["include_path"].value:
+        words += ["--include_path", str(folder)]
+    if settings["data_dir"].value is not None:
+        words += ["--data_dir", str(settings["data_dir"].value)]
+    return shlex.join(words)
+
+
+def _end(findings: Sequence[Finding], place: Place) -> int:
+    for line in terminal_lines(findings, place, columns()):
+        print_text(f"{line}\n")
+    return exit_code(findings)
 
 
 def _measured(source: Source) -> Measured | MmevalError:
@@ -134,117 +167,64 @@ def _fetched(item: Measured) -> Measured | MmevalError:
     return item
 
 
-def _described(
-    source: Source,
-    users: Sequence[str],
-    found: Measured | MmevalError,
-    *,
-    all_faults: bool,
-) -> Iterator[str]:
-    """Describe a source, its size and the part to fetch.
-    The error of a data set is shown with its tasks, or here if ``all_faults``."""
-    if isinstance(found, MmevalError):
-        if source.only or all_faults:
-            yield f"{source}, for {', '.join(users)}"
-            yield f"  - {found}"
+def _described(item: Measured, users: Sequence[str]) -> Iterator[str]:
+    """Describe a source, its size and the part to fetch."""
+    yield f"{item.source}, for {listed(users, SHOWN)}"
+    if item.listing is None:
+        yield "  nothing is fetched, local files are checked"
         return
-    yield f"{source}, for {', '.join(users)}"
-    if found.listing is None:
-        yield f"  nothing is fetched, local files are checked: {found.unasked}"
-        return
-    files = found.listing.files
-    yield (
-        f"  commit {found.listing.commit}: {counted(len(files), 'file')}, "
-        f"{size(sum(file.size for file in files))}"
-    )
-    if found.to_fetch:
-        folder = target_folder(source)
-        yield (
-            f"  to fetch: {counted(len(found.to_fetch), 'file')}, "
-            f"{size(found.bytes_to_fetch)}, into {folder} "
-            f"({size(free_bytes(folder))} free)"
-        )
-    else:
+    files = item.listing.files
+    whole = size(sum(file.size for file in files))
+    yield f"  commit {item.listing.commit}: files {len(files):,}, {whole}"
+    if not item.to_fetch:
         yield "  to fetch: nothing, all of it is here"
-    if found.is_unpinned:
-        commit = found.listing.commit
-        how_to = (
-            f"write revision: {commit} into the task file, or into a group of your "
-            "own that names the task"
-        )
-        if source.kind == "model":
-            how_to = (
-                f"name the model {source.repo}@{commit} where the metric is listed, "
-                "or with --metric_args"
-            )
-        yield f"  note: {source.revision} may move; to pin what was found, {how_to}"
+        return
+    folder = target_folder(item.source)
+    parts = f"files {len(item.to_fetch):,}, {size(item.bytes_to_fetch)}"
+    yield f"  to fetch: {parts} ({size(free_bytes(folder))} free), into"
+    yield f"    {folder}"
 
 
-def _shown_states(states: Sequence[Readiness]) -> Iterator[str]:
-    """Each task with its own messages; messages of several tasks come once, below
-    all."""
-    users: dict[str, list[str]] = {}
-    for state in states:
-        for message in _messages(state):
-            users.setdefault(message, []).append(state.task)
-    common = {message: tasks for message, tasks in users.items() if len(tasks) > 1}
-    for state in states:
-        yield from _shown(state, common)
-    together: dict[str, list[str]] = {}
-    for message, tasks in common.items():
-        together.setdefault(", ".join(tasks), []).append(message)
-    for names, messages in together.items():
-        yield f"of {names}:"
-        yield from messages
+def _shown(check: DataCheck) -> str:
+    """``ready  t: 3 of 3 rows; media: image 3``."""
+    state = "ready" if check.ready else "not ready"
+    counts = check.counts
+    if counts is None or not counts.read:
+        return f"{state}  {check.task}"
+    facts = [f"{counts.samples[check.task]:,} of {counts.rows:,} rows"]
+    if counts.bad_marks:
+        facts.append(f"bad {len(counts.bad_marks):,}")
+    facts += [f"{label} {number:,}" for label, number in counts.totals.items()]
+    return f"{state}  {check.task}: {', '.join(facts)}{_media(counts.media)}"
 
 
-def _messages(state: Readiness) -> Iterator[str]:
-    yield from (f"  - {fault}" for fault in state.faults)
-    yield from (f"  note: {note}" for note in state.notes)
-
-
-def _shown(state: Readiness, common: Container[str]) -> Iterator[str]:
-    counts = ""
-    if state.counts is not None and state.counts.read:
-        kept = state.counts.samples[state.task]
-        bad = _bad(len(state.counts.bad_marks))
-        sums = "".join(
-            f", {number:,} {label}" for label, number in state.counts.totals.items()
-        )
-        counts = (
-            f": {kept:,} of {state.counts.rows:,} "
-            f"rows{bad}{sums}{_media(state.counts.media)}"
-        )
-    yield f"{'ready' if state.ready else 'not ready'}  {state.task}{counts}"
-    yield from (message for message in _messages(state) if message not in common)
-
-
-def _shown_group(group: Together) -> Iterator[str]:
+def _shown_group(group: Together) -> str:
     state = "ready" if group.ready else "not ready"
-    found = (
-        group.uncounted
-        or f"{group.rows:,} different rows{_bad(group.bad)}{_torn(group.torn)}"
-        f"{_media(group.media)}"
-    )
-    yield f"{state}  {group.group} as a whole: {found}"
-    yield from (f"  - {fault}" for fault in group.faults)
-
-
-def _bad(count: int) -> str:
-    return f", {count:,} of them cannot be asked" if count else ""
-
-
-def _torn(count: int) -> str:
-    return f", {count:,} of them lack candidates" if count else ""
+    if not group.counted:
+        return f"{state}  {group.group} as a whole: not counted"
+    facts = [f"different rows {group.rows:,}"]
+    if group.bad:
+        facts.append(f"bad {group.bad:,}")
+    if group.torn:
+        facts.append(f"without all candidates {group.torn:,}")
+    return f"{state}  {group.group} as a whole: {', '.join(facts)}{_media(group.media)}"
 
 
 def _media(numbers: Mapping[str, int]) -> str:
-    shown = [
-        counted(number, f"{kind} file") for kind, number in sorted(numbers.items())
-    ]
+    shown = [f"{kind} {number:,}" for kind, number in sorted(numbers.items())]
     return f"; media: {', '.join(shown)}" if shown else ""
 
 
-def _print(lines: Iterator[str] | Sequence[str]) -> None:
+def _print(lines: Iterable[str]) -> None:
     for line in lines:
-        print_text(f"{printable(line, limit=_MAX_LINE)}\n")
+        text = printable(line, limit=_MAX_LINE)
+        indent = " " * (len(text) - len(text.lstrip()))
+        wrapped = textwrap.wrap(
+            text,
+            columns(),
+            subsequent_indent=f"{indent}  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for part in wrapped:
+            print_text(f"{part}\n")

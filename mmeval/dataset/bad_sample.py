@@ -9,12 +9,14 @@ from dataclasses import dataclass, field, replace
 from mmeval.dataset.contract import Dataset
 from mmeval.errors import RowError
 from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.from_error import finding_of
 from mmeval.records.response import ErrorInfo
 from mmeval.records.sample import Sample
 from mmeval.wording import printable
 
-MAX_NAMED = 10
-"""Samples that a message names; the others are counted."""
+MAX_NAMED = 9
+"""Samples that are named; the others are counted. Their count is the tenth finding, the
+last that a list shows."""
 MAX_CHARS = 400
 """Characters of a fault in a message; it begins with the file and the row."""
 BUNDLED_TAGS = "bundled_tags"
@@ -130,6 +132,12 @@ def tags_without_medium(task: str, sample: Sample) -> Iterator[Finding]:
             if not part.raw.endswith(":"):  # else its caption follows
                 cause = f"the tag {part.raw} in the input has no medium"
                 yield Finding("bad_sample", subject, cause=cause)
+
+
+def unread_rows(task: str, number: int, error: BaseException) -> Finding:
+    """That a loader cannot read a row, from 1, and those after it."""
+    subject = Subject(task, sample=f"row {number} and later ones")
+    return replace(finding_of(error, subject), kind="bad_sample")
 
 
 def in_words(sample: Sample) -> str:

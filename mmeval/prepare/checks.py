@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from mmeval.content.media import Media, path_inside
 from mmeval.content.parts import Part
-from mmeval.dataset.bad_sample import rows_of
+from mmeval.dataset.bad_sample import BadSamples, rows_of, unread_rows
 from mmeval.dataset.contract import Dataset
 from mmeval.dataset.hub import HubFile
 from mmeval.dataset.hub_cache import size_on_disk
 from mmeval.decode.check import MediaLook, medium_problem
-from mmeval.errors import Caught, MmevalError, message_of
+from mmeval.errors import Caught, MmevalError
+from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.from_error import PREPARE_DATA
 from mmeval.records.digests import digest
 from mmeval.records.sample import Sample
 from mmeval.task.schema import ExpectedKeys
 from mmeval.task.task import Task
-from mmeval.wording import counted
-
-MAX_NAMED = 10
-"""Faults of one kind that are named; the others are counted."""
 
 Mark: TypeAlias = tuple[str, str]
 """A medium: its kind, and its file."""
@@ -33,10 +32,10 @@ Mark: TypeAlias = tuple[str, str]
 @dataclass
 class Counts:
     """The contents of a data set; ``samples`` are those that each task's filter keeps.
-    ``media`` are different files by kind, without those of rows that cannot be asked;
-    ``faults`` are rows that cannot be read or asked, and media that are damaged or
-    missing, and ``read`` is whether the data were read to their end. ``totals`` are the
-    sums of some labels.
+    ``media`` are different files by kind, without those of rows that cannot be asked.
+    ``findings`` are about rows that cannot be read or asked, and media that are damaged
+    or missing; they name no task, as several may share the data. ``read`` is whether
+    the data were read to their end. ``totals`` are the sums of some labels.
 
     ``row_marks`` and ``media_marks`` identify each different row, and each file with
     its kind, for comparison with other data sets; ``bad_marks`` are those of the rows
@@ -47,7 +46,7 @@ class Counts:
     samples: dict[str, int] = field(default_factory=dict)
     media: dict[str, int] = field(default_factory=dict)
     totals: dict[str, int] = field(default_factory=dict)
-    faults: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     read: bool = True
     row_marks: set[str] = field(default_factory=set)
     media_marks: set[Mark] = field(default_factory=set)
@@ -68,6 +67,8 @@ def count(
     found = Counts(
         samples={task.name: 0 for task in tasks}, totals=dict.fromkeys(totals, 0)
     )
+    look = MediaLook() if look is None else look
+    bad = BadSamples()
     candidates = _Candidates()
     seen: set[Mark] = set()
     rows = rows_of(dataset)
@@ -75,13 +76,11 @@ def count(
         with Caught() as failure:  # of the loader, whose iterator is spent then
             sample = next(rows, None)
         if failure:
-            found.faults.append(
-                f"row {found.rows + 1} and those after it cannot be read: "
-                f"{message_of(failure.error)}"
-            )
+            found.findings.append(unread_rows("", found.rows + 1, failure.error))
             found.read = False
         if failure or sample is None:
-            found.faults += candidates.faults()
+            found.findings += bad.findings()
+            found.findings += candidates.findings()
             return found
         found.rows += 1
         mark = digest(
@@ -99,15 +98,18 @@ def count(
             value = sample.metadata.get(label)
             found.totals[label] += value if type(value) is int else 0
         if sample.fault:
-            found.faults.append(sample.fault)
+            bad.add("", sample)
             found.bad_marks.add(mark)
             continue  # its media may be the fault
         if candidates.add(sample):
             found.torn_marks.add(mark)
         for content in sample.contents:
             for part in content.parts:
-                if part.media is not None:
-                    _count_medium(part, part.media, seen, found, look)
+                if part.media is None:
+                    continue
+                fault = _count_medium(part, part.media, seen, found, look)
+                if fault:
+                    bad.add("", replace(sample, fault=fault))
 
 
 @dataclass
@@ -135,108 +137,106 @@ class _Candidates:
                     self.first.setdefault(part.kind, sample.id)
         return self.missing.total() > before
 
-    def faults(self) -> Iterator[str]:
+    def findings(self) -> Iterator[Finding]:
         for kind, count in self.missing.items():
-            of = counted(self.wanted[kind], f"{kind} candidate")
-            yield (
-                f"{count:,} of {of} {'is' if count == 1 else 'are'} missing, the first "
-                f"in sample {self.first[kind]!r}; fetch the media of the data set"
+            yield Finding(
+                "missing_data",
+                Subject(sample=self.first[kind]),
+                count=count,
+                of=self.wanted[kind],
+                cause=f"{kind} candidates",
+                severity="error",
             )
 
 
-def unexpected(expected: ExpectedKeys, counts: Counts, task: str) -> Iterator[str]:
+def unexpected(expected: ExpectedKeys, counts: Counts, task: str) -> Iterator[Finding]:
     """Differences between the counts and the task file.
     Media are not compared where rows cannot be asked, whose media are not counted."""
     if not counts.read:
         return
-    rows = {
+    numbers = {
         "rows": (expected.rows, counts.rows),
         "samples": (expected.samples, counts.samples[task]),
-        **{
-            label: (number, counts.totals[label])
-            for label, number in expected.totals.items()
-        },
     }
-    yield from different(rows, {} if counts.bad_marks else expected.media, counts.media)
+    for label, number in expected.totals.items():
+        numbers[label] = (number, counts.totals[label])
+    media = {} if counts.bad_marks else expected.media
+    yield from different(task, numbers, media, counts.media)
 
 
 def different(
-    rows: Mapping[str, tuple[int | None, int]],
+    task: str,
+    numbers: Mapping[str, tuple[int | None, int]],
     media: Mapping[str, int],
     there_are: Mapping[str, int],
-) -> Iterator[str]:
-    """Sentences for numbers that differ. ``rows`` are pairs of expected and actual
-    numbers, ``media`` the expected ones by kind."""
-    announced = {
-        **rows,
-        **{
-            f"{kind} files": (number, there_are.get(kind, 0))
-            for kind, number in media.items()
-        },
-    }
-    for what, (number, there) in announced.items():
-        if number is not None and number != there:
-            are = (
-                f"{there:,} {what} are"
-                if there != 1
-                else f"1 {what.removesuffix('s')} is"
-            )
-            yield (
-                f"{are} there, the task file expects {number:,}; fetch them again, or "
-                "correct the file"
-            )
+) -> Iterator[Finding]:
+    """The numbers of a task or group that differ. ``numbers`` are pairs of an expected
+    and an actual one, ``media`` the expected ones by kind."""
+    announced = dict(numbers)
+    for kind, number in media.items():
+        announced[f"{kind} files"] = (number, there_are.get(kind, 0))
+    subject = Subject(task)
+    for name, (wanted, there) in announced.items():
+        if wanted is None or wanted == there:
+            continue
+        if there < wanted:
+            cause = f"fewer {name} than the task file expects"
+            yield Finding("missing_data", subject, there, wanted, cause, "", "error")
+        else:
+            cause = f"more {name} than the task file expects ({wanted:,})"
+            yield Finding("task_file", subject, there, 0, cause, "", "error")
 
 
-def wrong_files(expected: Mapping[str, str], folder: Path) -> Iterator[str]:
+def wrong_files(
+    task: str, expected: Mapping[str, str], folder: Path
+) -> Iterator[Finding]:
     """The files of the task file that are missing or have other contents."""
     for name, sha256 in expected.items():
+        subject = Subject(task, file=str(folder / name))
         try:
-            path = path_inside(folder, name)
-            digest = _digest(path, hashlib.sha256)
-        except (OSError, MmevalError) as error:
-            yield (
-                f"{folder / name}: it is missing, or cannot be read "
-                f"({message_of(error)})"
-            )
+            actual = _digest(path_inside(folder, name), hashlib.sha256)
+        except (OSError, MmevalError):
+            cause = "missing, or it cannot be read"
+            yield Finding("missing_data", subject, cause=cause, severity="error")
             continue
-        if digest != sha256:
-            yield (
-                f"{path}: its content is not what the task file expects (SHA-256 "
-                f"{digest[:12]}...); fetch it again"
-            )
+        if actual != sha256:
+            cause = f"the task file expects another content (SHA-256 {actual[:12]}...)"
+            yield Finding("damaged", subject, cause=cause, severity="error")
 
 
-def damaged(files: Iterable[HubFile], folder: Path) -> Iterator[str]:
+def damaged(files: Iterable[HubFile], folder: Path) -> Iterator[Finding]:
     """The files of a repository that are missing or differ from the hub."""
     for file in files:
         path = folder / file.path
+        subject = Subject(file=str(path))
         there = size_on_disk(path)
         if there < 0:
-            yield f"{path}: it is missing; run the same command again"
-        elif there != file.size:
-            yield (
-                f"{path}: it has {there:,} bytes of {file.size:,}; {_fetch_again(path)}"
-            )
-        elif (digest := _digest_as_hub(path, file)) != file.etag:
-            yield (
-                f"{path}: its content is not that of the hub ({digest[:12]}...); "
-                f"{_fetch_again(path)}"
-            )
+            cause = "missing"
+            yield Finding("missing_data", subject, 0, 0, cause, PREPARE_DATA, "error")
+            continue
+        # files of a cached snapshot are links
+        remedy = f"rm {shlex.quote(str(path.resolve()))}"
+        if there != file.size:
+            cause = "not all its bytes are here; delete it and fetch it again"
+            yield Finding("damaged", subject, there, file.size, cause, remedy, "error")
+        elif _digest_as_hub(path, file) != file.etag:
+            cause = "not the content of the hub; delete it and fetch it again"
+            yield Finding("damaged", subject, 0, 0, cause, remedy, "error")
 
 
-def bounded(faults: Iterable[str], where: str = "") -> list[str]:
-    """The first faults, and the number of others; ``where`` is how to see them."""
-    found = list(faults)
-    more = len(found) - MAX_NAMED
-    return [
-        *found[:MAX_NAMED],
-        *([f"and {more:,} more like these{where}"] if more > 0 else []),
-    ]
+def medium_fault(part: Part, media: Media, look: MediaLook) -> str:
+    """What is wrong with a medium; empty if nothing. It is decoded while ``look`` has
+    time; code is any text."""
+    problem = medium_problem(part, media)
+    if not problem and part.kind != "code":
+        problem = look.fault(media)
+    return f"{part.label or part.kind}: {problem}" if problem else ""
 
 
 def _count_medium(
-    part: Part, media: Media, seen: set[Mark], found: Counts, look: MediaLook | None
-) -> None:
+    part: Part, media: Media, seen: set[Mark], found: Counts, look: MediaLook
+) -> str:
+    """Count a medium once, unless it is missing; what is wrong with it."""
     try:
         # A medium of a table has no path; its name may repeat, so its content counts
         # too.
@@ -247,33 +247,14 @@ def _count_medium(
         )
         mark = (part.kind, file)
         if mark in seen:
-            return
+            return ""
         seen.add(mark)
-        empty = not media.size
-    except (MmevalError, OSError) as error:
-        found.faults.append(message_of(error))
-        return
+        _ = media.size
+    except (MmevalError, OSError):  # worded there
+        return medium_fault(part, media, look)
     found.media[part.kind] = found.media.get(part.kind, 0) + 1
     found.media_marks.add(mark)
-    if empty:
-        found.faults.append(f"{media.label} is empty; fetch it again")
-    elif (
-        look is not None
-        and part.kind != "code"
-        and (fault := medium_problem(part, media) or look.fault(media))
-    ):
-        found.faults.append(
-            f"{fault if media.label in fault else f'{media.label}: {fault}'}; fetch "
-            "it again"
-        )
-
-
-def _fetch_again(path: Path) -> str:
-    """Advice that names the target of a link: files of a cached snapshot are links."""
-    return (
-        f"delete {path.resolve() if path.is_symlink() else 'it'} and run the same "
-        "command again"
-    )
+    return medium_fault(part, media, look)
 
 
 def _digest_as_hub(path: Path, file: HubFile) -> str:

@@ -2,44 +2,39 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from mmeval.content.media import path_inside
+from mmeval.dataset.hub import OutOfReachError
 from mmeval.decode.check import MediaLook
-from mmeval.errors import Caught, MissingDataError, MmevalError, message_of
-from mmeval.findings.finding import Finding, Subject
-from mmeval.metric.model import named_in
-from mmeval.prepare.checks import (
-    MAX_NAMED,
-    Counts,
-    bounded,
-    count,
-    damaged,
-    unexpected,
-    wrong_files,
-)
+from mmeval.errors import EXIT_OK, Caught, MissingDataError, MmevalError
+from mmeval.findings.exit_code import exit_code
+from mmeval.findings.finding import Finding, Severity, Subject
+from mmeval.findings.from_error import PREPARE_DATA, finding_of
+from mmeval.metric.bound import PREPARE_WEIGHTS
+from mmeval.prepare.checks import Counts, count, damaged, unexpected, wrong_files
 from mmeval.prepare.sizes import Measured
-from mmeval.prepare.sources import Source, WantedTask, data_source
+from mmeval.prepare.sources import Source, WantedTask, data_source, unpinned
+from mmeval.task.file import TaskFile
 
-_log = logging.getLogger(__name__)
+States = Mapping[Source, Measured | MmevalError]
+"""The listing of each source, or the error of the hub."""
 
 
 @dataclass(frozen=True)
-class Readiness:
-    """A task with ``faults``, which prevent a run, and ``notes``, which do not."""
+class DataCheck:
+    """What is wrong with a task's data, and what they hold where they can be read."""
 
     task: str
-    faults: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...]
     counts: Counts | None = None
 
     @property
     def ready(self) -> bool:
-        return not self.faults
+        return exit_code(self.findings) == EXIT_OK
 
 
 class _DataSet(NamedTuple):
@@ -52,56 +47,90 @@ class _DataSet(NamedTuple):
     options: str
 
 
-def readiness(
+def check_data(
     tasks: Sequence[WantedTask],
-    found: Mapping[Source, Measured | MmevalError],
+    states: States,
     *,
     weights: bool,
     look: MediaLook | None = None,
-) -> Iterator[Readiness]:
-    """Check each task; ``found`` has each source's listing, or the error of its fetch.
+) -> Iterator[DataCheck]:
+    """Check each task. Missing weights are an error if ``weights`` were wanted.
 
     Data that several tasks share are read once, and their media decoded while ``look``
     has time.
     """
+    findings = {item.task.name: unfetched(item, states) for item in tasks}
     shared: dict[_DataSet, list[WantedTask]] = {}
-    checked: dict[Source, list[str]] = {}
-    counted: dict[str, Counts] = {}
-    failed: dict[str, list[str]] = {}
     for item in tasks:
+        if findings[item.task.name]:
+            continue
         try:
-            source = data_source(item.data)
-            state = found.get(source) if source is not None else None
-            if isinstance(state, MmevalError):
-                raise state
-            if (
-                source is not None
-                and isinstance(state, Measured)
-                and source not in checked
-            ):
-                checked[source] = bounded(
-                    damaged(
-                        state.listing.files if state.listing else (), item.data.folder
-                    )
-                )
-            failed[item.task.name] = (
-                list(checked.get(source, ())) if source is not None else []
-            )
             shared.setdefault(_data_set(item), []).append(item)
         except MmevalError as error:
-            advice = ""
-            if isinstance(error, MissingDataError) and item.data.data_dir is None:
-                advice = (
-                    "; if you have the data set in a folder, name that with "
-                    "--data_dir FOLDER"
-                )
-            failed[item.task.name] = _causes(item) or [f"{error}{advice}"]
+            findings[item.task.name] += _missing(item, error)
+    counts: dict[str, Counts] = {}
+    damages: dict[Source | None, list[Finding]] = {}
     for members in shared.values():
-        _count(members, counted, failed, look)
+        source = data_source(members[0].data)
+        if source not in damages:
+            damages[source] = list(_damages(members[0], states))
+        with Caught() as failure:  # of a loader
+            found = _count(members, look)
+        for item in members:
+            name = item.task.name
+            findings[name] += (_of_task(finding, name) for finding in damages[source])
+            if failure:
+                findings[name] += _missing(item, failure.error)
+            else:
+                counts[name] = found
+                findings[name] += _of_contents(item, found)
     for item in tasks:
-        yield _state(
-            item, counted.get(item.task.name), failed[item.task.name], weights=weights
-        )
+        name = item.task.name
+        own = [*findings[name], *unpinned(item), *_missing_weights(item, weights)]
+        yield DataCheck(name, tuple(own), counts.get(name))
+
+
+def unfetched(item: WantedTask, states: States) -> list[Finding]:
+    """Why the hub did not give the data of a task; empty if it did, or has none."""
+    state = _state(item, states)
+    return _missing(item, state) if isinstance(state, MmevalError) else []
+
+
+def unreached(states: States, *, weights: bool) -> Iterator[Finding]:
+    """What is wrong with the hub, and weights that it did not give: errors, unless
+    there are local files."""
+    command = PREPARE_WEIGHTS if weights else PREPARE_DATA
+    for source, state in states.items():
+        error = state.unasked if isinstance(state, Measured) else state
+        severity: Severity = "note" if isinstance(state, Measured) else "error"
+        subject = Subject(name=source.repo)
+        if isinstance(error, OutOfReachError):
+            remedy = f"{error.variable}=0 {command}" if error.variable else ""
+            yield Finding("machine", subject, 0, 0, error.reason, remedy, severity)
+        elif error is not None and source.only:
+            found = finding_of(error, subject, severity)
+            yield replace(found, kind="missing_weights")
+
+
+def unopened(file: TaskFile, error: BaseException) -> Finding:
+    """That the data of a task cannot be opened."""
+    subject = Subject(file.name)
+    # an error of missing data states the key if one is at fault
+    if not isinstance(error, MissingDataError):
+        subject = file.subject_at(("dataset_path",))
+    return finding_of(error, subject)
+
+
+def _state(item: WantedTask, states: States) -> Measured | MmevalError | None:
+    source = data_source(item.data)
+    return None if source is None else states.get(source)
+
+
+def _missing(item: WantedTask, error: BaseException) -> list[Finding]:
+    """The files to fetch by hand, else what the error states."""
+    if isinstance(error, OutOfReachError):
+        error = item.data.not_fetched(error.reason)
+    return list(by_hand(item)) or [unopened(item.file, error)]
 
 
 def _data_set(item: WantedTask) -> _DataSet:
@@ -111,75 +140,48 @@ def _data_set(item: WantedTask) -> _DataSet:
     )
 
 
-def _count(
-    members: Sequence[WantedTask],
-    counted: dict[str, Counts],
-    failed: dict[str, list[str]],
-    look: MediaLook | None,
-) -> None:
+def _damages(item: WantedTask, states: States) -> Iterator[Finding]:
+    """The files of the data set that differ from the hub."""
+    state = _state(item, states)
+    if isinstance(state, Measured) and state.listing is not None:
+        yield from damaged(state.listing.files, item.data.folder)
+
+
+def _count(members: Sequence[WantedTask], look: MediaLook | None) -> Counts:
     """Read data once for the tasks that share them."""
-    with Caught() as failure:
-        dataset = members[0].data()
-        place = str(_data_set(members[0])._replace(options=""))
-        totals = sorted(
-            {label for item in members for label in item.file.keys.expected.totals}
-        )
-        counts = count(dataset, [item.task for item in members], place, look, totals)
-    if failure:
-        for item in members:
-            failed[item.task.name] += _causes(item) or [message_of(failure.error)]
-        return
-    for fault in counts.faults[MAX_NAMED:]:
-        _log.debug("%s", fault)
+    first = members[0]
+    place = str(_data_set(first)._replace(options=""))
+    totals: set[str] = set()
     for item in members:
-        counted[item.task.name] = counts
+        totals |= item.file.keys.expected.totals.keys()
+    tasks = [item.task for item in members]
+    return count(first.data(), tasks, place, look, sorted(totals))
 
 
-def _state(
-    item: WantedTask, counts: Counts | None, faults: Sequence[str], *, weights: bool
-) -> Readiness:
+def _of_contents(item: WantedTask, counts: Counts) -> Iterator[Finding]:
+    """What is wrong with data that were read."""
     expected, name = item.file.keys.expected, item.task.name
-    found, notes = list(faults), list[str]()
-    if counts is not None:
-        by_hands = _causes(item)
-        if counts.faults:
-            found += by_hands
-        else:
-            notes += [
-                f"{message} (every row can be read without it)" for message in by_hands
-            ]
-        found += [
-            *bounded(counts.faults, " (--verbosity DEBUG names them)"),
-            *bounded(unexpected(expected, counts, name)),
-        ]
-        found += bounded(wrong_files(expected.files, item.data.folder))
-    for metric, message, by_hand_only in _lacking(item):
-        if weights:
-            found.append(
-                f"the metric {metric}: "
-                f"{'; '.join(filter(None, (message, by_hand_only)))}"
-            )
-        else:
-            advice = by_hand_only or "--weights fetches them"
-            notes.append(
-                f"the metric {metric} will be unavailable: {message}; {advice}"
-            )
-    return Readiness(name, tuple(found), tuple(notes), counts)
+    # where every row can be read, a run does not need them
+    severity: Severity = "error" if counts.findings else "note"
+    for finding in by_hand(item):
+        yield replace(finding, severity=severity)
+    for finding in counts.findings:
+        yield _of_task(finding, name)
+    yield from unexpected(expected, counts, name)
+    yield from wrong_files(name, expected.files, item.data.folder)
 
 
-def _lacking(item: WantedTask) -> Iterator[tuple[str, str, str]]:
-    """The metrics with missing weights, what is missing, and how to get it by hand."""
+def _of_task(finding: Finding, task: str) -> Finding:
+    return replace(finding, subject=replace(finding.subject, task=task))
+
+
+def _missing_weights(item: WantedTask, weights: bool) -> Iterator[Finding]:
+    """As a run finds them. The data are ready without, unless they were asked for."""
     for metric in item.task.metrics:
-        for switch, lacks in metric.bound.missing_models():
-            message = (
-                f"its model {named_in(metric.bound.models[switch])} is not here "
-                f"({lacks})"
-            )
-            yield metric.bound.name, message, metric.bound.metric.models[switch].by_hand
-
-
-def _causes(item: WantedTask) -> list[str]:
-    return [finding.cause for finding in by_hand(item)]
+        for finding in metric.bound.lacks(()):
+            if finding.kind == "missing_weights":
+                found = _of_task(finding, item.task.name)
+                yield replace(found, severity="error") if weights else found
 
 
 def by_hand(item: WantedTask) -> Iterator[Finding]:
@@ -192,12 +194,9 @@ def by_hand(item: WantedTask) -> Iterator[Finding]:
         folder = None
     if data.data_dir is not None:
         folder = data.folder if data.data_dir.is_dir() else data.data_dir
+    places = [place for place in (folder, data.beside) if place is not None]
     for entry in item.file.keys.by_hand:
-        if any(
-            path_inside(place, entry.path).exists()
-            for place in (folder, data.beside)
-            if place is not None
-        ):
+        if any(path_inside(place, entry.path).exists() for place in places):
             continue
         note = f" ({entry.note})" if entry.note else ""
         cause = f"fetch {entry.path} by hand: {entry.source}{note}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from mmeval.dataset import hub
 from mmeval.dataset.hub import HubFile, Listing
 from mmeval.dataset.hub_cache import cache_folder, cached_snapshot, size_on_disk
 from mmeval.errors import MissingDataError, MmevalError
+from mmeval.findings.finding import Finding, Subject
 from mmeval.metric.model_files import first_of
 from mmeval.prepare.sources import Source
 from mmeval.system.folders import existing, free_bytes
@@ -21,54 +22,40 @@ SPARE_BYTES = 64 * 2**20
 
 
 class Measured(NamedTuple):
-    """A source and its listing on the hub, or None for the reason ``unasked``. That is
-    where the hub was not asked or did not answer; then only local files are used."""
+    """A source and its listing on the hub. It has none for the reason ``unasked``, the
+    error of the hub; then only local files are used."""
 
     source: Source
     listing: Listing | None
     to_fetch: tuple[HubFile, ...] = ()
-    unasked: str = ""
+    unasked: MmevalError | None = None
 
     @property
     def bytes_to_fetch(self) -> int:
         return sum(file.size for file in self.to_fetch)
 
-    @property
-    def is_unpinned(self) -> bool:
-        """Whether its revision may change: a branch, or a tag."""
-        return self.listing is not None and self.source.revision != self.listing.commit
-
 
 def measured(source: Source) -> Measured:
     """Measure a source. Raises MissingDataError if neither hub nor machine has it."""
-    if variable := hub.offline(source.kind):
-        _require_here(
-            source,
-            f"{source}: it is not here and {variable} is set; run once with "
-            f"{variable}=0",
-        )
-        return Measured(source, None, unasked=f"{variable} is set")
     try:
         listing = hub.listing(source.repo, source.revision, kind=source.kind)
     except MmevalError as error:
-        _require_here(source, str(error))
-        return Measured(source, None, unasked=str(error))
+        if not _is_here(source):
+            raise
+        return Measured(source, None, unasked=error)
     source = _chosen(source, listing)
     files = tuple(
         file for file in listing.files if not source.only or file.path in source.only
     )
     listing = Listing(listing.commit, files)
-    if (into := source.into) is not None:
-        return Measured(
-            source,
-            listing,
-            tuple(
-                file for file in files if size_on_disk(into / file.path) != file.size
-            ),
+    if source.into is None:
+        to_fetch = hub.not_here(source.repo, listing, kind=source.kind)
+    else:
+        folder = source.into
+        to_fetch = tuple(
+            file for file in files if size_on_disk(folder / file.path) != file.size
         )
-    return Measured(
-        source, listing, hub.not_here(source.repo, listing, kind=source.kind)
-    )
+    return Measured(source, listing, to_fetch)
 
 
 def _chosen(source: Source, listing: Listing) -> Source:
@@ -80,29 +67,38 @@ def _chosen(source: Source, listing: Listing) -> Source:
     if lacking:
         raise MissingDataError(
             f"{source}: the hub has no file {', '.join(lacking)} there; name another "
-            "revision, or report it to the "
-            "metric's author"
+            "revision, or report it to the metric's author"
         )
     return replace(source, only=tuple(name for name in chosen.values() if name))
 
 
-def require_space(found: Sequence[Measured]) -> None:
-    """Check each disk's space. Raises MissingDataError if the download does not fit."""
+def unpinned_model(item: Measured) -> Iterator[Finding]:
+    """That a model may change, as its revision is a branch or a tag."""
+    source, listing = item.source, item.listing
+    if source.kind == "model" and listing and source.revision != listing.commit:
+        cause = f"not pinned; {source.repo}@{listing.commit} pins it"
+        subject = Subject(name=source.repo)
+        yield Finding("setting", subject, cause=cause, severity="note")
+
+
+def lacking_space(found: Sequence[Measured]) -> Iterator[Finding]:
+    """The disks that a download does not fit on."""
     needed: dict[int, int] = {}
     folders: dict[int, Path] = {}
     for item in found:
-        folder = existing(target_folder(item.source))
-        device = folder.stat().st_dev
+        folder = target_folder(item.source)
+        device = existing(folder).stat().st_dev
         needed[device] = needed.get(device, 0) + item.bytes_to_fetch
         folders[device] = folder
     for device, count in needed.items():
         free = free_bytes(folders[device])
         if count and count + SPARE_BYTES > free:
-            raise MissingDataError(
-                f"{size(count)} are to be fetched, and the disk of {folders[device]} "
-                f"has {size(free)} free; free some, "
-                "set HF_HOME to a larger disk, or give --data_dir FOLDER. Nothing was "
-                "fetched"
+            yield Finding(
+                "machine",
+                Subject(name=str(folders[device])),
+                cause=f"too little space: {size(count)} to fetch, {size(free)} free",
+                remedy="export HF_HOME=FOLDER",
+                severity="error",
             )
 
 
@@ -111,11 +107,8 @@ def target_folder(source: Source) -> Path:
     return cache_folder() if source.into is None else source.into
 
 
-def _require_here(source: Source, otherwise: str) -> None:
-    here = (
-        source.into
-        if source.into is not None
-        else cached_snapshot(source.repo, source.revision, source.kind)
-    )
-    if here is None or not here.is_dir():
-        raise MissingDataError(otherwise)
+def _is_here(source: Source) -> bool:
+    """Whether some of its files are on this machine."""
+    if source.into is not None:
+        return source.into.is_dir()
+    return cached_snapshot(source.repo, source.revision, source.kind) is not None

@@ -12,7 +12,9 @@ from typing import NamedTuple, cast
 
 from mmeval.dataset import hub
 from mmeval.dataset.hub import NOUN, RepoKind
+from mmeval.dataset.hub_cache import COMMIT
 from mmeval.errors import MmevalError
+from mmeval.findings.finding import Finding
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.model import named_in
 from mmeval.system.threads import OwnThread
@@ -114,6 +116,19 @@ def data_source(data: TaskData) -> Source | None:
         else:
             return None
     return Source(data.path, revision, into=target)
+
+
+def unpinned(item: WantedTask) -> Iterator[Finding]:
+    """That the data set of a task may change, as its revision is not a commit."""
+    data = item.data
+    try:
+        is_local = data.data_dir is not None or data.local() is not None
+    except MmevalError:
+        return  # it is a finding of who opens the data
+    if data.bundled is None and not is_local and not COMMIT.fullmatch(data.revision):
+        key = "revision" if data.revision else "dataset_path"
+        cause = f"{data.path} is not pinned; write a commit under revision"
+        yield Finding("task_file", item.file.subject_at((key,)), cause=cause)
 
 
 def fetch(source: Source) -> Path:

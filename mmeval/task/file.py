@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from mmeval._version import __version__
 from mmeval.errors import TaskFileError, UsageError, did_you_mean
+from mmeval.findings.finding import Subject
 from mmeval.records.request import GenerationParams
 from mmeval.system.version_requirement import satisfies
 from mmeval.system.yaml_document import Document, KeyPath, Problem
@@ -90,6 +91,12 @@ class TaskFile:
         """The folder of the file that has ``key``: paths in its value are relative to
         it."""
         return self.document.place((key,)).file.parent
+
+    def subject_at(self, path: KeyPath) -> Subject:
+        """The line of a key; that of the task's name where the key is not written."""
+        is_written = bool(path) and path in self.document.places
+        place = self.document.place(path if is_written else ("task",))
+        return Subject(self.name, file=str(place.file), line=place.line)
 
 
 @dataclass(frozen=True)

@@ -394,14 +394,14 @@ is."""
 
 PREPARED: dict[str, tuple[dict[str, Any], int, str]] = {
     "task.expected": ({"expected": {"rows": 3}}, 0, "3 of 3"),
-    "expected.rows": ({"expected": {"rows": 4}}, 4, "expects 4"),
+    "expected.rows": ({"expected": {"rows": 4}}, 4, "3 of 4"),
     "expected.samples": (
         {"expected": {"rows": 3, "samples": 2}, "filter": {"level": "l1"}},
         4,
-        "expects 2",
+        "1 of 2",
     ),
-    "expected.media": ({"expected": {"media": {"image": 7}}}, 4, "expects 7"),
-    "expected.totals": ({"expected": {"totals": {"criteria": 7}}}, 4, "expects 7"),
+    "expected.media": ({"expected": {"media": {"image": 7}}}, 4, "0 of 7"),
+    "expected.totals": ({"expected": {"totals": {"criteria": 7}}}, 4, "0 of 7"),
     "expected.files": ({"expected": {"files": {"gone.txt": "0" * 64}}}, 4, "gone.txt"),
     "task.by_hand": (ABSENT, 4, "by hand"),
     "by_hand.path": (ABSENT, 4, "data/gone"),

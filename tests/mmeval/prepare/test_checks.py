@@ -3,16 +3,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pytest
+
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, Part
+from mmeval.dataset.bad_sample import MAX_NAMED, bad_sample
 from mmeval.dataset.contract import DataSource
 from mmeval.dataset.hub import HubFile
 from mmeval.dataset.loaders.interleaved import load
-from mmeval.decode.check import MediaLook
-from mmeval.prepare.checks import MAX_NAMED, bounded, count, damaged, unexpected
+from mmeval.findings.finding import Subject
+from mmeval.prepare.checks import Counts, count, damaged, unexpected
 from mmeval.records.sample import Sample, user
 from mmeval.task.schema import ExpectedKeys
-from tests.support.task_folder import write_rows
+from tests.support.task_folder import Row, write_rows
 from tests.support.tiny_media import picture
 
 CONTENT = b"content of a file"
@@ -41,109 +44,114 @@ def pictured(*paths: Path) -> Sample:
     return Sample("s", input=(user("look"),), references=(Interleaved(parts),))
 
 
-def test_media_count_once_however_many_rows_name_them_and_empty_and_missing_ones_are_named(
+def seen(*samples: Sample) -> Counts:
+    return count(Rows([*samples]), [])
+
+
+def subjects(counts: Counts) -> list[str]:
+    return [finding.subject.sample for finding in counts.findings]
+
+
+def test_media_count_once_however_many_rows_name_them(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(picture())
+    found = seen(pictured(tmp_path / "a", tmp_path / "b"), pictured(tmp_path / "a"))
+    assert (found.rows, found.media, found.findings) == (2, {"image": 2}, [])
+
+
+@pytest.mark.parametrize(
+    ("content", "counted"),
+    [
+        (b"", {"image": 1}),
+        (None, {}),
+        (picture(size=(64, 64))[:60], {"image": 1}),
+        (b"<!doctype html><html>not found</html>", {"image": 1}),
+    ],
+    ids=["empty", "missing", "cut", "a page"],
+)
+def test_a_damaged_medium_is_a_bad_sample_each_once(
+    tmp_path: Path, content: bytes | None, counted: dict[str, int]
+) -> None:
+    file = tmp_path / "a.png"
+    if content is not None:
+        file.write_bytes(content)
+    found = seen(pictured(file), pictured(file))
+    (finding,) = found.findings
+    assert (finding.kind, finding.severity) == ("bad_sample", "error")
+    assert str(file) in finding.cause
+    assert found.media == counted
+
+
+def test_bad_rows_are_named_up_to_a_number_and_counted_behind_it(
     tmp_path: Path,
 ) -> None:
-    for name, content in {"a": b"x", "b": b"x", "empty": b""}.items():
-        (tmp_path / name).write_bytes(content)
-    found = count(
-        Rows([pictured(tmp_path / "a", tmp_path / "b"), pictured(tmp_path / "a")]), []
-    )
-    assert (found.rows, found.media, found.faults) == (2, {"image": 2}, [])
-    empty, gone = count(
-        Rows([pictured(tmp_path / "empty", tmp_path / "gone")]), []
-    ).faults
-    assert empty.startswith(str(tmp_path / "empty")) and gone.startswith(
-        str(tmp_path / "gone")
-    )
+    torn: Row = {"input": "<<image1>>", "media": {"image1": "a.png"}}
+    rows: list[Row] = [{"input": "q"}, *[torn] * (MAX_NAMED + 3), {"id": "x"}]
+    found = count(load(DataSource("t", write_rows(tmp_path, *rows))), [])
+    *named, more = found.findings
+    assert (len(named), more.count, found.read) == (MAX_NAMED, 4, True)
+    assert len(found.bad_marks) == MAX_NAMED + 4
 
 
-def test_rows_that_cannot_be_read_are_named_up_to_a_number_and_counted_behind_it(
-    tmp_path: Path,
-) -> None:
-    torn = {"input": "<<image1>>", "media": {"image1": "a.png"}}
-    found = count(
-        load(
-            DataSource(
-                "t",
-                write_rows(tmp_path, {"input": "q"}, torn, {"id": "x"}, {"input": "q"}),
-            )
-        ),
-        [],
-    )
-    assert [
-        fault.partition("test.jsonl: ")[2].partition(":")[0] for fault in found.faults
-    ] == ["row 2", "row 3"]
-    assert (found.rows, len(found.bad_marks), found.read) == (4, 2, True)
-    assert bounded(map(str, range(MAX_NAMED + 1500)), " (x)")[-2:] == [
-        "9",
-        "and 1,500 more like these (x)",
-    ]
-    assert bounded(map(str, range(MAX_NAMED))) == [*map(str, range(MAX_NAMED))]
-
-
-def test_a_sample_that_is_wrong_is_reported_once_and_a_row_that_cannot_be_read_ends_the_count(
-    tmp_path: Path,
-) -> None:
+def test_a_bad_sample_is_the_same_finding_as_anywhere(tmp_path: Path) -> None:
     bad = replace(pictured(tmp_path / "gone"), fault="row 1: its picture has gone")
-    found = count(Rows([bad]), [])
-    assert (found.rows, len(found.bad_marks), found.faults, found.media) == (
-        1,
-        1,
-        [bad.fault],
-        {},
-    )
-    found.samples["t"] = 1
-    (fault,) = unexpected(ExpectedKeys(rows=5, media={"image": 1}), found, "t")
-    assert fault.startswith("1 row is there")
+    found = seen(bad)
+    assert found.findings == [bad_sample("", bad)]
+    assert found.media == {}, "its media are not counted"
+
+
+def test_a_row_that_cannot_be_read_ends_the_count() -> None:
     found = count(Rows([pictured()], RuntimeError("row 2 is odd")), [])
-    assert (found.rows, found.read, found.faults[0].startswith("row 2 and")) == (
-        1,
-        False,
-        True,
-    )
-    assert [*unexpected(ExpectedKeys(rows=5), found, "t")] == [], (
-        "a count of a part is not compared"
-    )
+    found.samples["t"] = 1
+    assert (found.rows, found.read) == (1, False)
+    assert subjects(found) == ["row 2 and later ones"]
+    assert [*unexpected(ExpectedKeys(rows=5), found, "t")] == []
 
 
-def test_files_are_compared_with_those_of_the_hub(tmp_path: Path) -> None:
-    faults = []
-    for content in (b"", CONTENT, CONTENT[:5], CONTENT[::-1]):
-        if content:
-            (tmp_path / "a.bin").write_bytes(content)
-        faults.append("".join(damaged([LARGE], tmp_path)))
-    gone, sound, cut, other = faults
-    assert ("missing" in gone, sound, "5 bytes of 17" in cut, "content" in other) == (
-        True,
-        "",
-        True,
-        True,
-    )
-    (tmp_path / "a.bin").rename(tmp_path / "blob")
-    (tmp_path / "a.bin").symlink_to("blob")
-    (fault,) = damaged([LARGE], tmp_path)
-    assert f"delete {tmp_path.resolve() / 'blob'} and" in fault
+def test_numbers_that_differ_are_missing_data_or_a_wrong_task_file() -> None:
+    found = Counts(rows=3, samples={"t": 3}, media={"image": 9})
+    expected = ExpectedKeys(rows=5, samples=3, media={"image": 4, "audio": 1})
+    rows, images, sounds = unexpected(expected, found, "t")
+    assert (rows.kind, rows.count, rows.of) == ("missing_data", 3, 5)
+    assert rows.subject == Subject("t")
+    assert (images.kind, images.count) == ("task_file", 9)
+    assert (sounds.kind, sounds.count, sounds.of) == ("missing_data", 0, 1)
+
+
+def test_media_are_not_compared_beside_rows_that_cannot_be_asked() -> None:
+    found = Counts(samples={"t": 0}, bad_marks={"a row"})
+    assert [*unexpected(ExpectedKeys(media={"image": 4}), found, "t")] == []
+
+
+@pytest.mark.parametrize(
+    ("content", "kinds"),
+    [
+        (None, ["missing_data"]),
+        (CONTENT, []),
+        (CONTENT[:5], ["damaged"]),
+        (CONTENT[::-1], ["damaged"]),
+    ],
+    ids=["missing", "sound", "cut", "other"],
+)
+def test_files_are_compared_with_those_of_the_hub(
+    tmp_path: Path, content: bytes | None, kinds: list[str]
+) -> None:
+    if content is not None:
+        (tmp_path / "a.bin").write_bytes(content)
+    assert [finding.kind for finding in damaged([LARGE], tmp_path)] == kinds
+
+
+def test_a_small_file_is_compared_by_the_digest_of_git(tmp_path: Path) -> None:
     (tmp_path / "b.bin").write_bytes(b"hello\n")
     of_git = "ce013625030ba8dba906f756967f9e9ca394464a"
     assert [*damaged([HubFile("b.bin", 6, of_git, is_large=False)], tmp_path)] == []
 
 
-def test_damaged_media_are_named_each_once(tmp_path: Path) -> None:
-    whole = tmp_path / "whole.png"
-    cut = tmp_path / "cut.png"
-    page = tmp_path / "page.png"
-    whole.write_bytes(picture(size=(64, 64)))
-    cut.write_bytes(whole.read_bytes()[:60])
-    page.write_bytes(b"<!doctype html><html>not found</html>")
-    found = count(
-        Rows([pictured(whole, cut), pictured(cut, page)]), [], look=MediaLook()
-    )
-    assert [(str(cut) in fault, str(page) in fault) for fault in found.faults] == [
-        (True, False),
-        (False, True),
-    ]
-    assert count(Rows([pictured(cut)]), []).faults == [], "nothing is decoded unasked"
+def test_a_damaged_link_is_mended_at_its_target(tmp_path: Path) -> None:
+    (tmp_path / "blob").write_bytes(CONTENT[:5])
+    (tmp_path / "a.bin").symlink_to("blob")
+    (finding,) = damaged([LARGE], tmp_path)
+    assert finding.remedy == f"rm {tmp_path.resolve() / 'blob'}"
 
 
 def candidates(*parts: Part, id: str = "s") -> Sample:
@@ -155,21 +163,21 @@ def test_candidates_whose_file_is_missing_are_counted_by_kind(tmp_path: Path) ->
     there = Part("image", media=Media(path=tmp_path / "a.png"))
     whole = candidates(there, there, id="whole")
     torn = candidates(there, Part("image"), Part("image"), Part("video"), id="torn")
-    found = count(Rows([whole, torn, torn]), [])
-    image, video = found.faults
-    assert image.startswith("4 of 8 image candidates are missing")
-    assert video.startswith("2 of 2 video candidates are missing")
-    assert ("'torn'" in image, len(found.torn_marks)) == (True, 1)
-    assert count(Rows([whole]), []).faults == []
+    found = seen(whole, torn, torn)
+    assert [(one.kind, one.count, one.of) for one in found.findings] == [
+        ("missing_data", 4, 8),
+        ("missing_data", 2, 2),
+    ]
+    assert subjects(found) == ["torn", "torn"]
+    assert len(found.torn_marks) == 1
 
 
-def test_a_tag_in_the_text_of_a_candidate_is_no_missing_file() -> None:
+def test_a_tag_in_the_text_of_a_candidate_is_not_a_missing_file() -> None:
     tag = Interleaved.from_text("not <<image1>>")
-    sample = Sample("s", (user("?"),), candidates=(tag,))
-    assert count(Rows([sample]), []).faults == []
+    assert seen(Sample("s", (user("?"),), candidates=(tag,))).findings == []
 
 
-def test_a_label_is_summed_over_all_rows_and_compared() -> None:
+def test_a_label_is_summed_over_all_rows() -> None:
     rows = [Sample(str(at), (user("?"),), metadata={"criteria": at}) for at in range(4)]
     odd = [
         Sample("x", (user("?"),)),
@@ -178,6 +186,5 @@ def test_a_label_is_summed_over_all_rows_and_compared() -> None:
     found = count(Rows([*rows, *odd]), [], totals=["criteria"])
     assert found.totals == {"criteria": 6}
     found.samples["t"] = 6
-    assert [*unexpected(ExpectedKeys(totals={"criteria": 6}), found, "t")] == []
-    (fault,) = unexpected(ExpectedKeys(totals={"criteria": 7}), found, "t")
-    assert ("6 criteria" in fault, "7" in fault) == (True, True)
+    (finding,) = unexpected(ExpectedKeys(totals={"criteria": 7}), found, "t")
+    assert (finding.kind, finding.count, finding.of) == ("missing_data", 6, 7)

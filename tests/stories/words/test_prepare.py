@@ -90,7 +90,7 @@ def test_prepare(
             "ENDPOINT": env["HF_ENDPOINT"],
             "HUGGINGFACE_CO_URL_TEMPLATE": env["HF_ENDPOINT"]
             + "/{repo_id}/resolve/{revision}/{filename}",
-            "HF_HUB_CACHE": str(tmp_path / "hub"),
+            "HF_HUB_CACHE": "hub",
         }
         for constant, value in read.items():
             monkeypatch.setattr(f"huggingface_hub.constants.{constant}", value)

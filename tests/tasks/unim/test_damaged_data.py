@@ -17,9 +17,7 @@ NAMED = (
     "144: record '9'",
     "162: record '10'",
 )
-"""Records that are named, of those that are damaged; a command names ten, and all in
-its log for debugging."""
-LAST = "234: the record cannot be read"
+"""Records that are named, of those that are damaged."""
 
 
 def test_damaged_records_are_named_and_the_data_are_not_ready(
@@ -27,13 +25,6 @@ def test_damaged_records_are_named_and_the_data_are_not_ready(
 ) -> None:
     words = ["unim_hard", "--data_dir", str(HUB)]
     assert main(["prepare", *words]) == EXIT_MISSING
-    few = capsys.readouterr()
-    assert all(
-        re.search(rf"image_image\.jsonl:{name}: ", few.out + few.err) for name in NAMED
-    )
-    assert ("--verbosity DEBUG" in few.out, LAST in few.out + few.err) == (
-        True,
-        False,
-    )
-    assert main(["prepare", *words, "--verbosity", "DEBUG"]) == EXIT_MISSING
-    assert LAST in capsys.readouterr().err
+    shown = " ".join(capsys.readouterr().out.split())
+    for name in NAMED:
+        assert re.search(rf"image_image\.jsonl:{name}: ", shown)
