@@ -2,6 +2,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from mmeval.findings.finding import Subject
 from mmeval.prepare.checks import Counts, count, damaged, unexpected
 from mmeval.records.sample import Sample, user
 from mmeval.task.schema import ExpectedKeys
-from tests.support.task_folder import Row, write_rows
+from tests.support.task_folder import write_rows
 from tests.support.tiny_media import picture
 
 CONTENT = b"content of a file"
@@ -85,8 +86,12 @@ def test_a_damaged_medium_is_a_bad_sample_each_once(
 def test_bad_rows_are_named_up_to_a_number_and_counted_behind_it(
     tmp_path: Path,
 ) -> None:
-    torn: Row = {"input": "<<image1>>", "media": {"image1": "a.png"}}
-    rows: list[Row] = [{"input": "q"}, *[torn] * (MAX_NAMED + 3), {"id": "x"}]
+    torn: dict[str, Any] = {"input": "<<image1>>", "media": {"image1": "a.png"}}
+    rows: list[dict[str, Any]] = [
+        {"input": "q"},
+        *[torn] * (MAX_NAMED + 3),
+        {"id": "x"},
+    ]
     found = count(load(DataSource("t", write_rows(tmp_path, *rows))), [])
     *named, more = found.findings
     assert (len(named), more.count, found.read) == (MAX_NAMED, 4, True)
