@@ -14,7 +14,6 @@ from typing import Any, Protocol
 from mmeval.errors import Interrupted
 from mmeval.run.progress import Progress
 from mmeval.system.signals import handled_by
-from mmeval.wording import counted
 
 GRACE_SECONDS = 10.0
 """How long answers in flight are waited for after the first signal."""
@@ -112,8 +111,8 @@ async def _wind_down(
 ) -> None:
     if count := work.in_flight:
         progress.note(
-            f"stopping: waiting for {counted(count, 'answer')} in flight (Ctrl-C "
-            "again leaves them)"
+            f"stopping; answers in flight, waited for: {count:,} (Ctrl-C again "
+            "leaves them)"
         )
     for _ in range(round(GRACE_SECONDS / TURN_SECONDS)):
         if task.done() or len(signals) > 1:

@@ -195,7 +195,7 @@ class JobQueue:
                 "data"
             )
 
-    def doubts(self) -> Iterator[Finding]:
+    def doubts(self, *, scoring: bool) -> Iterator[Finding]:
         """Data of another size than the task file states, and of the first samples
         those without what scoring needs: a label, a rubric. Bad samples are reported
         when they are read."""
@@ -203,15 +203,17 @@ class JobQueue:
             there, expected = len(choice.dataset), task.expected.rows
             if expected is not None and there != expected:
                 yield _another_size(task, there, expected)
-            sound = self.first(task)
-            if sound:
+            sound = _askable(choice)
+            if scoring and sound:
                 yield from _labels_missing(task, sound)
                 yield from _never_scored(task, sound)
 
     def first(self, task: Task) -> list[Sample]:
         """The first samples of a task that can be asked, chosen or not."""
-        choice = self._choices[self.tasks.index(task)]
-        return [sample for sample in choice.first(LOOKED_AT) if not sample.fault]
+        for own, choice in zip(self.tasks, self._choices, strict=True):
+            if own is task:
+                return _askable(choice)
+        return []
 
     def ahead(self) -> Iterator[Job]:
         """The first samples of each task, whether or not they are of this shard."""
@@ -274,6 +276,10 @@ def _where(task: Task) -> str:
     """The flag that names the folder of a task's data, where one was given."""
     folder = task.dataset.data_dir if isinstance(task.dataset, TaskData) else None
     return "" if folder is None else f" --data_dir {shlex.quote(str(folder))}"
+
+
+def _askable(choice: SampleChoice) -> list[Sample]:
+    return [sample for sample in choice.first(LOOKED_AT) if not sample.fault]
 
 
 def _another_size(task: Task, there: int, expected: int) -> Finding:

@@ -449,8 +449,7 @@ def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> Pr
     jobs.check()
     known = backends.named[MODEL].capabilities
     findings += undeclared(selection.tasks, jobs.first, known, options.model)
-    if scoring:
-        findings += jobs.doubts()
+    findings += jobs.doubts(scoring=scoring)
     _foresee(backends.named[MODEL], jobs)
     return Prepared(backends, jobs, tuple(findings))
 

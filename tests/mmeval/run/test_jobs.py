@@ -235,14 +235,14 @@ def test_no_row_is_read_beyond_the_last_one_that_is_wanted(
     assert ids(plan(replace(task(), dataset=lambda: rows), **options))[-1] == "s1"
 
 
-def doubts(of: Task) -> list[Finding]:
-    return list(plan(of).doubts())
+def doubts(of: Task, *, scoring: bool = True) -> list[Finding]:
+    return list(plan(of).doubts(scoring=scoring))
 
 
 def test_the_first_twenty_samples_that_can_be_asked_are_inspected() -> None:
     of = plan(replace(task("t", [torn(), *levels(30)]), breakdown=("level",)))
     assert len(of.first(of.tasks[0])) == LOOKED_AT - 1
-    assert list(of.doubts()) == []
+    assert list(of.doubts(scoring=True)) == []
 
 
 def test_the_first_samples_that_are_looked_at_are_chosen_ones() -> None:
@@ -274,6 +274,7 @@ def test_a_label_that_the_first_samples_lack_is_a_fault_of_the_task_file() -> No
     assert (first.count, first.of) == (20, 20)
     assert '"level"' in first.cause
     assert "cluster_key" in second.cause
+    assert doubts(of, scoring=False) == []
 
 
 def test_the_command_that_fetches_data_which_lack_rows_has_the_folder_that_was_given(
