@@ -540,8 +540,10 @@ def _failure(task: str, scope: Scope, failure: Caught) -> Finding:
 def _failed_call(task: str, scope: Scope, error: ErrorInfo) -> Finding:
     """That a call without which there is no answer fails."""
     if error.kind == "unsupported":
-        subject = Subject(task)
-        return Finding("unsupported", subject, cause=error.message, severity="error")
+        # inside of an agent nothing is recorded of the outer call yet
+        role = scope.exchanges[-1].role if scope.exchanges else MODEL
+        cause = f"the {role} {error.message}"
+        return Finding("unsupported", Subject(task), cause=cause, severity="error")
     return _failed_trial(task, scope, error.message)
 
 

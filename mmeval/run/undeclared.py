@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from mmeval.backend.capabilities import Capabilities
 from mmeval.content.parts import PartKind
@@ -31,27 +31,26 @@ def undeclared(
     Only a task that takes partial answers is asked all the same. For another one the
     samples are unsupported, with the same advice.
     """
-    lacks: dict[PartKind, list[Task]] = {}
+    lacks: dict[str, list[PartKind]] = {}
     for task in tasks:
-        if not task.partial_output:
-            continue
-        for kind in _wanted(task, first_samples):
-            if kind not in known.outputs:
-                lacks.setdefault(kind, []).append(task)
-    declarable: list[PartKind] = []
+        if task.partial_output:
+            wanted = _wanted(task, first_samples)
+            lacks[task.name] = [kind for kind in wanted if kind not in known.outputs]
+    declarable: Collection[PartKind] = ()
     if OUTPUTS not in model.args:
-        declarable = [kind for kind in lacks if kind in known.declarable]
-    for kind, having in lacks.items():
-        cause = f"not asked for {kind}, which its arguments do not declare"
-        if kind in known.by_role:
-            cause = f"not asked for {kind}, for which it has no tool"
-            remedy = f"--role {known.by_role[kind]}=BACKEND"
-        elif kind in declarable:
-            remedy = _with_outputs(model, [*known.outputs, *declarable])
-        else:
-            continue
-        for task in having:
-            subject = Subject(task.name, role=MODEL)
+        declarable = known.declarable
+    every = [kind for kinds in lacks.values() for kind in kinds if kind in declarable]
+    remedy = _with_outputs(model, [*known.outputs, *every])
+    for name, kinds in lacks.items():
+        subject = Subject(name, role=MODEL)
+        for kind in kinds:
+            if kind in known.by_role:
+                cause = f"not asked for {kind}, for which it has no tool"
+                role = f"--role {known.by_role[kind]}=BACKEND"
+                yield Finding("unsupported", subject, cause=cause, remedy=role)
+        silent = [kind for kind in kinds if kind in declarable]
+        if silent:
+            cause = f"not asked for {', '.join(silent)}: its arguments declare none"
             yield Finding("unsupported", subject, cause=cause, remedy=remedy)
 
 

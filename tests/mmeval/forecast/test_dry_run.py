@@ -401,6 +401,7 @@ def test_samples_that_the_model_does_not_take_are_unsupported(
     found = ahead(tmp_path, task(rows=rows), model=model)
     (gap,) = found.findings
     assert (gap.kind, gap.count, gap.of) == ("unsupported", 1, 1 + more)
+    assert gap.cause == "the model takes no image"
     assert found.exit_code == code
 
 
