@@ -133,12 +133,8 @@ def _score(criteria: Sequence[Criterion], verdicts: Sequence[Verdict]) -> Score:
     ]
     evidence = [_evidence(one, verdict) for one, verdict in pairs]
     if unknown:
-        first, reason = unknown[0]
+        _, reason = unknown[0]
         highest = met + sum(one.weight for one, _ in unknown)
-        said = (
-            f"{len(unknown)} of {len(criteria)} criteria have no verdict; {first.id}: "
-            f"{reason}"
-        )
         cause = min(
             (verdict.cause for verdict in verdicts if verdict.unknown("met")),
             key=CAUSES.index,
@@ -146,7 +142,7 @@ def _score(criteria: Sequence[Criterion], verdicts: Sequence[Verdict]) -> Score:
         bounds = (met / whole, highest / whole)
         return Score(
             status="unscored",
-            reason=said,
+            reason=reason,
             evidence={"criteria": evidence},
             bounds=bounds,
             cause=cause,

@@ -359,7 +359,7 @@ def _group_sureness(
     if terms is not None:
         for member in members:
             if member.stderr is None:
-                return Sureness(no_interval=_named_reason(member))
+                return Sureness(no_interval=_reason_of(member))
         return sureness_of_terms(value, terms)
 
     stderr = None
@@ -368,7 +368,7 @@ def _group_sureness(
         stderr = statistics.weighted_mean_stderr(errors, shares)
     for member in members:
         if member.ci95 is None:
-            return Sureness(stderr, no_interval=_named_reason(member))
+            return Sureness(stderr, no_interval=_reason_of(member))
     values = [m.value for m in members if m.value is not None]
     intervals = [m.ci95 for m in members if m.ci95 is not None]
     interval = statistics.weighted_mean_interval(values, intervals, shares)
@@ -391,11 +391,10 @@ def _group_terms(
     return terms_of(found, shares)
 
 
-def _named_reason(member: Result) -> str:
-    """Why a group has no interval: its member has none."""
-    if not member.no_interval:
-        return f"{member.task} has none"
-    return f"{member.task}: {member.no_interval}"
+def _reason_of(member: Result) -> str:
+    """Why a group has no interval: that of a member without one. It comes without the
+    member's name, so that the same reason in several groups is stated once."""
+    return member.no_interval or f"{member.task} has none"
 
 
 def _group_evidence(

@@ -504,13 +504,13 @@ def _of_zero(number: Number, alpha: float, *, is_find: bool) -> Iterator[str]:
         if number.p < LEVEL:
             yield "beyond chance, though its interval as one of several holds 0"
         else:
-            yield f"a find at --alpha {alpha:g}, though its 95 % interval holds 0"
+            yield f"p is below --alpha {alpha:g}, though its 95 % interval holds 0"
     elif not is_find and not holds_0:
         if number.p < alpha:
             yield "its interval leaves out 0, but it is one of several tests"
         else:
-            no_find = f"it is not a find at --alpha {alpha:g}"
-            yield f"its 95 % interval leaves out 0, but {no_find}"
+            why = f"but p is not below --alpha {alpha:g}"
+            yield f"its 95 % interval leaves out 0, {why}"
 
 
 def _remarks(number: Number, options: Options) -> Iterator[str]:

@@ -115,8 +115,7 @@ class AnsweredGraph:
         unknown = sum(one.yes is None for one in self.verdicts)
         return Score(
             status="unscored",
-            reason=f"{unknown} of {count} questions have no verdict; {lost[0][0].id}: "
-            f"{lost[0][0].why}",
+            reason=lost[0][0].why,
             evidence=told,
             bounds=(yes / count, (yes + unknown) / count),
             cause=min((verdict.cause for _, verdict in lost), key=CAUSES.index),

@@ -347,7 +347,7 @@ def test_a_group_in_a_group_keeps_what_its_tasks_know() -> None:
 def test_a_group_with_a_task_of_one_sample_names_it_as_the_reason() -> None:
     found = in_group(of_task("a", *[1, 0] * 10), of_task("b", 1, prefix="t"))
     assert (found.value, found.stderr, found.ci95) == (0.75, None, None)
-    assert found.no_interval == "b: one cluster"
+    assert found.no_interval == "one cluster"
 
 
 def test_what_cannot_be_done_counts_zero_without_doubt() -> None:

@@ -607,8 +607,8 @@ def test_an_interval_that_leaves_out_0_without_a_find_says_why(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("alpha", "won", "verdict", "words"),
     [
-        (0.001, 6, "not_seen", "leaves out 0, but it is not a find at --alpha 0.001"),
-        (0.2, 3, "better", "a find at --alpha 0.2, though its 95 % interval holds 0"),
+        (0.001, 6, "not_seen", "leaves out 0, but p is not below --alpha 0.001"),
+        (0.2, 3, "better", "p is below --alpha 0.2, though its 95 % interval holds 0"),
     ],
 )
 def test_another_level_than_that_of_the_interval_is_the_reason_where_they_part(
