@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from mmeval.costs.bill import dollars
 from mmeval.report.charts import Chart
 from mmeval.results.stored_run import StoredRun
-from mmeval.wording import counted
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -118,24 +117,21 @@ def _settings(run: StoredRun) -> list[dict[str, str]]:
 
 
 def _spent(spent: Mapping[str, Any]) -> str:
-    """``1,203 calls, 84,210 tokens in and 9,120 out, 0.30 USD``; empty without
+    """``calls: 1,203, tokens: 84,210 in and 9,120 out, 0.30 USD``; empty without
     calls."""
     if not spent.get("calls"):
         return ""
-    words = [counted(spent["calls"], "call")]
-    if spent.get("input_tokens") or spent.get("output_tokens"):
-        words.append(
-            f"{spent.get('input_tokens', 0):,} tokens in and "
-            f"{spent.get('output_tokens', 0):,} out"
-        )
-    if spent.get("images"):
-        words.append(f"{counted(spent['images'], 'image')} made")
-    if spent.get("videos"):
-        words.append(f"{counted(spent['videos'], 'video')} made")
-    if spent.get("usd") != 0:
-        words.append(
-            "price unknown" if spent.get("usd") is None else dollars(spent["usd"])
-        )
+    words = [f"calls: {spent['calls']:,}"]
+    tokens_in, tokens_out = spent.get("input_tokens", 0), spent.get("output_tokens", 0)
+    if tokens_in or tokens_out:
+        words.append(f"tokens: {tokens_in:,} in and {tokens_out:,} out")
+    for kind in ("images", "videos"):
+        if spent.get(kind):
+            words.append(f"{kind} made: {spent[kind]:,}")
+    if spent.get("usd") is None:
+        words.append("price unknown")
+    elif spent["usd"]:
+        words.append(dollars(spent["usd"]))
     return ", ".join(words)
 
 

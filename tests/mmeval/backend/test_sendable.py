@@ -109,6 +109,14 @@ def test_what_no_route_helps_is_not_taken(
     assert (made, "2 image" in message, "8 " in message) == ("unsupported", True, True)
 
 
+def test_the_reason_is_the_same_whatever_was_converted_before() -> None:
+    mute = Capabilities({"text": Limit(), "image": Limit()}, {"audio": Limit()})
+    asked = [call("image"), call("video")]
+    assert {error_of(one, mute) for one in asked} == {
+        ("unsupported", "the captioner gives no text")
+    }
+
+
 ONE = Capabilities({"text": Limit(), "image": Limit(max_items=1)}, {"text": Limit()})
 SEVERAL = Interleaved(
     (

@@ -16,11 +16,11 @@ SPENT = {"calls": 1203, "input_tokens": 84210, "output_tokens": 9120, "images": 
         ({}, None),
         (
             {**SPENT, "usd": 0.305},
-            "1,203 calls, 84,210 tokens in and 9,120 out, 0.30 USD",
+            "calls: 1,203, tokens: 84,210 in and 9,120 out, 0.30 USD",
         ),
         (
             {"calls": 1, "images": 2, "usd": None},
-            "1 call, 2 images made, price unknown",
+            "calls: 1, images made: 2, price unknown",
         ),
     ],
     ids=["nothing", "dollars", "unknown"],
