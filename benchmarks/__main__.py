@@ -9,9 +9,10 @@
 Each benchmark is a module of benchmarks/runs/, reports/, scale/ or statistics/ with a
 function ``figures(quick)``, run in a process of its own. The exit code is 1 when a
 figure misses its goal or a benchmark fails. The column ``others`` has the processors
-that other programs took while a figure was made: most goals are of ratios and of processor time, but a machine
-whose processors are all taken is slower in these, too. The figures of statistics/ are
-shares of simulated evaluations, or of all that there can be.
+that other programs took while a figure was made: most goals are of ratios and of
+processor time, but a machine whose processors are all taken is slower in these, too.
+The figures of statistics/ are shares of simulated evaluations, or of all that there
+can be.
 """
 
 from __future__ import annotations

@@ -24,17 +24,6 @@ def split_names(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in found if name))
 
 
-def either(names: Iterable[str]) -> str:
-    """``a``, ``a or b``, ``a, b or c``."""
-    *rest, last = names
-    return f"{', '.join(rest)} or {last}" if rest else last
-
-
-def counted(count: int, what: str) -> str:
-    """``1 task``, ``1,200 tasks``."""
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
-
-
 def listed(names: Sequence[str], most: int) -> str:
     """``a, b and 3 more``: the first names, and how many others there are."""
     more = len(names) - most

@@ -13,7 +13,6 @@ from mmeval.program.calls import Call, CallFailed, Program, Reply, next_asked
 from mmeval.records.request import GenerationParams
 from mmeval.records.response import ErrorInfo, Response, Trace, TraceStep, Usage
 from mmeval.system.json_lines import from_line, to_line
-from mmeval.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +121,7 @@ def _over(limits: AnswerLimits, calls: int, tokens: int) -> ErrorInfo | None:
     if calls > limits.calls:
         return ErrorInfo(
             "over_limit",
-            f"it asks more than {counted(limits.calls, 'call')} "
-            "(--max_calls_per_answer)",
+            f"more calls than --max_calls_per_answer allows: {limits.calls:,}",
         )
     if limits.tokens is not None and tokens >= limits.tokens:
         return ErrorInfo(

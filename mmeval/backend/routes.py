@@ -41,7 +41,6 @@ from mmeval.program.route import Route
 from mmeval.records.request import Request
 from mmeval.records.sample import Message
 from mmeval.system.extras import absent
-from mmeval.wording import counted
 
 FRAMES = 8
 """Frames of a video, at even distances."""
@@ -228,7 +227,9 @@ def _frames(
 
     frames = even_frames(media, count, limits=limits)
     shown = [media_part(png(Image.fromarray(frame.rgb))) for frame in frames]
-    return shown, f"{counted(len(shown), 'frame')}, without sound,"
+    if len(shown) == 1:
+        return shown, "1 frame, without sound,"
+    return shown, f"{len(shown)} frames, without sound,"
 
 
 def _text(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:

@@ -248,7 +248,7 @@ def _about_all(
     if zeros := [row.alias for row in _counted_as_zero(rows, shown)]:
         cause = "Counted as 0 in a group, as the model cannot do it"
         yield f"{cause}: {_named(zeros)}."
-    if means := list(_means_of_some(shown, selection.groups)):
+    if means := list(_partial_means(shown, selection.groups)):
         yield f"Mean of some tasks only: {_named(means)}."
     without = [row.alias for row in rows if not row.is_group and row not in shown]
     if shown and without:
@@ -272,7 +272,7 @@ def _counted_as_zero(
             yield row
 
 
-def _means_of_some(
+def _partial_means(
     shown: Sequence[NumberRow], groups: Sequence[Group]
 ) -> Iterator[str]:
     """The groups whose mean is over some of their members: ``The group 1 of 8``."""

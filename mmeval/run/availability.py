@@ -29,7 +29,6 @@ from mmeval.metric.bound import BoundMetric
 from mmeval.program.role_variants import variant
 from mmeval.results.groups import tasks_inside
 from mmeval.task.task import FixedKinds, Selection, Task, UnavailableTask
-from mmeval.wording import either
 
 _log = logging.getLogger(__name__)
 
@@ -81,7 +80,7 @@ def _check_any(task: Task, dataset: Dataset) -> None:
         wanted = []
         for label, value in task.filter.items():
             values = value if isinstance(value, list) else [value]
-            wanted.append(f"{label} {either(map(str, values))}")
+            wanted.append(f"{label} {' or '.join(map(str, values))}")
         raise MissingDataError(
             f"none of the {among:,} samples has {' and '.join(wanted)}"
         )

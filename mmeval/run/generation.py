@@ -32,7 +32,6 @@ from mmeval.run.task_run import TaskRun
 from mmeval.scoring.scorer import Scorer, left_to_models
 from mmeval.scoring.stored_trials import trial_row
 from mmeval.scoring.trial_rows import trial_line
-from mmeval.wording import either
 
 log = logging.getLogger(__name__)
 
@@ -218,7 +217,7 @@ class Generation:
         if trial.error is None:
             self.tally.remarks.add(scope.exchanges)
         if trial.left_out and trial.error is None:
-            self.tally.partial[either(trial.left_out)] += 1
+            self.tally.partial[" or ".join(trial.left_out)] += 1
         _record(job, run, trial, scope, digest=digest)
         await self._score(job, run, trial, scope, digest=digest)
 

@@ -12,7 +12,7 @@ from mmeval.dataset.bad_sample import BadSamples
 from mmeval.findings.finding import Finding, Kind, Subject
 from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.trial import Exchange, warnings_of
-from mmeval.wording import either, shortened
+from mmeval.wording import shortened
 
 MAX_KINDS = 100
 """So many different warnings are counted each for itself; further ones count as
@@ -136,7 +136,8 @@ class RunTally:
         """Count a trial that a run folder has recorded."""
         if error is None:
             self.kept += 1
-            self.partial.update([either(left_out)] if left_out else [])
+            if left_out:
+                self.partial[" or ".join(left_out)] += 1
         else:
             self.fail(error)
 

@@ -20,7 +20,6 @@ from typing import (
 )
 
 from mmeval.errors import Caught, did_you_mean
-from mmeval.wording import either
 
 T = TypeVar("T")
 
@@ -172,9 +171,9 @@ def _fits(value: Any, hint: Hint) -> bool:
 def _wanted(hint: Hint) -> str:
     kind, inner = _form(hint)
     if kind == "union":
-        return either(map(_wanted, inner))
+        return " or ".join(map(_wanted, inner))
     if kind is Literal:
-        return either(map(str, inner))
+        return " or ".join(map(str, inner))
     if kind in _LISTS:
         return (
             f"a list, each {_wanted(inner[0])}"

@@ -334,7 +334,7 @@ class Cell:
     @property
     def reached_memory(self) -> bool:
         """Whether the kernel has ended a process for its memory."""
-        return self._group is not None and self._group.has_ended_some
+        return self._group is not None and self._group.has_ended_any
 
     def _found(self) -> bool:
         """Whether it is known which process is the first of the namespace, as

@@ -65,7 +65,7 @@ class MemoryGroup:
         (self._folder / name).write_text(str(value))
 
     @property
-    def has_ended_some(self) -> bool:
+    def has_ended_any(self) -> bool:
         """Whether the kernel has ended a process at the limit."""
         with contextlib.suppress(OSError):
             events = (self._folder / "memory.events").read_text().splitlines()

@@ -1,7 +1,6 @@
 from pathlib import Path
 
 from mmeval.wording import (
-    either,
     escaped,
     file_name,
     listed,
@@ -28,11 +27,6 @@ def test_names_are_split_at_commas_and_blanks_unless_they_are_a_path_and_listed_
         ("x" * 5000,),
         ("a\0b",),
     ], "no paths"
-    assert [either(names) for names in ("a", "ab", "abc")] == [
-        "a",
-        "a or b",
-        "a, b or c",
-    ]
     assert [listed(["a", "b", "c"], most) for most in (1, 2, 3)] == [
         "a and 2 more",
         "a, b and 1 more",

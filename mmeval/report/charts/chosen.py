@@ -12,7 +12,6 @@ from mmeval.report.charts import radar as radars
 from mmeval.report.charts.bars import ChartBar, bars
 from mmeval.report.charts.svg import Drawing
 from mmeval.report.numbers import NOT_THERE, NumberRow
-from mmeval.wording import counted
 
 MOST_BARS = 60
 """Bars or groups of bars in a chart; the title of one that leaves some out says so."""
@@ -94,11 +93,9 @@ def _whole(
 
 def _cut(rows: Sequence[NumberRow], what: str) -> str:
     """``the first 60 of 75 slices`` where not all rows have a place; else empty."""
-    return (
-        f"the first {MOST_BARS} of {counted(len(rows), what)}"
-        if len(rows) > MOST_BARS
-        else ""
-    )
+    if len(rows) <= MOST_BARS:
+        return ""
+    return f"the first {MOST_BARS} of {len(rows):,} {what}s"
 
 
 def _titled(title: str, cut: str) -> str:

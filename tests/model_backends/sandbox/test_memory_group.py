@@ -72,9 +72,9 @@ def test_a_process_that_the_kernel_ended_is_noticed(
     kills: int, has_ended: bool, own: Path
 ) -> None:
     group = MemoryGroup(own)
-    assert not group.has_ended_some
+    assert not group.has_ended_any
     (own / "memory.events").write_text(f"max 9\noom 3\noom_kill {kills}\n")
-    assert group.has_ended_some == has_ended
+    assert group.has_ended_any == has_ended
 
 
 def test_no_group_is_made_where_the_limit_cannot_be_set(own: Path) -> None:
