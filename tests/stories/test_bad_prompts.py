@@ -23,7 +23,7 @@ from tests.support.local_models import (
     says,
     started,
 )
-from tests.support.tiny_media import declared_png, wav
+from tests.support.tiny_media import declared_png
 
 RED, BLUE = drawn(), drawn((20, 20, 220), (64, 48))
 
@@ -31,18 +31,6 @@ RED, BLUE = drawn(), drawn((20, 20, 220), (64, 48))
 def said(response: Response) -> tuple[Any, ...]:
     assert response.error is None, response.error
     return response.output, response.finish_reason, response.usage, response.warnings
-
-
-def test_a_sound_that_is_too_long_is_cut_and_one_of_a_single_sample_gets_silence_behind_it_with_a_warning() -> (
-    None
-):
-    long = says(loaded("qwen2_audio"), asked("Hear", Media.from_bytes(wav(8000 * 31))))
-    assert [("31.0 s" in warning, "30 s" in warning) for warning in long.warnings] == [
-        (True, True)
-    ]
-    click = says(loaded("qwen2_audio"), asked("Hear", Media.from_bytes(wav(1))))
-    assert click.error is None
-    assert "silence" in click.warnings[0]
 
 
 BAD_ROWS: dict[str, tuple[Request, str, str]] = {

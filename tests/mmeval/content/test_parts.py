@@ -107,21 +107,6 @@ def codes(answer: Interleaved) -> list[str]:
     )
 
 
-@given(near_grammar, st.lists(media, max_size=3), SOME_SPELLINGS)
-def test_parsed_text_renders_back_byte_for_byte(
-    text: str, made: list[Media], spellings: tuple[str, ...]
-) -> None:
-    labelled = {
-        f"{medium.kind}{number}": medium for number, medium in enumerate(made)
-    } | {"code1": "print(1)"}
-    for answer in (
-        Interleaved.from_text(text, labelled, spellings=spellings),
-        Interleaved.from_reply(text, made, spellings=spellings),
-    ):
-        assert (answer.raw, answer.respelled(spellings) is answer) == (text, True)
-    assert Interleaved(tuple(split_reasoning(text, "<think>", "</think>"))).raw == text
-
-
 @given(st.sampled_from(sorted(SPELLINGS)), st.data())
 def test_rendered_parts_are_read_back_in_kind_and_order(
     spelling: str, data: st.DataObject

@@ -9,7 +9,6 @@ import pytest
 from mmeval.content import Media, PartKind
 from mmeval.records import Request, Response, message, user
 from tests.support.gemini_calls import (
-    STREAM,
     ask,
     exchanged,
     generated,
@@ -437,13 +436,3 @@ def test_an_index_that_is_no_number_is_read_by_its_place() -> None:
     reply = generated({"text": "oak"})
     reply["candidates"][0]["index"] = ["x"]
     assert shape(exchanged(request("q"), Scripted(reply))[0]) == ["oak"]
-
-
-@pytest.mark.timeout(60)
-def test_a_long_stream_takes_time_in_proportion_to_its_length() -> None:
-    piece = json.dumps(generated({"text": "x" * 100}, reason=None))
-    end = json.dumps(generated())
-    body = f"data: {piece}\n\n".encode() * 20_000 + f"data: {end}\n\n".encode()
-    reply = Scripted(body, headers=STREAM)
-    response = exchanged(request("q"), reply, stream=True)[0]
-    assert len(response.text) == 2_000_000

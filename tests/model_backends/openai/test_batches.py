@@ -19,7 +19,7 @@ from mmeval.errors import (
 from mmeval.model_backends.openai import OpenAIBackend, batches
 from mmeval.records import Request, Response
 from mmeval.store.ticket import Ticket
-from mmeval.system import from_line, to_line
+from mmeval.system import to_line
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import MP4, generate_all, medium, request
 
@@ -94,25 +94,6 @@ def test_what_a_batch_leaves_out_fails_alone(
     assert 4 < len(kinds) < 16
 
 
-def test_a_later_process_finds_its_batches_by_some_of_their_requests(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batches, "MAX_ROWS", 8)
-    with MockServer() as server:
-        batched(server.url, tmp_path)
-        batched(server.url, tmp_path, ASKED[3:17])
-        longer = batched(
-            server.url, tmp_path, [*ASKED, *(request(f"more {i}") for i in range(2))]
-        )
-        sizes = [
-            batch["request_counts"]["total"]
-            for batch in server.state.batches.batches.values()
-        ]
-        batched(server.url, tmp_path / "another run")
-        assert (sizes, len(server.state.batches.batches)) == ([8, 8, 4, 2], 7)
-    assert all(one.error is None for one in longer)
-
-
 def test_two_judges_of_a_run_folder_get_answers_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,27 +146,6 @@ def test_a_batch_that_the_server_refuses_ends_the_run_and_is_not_found_again(
     ):
         batched(server.url, tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("most", "sizes"), [(12, [12, 8, 4, 4]), (5, [12, 8, 6, 3, 3, 6, 3, 3, 4, 4])]
-)
-def test_what_is_too_large_for_the_queue_of_the_account_is_sent_in_halves_in_turn(
-    most: int, sizes: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batches, "MAX_ROWS", 12)
-    with MockServer(batch_most=most) as server:
-        found = batched(server.url, tmp_path)
-        sent = [
-            batch["request_counts"]["total"]
-            for batch in server.state.batches.batches.values()
-        ]
-        assert ({one.error for one in found}, sent, server.stats()["repeated"]) == (
-            {None},
-            sizes,
-            0,
-        )
-    assert sum(len(from_line(note.read_bytes())) for note in tmp_path.iterdir()) == 20
 
 
 @pytest.mark.parametrize(

@@ -125,31 +125,6 @@ def test_a_backend_that_was_closed_starts_its_server_again(stand_in: StandIn) ->
         assert len(runs.starts()) == 2
 
 
-@pytest.mark.parametrize("fault", ["deadly", "engine"])
-def test_a_request_that_ends_the_server_each_time_fails_alone(
-    fault: str, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if fault == "engine":
-        # Its program stays, so that waiting for its end is for nothing.
-        monkeypatch.setattr("mmeval.model_backends.servers.server.DEATH_SECONDS", 0.1)
-    with stand_in(fault) as (backend, runs):
-        found = ask(
-            backend,
-            *(f"q{i}" for i in range(4)),
-            "deadly",
-            *(f"q{i}" for i in range(4, 8)),
-        )
-        error = found.pop(4).error
-        assert [response.text for response in found] == [f"q{i}" for i in range(8)]
-        assert error is not None
-        assert (error.kind, "had it when it died twice before" in error.message) == (
-            "internal",
-            True,
-        )
-        assert ("the last words" in error.message) == (fault == "deadly")
-        assert len(runs.starts()) == 4
-
-
 def test_a_server_that_is_killed_between_two_calls_is_started_again(
     stand_in: StandIn,
 ) -> None:

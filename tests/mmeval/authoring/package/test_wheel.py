@@ -118,21 +118,6 @@ def test_a_generated_package_is_sound(
     assert list(temporary.iterdir()) == []
 
 
-def test_a_missing_file_is_named_with_the_setting_that_adds_it_and_its_task_fails(
-    tmp_path: Path,
-) -> None:
-    folder = project("benchmark", tmp_path)
-    built(folder, without=[".jinja", ".jsonl"])
-    code, found = found_in(folder)
-    assert code == 2
-    lost = [one for one in found if one.subject.file]
-    assert {one.severity for one in lost} == {"error"}
-    for suffix, file in (("jinja", "prompts/rubric.jinja"), ("jsonl", "test.jsonl")):
-        (cause,) = {one.cause for one in lost if one.subject.file.endswith(file)}
-        assert f'"her_own" = ["**/*.{suffix}"]' in cause
-    assert "metric_list[1].prompt" in check(folder).out
-
-
 def test_a_missing_file_beside_the_tasks_is_a_warning_and_hidden_files_and_runs_are_not_missed(
     tmp_path: Path,
 ) -> None:

@@ -3,7 +3,6 @@ from typing import Any
 import pytest
 
 from mmeval.decode.code import code_words
-from mmeval.decode.limits import DecodeLimits
 from mmeval.errors import MediaLimitError
 from mmeval.report.page import code
 from mmeval.report.page.code import MAX_CODE, MAX_LINE, Colours
@@ -81,21 +80,6 @@ def test_what_is_long_or_empty_stays_plain() -> None:
     texts = ["import os\n" * MAX_CODE, "import os\n" + "x" * (MAX_LINE + 1), ""]
     assert ["tokens" in part for part in coloured(*texts)] == [False] * 3
     assert (MAX_CODE, MAX_LINE) == (20_000, 2_000)
-
-
-def test_a_text_that_its_lexer_cannot_bear_stays_plain_and_soon_all_others_do(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(code, "LIMITS", DecodeLimits(max_step_seconds=1e-6))
-    colours = Colours()
-    slow = "```python\n" + "a = [b, c]\n" * 1500
-    for _ in range(code.MOST_REFUSED):
-        assert [kind for kind, _ in coloured(slow, colours=colours)[0]["tokens"]] == [
-            ""
-        ]
-    monkeypatch.undo()
-    assert coloured(FENCED, colours=colours)[0]["tokens"] == [("", INNER)]
-    assert len(coloured(FENCED)[0]["tokens"]) > 1
 
 
 def test_one_text_that_takes_too_long_costs_the_others_no_colour(

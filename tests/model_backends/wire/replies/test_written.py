@@ -1,21 +1,10 @@
 """Items of a list as they are written."""
 
-import json
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mmeval.model_backends.wire.replies.written import (
-    json_list,
     written_items,
     written_value,
-)
-
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=10,
 )
 
 
@@ -50,12 +39,3 @@ def test_what_holds_no_such_list_has_no_items(body: bytes) -> None:
 
 def test_a_list_that_ends_early_has_no_such_item() -> None:
     assert written_items(b'{"a": []}', ("a", 0)) == []
-
-
-@given(st.lists(VALUES), st.sampled_from([None, 1]), st.booleans())
-def test_what_was_cut_out_makes_the_same_list(
-    values: list[object], indent: int | None, is_ascii: bool
-) -> None:
-    text = json.dumps({"a": [values]}, indent=indent, ensure_ascii=is_ascii)
-    items = written_items(text, ("a", 0))
-    assert json.loads(json_list(items).decode("utf-8", "surrogatepass")) == values
