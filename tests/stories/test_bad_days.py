@@ -81,11 +81,21 @@ def test_a_damaged_journal_is_asked_again_by_its_lines(
     lines[3] = lines[3][:20] + b"\xff\x00" + lines[3][22:]
     segment.write_bytes(b"".join(lines)[:-30])
     done = mmeval(*asked)
-    assert (done.code, [f"{segment}:4: " in said for said in done.warnings]) == (
-        0,
-        [True],
-    ), done.err
+    (found,) = results(tmp_path)["mmeval"]["findings"]
+    assert done.code == 0, done.err
+    assert found["kind"] == "damaged"
+    assert found["subject"] == {"file": f"journal/{segment.name}", "line": 4}
     assert server.stats()["requests"] == 14
+
+
+def test_what_was_damaged_and_asked_again_is_reported_once(
+    asked: list[str], tmp_path: Path
+) -> None:
+    [segment] = (run_folder(tmp_path / "runs") / "journal").glob("*.jsonl")
+    segment.write_bytes(segment.read_bytes().replace(b'"t":', b'"u":', 1))
+    for count in (1, 0):
+        mmeval(*asked)
+        assert len(results(tmp_path)["mmeval"]["findings"]) == count
 
 
 def test_what_a_killed_run_had_asked_is_asked_again_under_the_same_keys(
