@@ -212,27 +212,8 @@ class MissingDataError(MissingError):
 
 
 class NotFetchedError(MissingDataError):
-    """A data set of the hub is not on this machine; its ``name`` is owner/name.
-
-    ``reason`` is why the hub did not give it, empty where the hub was not asked. It is
-    not in the cause, which is the same for commands that ask and that do not.
-    """
-
-    def __init__(self, name: str, *, task: str, reason: str = "") -> None:
-        why = f" ({reason})" if reason else ""
-        super().__init__(
-            f"the data set {name} is not on this machine{why}",
-            cause="the data set is not on this machine",
-            command=f"mmeval prepare {task}",
-            name=name,
-        )
-        self.task = task
-        self.reason = reason
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return partial(NotFetchedError, task=self.task, reason=self.reason), (
-            self.name,
-        )
+    """A data set of the hub, its ``name``, is not on this machine. Its ``cause`` does
+    not state why: it is the same for commands that ask the hub and that do not."""
 
 
 class PluginError(MmevalError):

@@ -30,10 +30,11 @@ from mmeval.errors import (
     message_of,
     written_instead,
 )
-from mmeval.findings.finding import Finding, Kind, Severity, Subject
+from mmeval.findings.finding import Finding, Severity, Subject
 from mmeval.metric.apply import score_one
 from mmeval.prepare.checks import medium_fault
 from mmeval.prepare.ready import unopened
+from mmeval.prepare.sources import WantedTask
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
 from mmeval.system.yaml_document import KeyPath
@@ -48,9 +49,7 @@ _WRITTEN_LIST = "a list or a mapping that is written as a text"
 class SampleChecks:
     """The checks of one task that read samples, in one pass over its first ``rows``.
 
-    After ``findings``, ``selected`` counts the samples that the task keeps, ``media``
-    are the files of their media, and ``loose_media`` counts media without a file of
-    their own, such as those in a column of parquet.
+    After ``findings``, ``selected`` counts the samples that the task keeps.
     """
 
     file: TaskFile
@@ -62,7 +61,7 @@ class SampleChecks:
     odd_texts: set[str] = field(default_factory=set)
     """Labels with a text that nobody means as one; empty for references."""
     media: set[Path] = field(default_factory=set)
-    loose_media: int = 0
+    """The files of media that were checked."""
     reencoded: Counter[str] = field(default_factory=Counter)
     """Media of inputs in formats that most servers do not take, by what is sent."""
     selected: int = 0
@@ -79,7 +78,7 @@ class SampleChecks:
             length = len(dataset)
         if failure:
             self.absent = isinstance(failure.error, MissingDataError)
-            yield unopened(self.file, failure.error)
+            yield from unopened(WantedTask(self.task, self.file), failure.error)
             return
         written = isinstance(dataset, InterleavedDataset)
         yield from self._all(rows_of(dataset), written=written)
@@ -261,13 +260,9 @@ class SampleChecks:
 
     def _media(self, sample: Sample) -> Iterator[Finding]:
         for part in (part for content in sample.contents for part in content.parts):
-            if part.media is None or (
-                part.media.path is not None and part.media.path in self.media
-            ):
+            if part.media is None or part.media.path in self.media:
                 continue
-            if part.media.path is None:
-                self.loose_media += 1
-            else:
+            if part.media.path is not None:
                 self.media.add(part.media.path)
             fault = medium_fault(part, part.media, self.look)
             if fault:
@@ -293,9 +288,9 @@ class SampleChecks:
         subject = Subject(self.task.name, sample=sample.id)
         return Finding("bad_sample", subject, cause=cause, severity=severity)
 
-    def _at(self, path: KeyPath, cause: str, kind: Kind = "task_file") -> Finding:
+    def _at(self, path: KeyPath, cause: str) -> Finding:
         subject = self.file.subject_at(path)
-        return Finding(kind, subject, cause=cause, severity="error")
+        return Finding("task_file", subject, cause=cause, severity="error")
 
 
 def _not_a_text(value: Any) -> str:

@@ -19,7 +19,6 @@ from mmeval.errors import Caught, MmevalError, PluginError, TaskFileError, did_y
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import finding_of
 from mmeval.plugins import package_folder
-from mmeval.prepare.ready import by_hand
 from mmeval.prepare.sources import WantedTask, unpinned
 from mmeval.program.calls import MODEL
 from mmeval.run.availability import lacking, undescribed
@@ -45,22 +44,13 @@ class Sound(NamedTuple):
 
 @dataclass
 class CheckTally:
-    """What was checked: tasks, their samples and media; and the tasks without
-    errors."""
+    """The tasks that were checked, and those without errors."""
 
     tasks: list[str] = field(default_factory=list)
-    samples: int = 0
-    loose_media: int = 0
-    """Media without a file of their own."""
-    files: set[Path] = field(default_factory=set)
     sound: list[Sound] = field(default_factory=list)
     bundled: list[str] = field(default_factory=list)
     """Tasks without their data that have bundled samples."""
     look: MediaLook = field(default_factory=MediaLook)
-
-    @property
-    def media(self) -> int:
-        return len(self.files) + self.loose_media
 
 
 class _Context(NamedTuple):
@@ -169,15 +159,12 @@ def _check_task(
         _check_roles(file, task),
         _check_package(file),
         unpinned(WantedTask(task, file)),
-        _check_data(data),
+        data.findings(),
         undescribed([task], context.backends),
         _check_kinds(task, context.backends),
     ):
         sound = sound and finding.severity != "error"
         yield finding
-    tally.samples += data.selected
-    tally.files |= data.media
-    tally.loose_media += data.loose_media
     if data.absent and bundled_folder(file) is not None:
         tally.bundled.append(name)
     if sound:
@@ -218,18 +205,6 @@ def _check_package(file: TaskFile) -> Iterator[Finding]:
                 Subject(name=entry.value),
             )
         return
-
-
-def _check_data(data: SampleChecks) -> Iterator[Finding]:
-    """The findings of the samples. Where the data are missing and a person has to fetch
-    them, what that is comes in their place."""
-    found = data.findings()
-    first = next(found, None)
-    if first is None:
-        return
-    to_fetch = list(by_hand(WantedTask(data.task, data.file))) if data.absent else []
-    yield from to_fetch or [first]
-    yield from found
 
 
 def _check_kinds(task: Task, backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from shlex import quote
 
 from mmeval.cli.parser import Parser, add_flags
 from mmeval.decode.check import MediaLook
@@ -16,18 +16,20 @@ from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding
 from mmeval.findings.group import SHOWN
 from mmeval.findings.render import Place, terminal_lines
+from mmeval.prepare.checks import damaged
 from mmeval.prepare.groups import Together, together
 from mmeval.prepare.ready import DataCheck, check_data, unfetched, unreached
 from mmeval.prepare.sizes import (
     Measured,
+    State,
     lacking_space,
     measured,
     target_folder,
-    unpinned_model,
 )
-from mmeval.prepare.sources import Source, fetch, sources, wanted
+from mmeval.prepare.sources import fetch, sources, wanted
 from mmeval.report.log import begin_log
 from mmeval.report.terminal import columns, print_text
+from mmeval.run.availability import words_for
 from mmeval.settings import values
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import Setting, resolve
@@ -97,15 +99,12 @@ def _run(args: argparse.Namespace) -> int:
     chosen = choose(names, TaskIndex(settings["include_path"].value))
     tasks = wanted(chosen, TaskOverrides(data_dir=data_dir))
     needed = sources(tasks, weights=args.weights)
-    states: dict[Source, Measured | MmevalError] = {
-        source: _measured(source) for source in needed
-    }
+    states = {source: measured(source) for source in needed}
     findings: list[Finding] = []
     for source, users in needed.items():
         state = states[source]
         if isinstance(state, Measured):
             _print(_described(state, users))
-            findings += unpinned_model(state)
     measures = [state for state in states.values() if isinstance(state, Measured)]
     full = list(lacking_space(measures))
     findings += full
@@ -134,12 +133,11 @@ def _run(args: argparse.Namespace) -> int:
 
 def _words(names: Sequence[str], settings: Mapping[str, Setting]) -> str:
     """The tasks of this command and where they lie, for another command."""
-    words = list(names)
-    for folder in settings["include_path"].value:
-        words += ["--include_path", str(folder)]
-    if settings["data_dir"].value is not None:
-        words += ["--data_dir", str(settings["data_dir"].value)]
-    return shlex.join(words)
+    words = words_for(
+        {"tasks": names, "include_path": settings["include_path"].value}, ()
+    )
+    data_dir = settings["data_dir"].value
+    return words if data_dir is None else f"{words} --data_dir {quote(str(data_dir))}"
 
 
 def _end(findings: Sequence[Finding], place: Place) -> int:
@@ -148,23 +146,19 @@ def _end(findings: Sequence[Finding], place: Place) -> int:
     return exit_code(findings)
 
 
-def _measured(source: Source) -> Measured | MmevalError:
-    try:
-        return measured(source)
-    except MmevalError as error:
-        return error
-
-
-def _fetched(item: Measured) -> Measured | MmevalError:
-    """Fetch a source; return it, or the error. A source without files to fetch is
-    fetched too, to make a snapshot of files that other commits share."""
+def _fetched(item: Measured) -> State:
+    """Fetch a source; return it with what is wrong with its files, or the error. A
+    source without files to fetch is fetched too, to make a snapshot of files that other
+    commits share."""
     if item.to_fetch:
         _log.info("fetching %s", item.source)
     try:
-        fetch(item.source)
+        folder = fetch(item.source)
     except MmevalError as error:
         return error
-    return item
+    if item.listing is None or item.source.kind == "model":
+        return item
+    return item._replace(damages=tuple(damaged(item.listing.files, folder)))
 
 
 def _described(item: Measured, users: Sequence[str]) -> Iterator[str]:
@@ -200,14 +194,8 @@ def _shown(check: DataCheck) -> str:
 
 def _shown_group(group: Together) -> str:
     state = "ready" if group.ready else "not ready"
-    if not group.counted:
-        return f"{state}  {group.group} as a whole: not counted"
-    facts = [f"different rows {group.rows:,}"]
-    if group.bad:
-        facts.append(f"bad {group.bad:,}")
-    if group.torn:
-        facts.append(f"without all candidates {group.torn:,}")
-    return f"{state}  {group.group} as a whole: {', '.join(facts)}{_media(group.media)}"
+    media = _media(group.media)
+    return f"{state}  {group.group} as a whole: different rows {group.rows:,}{media}"
 
 
 def _media(numbers: Mapping[str, int]) -> str:

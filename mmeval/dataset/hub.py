@@ -42,14 +42,12 @@ TRUE = ("1", "ON", "YES", "TRUE")
 class OutOfReachError(MissingDataError):
     """The hub could not answer; elsewhere, or later, it may.
 
-    ``reason`` is why, the same for all that it is asked for. ``variable`` is the one
-    that forbids to ask it.
+    ``reason`` is why, the same for all that it is asked for.
     """
 
-    def __init__(self, message: str, *, reason: str = "", variable: str = "") -> None:
+    def __init__(self, message: str, *, reason: str = "") -> None:
         super().__init__(message)
         self.reason = reason
-        self.variable = variable
 
 
 class HubFile(NamedTuple):
@@ -222,7 +220,6 @@ def _explained(error: BaseException, what: str, kind: RepoKind) -> MmevalError:
     return OutOfReachError(
         f"{what} is not on this machine: {reason}{how_to_fix}",
         reason=reason,
-        variable=variable,
     )
 
 

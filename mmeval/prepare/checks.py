@@ -39,19 +39,21 @@ class Counts:
 
     ``row_marks`` and ``media_marks`` identify each different row, and each file with
     its kind, for comparison with other data sets; ``bad_marks`` are those of the rows
-    that cannot be asked, ``torn_marks`` of those that lack media of candidates.
+    that cannot be asked.
     """
 
     rows: int = 0
     samples: dict[str, int] = field(default_factory=dict)
-    media: dict[str, int] = field(default_factory=dict)
     totals: dict[str, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     read: bool = True
     row_marks: set[str] = field(default_factory=set)
     media_marks: set[Mark] = field(default_factory=set)
     bad_marks: set[str] = field(default_factory=set)
-    torn_marks: set[str] = field(default_factory=set)
+
+    @property
+    def media(self) -> Mapping[str, int]:
+        return Counter(kind for kind, _ in self.media_marks)
 
 
 def count(
@@ -70,7 +72,6 @@ def count(
     look = MediaLook() if look is None else look
     bad = BadSamples()
     candidates = _Candidates()
-    seen: set[Mark] = set()
     rows = rows_of(dataset)
     while True:
         with Caught() as failure:  # of the loader, whose iterator is spent then
@@ -101,13 +102,12 @@ def count(
             bad.add("", sample)
             found.bad_marks.add(mark)
             continue  # its media may be the fault
-        if candidates.add(sample):
-            found.torn_marks.add(mark)
+        candidates.add(sample)
         for content in sample.contents:
             for part in content.parts:
                 if part.media is None:
                     continue
-                fault = _count_medium(part, part.media, seen, found, look)
+                fault = _count_medium(part, part.media, found, look)
                 if fault:
                     bad.add("", replace(sample, fault=fault))
 
@@ -122,9 +122,7 @@ class _Candidates:
     first: dict[str, str] = field(default_factory=dict)
     """The first sample by the kind that it lacks."""
 
-    def add(self, sample: Sample) -> bool:
-        """Count those of a sample; True if it lacks one."""
-        before = self.missing.total()
+    def add(self, sample: Sample) -> None:
         for candidate in sample.candidates:
             for part in candidate.parts:
                 # a tag in the text of a candidate announces a medium and is none
@@ -135,7 +133,6 @@ class _Candidates:
                 if is_missing:
                     self.missing[part.kind] += 1
                     self.first.setdefault(part.kind, sample.id)
-        return self.missing.total() > before
 
     def findings(self) -> Iterator[Finding]:
         for kind, count in self.missing.items():
@@ -211,17 +208,22 @@ def damaged(files: Iterable[HubFile], folder: Path) -> Iterator[Finding]:
         subject = Subject(file=str(path))
         there = size_on_disk(path)
         if there < 0:
-            cause = "missing"
-            yield Finding("missing_data", subject, 0, 0, cause, PREPARE_DATA, "error")
-            continue
-        # files of a cached snapshot are links
-        remedy = f"rm {shlex.quote(str(path.resolve()))}"
-        if there != file.size:
-            cause = "not all its bytes are here; delete it and fetch it again"
-            yield Finding("damaged", subject, there, file.size, cause, remedy, "error")
-        elif _digest_as_hub(path, file) != file.etag:
-            cause = "not the content of the hub; delete it and fetch it again"
-            yield Finding("damaged", subject, 0, 0, cause, remedy, "error")
+            yield Finding(
+                "missing_data",
+                subject,
+                cause="the file is not here",
+                remedy=PREPARE_DATA,
+                severity="error",
+            )
+        elif there != file.size or _digest_as_hub(path, file) != file.etag:
+            yield Finding(
+                "damaged",
+                subject,
+                cause="not the content of the hub; delete it and fetch it again",
+                # files of a cached snapshot are links
+                remedy=f"rm {shlex.quote(str(path.resolve()))}",
+                severity="error",
+            )
 
 
 def medium_fault(part: Part, media: Media, look: MediaLook) -> str:
@@ -233,10 +235,8 @@ def medium_fault(part: Part, media: Media, look: MediaLook) -> str:
     return f"{part.label or part.kind}: {problem}" if problem else ""
 
 
-def _count_medium(
-    part: Part, media: Media, seen: set[Mark], found: Counts, look: MediaLook
-) -> str:
-    """Count a medium once, unless it is missing; what is wrong with it."""
+def _count_medium(part: Part, media: Media, found: Counts, look: MediaLook) -> str:
+    """Count a medium, unless it is missing; what is wrong with a new one."""
     try:
         # A medium of a table has no path; its name may repeat, so its content counts
         # too.
@@ -245,14 +245,12 @@ def _count_medium(
             if media.path is not None
             else f"{media.name} {media.sha256}"
         )
-        mark = (part.kind, file)
-        if mark in seen:
-            return ""
-        seen.add(mark)
         _ = media.size
     except (MmevalError, OSError):  # worded there
         return medium_fault(part, media, look)
-    found.media[part.kind] = found.media.get(part.kind, 0) + 1
+    mark = (part.kind, file)
+    if mark in found.media_marks:
+        return ""
     found.media_marks.add(mark)
     return medium_fault(part, media, look)
 

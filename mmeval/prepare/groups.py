@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from mmeval.findings.finding import Finding
-from mmeval.prepare.checks import Mark, different
+from mmeval.prepare.checks import Counts, different
 from mmeval.prepare.ready import DataCheck
 from mmeval.results.groups import tasks_inside
 from mmeval.task.schema import GroupExpectedKeys
@@ -16,66 +15,41 @@ from mmeval.task.selection import ChosenTasks
 
 @dataclass(frozen=True)
 class Together:
-    """A group with the contents of its data: different ``rows``, ``media`` by kind.
-
-    ``bad`` rows cannot be asked, and their media do not count; ``torn`` rows lack media
-    of candidates. ``findings`` are differences from the expected numbers. Without
-    ``counted`` the data of a task could not be read.
-    """
+    """A group with the contents of its data: different ``rows``, ``media`` by kind,
+    without those of rows that cannot be asked. ``findings`` are differences from the
+    expected numbers."""
 
     group: str
-    rows: int = 0
-    media: Mapping[str, int] = field(default_factory=dict)
+    ready: bool
+    rows: int
+    media: Mapping[str, int]
     findings: tuple[Finding, ...] = ()
-    bad: int = 0
-    torn: int = 0
-    counted: bool = True
-
-    @property
-    def ready(self) -> bool:
-        is_whole = self.counted and not self.bad and not self.torn
-        return is_whole and not self.findings
 
 
 def together(chosen: ChosenTasks, checks: Sequence[DataCheck]) -> Iterator[Together]:
-    """Check the groups whose files have ``expected``."""
+    """Check the groups whose files have ``expected``, and whose data can all be
+    read."""
     by_task = {check.task: check for check in checks}
     members = {name: group.members for name, group in chosen.groups.items()}
     for name, file in chosen.group_files.items():
+        own = [by_task[task] for task in tasks_inside(name, members)]
         expected = file.keys.expected
-        if expected != GroupExpectedKeys():
-            own = [by_task[task] for task in tasks_inside(name, members)]
+        if expected != GroupExpectedKeys() and all(check.read for check in own):
             yield _together(name, expected, own)
 
 
 def _together(
     group: str, expected: GroupExpectedKeys, checks: Sequence[DataCheck]
 ) -> Together:
-    row_marks: set[str] = set()
-    media_marks: set[Mark] = set()
-    bad_marks: set[str] = set()
-    torn_marks: set[str] = set()
+    whole = Counts()
     for check in checks:
-        counts = check.counts
-        if counts is None or not counts.read:
-            return Together(group, counted=False)
-        row_marks |= counts.row_marks
-        media_marks |= counts.media_marks
-        bad_marks |= counts.bad_marks
-        torn_marks |= counts.torn_marks
-    rows = len(row_marks)
-    media = Counter(kind for kind, _ in media_marks)
-    findings = different(
-        group,
-        {"rows": (expected.rows, rows)},
-        {} if bad_marks else expected.media,
-        media,
-    )
-    return Together(
-        group,
-        rows,
-        media,
-        tuple(findings),
-        bad=len(bad_marks),
-        torn=len(torn_marks),
-    )
+        if check.counts is not None:
+            whole.row_marks |= check.counts.row_marks
+            whole.media_marks |= check.counts.media_marks
+            whole.bad_marks |= check.counts.bad_marks
+    rows = len(whole.row_marks)
+    media = {} if whole.bad_marks else expected.media
+    findings = different(group, {"rows": (expected.rows, rows)}, media, whole.media)
+    found = tuple(findings)
+    ready = not found and all(check.ready for check in checks)
+    return Together(group, ready, rows, whole.media, found)

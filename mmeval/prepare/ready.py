@@ -8,20 +8,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mmeval.content.media import path_inside
-from mmeval.dataset.hub import OutOfReachError
+from mmeval.dataset.hub import OutOfReachError, offline
 from mmeval.decode.check import MediaLook
 from mmeval.errors import EXIT_OK, Caught, MissingDataError, MmevalError
 from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding, Severity, Subject
 from mmeval.findings.from_error import PREPARE_DATA, finding_of
 from mmeval.metric.bound import PREPARE_WEIGHTS
-from mmeval.prepare.checks import Counts, count, damaged, unexpected, wrong_files
-from mmeval.prepare.sizes import Measured
+from mmeval.prepare.checks import Counts, count, unexpected, wrong_files
+from mmeval.prepare.sizes import Measured, State
 from mmeval.prepare.sources import Source, WantedTask, data_source, unpinned
-from mmeval.task.file import TaskFile
 
-States = Mapping[Source, Measured | MmevalError]
-"""The listing of each source, or the error of the hub."""
+States = Mapping[Source, State]
 
 
 @dataclass(frozen=True)
@@ -35,6 +33,11 @@ class DataCheck:
     @property
     def ready(self) -> bool:
         return exit_code(self.findings) == EXIT_OK
+
+    @property
+    def read(self) -> bool:
+        """Whether the data were read to their end."""
+        return self.counts is not None and self.counts.read
 
 
 class _DataSet(NamedTuple):
@@ -59,28 +62,24 @@ def check_data(
     Data that several tasks share are read once, and their media decoded while ``look``
     has time.
     """
-    findings = {item.task.name: unfetched(item, states) for item in tasks}
+    findings: dict[str, list[Finding]] = {}
     shared: dict[_DataSet, list[WantedTask]] = {}
     for item in tasks:
-        if findings[item.task.name]:
+        own = findings[item.task.name] = unfetched(item, states)
+        if own:
             continue
         try:
             shared.setdefault(_data_set(item), []).append(item)
         except MmevalError as error:
-            findings[item.task.name] += _missing(item, error)
+            own += unopened(item, error)
     counts: dict[str, Counts] = {}
-    damages: dict[Source | None, list[Finding]] = {}
     for members in shared.values():
-        source = data_source(members[0].data)
-        if source not in damages:
-            damages[source] = list(_damages(members[0], states))
         with Caught() as failure:  # of a loader
             found = _count(members, look)
         for item in members:
             name = item.task.name
-            findings[name] += (_of_task(finding, name) for finding in damages[source])
             if failure:
-                findings[name] += _missing(item, failure.error)
+                findings[name] += unopened(item, failure.error)
             else:
                 counts[name] = found
                 findings[name] += _of_contents(item, found)
@@ -91,9 +90,13 @@ def check_data(
 
 
 def unfetched(item: WantedTask, states: States) -> list[Finding]:
-    """Why the hub did not give the data of a task; empty if it did, or has none."""
-    state = _state(item, states)
-    return _missing(item, state) if isinstance(state, MmevalError) else []
+    """Why the hub did not give the data of a task, or not all; empty if it did."""
+    source = data_source(item.data)
+    state = None if source is None else states.get(source)
+    if isinstance(state, MmevalError):
+        return unopened(item, state)
+    damages = () if state is None else state.damages
+    return [_of_task(finding, item.task.name) for finding in damages]
 
 
 def unreached(states: States, *, weights: bool) -> Iterator[Finding]:
@@ -105,32 +108,28 @@ def unreached(states: States, *, weights: bool) -> Iterator[Finding]:
         severity: Severity = "note" if isinstance(state, Measured) else "error"
         subject = Subject(name=source.repo)
         if isinstance(error, OutOfReachError):
-            remedy = f"{error.variable}=0 {command}" if error.variable else ""
+            variable = offline(source.kind)
+            remedy = f"{variable}=0 {command}" if variable else ""
             yield Finding("machine", subject, 0, 0, error.reason, remedy, severity)
         elif error is not None and source.only:
             found = finding_of(error, subject, severity)
             yield replace(found, kind="missing_weights")
 
 
-def unopened(file: TaskFile, error: BaseException) -> Finding:
-    """That the data of a task cannot be opened."""
-    subject = Subject(file.name)
-    # an error of missing data states the key if one is at fault
-    if not isinstance(error, MissingDataError):
-        subject = file.subject_at(("dataset_path",))
-    return finding_of(error, subject)
-
-
-def _state(item: WantedTask, states: States) -> Measured | MmevalError | None:
-    source = data_source(item.data)
-    return None if source is None else states.get(source)
-
-
-def _missing(item: WantedTask, error: BaseException) -> list[Finding]:
-    """The files to fetch by hand, else what the error states."""
+def unopened(item: WantedTask, error: BaseException) -> list[Finding]:
+    """Why the data of a task cannot be opened: files to fetch by hand, else what the
+    error states."""
     if isinstance(error, OutOfReachError):
         error = item.data.not_fetched(error.reason)
-    return list(by_hand(item)) or [unopened(item.file, error)]
+    if isinstance(error, MissingDataError):
+        # it states the key, if one is at fault
+        return list(by_hand(item)) or [finding_of(error, Subject(item.task.name))]
+    return [finding_of(error, item.file.subject_at(("dataset_path",)))]
+
+
+def _state(item: WantedTask, states: States) -> State | None:
+    source = data_source(item.data)
+    return None if source is None else states.get(source)
 
 
 def _data_set(item: WantedTask) -> _DataSet:
@@ -138,13 +137,6 @@ def _data_set(item: WantedTask) -> _DataSet:
     return _DataSet(
         item.file.keys.loader, data.folder, data.name, data.split, repr(data.options)
     )
-
-
-def _damages(item: WantedTask, states: States) -> Iterator[Finding]:
-    """The files of the data set that differ from the hub."""
-    state = _state(item, states)
-    if isinstance(state, Measured) and state.listing is not None:
-        yield from damaged(state.listing.files, item.data.folder)
 
 
 def _count(members: Sequence[WantedTask], look: MediaLook | None) -> Counts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from mmeval.dataset import hub
 from mmeval.dataset.hub import HubFile, Listing
@@ -23,27 +23,30 @@ SPARE_BYTES = 64 * 2**20
 
 class Measured(NamedTuple):
     """A source and its listing on the hub. It has none for the reason ``unasked``, the
-    error of the hub; then only local files are used."""
+    error of the hub; then only local files are used. ``damages`` are of its files."""
 
     source: Source
     listing: Listing | None
     to_fetch: tuple[HubFile, ...] = ()
     unasked: MmevalError | None = None
+    damages: tuple[Finding, ...] = ()
 
     @property
     def bytes_to_fetch(self) -> int:
         return sum(file.size for file in self.to_fetch)
 
 
-def measured(source: Source) -> Measured:
-    """Measure a source. Raises MissingDataError if neither hub nor machine has it."""
+State: TypeAlias = Measured | MmevalError
+"""A source, or why neither hub nor machine has it."""
+
+
+def measured(source: Source) -> State:
+    """Measure a source."""
     try:
         listing = hub.listing(source.repo, source.revision, kind=source.kind)
+        source = _chosen(source, listing)
     except MmevalError as error:
-        if not _is_here(source):
-            raise
-        return Measured(source, None, unasked=error)
-    source = _chosen(source, listing)
+        return Measured(source, None, unasked=error) if _is_here(source) else error
     files = tuple(
         file for file in listing.files if not source.only or file.path in source.only
     )
@@ -70,15 +73,6 @@ def _chosen(source: Source, listing: Listing) -> Source:
             "revision, or report it to the metric's author"
         )
     return replace(source, only=tuple(name for name in chosen.values() if name))
-
-
-def unpinned_model(item: Measured) -> Iterator[Finding]:
-    """That a model may change, as its revision is a branch or a tag."""
-    source, listing = item.source, item.listing
-    if source.kind == "model" and listing and source.revision != listing.commit:
-        cause = f"not pinned; {source.repo}@{listing.commit} pins it"
-        subject = Subject(name=source.repo)
-        yield Finding("setting", subject, cause=cause, severity="note")
 
 
 def lacking_space(found: Sequence[Measured]) -> Iterator[Finding]:

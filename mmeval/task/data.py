@@ -125,8 +125,15 @@ class TaskData:
         return found
 
     def not_fetched(self, reason: str = "") -> NotFetchedError:
-        """The error that the data set of the hub is not on this machine."""
-        return NotFetchedError(self.path, task=self.task, reason=reason)
+        """The error that the data set of the hub is not on this machine; ``reason`` is
+        why the hub did not give it."""
+        why = f" ({reason})" if reason else ""
+        return NotFetchedError(
+            f"the data set {self.path} is not on this machine{why}",
+            cause="the data set is not on this machine",
+            command=f"mmeval prepare {self.task}",
+            name=self.path,
+        )
 
     def local(self) -> Path | None:
         """The local folder of ``dataset_path``; None for a data set on the hub. Raises

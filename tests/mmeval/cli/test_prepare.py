@@ -124,7 +124,7 @@ def test_a_data_set_of_two_tasks_is_fetched_once_and_again_where_it_is_deleted(
     assert (
         done.code,
         states(done)["trees"][0],
-        f"rm {picture.resolve()}" in done.out.replace("\\\n", "").replace("  ", ""),
+        f"rm {picture.resolve()}" in " ".join(done.out.replace("\\\n", "").split()),
     ) == (1, False, True)
     picture.resolve().unlink()
     assert prepare(hub, tmp_path, *tasks).code == 0

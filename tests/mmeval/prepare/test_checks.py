@@ -13,7 +13,7 @@ from mmeval.dataset.contract import DataSource
 from mmeval.dataset.hub import HubFile
 from mmeval.dataset.loaders.interleaved import load
 from mmeval.findings.finding import Subject
-from mmeval.prepare.checks import Counts, count, damaged, unexpected
+from mmeval.prepare.checks import Counts, Mark, count, damaged, unexpected
 from mmeval.records.sample import Sample, user
 from mmeval.task.schema import ExpectedKeys
 from tests.support.task_folder import write_rows
@@ -114,12 +114,13 @@ def test_a_row_that_cannot_be_read_ends_the_count() -> None:
 
 
 def test_numbers_that_differ_are_missing_data_or_a_wrong_task_file() -> None:
-    found = Counts(rows=3, samples={"t": 3}, media={"image": 9})
+    images: set[Mark] = {("image", f"{number}.png") for number in range(9)}
+    found = Counts(rows=3, samples={"t": 3}, media_marks=images)
     expected = ExpectedKeys(rows=5, samples=3, media={"image": 4, "audio": 1})
-    rows, images, sounds = unexpected(expected, found, "t")
+    rows, pictures, sounds = unexpected(expected, found, "t")
     assert (rows.kind, rows.count, rows.of) == ("missing_data", 3, 5)
     assert rows.subject == Subject("t")
-    assert (images.kind, images.count) == ("task_file", 9)
+    assert (pictures.kind, pictures.count) == ("task_file", 9)
     assert (sounds.kind, sounds.count, sounds.of) == ("missing_data", 0, 1)
 
 
@@ -174,7 +175,6 @@ def test_candidates_whose_file_is_missing_are_counted_by_kind(tmp_path: Path) ->
         ("missing_data", 2, 2),
     ]
     assert subjects(found) == ["torn", "torn"]
-    assert len(found.torn_marks) == 1
 
 
 def test_a_tag_in_the_text_of_a_candidate_is_not_a_missing_file() -> None:

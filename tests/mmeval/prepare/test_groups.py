@@ -53,14 +53,14 @@ def test_different_rows_and_media_are_compared_with_what_the_group_expects(
         one="data",
         two=HARD,
     )
-    assert found(alike) == [Together("all", 2, {"image": 1})]
+    assert found(alike) == [Together("all", True, 2, {"image": 1})]
     apart = write(
         tmp_path / "apart",
         "expected: {rows: 4, media: {image: 2}}",
         one="data",
         two="others",
     )
-    assert found(apart) == [Together("all", 4, {"image": 2})]
+    assert found(apart) == [Together("all", True, 4, {"image": 2})]
     (whole,) = found(
         write(
             tmp_path, "expected: {rows: 5, media: {audio: 1}}", one="data", two="data"
@@ -76,19 +76,7 @@ def test_where_data_are_missing_there_is_no_number_of_the_whole(tmp_path: Path) 
     group = write(tmp_path, "expected: {rows: 2}", one="data", two="others")
     (tmp_path / "others/test.jsonl").unlink()
     assert found(write(tmp_path / "without", "", one="data")) == []
-    (whole,) = found(group)
-    assert (whole.counted, whole.ready) == (False, False)
-
-
-def test_a_group_whose_rows_lack_candidates_is_not_ready(tmp_path: Path) -> None:
-    group = write(tmp_path, "expected: {rows: 2}", one="data", two=HARD)
-    chosen = choose([str(group)], TaskIndex())
-    checks = list(check_data(wanted(chosen, TaskOverrides()), {}, weights=False))
-    for check in checks:
-        assert check.counts is not None
-        check.counts.torn_marks.add("the second row")
-    (whole,) = together(chosen, checks)
-    assert (whole.torn, whole.ready) == (1, False)
+    assert found(group) == []
 
 
 def test_rows_that_cannot_be_asked_are_counted_once_beside_the_others(
@@ -98,7 +86,7 @@ def test_rows_that_cannot_be_asked_are_counted_once_beside_the_others(
         tmp_path, "expected: {rows: 2, media: {image: 1}}", one="data", two=HARD
     )
     (tmp_path / "data/a.png").unlink()
-    assert found(group) == [Together("all", 2, {}, bad=1)]
+    assert found(group) == [Together("all", False, 2, {})]
     done = mmeval("prepare", group)
     assert done.code == 3
-    assert "not ready  all as a whole: different rows 2, bad 1\n" in done.out
+    assert "not ready  all as a whole: different rows 2\n" in done.out

@@ -67,18 +67,20 @@ def test_weights_that_were_asked_for_are_an_error(tmp_path: Path) -> None:
 
 
 def test_data_that_the_hub_does_not_give_are_a_finding_of_the_task_and_of_the_machine(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
     write_files(tmp_path, {"t.yaml": HEAD + PINNED})
     tasks = wanted(choose([str(tmp_path / "t.yaml")], TaskIndex()), TaskOverrides())
     source = Source("org/absent", "a" * 40)
-    error = OutOfReachError("no", reason="X is set", variable="X")
+    error = OutOfReachError("no", reason="it is off")
     (found,) = check_data(tasks, {source: error}, weights=False)
     (missing,) = found.findings
-    (machine,) = unreached({source: error}, weights=False)
+    with at_hub("", tmp_path):
+        (machine,) = unreached({source: error}, weights=False)
     assert (missing.kind, missing.remedy) == ("missing_data", "mmeval prepare TASK")
-    assert (machine.kind, machine.cause) == ("machine", "X is set")
-    assert machine.remedy == "X=0 mmeval prepare TASK"
+    assert (machine.kind, machine.cause) == ("machine", "it is off")
+    assert machine.remedy == "HF_DATASETS_OFFLINE=0 mmeval prepare TASK"
 
 
 def test_weights_that_the_hub_refuses_are_missing_weights() -> None:

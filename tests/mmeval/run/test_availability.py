@@ -87,7 +87,7 @@ def test_data_that_are_required_are_an_error() -> None:
 
 def test_the_remedy_for_a_group_without_data_is_the_command_for_all_of_it() -> None:
     def absent() -> Dataset:
-        raise NotFetchedError("me/absent", task="a")
+        raise NotFetchedError("absent", name="me/absent")
 
     tasks = [replace(task(name, 1), dataset=absent) for name in GROUP.members]
     with pytest.raises(MissingDataError) as caught:
