@@ -22,6 +22,8 @@ from mmeval.plugins import package_folder
 from mmeval.prepare.sources import WantedTask, unpinned
 from mmeval.program.calls import MODEL
 from mmeval.run.availability import lacking, undescribed
+from mmeval.run.options import BackendSpec
+from mmeval.run.undeclared import undeclared
 from mmeval.system.yaml_document import SeveralFaultsError
 from mmeval.task.build import build
 from mmeval.task.data import TaskData, bundled_folder
@@ -61,6 +63,7 @@ class _Context(NamedTuple):
     rows: int | None
     strict: bool
     backends: Mapping[str, AnyBackend]
+    model: BackendSpec | None
 
 
 def check(
@@ -72,17 +75,21 @@ def check(
     rows: int | None = None,
     strict: bool = False,
     backends: Mapping[str, AnyBackend] = MappingProxyType({}),
+    model: BackendSpec | None = None,
     tally: CheckTally | None = None,
 ) -> Iterator[Finding]:
     """Check the tasks that names select: files first, then the data of each task.
 
     ``rows`` limits how many rows of each task are read; None reads all. ``roles`` are
-    those that a run would have, ``backends`` those of them that could be made. With
-    ``strict`` a metric that cannot be computed is an error. ``tally`` is filled. Raises
-    UnknownNameError for a name that selects nothing.
+    those that a run would have, ``backends`` those of them that could be made, and
+    ``model`` is how the user named the model. With ``strict`` a metric that cannot be
+    computed is an error. ``tally`` is filled. Raises UnknownNameError for a name that
+    selects nothing.
     """
     tally = CheckTally() if tally is None else tally
-    context = _Context(overrides or TaskOverrides(), roles, rows, strict, backends)
+    context = _Context(
+        overrides or TaskOverrides(), roles, rows, strict, backends, model
+    )
     index = TaskIndex(include_path)
     chosen = ChosenTasks(index)
     for name in split_names(names):
@@ -161,7 +168,7 @@ def _check_task(
         unpinned(WantedTask(task, file)),
         data.findings(),
         undescribed([task], context.backends),
-        _check_kinds(task, context.backends),
+        _check_kinds(task, context),
     ):
         sound = sound and finding.severity != "error"
         yield finding
@@ -207,15 +214,21 @@ def _check_package(file: TaskFile) -> Iterator[Finding]:
         return
 
 
-def _check_kinds(task: Task, backends: Mapping[str, AnyBackend]) -> Iterator[Finding]:
+def _check_kinds(task: Task, context: _Context) -> Iterator[Finding]:
     """Whether the model gives the wanted kinds, where all samples want the same."""
-    wanted = task.wanted
+    wanted, backends = task.wanted, context.backends
     if MODEL not in backends or not isinstance(wanted, FixedKinds):
         return
     known = backends[MODEL].capabilities
     missing = sorted(set(wanted.kinds) - set(known.outputs))
     if not missing:
         return
+    if context.model is not None:
+        # all its samples want the same kinds, so that none has to be read
+        silent = list(undeclared([task], lambda _: (), known, context.model))
+        if silent:
+            yield from silent
+            return
     is_partial = task.partial_output and len(missing) < len(wanted.kinds)
     roles = {known.by_role[kind] for kind in missing if kind in known.by_role}
     yield Finding(

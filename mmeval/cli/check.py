@@ -272,6 +272,7 @@ class _Report:
             rows=settings["rows"].value,
             strict=settings["strict"].value,
             backends=backends,
+            model=specs.get(MODEL),
             tally=self.tally,
         )
 

@@ -169,12 +169,12 @@ def _described(item: Measured, users: Sequence[str]) -> Iterator[str]:
         return
     files = item.listing.files
     whole = size(sum(file.size for file in files))
-    yield f"  commit {item.listing.commit}: files {len(files):,}, {whole}"
+    yield f"  commit {item.listing.commit}: files: {len(files):,}, {whole}"
     if not item.to_fetch:
         yield "  to fetch: nothing, all of it is here"
         return
     folder = target_folder(item.source)
-    parts = f"files {len(item.to_fetch):,}, {size(item.bytes_to_fetch)}"
+    parts = f"files: {len(item.to_fetch):,}, {size(item.bytes_to_fetch)}"
     yield f"  to fetch: {parts} ({size(free_bytes(folder))} free), into"
     yield f"    {folder}"
 

@@ -400,9 +400,11 @@ def batching(
     ]
     subject = Subject(name=f"--batch_size {batch_size}")
     if not local:
-        cause = "no effect: the backend takes one request at a time"
-        remedy = "--max_connections N"
-        yield Finding("setting", subject, cause=cause, remedy=remedy)
+        cause = (
+            "no effect: the backend takes one request at a time, "
+            "--max_connections N sends several together"
+        )
+        yield Finding("setting", subject, cause=cause)
     most = min((backend.max_batch_size for backend in local), default=batch_size.rows)
     if batch_size.rows > most:
         cause = f"the backend takes at most {most:,} requests at a time"

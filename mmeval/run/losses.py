@@ -2,7 +2,7 @@
 
 First what was not asked: data that cannot be read, trials that failed. Then what was
 asked and has no score. Last what has a score that may surprise: replies that could not
-be read and count, numbers of nothing, of a part of the samples, or of refused answers.
+be read and count, numbers of nothing, or of a part of the samples.
 """
 
 from __future__ import annotations
@@ -94,8 +94,7 @@ def not_asked(tally: RunTally) -> Iterator[Finding]:
 
 
 def on_numbers(outcome: RunOutcome) -> Iterator[Finding]:
-    """What the numbers of a run are not: those of a paper, or of all samples. Last the
-    refused answers among them."""
+    """What the numbers of a run are not: those of a paper, or of all samples."""
     for task in outcome.selection:
         yield from _not_comparable(task)
     for name, subset in outcome.subsets.items():
@@ -108,7 +107,6 @@ def on_numbers(outcome: RunOutcome) -> Iterator[Finding]:
                 cause=_ways(subset),
                 severity="note",
             )
-    yield from _refused(outcome.results)
 
 
 def _not_comparable(task: Task) -> Iterator[Finding]:
@@ -132,28 +130,6 @@ def _ways(subset: Subset) -> str:
         return "the data hold fewer samples than the task file expects"
     flags = [f"--{FLAGS_OF_CHOICE.get(way, way)}" for way in subset.how if way != FEWER]
     return f"chosen by {', '.join(flags)}" if flags else "a part of the samples"
-
-
-def _refused(results: Iterable[Result]) -> Iterator[Finding]:
-    """The answers of each task that the model refused, by the number with most."""
-    most: dict[str, Result] = {}
-    for result in results:
-        known = most.get(result.task)
-        if not result.slice and (known is None or result.refused > known.refused):
-            most[result.task] = result
-    for result in most.values():
-        if result.refused:
-            treatment = "scored as they are; --refusals unscored leaves them out"
-            if result.refused_unscored:
-                treatment = "left out by --refusals unscored"
-            yield Finding(
-                "refused",
-                Subject(result.task),
-                result.refused,
-                result.n,
-                cause=f"answers that the model refused, {treatment}",
-                severity="note",
-            )
 
 
 def unscored(

@@ -19,6 +19,7 @@ MAX_KINDS = 100
 warnings alone."""
 MAX_SHOWN = 3
 LIMIT = "the limit of tokens ended it"
+REFUSED = "the model refused; --refusals states whether such answers count"
 MAX_WARNING_CHARS = 300
 
 _DIGITS = re.compile(r"\d+")
@@ -33,6 +34,8 @@ class Remarks:
     cut_off: int = 0
     only_reasoning: int = 0
     """Trials with an answer that ended by itself and is empty beside its reasoning."""
+    refused: int = 0
+    """Trials with an answer that the model refused, in whole or in part."""
     warned: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     """Trials by warning; warnings that differ by digits alone are one, under the words
@@ -48,6 +51,9 @@ class Remarks:
         )
         self.only_reasoning += any(
             e.role == "model" and _is_only_reasoning(e.response) for e in exchanges
+        )
+        self.refused += any(
+            e.role == "model" and e.response.is_refused for e in exchanges
         )
         # what a service said when it refused is not a second fact
         kept = [e for e in exchanges if not e.response.is_refused]
@@ -66,6 +72,7 @@ class Remarks:
                 "empty beside reasoning; look at one with --log_samples",
                 "--reasoning_tags OPEN,CLOSE --fresh",
             ),
+            ("refused", self.refused, REFUSED, ""),
         )
         for kind, count, cause, remedy in causes:
             if count:

@@ -168,12 +168,18 @@ def _fits(value: Any, hint: Hint) -> bool:
     return isinstance(value, (int, float) if kind is float else kind)
 
 
+def _one_of(values: Sequence[str]) -> str:
+    if len(values) <= 2:
+        return " or ".join(values)
+    return f"one of {', '.join(values)}"
+
+
 def _wanted(hint: Hint) -> str:
     kind, inner = _form(hint)
     if kind == "union":
         return " or ".join(map(_wanted, inner))
     if kind is Literal:
-        return " or ".join(map(str, inner))
+        return _one_of([str(value) or '""' for value in inner])
     if kind in _LISTS:
         return (
             f"a list, each {_wanted(inner[0])}"

@@ -101,7 +101,7 @@ def test_refused_answers_are_one_finding_that_the_table_shows(
     done = ran(tmp_path, server)
     (found,) = findings(tmp_path, "refused")
     assert (found.count, found.of, found.severity) == (2, 3, "note")
-    assert done.out.count("refused  t  2 of 3") == 1
+    assert done.out.count("refused  model  2 of 3") == 1
     assert "refused" not in done.err
 
 
@@ -178,7 +178,7 @@ def test_refused_answers_are_replayed_as_refused(
         *FLAGS,
     )
     assert done.code == 0
-    assert "refused  t  2 of 3" in done.out
+    assert "refused  model  2 of 3" in done.out
 
 
 @pytest.mark.parametrize(("flag", "value"), [("scored", 1 / 3), ("unscored", 1.0)])

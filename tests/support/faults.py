@@ -23,6 +23,7 @@ from mmeval.findings.finding import Finding, Kind
 from mmeval.findings.render import Place
 from tests.support.cli import Ended, environment, mmeval, results, run_folder
 from tests.support.fake_hub import FakeHub, Repositories, at_hub
+from tests.support.report_reader import Report
 from tests.support.scripted_server import Scripted, ScriptedServer, saying
 from tests.support.task_folder import write_files, write_rows
 
@@ -179,7 +180,7 @@ class Scene:
 
     def findings(self, door: str, expected: Iterable[Finding] = ()) -> set[Finding]:
         """What a door shows of the kind of the fault. ``expected`` is what is looked
-        for where a door has only text."""
+        for in the error of a run that is stopped."""
         found = self._at(door, expected)
         return {as_fact(one) for one in found if one.kind == self.fault.kind}
 
@@ -191,10 +192,10 @@ class Scene:
             return records(json.loads(done.out)["findings"])
         if door == "dry run":
             done = self.run("--dry_run", "--format", "json")
-            return in_document(done, lambda: self.run("--dry_run"), expected)
+            return records(json.loads(done.out)["findings"])
         if door == "page":
-            page = (self.run_folder / "report" / "index.html").read_text()
-            return on_page(page, expected)
+            (of_page,) = Report(self.run_folder / "report").index["runs"]
+            return records(of_page["findings"])
         if door == "score":
             self.score()
         if door == "run":
@@ -254,23 +255,3 @@ def stated(text: str, expected: Iterable[Finding]) -> list[Finding]:
     """Those of some findings whose causes are in a text."""
     words = " ".join(text.split())
     return [one for one in expected if " ".join(one.cause.split()) in words]
-
-
-def in_document(
-    done: Ended, as_text: Callable[[], Ended], expected: Iterable[Finding]
-) -> list[Finding]:
-    """The findings of a dry run's document, or in its text where it prints none."""
-    try:
-        return records(json.loads(done.out)["findings"])
-    except ValueError:
-        return stated(as_text().out, expected)
-
-
-def on_page(page: str, expected: Iterable[Finding]) -> list[Finding]:
-    """The findings that a page embeds, or in its text where it has none."""
-    data = re.search(r'<script[^>]*id="findings"[^>]*>(.*?)</script>', page, re.DOTALL)
-    if data:
-        return records(json.loads(data[1]))
-    for mark, sign in {"&#34;": '"', "&#39;": "'", "&lt;": "<", "&gt;": ">"}.items():
-        page = page.replace(mark, sign)
-    return stated(page, expected)

@@ -83,8 +83,8 @@ class Made:
 def _damaged(count: int) -> Iterator[Finding]:
     if count:
         cause = (
-            "trials that are not shown, as their records cannot be read; "
-            "--verbosity DEBUG has the reasons"
+            "trials that are not shown, as their records cannot be read "
+            "(--verbosity DEBUG has the reasons)"
         )
         yield Finding("damaged", count=count, cause=cause)
 

@@ -10,7 +10,7 @@ from mmeval.findings.finding import Subject
 from mmeval.findings.group import grouped
 from mmeval.run.losses import on_numbers
 from tests.support.applying import NO_PICTURE, NO_SOUND, registered
-from tests.support.outcomes import half, outcome, result
+from tests.support.outcomes import half, outcome
 from tests.support.outcomes import task as made
 from tests.support.toy import break_model, run_toy, sample, task
 
@@ -104,26 +104,3 @@ def test_a_part_of_the_samples_is_a_finding_with_how_it_was_chosen(
 def test_samples_that_were_all_chosen_are_no_subset() -> None:
     whole = {"a": Subset(3, 3, ("limit",))}
     assert [*on_numbers(outcome(Path(), tasks=(made("a"),), subsets=whole))] == []
-
-
-@pytest.mark.parametrize(
-    ("left_out", "is_left_out"), [(0, False), (2, True)], ids=["scored", "left out"]
-)
-def test_refused_answers_are_counted_once_for_each_task(
-    left_out: int, is_left_out: bool
-) -> None:
-    results = [
-        replace(result("a"), refused=1),
-        replace(result("a"), metric="other", refused=2, refused_unscored=left_out),
-        replace(result("a", slice="l=1"), refused=1),
-        result("b"),
-    ]
-    tasks = (made("a"), made("b"))
-    (found,) = on_numbers(outcome(Path(), *results, tasks=tasks))
-    assert (found.kind, found.subject, found.count, found.of) == (
-        "refused",
-        Subject("a"),
-        2,
-        10,
-    )
-    assert ("left out by" in found.cause) == is_left_out

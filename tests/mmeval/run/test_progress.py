@@ -9,7 +9,7 @@ from mmeval.records.response import FinishReason, Response
 from mmeval.records.trial import Exchange
 from mmeval.run import progress
 from mmeval.run.options import BackendSpec
-from mmeval.run.progress import LIMIT, Remarks, opening
+from mmeval.run.progress import LIMIT, REFUSED, Remarks, opening
 from tests.support.toy import Toy, picture, run_toy, task
 
 
@@ -63,10 +63,11 @@ def test_what_is_cut_off_or_warned_of_is_counted(
     assert [(one.kind, one.count, one.cause) for one in made.findings()] == found
 
 
-def test_the_words_of_a_refusal_are_no_warning() -> None:
+def test_a_refused_answer_is_counted_without_the_words_of_its_service() -> None:
     made = Remarks()
     made.add((answer("the prompt was filtered", reason="refused"),))
-    assert [*made.findings()] == []
+    (found,) = made.findings()
+    assert (found.kind, found.count, found.cause) == ("refused", 1, REFUSED)
 
 
 def thought(*parts: Part, reason: FinishReason = "stop") -> Exchange:
