@@ -5,13 +5,6 @@ from typing import TYPE_CHECKING
 from mmeval.doors import door
 
 if TYPE_CHECKING:
-    from mmeval.interchange.by_id import (
-        AnswersById,
-        Entry,
-        EntryFile,
-        files_of,
-        read_entries,
-    )
     from mmeval.interchange.contract import (
         MANIFEST,
         Absent,
@@ -33,6 +26,19 @@ if TYPE_CHECKING:
         path_below,
     )
     from mmeval.interchange.recorded import error_of, kinds_of
+    from mmeval.interchange.row_answers import RowAnswers
+    from mmeval.interchange.row_folder import RowFolder
+    from mmeval.interchange.row_layout import (
+        AnswerFile,
+        Find,
+        PlacedRow,
+        Row,
+        RowLayout,
+        files_named,
+        repeat_of,
+        rows_of_lines,
+        rows_of_list,
+    )
     from mmeval.interchange.sidecar import (
         DAMAGED,
         MAX_MEDIUM_BYTES,
@@ -56,18 +62,22 @@ __all__ = [
     "MEDIA_ROOT",
     "OWN",
     "Absent",
+    "AnswerFile",
     "AnswerFormat",
     "AnswerPlace",
     "AnsweredRun",
     "AnsweredTask",
-    "AnswersById",
-    "Entry",
-    "EntryFile",
     "ExportFolder",
     "Exported",
+    "Find",
     "KeptLines",
     "MediaPaths",
     "MediaRoot",
+    "PlacedRow",
+    "Row",
+    "RowAnswers",
+    "RowFolder",
+    "RowLayout",
     "ScoredTrial",
     "Span",
     "StoredAnswer",
@@ -76,7 +86,7 @@ __all__ = [
     "exact_part",
     "exact_parts",
     "files_digest",
-    "files_of",
+    "files_named",
     "kinds_of",
     "line_at",
     "lines_of",
@@ -87,8 +97,10 @@ __all__ = [
     "open_answers",
     "own_of",
     "path_below",
-    "read_entries",
     "read_manifest",
+    "repeat_of",
+    "rows_of_lines",
+    "rows_of_list",
     "stem_of",
 ]
 

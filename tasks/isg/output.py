@@ -1,10 +1,252 @@
-"""The format ``isg``: answers in the files of ISG-Bench's own scripts."""
+"""The format ``isg``: answers in the files of ISG-Bench's own scripts, and of a scored
+run their judge file.
+
+    {"id": "0000", "Category": "Prediction", "Query": [...], "Golden": [...],
+     "output": [{"type": "text", "content": "..."}, {"type": "image", "content": "outputs/0000_g1.png"}]}
+
+outputs.jsonl                 the answers; judge files hold the same lines
+outputs_0_<n>_judge.jsonl     the answers with the verdicts of the four levels
+                              (:mod:`mmeval.tasks.isg.judge_file`)
+outputs/<id>_g<n>             the pictures of the answers; media of other kinds are in
+                              other/
+
+An ``output`` that is null or missing is an empty answer: the generation failed. A block
+whose file is missing keeps its place without a medium, and one of an unknown type is
+a picture whose ``raw`` is that type; the answer says so. ``Query`` and ``Golden`` are
+those of the data set; where the texts of ``Query`` differ from them the answer says so.
+All else is as :mod:`mmeval.interchange.row_layout` says.
+"""  # noqa: E501
 
 from __future__ import annotations
 
-from mmeval.interchange import AnswerFormat
-from mmeval.tasks.isg.output_reading import read_output
-from mmeval.tasks.isg.output_writing import write_output
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mmeval.content import MEDIA_KINDS, PART_KINDS, Interleaved, Media, Part, text_part
+from mmeval.errors import UsageError
+from mmeval.interchange import (
+    OWN,
+    AnsweredRun,
+    AnswerFormat,
+    Exported,
+    Find,
+    MediaRoot,
+    Row,
+    RowAnswers,
+    RowFolder,
+    RowLayout,
+    ScoredTrial,
+    files_named,
+    rows_of_lines,
+)
+from mmeval.metrics.judged.isg.rows import CATEGORY, GRAPH
+from mmeval.records import Sample
+from mmeval.tasks.isg.judge_file import (
+    SCORES,
+    has_lost_verdict,
+    is_judged,
+    judge_file,
+    judged,
+)
+from mmeval.tasks.isg.loader import PATHS
+from mmeval.wording import listed
+
+OUTPUTS = "outputs.jsonl"
+MOST_NAMED = 3
+"""Odd blocks of an answer that its warning names."""
+OTHER_QUERY = "the file of answers has another query for this id than the data set"
+Block = Mapping[str, Any]
+
+
+def read_output(path: Path, media_root: MediaRoot = ()) -> RowAnswers:
+    """The answers of a file, or of a folder with ``outputs.jsonl``.
+    ``media_root``: see :class:`mmeval.interchange.MediaPaths`. Raises MissingDataError
+    without answers, UsageError for a damaged file."""
+    return RowAnswers(LAYOUT, path, media_root)
+
+
+def write_output(run: AnsweredRun, folder: Path) -> Exported:
+    """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
+    return _Folder(folder).fill(run)
+
+
+def query_texts(sample: Sample) -> list[str]:
+    """The texts of a question, block by block."""
+    return [part.text or "" for part in _query_of(sample).parts if part.kind == "text"]
+
+
+def _query_of(sample: Sample) -> Interleaved:
+    parts: list[Part] = []
+    for message in sample.input:
+        parts += message.content.parts
+    return Interleaved(tuple(parts))
+
+
+# --- reading --------------------------------------------------------------------------
+
+
+def _answer(row: Row, find: Find) -> Interleaved:
+    return Interleaved(tuple(_part(block, find) for block in _blocks(row)))
+
+
+def _blocks(row: Row) -> list[Block]:
+    blocks = row.get("output")
+    if blocks is None:
+        return []
+    if isinstance(blocks, list) and all(isinstance(block, dict) for block in blocks):
+        return blocks
+    raise UsageError(f'"output" is {blocks!r:.80}; write a list of blocks, or null')
+
+
+def _part(block: Block, find: Find) -> Part:
+    kind, content = block.get("type"), block.get("content")
+    text = content if isinstance(content, str) else ""
+    if kind not in PART_KINDS:
+        return Part("image", raw=f"{kind!s:.40}")
+    if kind == "text":
+        return text_part(text)
+    if kind not in MEDIA_KINDS:
+        return Part(kind, text=text)
+    return Part(kind, media=find(content) if isinstance(content, str) else None)
+
+
+def _sealed(row: Row) -> list[list[Any]]:
+    return [[block.get("type"), block.get("content")] for block in _blocks(row)]
+
+
+def _warnings(row: Row, sample: Sample) -> list[str]:
+    warnings = []
+    asked = row.get("Query")
+    if isinstance(asked, list) and _texts_in(asked) != query_texts(sample):
+        warnings.append(OTHER_QUERY)
+    odd = []
+    for block in _blocks(row):
+        kind, content = block.get("type"), block.get("content")
+        if kind not in PART_KINDS:
+            odd.append(f"a block of the unknown type {kind!r:.40}")
+        elif kind in MEDIA_KINDS and not isinstance(content, str | None):
+            odd.append(f"{content!r:.80} is not a path")
+    if odd:
+        warnings.append(listed(odd, MOST_NAMED))
+    return warnings
+
+
+def _texts_in(blocks: Sequence[Any]) -> list[str]:
+    texts = []
+    for block in blocks:
+        if isinstance(block, dict) and block.get("type") == "text":
+            text = block.get("content")
+            if isinstance(text, str):
+                texts.append(text)
+    return texts
+
+
+# --- writing --------------------------------------------------------------------------
+
+
+def _row(
+    sample: Sample, output: Interleaved | None, files: Mapping[str, str]
+) -> dict[str, Any]:
+    golden = sample.references[0] if sample.references else Interleaved()
+    row = {
+        "id": sample.id,
+        "Category": sample.metadata[CATEGORY],
+        "Query": _blocks_of_data(_query_of(sample), sample, "Query"),
+        "Golden": _blocks_of_data(golden, sample, "Golden"),
+        "output": None,
+    }
+    if output is not None:
+        blocks = []
+        for part in output.parts:
+            if part.kind != "reasoning":
+                file = None if part.media is None else files[part.media.sha256]
+                blocks.append({"type": part.kind, "content": file or part.text})
+        row["output"] = blocks
+    return row
+
+
+def _blocks_of_data(content: Interleaved, sample: Sample, key: str) -> list[Block]:
+    """Blocks in the form of the data, pictures by the data's own paths."""
+    paths = iter(sample.metadata[PATHS].get(key, ()))
+    blocks: list[Block] = []
+    for part in content.parts:
+        text = (part.text or "") if part.media is None else next(paths, "")
+        blocks.append({"type": part.kind, "content": text})
+    return blocks
+
+
+LAYOUT = RowLayout(
+    files=partial(files_named, OUTPUTS),
+    rows=rows_of_lines,
+    file_of=lambda _: OUTPUTS,
+    labels=frozenset({CATEGORY, GRAPH, PATHS}),
+    answer=_answer,
+    row=_row,
+    sealed=_sealed,
+    warnings=_warnings,
+    pictures="outputs/{}_g{}",
+    media="other/{}_g{}",
+)
+
+
+GAPS = {
+    "unjudged": "not scored on all four levels; no line in the judge file",
+    "null": "a verdict is lost, which is null in the judge file: not unknown there, "
+    "but left out, no or 1",
+}
+NOTES = {
+    "exact": f"more than texts and pictures; its parts stand under {OWN!r}",
+    "repeats": "further ones to the same question, in outputs_repeat<n>.jsonl",
+}
+
+
+class _Folder(RowFolder):
+    """Answers, and of a scored run their lines in the judge file."""
+
+    layout = LAYOUT
+    benchmark = "ISG-Bench"
+    entry = "line"
+    scored = True
+    unanswered = f"their output is null, and {OWN!r} says why"
+    gaps = GAPS
+    notes = NOTES
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._judged: dict[str, dict[str, dict[str, Any]]] = {}
+
+    def add(self, one: ScoredTrial) -> None:
+        super().add(one)
+        self.again(one)
+
+    def again(self, one: ScoredTrial) -> None:
+        trial = one.trial
+        if trial.output is None or not one.scores.keys() & set(SCORES):
+            return
+        if not is_judged(one):
+            self.counts["unjudged"] += 1
+            return
+        self.counts["null"] += has_lost_verdict(one)
+        name = self.file_of(trial)
+        row = self.rows[name][trial.sample.id]
+        self._judged.setdefault(name, {})[trial.sample.id] = judged(one, row)
+
+    def finish(self) -> Sequence[str]:
+        for name, rows in self._judged.items():
+            self.write_lines(judge_file(name, len(self.rows[name])), rows.values())
+        return super().finish()
+
+    def is_given_back(
+        self, row: Row, output: Interleaved, media: Mapping[str, Media]
+    ) -> bool:
+        # the scripts know texts and media alone: other blocks are also kept exactly
+        for part in output.parts:
+            if part.kind != "text" and part.media is None:
+                return False
+        return super().is_given_back(row, output, media)
+
 
 FORMAT = AnswerFormat(
     about="The answer files of ISG-Bench's own scripts; of a scored run also their "

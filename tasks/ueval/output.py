@@ -1,10 +1,197 @@
-"""The format ``ueval``: answers in the files of UEval's own scripts."""
+"""The format ``ueval``: answers in the files of UEval's own scripts, and of a scored run
+their file of results.
+
+    [{"id": "501", "text_answer": "1. ...", "image_answer": ["images/501_1.png", "images/501_2.png"]}]
+
+answers.json       the answers
+images/<id>_<n>    their pictures; media of other kinds are in other/
+results.json       each question with its verdicts, and the means over questions
+                   (:mod:`mmeval.tasks.ueval.results_file`)
+
+``image_answer`` may be one path, null, or have empty entries. The names of both fields
+can be given, as the scripts of single models have others; an empty name is of a kind
+that the model was not asked for. All else is as
+:mod:`mmeval.interchange.row_layout` says.
+"""  # noqa: E501
 
 from __future__ import annotations
 
-from mmeval.interchange import AnswerFormat
-from mmeval.tasks.ueval.output_reading import read_output
-from mmeval.tasks.ueval.output_writing import write_output
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mmeval.content import Interleaved, Part, PartKind, text_part
+from mmeval.errors import UsageError
+from mmeval.interchange import (
+    OWN,
+    AnsweredRun,
+    AnswerFormat,
+    Exported,
+    Find,
+    MediaRoot,
+    PlacedRow,
+    Row,
+    RowAnswers,
+    RowFolder,
+    RowLayout,
+    ScoredTrial,
+    files_named,
+    rows_of_list,
+)
+from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS
+from mmeval.records import Sample
+from mmeval.tasks.ueval.loader import TASK
+from mmeval.tasks.ueval.results_file import item_of, results_file, summary_of
+
+ANSWERS = "answers.json"
+TEXT, IMAGE = "text_answer", "image_answer"
+
+
+def read_output(
+    path: Path,
+    text_field: str = TEXT,
+    image_field: str = IMAGE,
+    media_root: MediaRoot = (),
+) -> RowAnswers:
+    """The answers of a file, or of a folder with ``answers.json``; the fields hold
+    texts and pictures. A model was not asked for the kind whose field is empty.
+    ``media_root``: see :class:`mmeval.interchange.MediaPaths`. Raises MissingDataError
+    without answers, UsageError for a damaged file."""
+    return RowAnswers(_layout(_Fields(text_field, image_field)), path, media_root)
+
+
+def write_output(run: AnsweredRun, folder: Path) -> Exported:
+    """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
+    return _Folder(folder).fill(run)
+
+
+@dataclass(frozen=True)
+class _Fields:
+    """The fields of a row that hold its text and its pictures."""
+
+    text: str
+    image: str
+
+    def rows(self, file: Path) -> Iterator[PlacedRow]:
+        """The rows of a file. Raises UsageError where none has one of the fields."""
+        rows = list(rows_of_list(file))
+        named = [
+            value
+            for _, value in rows
+            if isinstance(value, dict) and value.get("id") is not None
+        ]
+        if named and not any(self.text in row or self.image in row for row in named):
+            raise UsageError(
+                f"{file}: no entry has {self.text!r} or {self.image!r}; say "
+                "text_field= and image_field="
+            )
+        return iter(rows)
+
+    def answer(self, row: Row, find: Find) -> Interleaved:
+        """The text, then the pictures."""
+        parts: list[Part] = []
+        text = self._text(row)
+        if text:
+            parts.append(text_part(text))
+        for path in self._pictures(row):
+            parts.append(Part("image", media=find(path)))
+        return Interleaved(tuple(parts))
+
+    def sealed(self, row: Row) -> list[Any]:
+        return [self._text(row), self._pictures(row)]
+
+    def left_out(self) -> tuple[PartKind, ...]:
+        kinds: list[PartKind] = []
+        if not self.text:
+            kinds.append("text")
+        if not self.image:
+            kinds.append("image")
+        return tuple(kinds)
+
+    def _text(self, row: Row) -> str:
+        value = row.get(self.text)
+        if not isinstance(value, str | None):
+            raise UsageError(f"{self.text!r} is {value!r:.80}; write a text, or null")
+        return value or ""
+
+    def _pictures(self, row: Row) -> list[str]:
+        value = row.get(self.image)
+        paths = value if isinstance(value, list) else [value]
+        if not all(isinstance(path, str | None) for path in paths):
+            raise UsageError(
+                f"{self.image!r} is {value!r:.80}; write a list of paths, one path, or "
+                "null"
+            )
+        return [path for path in paths if path]
+
+
+def _row(
+    sample: Sample, output: Interleaved | None, files: Mapping[str, str]
+) -> dict[str, Any]:
+    if output is None:
+        return {"id": sample.id, TEXT: "", IMAGE: []}
+    pictures = [files[picture.sha256] for picture in output.media("image")]
+    return {"id": sample.id, TEXT: output.words, IMAGE: pictures}
+
+
+def _layout(fields: _Fields) -> RowLayout:
+    return RowLayout(
+        files=partial(files_named, ANSWERS),
+        rows=fields.rows,
+        file_of=lambda _: ANSWERS,
+        labels=frozenset({TASK}),
+        answer=fields.answer,
+        row=_row,
+        sealed=fields.sealed,
+        keeps_place=False,
+        left_out=fields.left_out(),
+        pictures="images/{}_{}",
+        media="other/{}_{}",
+    )
+
+
+NOTES = {
+    "exact": f"more than a text and pictures after it; its parts stand under {OWN!r}",
+    "repeats": "further ones to the same question, in answers_repeat<n>.json",
+}
+
+
+class _Folder(RowFolder):
+    """Answers, and of a scored run the file of results."""
+
+    layout = _layout(_Fields(TEXT, IMAGE))
+    benchmark = "UEval"
+    entry = "entry"
+    notes = NOTES
+    scored = True
+    unanswered = f"the entries are empty, and say so under {OWN!r} alone"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._results: dict[str, list[dict[str, Any]]] = {}
+
+    def add(self, one: ScoredTrial) -> None:
+        super().add(one)
+        if one.scores.keys() & set(OUTPUTS):
+            name = self.file_of(one.trial)
+            row = self.rows[name][one.trial.sample.id]
+            item = item_of(one, text=row[TEXT], pictures=row[IMAGE])
+            self._results.setdefault(name, []).append(item)
+
+    def finish(self) -> Sequence[str]:
+        for name, items in self._results.items():
+            document = {"items": items, "summary": summary_of(items)}
+            self.write_document(results_file(name), document)
+        answers = sum(len(rows) for rows in self.rows.values())
+        scored = sum(len(items) for items in self._results.values())
+        super().finish()
+        if 0 < scored < answers:
+            unscored = answers - scored
+            return [f"questions without scores, not in results.json: {unscored:,}"]
+        return []
+
 
 FORMAT = AnswerFormat(
     about="The answer files of UEval's own scripts; of a scored run also their "

@@ -3,10 +3,11 @@ of one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mmeval.content import Interleaved, Media, Part, PartKind, media_part, text_part
+from mmeval.content import Interleaved, Part, PartKind, text_part
+from mmeval.interchange import Find
 from mmeval.tasks.mme_unify.loader import CATEGORIES
 from mmeval.tasks.mme_unify.mme_unify_choice import letter_of
 from mmeval.tasks.mme_unify.turns import Turn, answer_of, turns_of
@@ -30,28 +31,10 @@ OUTPUT, FRAMES, TURNS = "output", "output2", "outputs"
 ANSWER_KEYS = (OUTPUT, FRAMES, TURNS)
 _TURN = ("output_action", "output_location", "output_image", "full_text")
 
-Find = Callable[[str], Media | None]
-"""Opens the file at a path; None for one that is not there."""
 
-
-def answer_in(task: str, row: Mapping[str, Any], find: Find) -> Interleaved:
+def parts_in(task: str, row: Mapping[str, Any], find: Find) -> Iterator[Part]:
     """The answer in a row. A file that is named and not there is a part without a
     medium; a value of another kind than the scripts write is not an answer."""
-    return Interleaved(tuple(_parts(task, row, find)))
-
-
-def paths_in(task: str, row: Mapping[str, Any]) -> list[str]:
-    """The paths of media that a row names."""
-    found: list[str] = []
-
-    def note(path: str) -> None:
-        found.append(path)
-
-    answer_in(task, row, note)
-    return found
-
-
-def _parts(task: str, row: Mapping[str, Any], find: Find) -> Iterator[Part]:
     output = row.get(OUTPUT)
     if task == "vcot":
         outputs = row.get(TURNS)
@@ -86,8 +69,7 @@ def _text(value: Any) -> Iterator[Part]:
 
 def _medium(path: Any, find: Find, kind: PartKind = "image") -> Iterator[Part]:
     if isinstance(path, str) and path:
-        medium = find(path)
-        yield Part(kind) if medium is None else media_part(medium, kind)
+        yield Part(kind, media=find(path))
 
 
 def _turns(outputs: Mapping[str, Any], find: Find) -> Iterator[Turn]:

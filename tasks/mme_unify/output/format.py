@@ -1,10 +1,171 @@
-"""The format ``mme_unify``: answers in the result files of MME-Unify's own scripts."""
+"""The format ``mme_unify``: answers in the result files of MME-Unify's own scripts, a
+question file whose rows have the answer in fields of their own.
+
+    {"id": 4, "category": "Text-Image_Generation", ..., "output": {"output_image": "media/tig_4_1.png"}}
+
+Visual_CoT.json and others      the question files, with the answers in their rows
+media/<task>_<row>_<n>          the media of the answers
+media/<task>_<row>_frame<n>     up to 16 key frames of a clip
+
+What is in which field, :mod:`mmeval.tasks.mme_unify.output.fields` says. A row's task
+follows from its own keys, so that files may have any name; all ``*.json`` of the
+folder, and of the released folders below it, are read. An answer is found by the
+question that stands in its row, since ids are not unique: by its id, and by its words
+and the names of its media as far as they are there. A file that is missing is a part
+without a medium. A row without a field for the answer, or with an ``error``, has an
+empty one: wrong in understanding and the unify tasks, whose scripts count all rows, and
+dropped in generation. All else is as :mod:`mmeval.interchange.row_layout` says.
+"""  # noqa: E501
 
 from __future__ import annotations
 
-from mmeval.interchange import AnswerFormat
-from mmeval.tasks.mme_unify.output.reading import read_output
-from mmeval.tasks.mme_unify.output.writing import write_output
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mmeval.content import Interleaved, Media
+from mmeval.errors import ContentError, MissingExtraError
+from mmeval.interchange import (
+    OWN,
+    AnsweredRun,
+    AnswerFormat,
+    Exported,
+    Find,
+    MediaRoot,
+    Row,
+    RowAnswers,
+    RowFolder,
+    RowLayout,
+    rows_of_list,
+    stem_of,
+)
+from mmeval.records import Sample, Trial
+from mmeval.tasks.mme_unify.clips.frames import key_frames
+from mmeval.tasks.mme_unify.loader import CATEGORIES, TASK, question_of
+from mmeval.tasks.mme_unify.mme_unify_choice import CHOICE
+from mmeval.tasks.mme_unify.output.fields import (
+    ANSWER_KEYS,
+    FRAMES,
+    fields_of,
+    parts_in,
+)
+from mmeval.tasks.mme_unify.output.rows import (
+    question_in,
+    questions_of,
+    result_files,
+    task_in,
+)
+
+NAMES: Mapping[str, str] = {
+    **dict.fromkeys(CATEGORIES["understanding"].values(), "Understanding_Unified.json"),
+    **dict.fromkeys(CATEGORIES["generation"].values(), "Generation_Unified.json"),
+    "iee": "Unified_Explanation.json",
+    "csq": "Common_Sense_Question.json",
+    "al": "Auxiliary_Lines..json",
+    "sd": "Spot_Diff.json",
+    "vcot": "Visual_CoT.json",
+}
+"""The file of each task, as the released one is called."""
+
+
+def read_output(path: Path, media_root: MediaRoot = ()) -> RowAnswers:
+    """The answers of a file, or of all result files of a folder.
+    ``media_root``: see :class:`mmeval.interchange.MediaPaths`. Raises MissingDataError
+    without answers, UsageError for a damaged file."""
+    return RowAnswers(LAYOUT, path, media_root)
+
+
+def write_output(run: AnsweredRun, folder: Path) -> Exported:
+    """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
+    return _Folder(folder).fill(run)
+
+
+def _answer(row: Row, find: Find) -> Interleaved:
+    if row.get("error"):
+        return Interleaved()
+    return Interleaved(tuple(parts_in(task_in(row), row, find)))
+
+
+def _row(
+    sample: Sample, output: Interleaved | None, files: Mapping[str, str]
+) -> dict[str, Any]:
+    labels = sample.metadata
+    question = question_of(labels)
+    if output is None:
+        return question
+    return question | fields_of(labels[TASK], output, files, labels.get(CHOICE, ()))
+
+
+def _sealed(row: Row) -> dict[str, Any]:
+    if row.get("error"):
+        return {}
+    return {key: row[key] for key in ANSWER_KEYS if key in row}
+
+
+def _position(sample_id: str) -> int:
+    return int(sample_id.rpartition("/")[2])
+
+
+LAYOUT = RowLayout(
+    files=result_files,
+    rows=rows_of_list,
+    file_of=lambda sample: NAMES[sample.metadata[TASK]],
+    position=_position,
+    labels=frozenset({TASK}),
+    key=question_in,
+    keys=questions_of,
+    keyless="rows of no task",
+    unique=False,
+    answer=_answer,
+    row=_row,
+    sealed=_sealed,
+    media="media/{}_{}",
+)
+GAPS = {
+    "unframed": "its clip cannot be decoded here; without its frames (output2), which "
+    "the scripts read",
+}
+NOTES = {
+    "exact": f"more than the fields of the layout hold; its parts stand under {OWN!r}",
+    "repeats": "further ones to the same question, in *_repeat<n>.json",
+}
+
+
+class _Folder(RowFolder):
+    """Answers, and the key frames of clips."""
+
+    layout = LAYOUT
+    benchmark = "MME-Unify"
+    entry = "row"
+    gaps = GAPS
+    notes = NOTES
+    unanswered = f"the row has no answer, and says so under {OWN!r} alone"
+
+    def stem(self, trial: Trial) -> str:
+        return stem_of(trial.sample.id.replace("/", "_"), trial.repeat)
+
+    def fields(
+        self, trial: Trial, output: Interleaved, files: Mapping[str, str]
+    ) -> dict[str, Any]:
+        row = super().fields(trial, output, files)
+        clips = output.media("video")
+        # the scripts read frames in place of the clip
+        if clips and row.get(FRAMES) == []:
+            row[FRAMES] = list(self._frames(trial, clips[0]))
+        return row
+
+    def _frames(self, trial: Trial, clip: Media) -> Iterator[str]:
+        """Write the key frames of a clip. Returns their files."""
+        try:
+            frames = key_frames(clip)
+        except (ContentError, MissingExtraError):
+            # it cannot be decoded, or nothing here can
+            self.counts["unframed"] += 1
+            return
+        for number, frame in enumerate(frames, 1):
+            name = f"media/{self.stem(trial)}_frame{number:02}.jpg"
+            yield self.write(name, frame)
+
 
 FORMAT = AnswerFormat(
     about="The result files of MME-Unify's own scripts, a question file with the "

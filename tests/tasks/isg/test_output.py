@@ -18,14 +18,14 @@ from mmeval.interchange.contract import (
     AnswerPlace,
     StoredAnswer,
 )
+from mmeval.interchange.row_answers import RowAnswers
 from mmeval.metric import bind, load_metric
 from mmeval.metric.apply import score_judged, score_one
 from mmeval.metrics.judged.isg.replies import OVERALL
 from mmeval.metrics.judged.isg.rows import tokens_of
 from mmeval.program import Role
 from mmeval.records import ErrorInfo, Response, Sample, Score, Trial, user
-from mmeval.tasks.isg.output_reading import OTHER_QUERY, OutputAnswers, read_output
-from mmeval.tasks.isg.output_writing import write_output
+from mmeval.tasks.isg.output import OTHER_QUERY, read_output, write_output
 from tests.support.answered import task_of
 from tests.support.judging import driven
 from tests.support.tiny_media import picture, wav
@@ -82,7 +82,7 @@ def written(folder: Path, *lines: Any, name: str = "outputs.jsonl") -> Path:
     return folder / name
 
 
-def answer(answers: OutputAnswers, id: str = "0001", repeat: int = 0) -> Response:
+def answer(answers: RowAnswers, id: str = "0001", repeat: int = 0) -> Response:
     found = answers.answer("isg_howto", sample(id), repeat)
     assert isinstance(found, StoredAnswer), found
     return found.response
@@ -137,11 +137,34 @@ B = {"type": "image", "content": "b.png", "caption": "never shown"}
 def test_an_answer_is_its_blocks(output: Any, found: list[Any], tmp_path: Path) -> None:
     answers = read_output(written(tmp_path, {"id": "0001", "output": output}))
     assert parts(answer(answers)) == found
-    odd = any(
-        block.get("type") == "smell" or block["content"] in ("gone.png", "../b.png")
-        for block in output or ()
-    )
-    assert (len(answer(answers).warnings), len(answers.digest) > 0) == (int(odd), True)
+
+
+@pytest.mark.parametrize(
+    ("block", "named"),
+    [
+        ({"type": "image", "content": "gone.png"}, "gone.png"),
+        ({"type": "image", "content": "../b.png"}, "../b.png"),
+        ({"type": "image", "content": 7}, "7"),
+        ({"type": "smell", "content": "b.png"}, "smell"),
+    ],
+    ids=["a lost file", "outside", "no path", "unknown"],
+)
+def test_an_answer_names_its_odd_block(block: Any, named: str, tmp_path: Path) -> None:
+    answers = read_output(written(tmp_path, {"id": "0001", "output": [TEXT, block]}))
+    (warning,) = answer(answers).warnings
+    assert named in warning
+
+
+def test_an_exact_part_whose_file_is_missing_keeps_its_place(tmp_path: Path) -> None:
+    thought = Part("reasoning", "Hm.", raw="<think>Hm.</think>")
+    output = Interleaved((thought, media_part(RED, "image")))
+    there_and_back(tmp_path, Trial(sample(), output=output))
+    (tmp_path / "outputs" / "0001_g1.png").unlink()
+
+    found = answer(read_output(tmp_path))
+
+    assert parts(found) == [("reasoning", "Hm."), ("image", None)]
+    assert "0001_g1.png" in found.warnings[0]
 
 
 def test_missing_pictures_are_counted_and_named_before_a_run(tmp_path: Path) -> None:
@@ -246,7 +269,7 @@ def task(
     return task_of(name, trials, scores)
 
 
-def there_and_back(folder: Path, *trials: Trial) -> OutputAnswers:
+def there_and_back(folder: Path, *trials: Trial) -> RowAnswers:
     write_output(AnsweredRun("m", (task(*trials),)), folder)
     return read_output(folder)
 

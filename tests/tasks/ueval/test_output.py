@@ -20,9 +20,9 @@ from mmeval.interchange.contract import (
     AnswerPlace,
     StoredAnswer,
 )
+from mmeval.interchange.row_answers import RowAnswers
 from mmeval.records import ErrorInfo, Response, Sample, Score, Trial, user
-from mmeval.tasks.ueval.output_reading import OutputAnswers, read_output
-from mmeval.tasks.ueval.output_writing import write_output
+from mmeval.tasks.ueval.output import read_output, write_output
 from tests.support.answered import held, task_of
 from tests.support.tiny_media import picture, wav
 
@@ -48,7 +48,7 @@ def written(folder: Path, *entries: Any, name: str = "answers.json") -> Path:
     return folder / name
 
 
-def answer(answers: OutputAnswers, id: str = "1", repeat: int = 0) -> Response:
+def answer(answers: RowAnswers, id: str = "1", repeat: int = 0) -> Response:
     found = answers.answer("ueval_art", sample(id), repeat)
     assert isinstance(found, StoredAnswer), found
     return found.response
@@ -109,7 +109,7 @@ def test_ids_are_texts_the_last_entry_counts_and_one_without_an_id_is_passed_ove
         answers.answer("ueval_art", sample(id), repeat)
         for id, repeat in (("3", 0), ("2", 1))
     ]
-    assert ["'3'" in str(missing[0]), "answers_repeat1.json" in str(missing[1])] == [
+    assert ["'3'" in str(missing[0]), "repeat1" in str(missing[1])] == [
         True,
         True,
     ]
@@ -234,8 +234,8 @@ def test_a_picture_that_is_missing_is_absent_with_its_place(tmp_path: Path) -> N
     [
         ("{}", "list"),
         ('[{"id": 1, "text_answer": "t"}', "JSON"),
-        ('[{"id": 1, "text_answer": 7}]', "entry 1: 'text_answer'"),
-        ('[{"id": 1, "image_answer": [7]}]', "entry 1: 'image_answer'"),
+        ('[{"id": 1, "text_answer": 7}]', "row 1: 'text_answer'"),
+        ('[{"id": 1, "image_answer": [7]}]', "row 1: 'image_answer'"),
         ('[{"id": 1, "text_answer": "t", "mmeval": 7}]', "'mmeval'"),
     ],
 )

@@ -9,8 +9,9 @@ import pytest
 from mmeval.content import Interleaved, Part, text_part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import Absent, StoredAnswer
+from mmeval.interchange.row_answers import RowAnswers
 from mmeval.records import Sample
-from mmeval.tasks.mme_unify.output.reading import OutputAnswers, read_output
+from mmeval.tasks.mme_unify.output.format import read_output
 from mmeval.tasks.mme_unify.turns import Turn, turns_of
 from tests.support.tiny_media import picture
 
@@ -72,7 +73,7 @@ def sample(row: Row, task: str, at: int = 0) -> Sample:
     )
 
 
-def opened(folder: Path, *rows: Any, name: str = "results.json") -> OutputAnswers:
+def opened(folder: Path, *rows: Any, name: str = "results.json") -> RowAnswers:
     (folder / "gen").mkdir(exist_ok=True, parents=True)
     (folder / "gen" / "7.png").write_bytes(GEN)
     (folder / name).parent.mkdir(exist_ok=True, parents=True)
@@ -80,7 +81,7 @@ def opened(folder: Path, *rows: Any, name: str = "results.json") -> OutputAnswer
     return read_output(folder)
 
 
-def answer(answers: OutputAnswers, asked: Sample, repeat: int = 0) -> Interleaved:
+def answer(answers: RowAnswers, asked: Sample, repeat: int = 0) -> Interleaved:
     found = answers.answer("t", asked, repeat)
     assert isinstance(found, StoredAnswer), found
     assert found.response.output is not None
@@ -328,7 +329,7 @@ def test_a_result_file_that_is_a_link_out_of_the_folder_is_refused(
 
 
 def test_a_row_whose_own_key_is_damaged_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"results\.json, row 2: 'mmeval'"):
+    with pytest.raises(UsageError, match=r"results\.json: row 2: 'mmeval'"):
         opened(tmp_path, SIPU, {**SIPU, "mmeval": []})
 
 

@@ -15,8 +15,7 @@ from mmeval.interchange.contract import AnsweredRun, StoredAnswer
 from mmeval.records import ErrorInfo, Sample, Trial
 from mmeval.tasks import mme_unify
 from mmeval.tasks.mme_unify.loader import FILES, load
-from mmeval.tasks.mme_unify.output.reading import read_output
-from mmeval.tasks.mme_unify.output.writing import write_output
+from mmeval.tasks.mme_unify.output.format import read_output, write_output
 from mmeval.tasks.mme_unify.turns import Turn, answer_of
 from tests.support.answered import held, task_of
 from tests.support.tiny_media import picture

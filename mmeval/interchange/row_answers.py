@@ -1,0 +1,217 @@
+"""Reads answers in the files of a row layout
+(:mod:`mmeval.interchange.row_layout`).
+
+Paths of media start from their file, else from the named folder, else from the working
+directory (:mod:`mmeval.interchange.media_paths`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved
+from mmeval.errors import MissingDataError, UsageError
+from mmeval.interchange.contract import Absent, AnswerPlace, StoredAnswer
+from mmeval.interchange.media_paths import MediaPaths, MediaRoot, missing_remarks
+from mmeval.interchange.recorded import error_of, kinds_of
+from mmeval.interchange.row_layout import AnswerFile, Row, RowLayout
+from mmeval.interchange.sidecar import (
+    exact_files,
+    exact_part,
+    model_of,
+    own_of,
+    read_manifest,
+)
+from mmeval.records.digests import digest
+from mmeval.records.response import Response
+from mmeval.records.sample import Sample
+from mmeval.wording import listed
+
+MOST_NAMED = 3
+"""Missing files that the warning of an answer names."""
+
+
+class Entry(NamedTuple):
+    """A row with an answer. ``number`` counts the rows of its file from 0; ``names``
+    are the paths in its fields; ``own`` is our own key."""
+
+    file: Path
+    number: int
+    place: str
+    key: Hashable
+    row: Row
+    names: list[str]
+    own: Mapping[str, Any]
+
+
+class RowAnswers:
+    """The answers of one model, in memory; media are read on demand."""
+
+    def __init__(
+        self, layout: RowLayout, path: Path, media_root: MediaRoot = ()
+    ) -> None:
+        """``path`` is a file or a folder. Raises MissingDataError without answers,
+        UsageError for a damaged file."""
+        self._layout = layout
+        self._media = MediaPaths(media_root)
+        self._folder = path.parent if path.is_file() else path
+        self._files: dict[Path, list[Entry]] = {}
+        self._found: dict[tuple[int, Hashable], list[Entry]] = {}
+        self.remarks: list[str] = []
+        for file in layout.files(path):
+            self._add(file)
+        self.remarks += missing_remarks(self._missing())
+
+    @property
+    def model(self) -> str:
+        return model_of(read_manifest(self._folder), self._folder)
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of the files and their media; a missing one has its place."""
+        return digest([[file.name, *self._digests(file)] for file in self._files])
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        return {self._named(file): len(rows) for file, rows in self._files.items()}
+
+    def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:  # noqa: ARG002
+        entry = self._entry(sample, repeat)
+        if entry is None:
+            where = f" in a file *_repeat{repeat}" if repeat else ""
+            return Absent(f"{self._folder} has no answer to {sample.id!r}{where}")
+        place = AnswerPlace(self._named(entry.file), entry.number)
+        try:
+            return StoredAnswer(place, self._response(entry, sample))
+        except MissingDataError as error:
+            return Absent(f"{sample.id!r}: {error}", place)
+        except UsageError as error:
+            raise UsageError(f"{entry.place}: {error}") from None
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _add(self, file: AnswerFile) -> None:
+        """Read a file. Raises UsageError with the place of a row that is invalid."""
+        layout = self._layout
+        entries: dict[Hashable, Entry] = {}
+        keyless = again = 0
+        for number, (place, row) in enumerate(layout.rows(file.path)):
+            key = layout.key(row) if isinstance(row, dict) else None
+            if key is None:
+                keyless += 1
+                continue
+            try:
+                names = _names_in(row, layout)
+                own = own_of(row)
+            except UsageError as error:
+                raise UsageError(f"{place}: {error}") from None
+            kept_as = key if layout.unique else number
+            again += kept_as in entries
+            entries[kept_as] = Entry(file.path, number, place, key, row, names, own)
+        if keyless:
+            self.remarks.append(
+                f"{file.path}: {layout.keyless}, passed over: {keyless:,}"
+            )
+        if again:
+            self.remarks.append(
+                f"{file.path}: answers whose id occurs again: {again:,}; the last one "
+                "counts"
+            )
+        self._files[file.path] = list(entries.values())
+        for entry in entries.values():
+            self._found.setdefault((file.repeat, entry.key), []).append(entry)
+
+    def _entry(self, sample: Sample, repeat: int) -> Entry | None:
+        for key in self._layout.keys(sample):
+            found = self._found.get((repeat, key))
+            if found:
+                return self._in_position(found, sample)
+        return None
+
+    def _in_position(self, found: list[Entry], sample: Sample) -> Entry:
+        """Of equal questions the one in the sample's own position, else the first."""
+        if self._layout.position is not None:
+            position = self._layout.position(sample.id)
+            for entry in found:
+                if entry.number == position:
+                    return entry
+        return found[0]
+
+    def _response(self, entry: Entry, sample: Sample) -> Response:
+        layout, own = self._layout, entry.own
+        folders = self._folders_of(entry.file)
+        missing: list[str] = []
+
+        def find(name: str) -> Media | None:
+            try:
+                return self._media.find(name, folders)
+            except MissingDataError as error:
+                if not layout.keeps_place:
+                    raise
+                missing.append(str(error))
+                return None
+
+        if "error" in own:
+            return error_of(own["error"])
+        if self._is_exact(entry):
+            output = Interleaved(tuple(exact_part(part, find) for part in own["parts"]))
+        else:
+            output = layout.answer(entry.row, find)
+        left_out = (*layout.left_out, *kinds_of(own.get("left_out")))
+        warnings = list(layout.warnings(entry.row, sample))
+        if missing:
+            names = listed(missing, MOST_NAMED)
+            warnings.append(f"a file of the answer is missing: {names}")
+        return Response(
+            output=output,
+            left_out=tuple(dict.fromkeys(left_out)),
+            warnings=tuple(warnings),
+        )
+
+    def _is_exact(self, entry: Entry) -> bool:
+        """True if our own key has the parts of this very answer."""
+        own = entry.own
+        return "parts" in own and own.get("of") == self._layout.seal(entry.row)
+
+    def _named(self, file: Path) -> str:
+        return file.relative_to(self._folder).as_posix()
+
+    def _folders_of(self, file: Path) -> tuple[Path, ...]:
+        """The folders from which the paths of a file start."""
+        return file.parent, self._folder, Path.cwd()
+
+    def _missing(self) -> Iterator[str]:
+        """The paths of all answers that lead to no file."""
+        for file, entries in self._files.items():
+            folders = self._folders_of(file)
+            for entry in entries:
+                exact = self._is_exact(entry)
+                names = exact_files(entry.own) if exact else entry.names
+                for name in names:
+                    if not self._media.has(name, folders):
+                        yield name
+
+    def _digests(self, file: Path) -> Iterator[str]:
+        yield Media.from_path(file).sha256
+        folders = self._folders_of(file)
+        for entry in self._files[file]:
+            names = (*entry.names, *exact_files(entry.own))
+            for name in dict.fromkeys(names):
+                yield self._media.sha256(name, folders)
+
+
+def _names_in(row: Row, layout: RowLayout) -> list[str]:
+    """The paths of media that the fields of a row name. Raises UsageError for an
+    invalid row."""
+    names: list[str] = []
+
+    def note(name: str) -> None:
+        names.append(name)
+
+    layout.answer(row, note)
+    return names

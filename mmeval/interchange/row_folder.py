@@ -1,0 +1,98 @@
+"""Writes answers in the files of a row layout
+(:mod:`mmeval.interchange.row_layout`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from mmeval.content.media import Media
+from mmeval.content.parts import Interleaved
+from mmeval.interchange.contract import ScoredTrial
+from mmeval.interchange.export_folder import ExportFolder, stem_of
+from mmeval.interchange.row_layout import RowLayout, repeat_file
+from mmeval.interchange.sidecar import OWN
+from mmeval.records.sample import Sample
+from mmeval.records.trial import Trial
+
+
+class RowFolder(ExportFolder):
+    """Collects the rows of each file, and writes the media of an answer at once.
+    ``rows`` are by the name of their file and the sample's id."""
+
+    layout: ClassVar[RowLayout]
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.rows: dict[str, dict[str, dict[str, Any]]] = {}
+
+    def takes(self, sample: Sample) -> bool:
+        return self.layout.labels <= sample.metadata.keys()
+
+    def add(self, one: ScoredTrial) -> None:
+        trial = one.trial
+        rows = self.rows.setdefault(self.file_of(trial), {})
+        rows[trial.sample.id] = self._row(trial)
+
+    def finish(self) -> Sequence[str]:
+        for name, rows in self.rows.items():
+            ids = list(rows)
+            if self.layout.position is not None:
+                ids.sort(key=self.layout.position)
+            self.write_rows(name, [rows[id] for id in ids])
+        return ()
+
+    def file_of(self, trial: Trial) -> str:
+        return repeat_file(self.layout.file_of(trial.sample), trial.repeat)
+
+    def stem(self, trial: Trial) -> str:
+        """The name of an answer in those of its media."""
+        return stem_of(trial.sample.id, trial.repeat)
+
+    def fields(
+        self, trial: Trial, output: Interleaved, files: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """The row of an answer, without our own key."""
+        return self.layout.row(trial.sample, output, files)
+
+    def is_given_back(
+        self, row: Mapping[str, Any], output: Interleaved, media: Mapping[str, Media]
+    ) -> bool:
+        """True if a row alone gives the answer back; ``media`` are by their files."""
+        return self.layout.answer(row, media.get) == output
+
+    def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        if name.endswith(".jsonl"):
+            self.write_lines(name, rows)
+        else:
+            self.write_document(name, list(rows))
+
+    def write_document(self, name: str, document: object) -> None:
+        text = json.dumps(document, indent=1, allow_nan=False)
+        (self.path / name).write_text(f"{text}\n")
+
+    def _row(self, trial: Trial) -> dict[str, Any]:
+        own, output = self.own(trial), trial.output
+        if output is None:
+            return {**self.layout.row(trial.sample, None, {}), OWN: own}
+        media = self._put_media(trial, output)
+        files = {medium.sha256: file for file, medium in media.items()}
+        row = self.fields(trial, output, files)
+        if not self.is_given_back(row, output, media):
+            own |= self.exact(output, files, self.layout.seal(row))
+        if own:
+            row[OWN] = own
+        return row
+
+    def _put_media(self, trial: Trial, output: Interleaved) -> dict[str, Media]:
+        """Write each medium of an answer once. Returns them by their files."""
+        layout = self.layout
+        pictures = output.media("image") if layout.pictures else ()
+        media: dict[str, Media] = {}
+        for number, medium in enumerate(dict.fromkeys((*pictures, *output.media())), 1):
+            form = layout.pictures if medium in pictures else layout.media
+            file = self.put(medium, form.format(self.stem(trial), number))
+            media[file] = medium
+        return media

@@ -1,0 +1,93 @@
+"""Rows of MME-Unify's result files: which files there are, and the question that a row
+answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple
+
+from mmeval.content import path_inside
+from mmeval.errors import MissingDataError
+from mmeval.interchange import MANIFEST, AnswerFile, Row, repeat_of
+from mmeval.records import Sample
+from mmeval.tasks.mme_unify.loader import PROMPT, TASK, question_of, task_of
+
+_FOLDERS = ("", "Understanding/", "Generation/", "U[in][in]fy_[Cc]apability/*/")
+_TASK_BY_FIELD = {"Action": "vcot", "img_a": "sd", "image_Auxiliary_lines": "al"}
+
+
+class Question(NamedTuple):
+    """What names a question, since ids are not unique; None for what a row does not
+    have. ``media`` are the names of its media."""
+
+    task: str
+    id: str
+    words: str | None
+    media: tuple[str, ...] | None
+
+
+def result_files(path: Path) -> list[AnswerFile]:
+    """The file ``path``, or all result files of a folder and of the released folders
+    below it. Raises MissingDataError without any, UsageError for a link that leads out
+    of the folder."""
+    files = [path] if path.is_file() else _files_in(path)
+    if not files:
+        raise MissingDataError(
+            f"{path}: no result files of MME-Unify, such as Visual_CoT.json; name "
+            "their folder with path="
+        )
+    return [AnswerFile(file, repeat_of(file)) for file in files]
+
+
+def _files_in(folder: Path) -> list[Path]:
+    files = []
+    for inner in _FOLDERS:
+        for file in sorted(folder.glob(f"{inner}*.json")):
+            if file.name != MANIFEST and file.is_file():
+                files.append(path_inside(folder, file.relative_to(folder).as_posix()))
+    return files
+
+
+def task_in(row: Row) -> str:
+    """The task of a row, by its keys; empty for none."""
+    found = row.get("data")
+    data: Mapping[str, Any] = found if isinstance(found, dict) else {}
+    for field, task in _TASK_BY_FIELD.items():
+        if field in data:
+            return task
+    if "choice" in row and "data" in row:
+        return "iee" if "edited_image" in data else "csq"
+    category = row.get("category")
+    return task_of("understanding", category) or task_of("generation", category)
+
+
+def question_in(row: Row) -> Question | None:
+    """The question of a row; None for a row of no task."""
+    task = task_in(row)
+    return _question(task, row) if task else None
+
+
+def questions_of(sample: Sample) -> Iterator[Question]:
+    """The question of a sample, then with less and less of what names it."""
+    if TASK not in sample.metadata:
+        return
+    question = _question(sample.metadata[TASK], question_of(sample.metadata))
+    yield question
+    yield question._replace(media=None)
+    yield question._replace(words=None)
+    yield question._replace(words=None, media=None)
+
+
+def _question(task: str, row: Row) -> Question:
+    words, data = row.get("question", row.get(PROMPT)), row.get("data")
+    paths = row.get("image", list(data.values()) if isinstance(data, dict) else None)
+    media = None
+    if isinstance(paths, list):
+        media = tuple(PurePath(path).stem for path in paths if isinstance(path, str))
+    return Question(
+        task=task,
+        id=str(row.get("question_id", row.get("id"))),
+        words=words if isinstance(words, str) else None,
+        media=media,
+    )

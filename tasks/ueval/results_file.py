@@ -1,0 +1,73 @@
+"""The file of results of UEval's own scripts: each question with its verdicts, and the
+means over questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mmeval.aggregate import known_mean
+from mmeval.interchange import ScoredTrial
+from mmeval.metrics.judged.ueval.replies import EXPLANATION, KEY
+from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS
+from mmeval.records import Score
+
+
+def results_file(answers: str) -> str:
+    """The name of the file of results of a file of answers."""
+    return answers.replace("answers", "results")
+
+
+def item_of(one: ScoredTrial, text: str, pictures: Sequence[str]) -> dict[str, Any]:
+    """A question with its answer and scores."""
+    sample = one.trial.sample
+    text_score, image_score = (
+        one.scores.get(name, Score.unscored("not scored")) for name in OUTPUTS
+    )
+    return {
+        "id": sample.id,
+        "question": sample.question,
+        "question_type": image_score.evidence.get("kind"),
+        "text_answer": text,
+        "image_outputs": pictures,
+        "text_results": _verdicts(text_score),
+        "image_results": _verdicts(image_score),
+        "text_score": _rate(text_score),
+        "image_score": _rate(image_score),
+    }
+
+
+def _verdicts(score: Score) -> list[dict[str, Any]]:
+    return [
+        {
+            "criterion": row["criterion"],
+            KEY: row["raw"]
+            if row.get("remark") in ("not_sure", "odd_value")
+            else row["met"],
+            EXPLANATION: row.get(EXPLANATION, ""),
+            "raw_response": row.get("reply", ""),
+        }
+        for row in score.evidence.get("criteria", ())
+    ]
+
+
+def _rate(score: Score) -> dict[str, Any]:
+    return {
+        "met": score.evidence.get("met", 0),
+        "total": score.evidence.get("total", 0),
+        "rate": score.value,
+    }
+
+
+def summary_of(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The means over questions."""
+    text, image = (
+        [item[f"{side}_score"]["rate"] for item in items] for side in ("text", "image")
+    )
+    return {
+        "num_items": len(items),
+        "text_avg_rate": known_mean(text),
+        "image_avg_rate": known_mean(image),
+        "num_items_with_text": sum(rate is not None for rate in text),
+        "num_items_with_image": sum(rate is not None for rate in image),
+    }
