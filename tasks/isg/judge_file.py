@@ -3,7 +3,7 @@ of the four levels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,14 +47,14 @@ def has_lost_verdict(one: ScoredTrial) -> bool:
 
 def judged(one: ScoredTrial, line: Mapping[str, Any]) -> dict[str, Any]:
     """The line of a judged answer. An empty answer has no result."""
-    return dict(line) if _is_empty(one) else {**line, "result": result_of(one)}
+    return dict(line) if _is_empty(one) else {**line, "result": _result_of(one)}
 
 
 def _is_empty(one: ScoredTrial) -> bool:
     return structure_of(one.trial.output) == ""
 
 
-def result_of(one: ScoredTrial) -> dict[str, Any]:
+def _result_of(one: ScoredTrial) -> dict[str, Any]:
     """The levels of a trial as the released judge script writes them; a verdict that is
     lost is null. In the official profile a sample that ends there is an error, and
     pictures whose judging ends it are null."""
@@ -64,64 +64,74 @@ def result_of(one: ScoredTrial) -> dict[str, Any]:
     right = structural.value == 1
     result: dict[str, Any] = {"structure": right}
     if right:
-        result["block"] = list(_block_rows(one.trial.sample, block))
-        result["image"] = (
-            None if _ends(image) else list(_image_rows(one.trial.sample, image))
-        )
-    return {**result, "holistic": _holistic(holistic)}
+        sample = one.trial.sample
+        result["block"] = _block_rows(sample, block)
+        result["image"] = None if _ends(image) else _image_rows(sample, image)
+    result["holistic"] = _holistic(holistic)
+    return result
 
 
 def _ends(score: Score) -> bool:
     return str(score.evidence.get("reason", "")).startswith(ENDS_HERE)
 
 
-def _block_rows(sample: Sample, score: Score) -> Iterator[dict[str, Any]]:
+def _questions(sample: Sample, kind: str) -> list[dict[str, Any]]:
+    """The questions of a row; one that is damaged is empty."""
+    questions = listed(predict_of(sample).get(kind))
+    return [dict(row) if isinstance(row, dict) else {} for row in questions]
+
+
+def _block_rows(sample: Sample, score: Score) -> list[dict[str, Any]]:
+    """The questions with the judge's replies."""
+    rows = _questions(sample, BLOCK_QUESTIONS)
     verdicts = score.evidence.get("verdicts", {})
-    for number, row in enumerate(listed(predict_of(sample).get(BLOCK_QUESTIONS))):
-        said = verdicts.get(str(number))
-        yield {
-            **(row if isinstance(row, dict) else {}),
-            **({} if said is None else {"VQA_judge_Score": _reply(said)}),
-        }
+    for number, row in enumerate(rows):
+        verdict = verdicts.get(str(number))
+        if verdict is not None:
+            row["VQA_judge_Score"] = _reply(verdict)
+    return rows
 
 
-def _image_rows(sample: Sample, score: Score) -> Iterator[dict[str, Any]]:
-    """The questions with what the judge said; the evidence has them in the order of the
+def _image_rows(sample: Sample, score: Score) -> list[dict[str, Any]]:
+    """The questions with the judge's replies; the evidence has them in the order of the
     row."""
-    said, verdicts = score.evidence.get("said", {}), score.evidence.get("verdicts", {})
+    replies = score.evidence.get("said", {})
     unasked = score.evidence.get("not_asked", {})
-    rows = listed(predict_of(sample).get(IMAGE_QUESTIONS))
-    for row, (name, verdict) in zip(rows, verdicts.items(), strict=False):
-        reply = {
-            "Judge": "Yes" if verdict == "yes" else "No",
-            REASON: said.get(name, {}).get(REASON, ""),
-        }
-        judged = (
-            {}
-            if name in unasked
-            else {"judge": None if verdict == "unknown" else reply}
-        )
-        yield {**(row if isinstance(row, dict) else {}), **judged}
+    verdicts = score.evidence.get("verdicts", {})
+    rows = []
+    questions = _questions(sample, IMAGE_QUESTIONS)
+    for row, (name, verdict) in zip(questions, verdicts.items(), strict=False):
+        if verdict == "unknown":
+            reply = None
+        else:
+            reason = replies.get(name, {}).get(REASON, "")
+            reply = {"Judge": "Yes" if verdict == "yes" else "No", REASON: reason}
+        if name not in unasked:
+            row["judge"] = reply
+        rows.append(row)
+    return rows
 
 
 def _holistic(score: Score) -> dict[str, Any] | None:
     if OVERALL not in score.evidence:
         return None
+    result: dict[str, Any] = {}
     scores = score.evidence.get("dimensions", {})
-    said = {
-        name: {"score": scores[name], "explanation": ""}
-        for name in DIMENSIONS
-        if name in scores
-    }
-    return {**said, OVERALL: score.evidence[OVERALL], "final_thoughts": ""}
+    for name in DIMENSIONS:
+        if name in scores:
+            result[name] = {"score": scores[name], "explanation": ""}
+    result[OVERALL] = score.evidence[OVERALL]
+    result["final_thoughts"] = ""
+    return result
 
 
-def _reply(said: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What was said; a reply without ``Judge`` stays without, since null would count as
+def _reply(verdict: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The judge's reply. One without ``Judge`` stays without, since null would count as
     a value."""
-    if "lost" in said:
+    if "lost" in verdict:
         return None
-    return {
-        **({} if UNREADABLE in said else {VERDICT: said.get(VERDICT)}),
-        REASON: said.get(REASON, ""),
-    }
+    reply = {}
+    if UNREADABLE not in verdict:
+        reply[VERDICT] = verdict.get(VERDICT)
+    reply[REASON] = verdict.get(REASON, "")
+    return reply

@@ -37,17 +37,17 @@ def parts_in(task: str, row: Mapping[str, Any], find: Find) -> Iterator[Part]:
     medium; a value of another kind than the scripts write is not an answer."""
     output = row.get(OUTPUT)
     if task == "vcot":
-        outputs = row.get(TURNS)
-        yield from answer_of(
-            _turns(outputs if isinstance(outputs, dict) else {}, find)
-        ).parts
+        turns = row.get(TURNS)
+        if isinstance(turns, dict):
+            yield from answer_of(_turns(turns, find)).parts
     elif task in CATEGORIES["understanding"].values():
         yield from _text(output)
     elif task in VIDEO:
         yield from _medium(output, find, "video")
         frames = row.get(FRAMES)
-        for frame in frames if isinstance(frames, list) else ():
-            yield from _medium(frame, find)
+        if isinstance(frames, list):
+            for frame in frames:
+                yield from _medium(frame, find)
     elif task in UNIFY:
         keys = UNIFY[task]
         if isinstance(output, dict):
@@ -57,9 +57,8 @@ def parts_in(task: str, row: Mapping[str, Any], find: Find) -> Iterator[Part]:
                 yield Part("image")
             yield from _medium(output.get(keys.picture), find)
     else:
-        yield from _medium(
-            output.get("output_image") if isinstance(output, dict) else output, find
-        )
+        path = output.get("output_image") if isinstance(output, dict) else output
+        yield from _medium(path, find)
 
 
 def _text(value: Any) -> Iterator[Part]:
@@ -99,31 +98,30 @@ def fields_of(
                 for turn in turns_of(output).values()
             }
         }
-    words = output.words
-    picture = next((files[medium.sha256] for medium in output.media("image")), None)
-    if task in CATEGORIES["understanding"].values():
-        return {OUTPUT: letter_of(words, options) or ""}
+    pictures = [files[medium.sha256] for medium in output.media("image")]
+    picture = pictures[0] if pictures else None
     if task in VIDEO:
-        clip = next((files[medium.sha256] for medium in output.media("video")), "")
-        return {
-            OUTPUT: clip,
-            FRAMES: [files[medium.sha256] for medium in output.media("image")],
-        }
-    if task not in UNIFY:
+        clips = [files[medium.sha256] for medium in output.media("video")]
+        return {OUTPUT: clips[0] if clips else "", FRAMES: pictures}
+    if task in ("fir", "tie", "tig"):
         return {OUTPUT: {"output_image": picture}}
-    keys = UNIFY[task]
-    if task == "iee":  # its script asks whether a key is there
+    fields: dict[str, Any] = {}
+    if task == "iee":
+        # its script asks whether a key is there
         kinds = {part.kind for part in output.parts}
-        given = {"text": (keys.text, words), "image": (keys.picture, picture)}
-        return {OUTPUT: dict(field for kind, field in given.items() if kind in kinds)}
-    text = letter_of(words, options) or ""
-    return {
-        OUTPUT: {
-            keys.text: text,
-            keys.picture: picture,
-            **({"explanation": ""} if task == "sd" else {}),
-        }
-    }
+        if "text" in kinds:
+            fields[UNIFY[task].text] = output.words
+        if "image" in kinds:
+            fields[UNIFY[task].picture] = picture
+        return {OUTPUT: fields}
+    letter = letter_of(output.words, options) or ""
+    if task not in UNIFY:
+        return {OUTPUT: letter}
+    fields[UNIFY[task].text] = letter
+    fields[UNIFY[task].picture] = picture
+    if task == "sd":
+        fields["explanation"] = ""
+    return {OUTPUT: fields}
 
 
 def _written(turn: Turn, files: Mapping[str, str]) -> dict[str, Any]:
