@@ -72,7 +72,7 @@ def write_output(run: AnsweredRun, folder: Path) -> Exported:
     return _Folder(folder).fill(run)
 
 
-def query_texts(sample: Sample) -> list[str]:
+def _query_texts(sample: Sample) -> list[str]:
     """The texts of a question, block by block."""
     return [part.text or "" for part in _query_of(sample).parts if part.kind == "text"]
 
@@ -119,7 +119,7 @@ def _sealed(row: Row) -> list[list[Any]]:
 def _warnings(row: Row, sample: Sample) -> list[str]:
     warnings = []
     asked = row.get("Query")
-    if isinstance(asked, list) and _texts_in(asked) != query_texts(sample):
+    if isinstance(asked, list) and _texts_in(asked) != _query_texts(sample):
         warnings.append(OTHER_QUERY)
     odd = []
     for block in _blocks(row):
