@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         read_manifest,
     )
     from mmeval.interchange.spool import KeptLines, Span
-    from mmeval.system.foreign_lines import line_at, lines_of, list_of
+    from mmeval.system.foreign_lines import line_at, lines_of
 
 __all__ = [
     "DAMAGED",
@@ -90,7 +90,6 @@ __all__ = [
     "kinds_of",
     "line_at",
     "lines_of",
-    "list_of",
     "medium_inside",
     "missing_remarks",
     "model_of",
