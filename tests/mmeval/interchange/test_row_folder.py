@@ -2,51 +2,21 @@
 our own key holds."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.interchange.contract import AnsweredRun
 from mmeval.interchange.row_folder import RowFolder
-from mmeval.interchange.row_layout import (
-    Find,
-    Row,
-    RowLayout,
-    files_named,
-    rows_of_list,
-)
+from mmeval.interchange.row_layout import RowLayout
 from mmeval.records import Sample, Trial
 from tests.support.answered import task_of
+from tests.support.row_layout import LAYOUT
 from tests.support.tiny_media import picture, wav
 
 RED = media_part(Media.from_bytes(picture()), "image")
 TONE = media_part(Media.from_bytes(wav()))
-
-
-def media_of(row: Row, find: Find) -> Interleaved:
-    return Interleaved(tuple(Part("image", media=find(name)) for name in row["media"]))
-
-
-def row_of(
-    sample: Sample, output: Interleaved | None, files: Mapping[str, str]
-) -> dict[str, Any]:
-    media = [] if output is None else output.media()
-    return {"id": sample.id, "media": [files[medium.sha256] for medium in media]}
-
-
-LAYOUT = RowLayout(
-    files=partial(files_named, "a.json"),
-    rows=rows_of_list,
-    file_of=lambda _: "a.json",
-    labels=frozenset(),
-    answer=media_of,
-    row=row_of,
-    sealed=lambda row: row["media"],
-    media="media/{}_{}",
-)
 
 
 def written(

@@ -12,10 +12,8 @@ import pytest
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import (
-    Absent,
     AnsweredRun,
     AnsweredTask,
-    AnswerPlace,
     StoredAnswer,
 )
 from mmeval.interchange.row_answers import RowAnswers
@@ -167,23 +165,6 @@ def test_an_exact_part_whose_file_is_missing_keeps_its_place(tmp_path: Path) -> 
     assert "0001_g1.png" in found.warnings[0]
 
 
-def test_missing_pictures_are_counted_and_named_before_a_run(tmp_path: Path) -> None:
-    names = ("/data/old/1.png", "gone.png", "b.png")
-    blocks = [{"type": "image", "content": name} for name in names]
-    code = {"type": "code", "content": "x = 1"}
-    answers = read_output(written(tmp_path, {"id": "0001", "output": [*blocks, code]}))
-    (remark,) = answers.remarks
-    assert (": 2, " in remark, "'/data/old/1.png'" in remark) == (True, True)
-
-
-def test_media_root_finds_the_pictures_of_another_machine(tmp_path: Path) -> None:
-    block = {"type": "image", "content": "/data/old/b.png"}
-    file = written(tmp_path, {"id": "0001", "output": [TEXT, block]})
-    answers = read_output(file, media_root=f"/data/old={tmp_path}")
-    assert parts(answer(answers)) == [("text", "t"), ("image", RED.read())]
-    assert (answer(answers).warnings, answers.remarks) == ((), [])
-
-
 def test_a_block_of_an_unknown_type_is_a_picture_for_the_released_script_alone(
     tmp_path: Path,
 ) -> None:
@@ -201,28 +182,6 @@ def test_a_block_of_an_unknown_type_is_a_picture_for_the_released_script_alone(
     ]
     assert [score_one(one, trial)["isg_structural"].value for one in bound] == [0, 1]
     assert [*tokens_of(trial)] == ["<query_text1>", "<query_img1>", "<gen_text1>"]
-
-
-def test_the_last_line_of_an_id_counts_and_one_without_an_id_is_passed_over(
-    tmp_path: Path,
-) -> None:
-    lines = [
-        {"id": "0001", "output": []},
-        {"output": [TEXT]},
-        {"id": "0001", "output": [TEXT]},
-        {"id": "0002"},
-    ]
-    answers = read_output(written(tmp_path, *lines).parent)
-    assert (parts(answer(answers)), parts(answer(answers, "0002"))) == (
-        [("text", "t")],
-        [],
-    )
-    assert answers.answer("isg_howto", sample(), 0).place == AnswerPlace(
-        "outputs.jsonl", 2
-    )
-    assert (len(answers.remarks), answers.counts) == (2, {"outputs.jsonl": 2})
-    assert isinstance(answers.answer("isg_howto", sample("0003"), 0), Absent)
-    assert isinstance(answers.answer("isg_howto", sample(), 1), Absent)
 
 
 def test_another_query_than_that_of_the_data_is_told(tmp_path: Path) -> None:
@@ -254,13 +213,6 @@ def test_a_folder_without_answers_is_said(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(MissingDataError, match=r"outputs\.jsonl"):
         read_output(tmp_path / "empty")
-
-
-def test_the_digest_covers_the_lines_and_the_pictures(tmp_path: Path) -> None:
-    file = written(tmp_path, {"id": "0001", "output": [B]})
-    first = read_output(file).digest
-    (tmp_path / "b.png").write_bytes(picture(colour=9))
-    assert read_output(file).digest != first
 
 
 def task(

@@ -11,9 +11,8 @@ import pytest
 
 from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.content.media import MAX_MEDIA_BYTES
-from mmeval.errors import MissingDataError, UsageError
+from mmeval.errors import UsageError
 from mmeval.interchange.contract import (
-    MANIFEST,
     Absent,
     AnsweredRun,
     AnsweredTask,
@@ -84,54 +83,6 @@ def test_an_entry_is_a_text_and_pictures_in_their_order(
     assert told(answer(answers)) == (text, pictures)
 
 
-def test_ids_are_texts_the_last_entry_counts_and_one_without_an_id_is_passed_over(
-    tmp_path: Path,
-) -> None:
-    entries = [
-        {"id": 2, "text_answer": "old"},
-        {"text_answer": "x"},
-        {"id": "2", "text_answer": "new"},
-        {"id": "5"},
-    ]
-    answers = read_output(written(tmp_path, *entries).parent)
-    assert (told(answer(answers, "2")), told(answer(answers, "5"))) == (
-        ("new", []),
-        ("", []),
-    )
-    assert answers.answer("ueval_art", sample("2"), 0).place == AnswerPlace(
-        "answers.json", 2
-    )
-    nameless, again = answers.remarks
-    assert nameless.endswith("answers without an id, passed over: 1")
-    assert "answers whose id occurs again: 1;" in again
-    assert answers.counts == {"answers.json": 2}
-    missing = [
-        answers.answer("ueval_art", sample(id), repeat)
-        for id, repeat in (("3", 0), ("2", 1))
-    ]
-    assert ["'3'" in str(missing[0]), "repeat1" in str(missing[1])] == [
-        True,
-        True,
-    ]
-    assert all(isinstance(one, Absent) for one in missing)
-
-
-def test_paths_start_from_the_file_then_from_the_working_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "out").mkdir()
-    file = written(
-        tmp_path / "out",
-        {"id": 1, "image_answer": ["b.png", "here.png", "out/c.png"]},
-        name="m.json",
-    )
-    (tmp_path / "here.png").write_bytes(picture(colour=9))
-    monkeypatch.chdir(tmp_path)
-    answers = read_output(file)
-    assert told(answer(answers))[1] == [B, picture(colour=9), C]
-    assert answers.model == "out"
-
-
 def test_other_names_of_the_fields_are_given(tmp_path: Path) -> None:
     file = written(tmp_path, {"id": 1, "emu_text": "t", "emu_image": ["b.png"]})
     with pytest.raises(UsageError, match="text_field="):
@@ -185,28 +136,6 @@ def test_a_path_that_leads_out_or_is_none_is_a_missing_file_of_its_answer_alone(
     assert told(answer(answers, "2")) == ("t", [])
 
 
-def test_media_root_finds_the_pictures_of_another_machine(tmp_path: Path) -> None:
-    entry = {"id": 1, "image_answer": ["/data/old/b.png", "c.png"]}
-    file = written(tmp_path / "out", entry)
-    (tmp_path / "out" / "b.png").rename(tmp_path / "b.png")
-    answers = read_output(file, media_root=f"/data/old={tmp_path}")
-    assert told(answer(answers)) == ("", [B, C])
-    assert (answers.remarks, read_output(file).digest == answers.digest) == ([], False)
-
-
-@pytest.mark.parametrize("name", ["answers.json", "answers_repeat1.json", MANIFEST])
-def test_a_file_that_is_a_link_out_of_the_folder_is_refused(
-    name: str, tmp_path: Path
-) -> None:
-    folder = tmp_path / "out"
-    folder.mkdir()
-    written(folder, {"id": 1, "text_answer": "t"})
-    (folder / name).unlink(missing_ok=True)
-    (folder / name).symlink_to(written(tmp_path, {"id": 1, "text_answer": "secret"}))
-    with pytest.raises(UsageError, match=f"{name!r} leads out"):
-        read_output(folder).model  # noqa: B018
-
-
 def test_a_picture_that_is_too_large_to_be_read_is_missing_with_the_reason(
     tmp_path: Path,
 ) -> None:
@@ -245,18 +174,6 @@ def test_a_damaged_file_is_refused_with_its_entry(
     (tmp_path / "answers.json").write_text(text)
     with pytest.raises(UsageError, match=word):
         read_output(tmp_path)
-
-
-def test_the_digest_is_of_the_file_and_its_pictures(tmp_path: Path) -> None:
-    with pytest.raises(MissingDataError, match="path="):
-        read_output(tmp_path)
-    file = written(
-        tmp_path, {"id": 1, "text_answer": "t", "image_answer": ["b.png", "d.png"]}
-    )
-    first = read_output(file).digest
-    assert read_output(file).digest == first
-    (tmp_path / "b.png").write_bytes(picture(colour=7))
-    assert read_output(file).digest != first
 
 
 # --- writing --------------------------------------------------------------------------

@@ -263,13 +263,6 @@ def test_repeats_are_in_files_of_their_own(tmp_path: Path) -> None:
     assert isinstance(answers.answer("t", sample(SIPU, "sipu"), 1), Absent)
 
 
-def test_an_absolute_path_that_leads_into_the_folder_is_read(tmp_path: Path) -> None:
-    inside = str(tmp_path / "gen" / "7.png")
-    answers = opened(tmp_path, {**TIG, "output": inside})
-    assert shown(answer(answers, sample(TIG, "tig"))) == ["<image>"]
-    assert answers.remarks == []
-
-
 @pytest.mark.parametrize(
     "path", ["../7.png", "/etc/hostname", "https://host/7.png", "iVBOR" * 99]
 )
@@ -296,28 +289,6 @@ def test_missing_files_are_counted_and_named_before_a_run(tmp_path: Path) -> Non
     assert "'/data/old/1.png'" in found.response.warnings[0]
 
 
-def test_media_root_finds_the_files_of_another_machine(tmp_path: Path) -> None:
-    opened(tmp_path / "mine", {**TIG, "output": "/data/old/7.png"})
-    moves = [f"/data/other={tmp_path}", f"/data/old={tmp_path / 'mine' / 'gen'}"]
-    answers = read_output(tmp_path / "mine", media_root=moves)
-    assert shown(answer(answers, sample(TIG, "tig"))) == ["<image>"]
-    assert answers.remarks == []
-
-
-def test_the_model_is_the_same_wherever_its_files_lie(tmp_path: Path) -> None:
-    opened(tmp_path / "mine", {**TIG, "output": "/data/old/7.png"})
-    lost = read_output(tmp_path / "mine").digest
-    first = read_output(
-        tmp_path / "mine", media_root=f"/data/old={tmp_path / 'mine' / 'gen'}"
-    ).digest
-    (tmp_path / "mine" / "gen").rename(tmp_path / "gen")
-    second = read_output(
-        tmp_path / "mine", media_root=f"/data/old={tmp_path / 'gen'}"
-    ).digest
-    assert lost != first
-    assert first == second
-
-
 def test_a_result_file_that_is_a_link_out_of_the_folder_is_refused(
     tmp_path: Path,
 ) -> None:
@@ -326,19 +297,6 @@ def test_a_result_file_that_is_a_link_out_of_the_folder_is_refused(
     (tmp_path / "in" / "a.json").symlink_to(tmp_path / "results.json")
     with pytest.raises(UsageError, match=r"'a\.json' leads out"):
         read_output(tmp_path / "in")
-
-
-def test_a_row_whose_own_key_is_damaged_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"results\.json: row 2: 'mmeval'"):
-        opened(tmp_path, SIPU, {**SIPU, "mmeval": []})
-
-
-def test_other_answers_are_another_model(tmp_path: Path) -> None:
-    row = {**TIG, "output": "gen/7.png"}
-    before = opened(tmp_path, row).digest
-    assert opened(tmp_path, row).digest == before
-    (tmp_path / "gen" / "7.png").write_bytes(picture(colour=8))
-    assert read_output(tmp_path).digest != before
 
 
 def test_a_folder_without_result_files_is_said(tmp_path: Path) -> None:
