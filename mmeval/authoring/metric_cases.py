@@ -19,7 +19,7 @@ from mmeval.errors import (
     UnknownNameError,
     UsageError,
 )
-from mmeval.findings.render import causes
+from mmeval.findings.render import NOWHERE, causes
 from mmeval.metric.bound import BoundMetric, bind
 from mmeval.metric.contract import Metric
 from mmeval.metric.profiles import PROFILES
@@ -138,11 +138,13 @@ def ready_case(
     )
     for missing in bound.missing():
         raise missing
+    switches = [switch for switch, _ in bound.missing_models()]
     for lacking in bound.lacks(metric.roles):
         if lacking.kind == "missing_weights":
-            advice = "name its folder with --params"
+            own = ", ".join(f'"{switch}": "./FOLDER"' for switch in switches)
+            advice = f"name a folder that holds it: --params '{{{own}}}'"
             if lacking.remedy:
-                advice += f", or fetch it: {lacking.remedy}"
+                advice += f", or fetch it: {NOWHERE.command(lacking.remedy)}"
             raise MissingDataError(f"{metric.name}: {causes([lacking])}; {advice}")
     try:
         return ReadyCase(case, bound, trial_of(case, folder, metric.looks_at), place)

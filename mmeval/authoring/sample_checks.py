@@ -12,7 +12,7 @@ from typing import Any
 from mmeval.backend.reencoding import ENCODED_AS, USUAL_FORMATS, encoding_fault
 from mmeval.content.embedded import medium_inside
 from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, text_part
+from mmeval.content.parts import Interleaved, Part, PartKind, text_part
 from mmeval.dataset.bad_sample import (
     bad_sample,
     rows_of,
@@ -60,8 +60,8 @@ class SampleChecks:
     labels: set[str] = field(default_factory=set)
     odd_texts: set[str] = field(default_factory=set)
     """Labels with a text that nobody means as one; empty for references."""
-    media: set[Path] = field(default_factory=set)
-    """The files of media that were checked."""
+    media: set[tuple[PartKind, Path]] = field(default_factory=set)
+    """The files of media that were checked, each as the kind that a row announces."""
     reencoded: Counter[str] = field(default_factory=Counter)
     """Media of inputs in formats that most servers do not take, by what is sent."""
     selected: int = 0
@@ -260,10 +260,10 @@ class SampleChecks:
 
     def _media(self, sample: Sample) -> Iterator[Finding]:
         for part in (part for content in sample.contents for part in content.parts):
-            if part.media is None or part.media.path in self.media:
+            if part.media is None or (part.kind, part.media.path) in self.media:
                 continue
             if part.media.path is not None:
-                self.media.add(part.media.path)
+                self.media.add((part.kind, part.media.path))
             fault = medium_fault(part, part.media, self.look)
             if fault:
                 yield self._of(sample, fault)

@@ -27,7 +27,7 @@ _CODES: Mapping[Kind, int] = {
     "plugin": EXIT_UNEXPECTED,
     "damaged": EXIT_UNEXPECTED,
 }
-"""Of every other kind: something was lost, the run is incomplete."""
+"""Every other kind has EXIT_INCOMPLETE: something was lost."""
 _ORDER = (EXIT_USAGE, EXIT_MISSING, EXIT_UNEXPECTED, EXIT_INCOMPLETE)
 """What the user has to correct first, first."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
 Kind = Literal[
+    "machine",
     "missing_key",
     "missing_data",
     "missing_extra",
@@ -30,9 +31,9 @@ Kind = Literal[
     "setting",
     "package",
     "damaged",
-    "machine",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+"""All kinds, in the order in which they are shown: first what stops everything."""
 
 Severity = Literal["error", "warning", "note"]
 """``error``: the exit code is not 0 because of it. ``warning``: something is lost or
@@ -75,9 +76,9 @@ class Finding:
     ``count`` of ``of`` things have it; 0 where nothing is counted. ``cause`` is a text
     for people, which no code reads. ``example`` is a text that it is about, such as a
     reply that cannot be read; findings of one cause are together whatever their
-    examples. ``remedy`` is a command or a flag that removes the
-    finding; empty where there is none. In it ``TASK`` stands for the tasks of the
-    command, and ``RUN`` for the folder of the run: so equal faults have equal remedies.
+    examples. ``remedy`` is a command or a flag that removes the finding; empty where
+    there is none. In it ``{TASK}`` stands for the tasks of the command, and ``{RUN}``
+    for the folder of the run: so equal faults have equal remedies.
     """
 
     kind: Kind

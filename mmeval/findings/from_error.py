@@ -20,7 +20,7 @@ from mmeval.errors import (
 )
 from mmeval.findings.finding import ANYTHING, Finding, Kind, Severity, Subject
 
-PREPARE_DATA = "mmeval prepare TASK"
+PREPARE_DATA = "mmeval prepare {TASK}"
 _KINDS: tuple[tuple[type[Exception], Kind], ...] = (
     (KeyRefusedError, "missing_key"),
     (MissingExtraError, "missing_extra"),

@@ -26,14 +26,14 @@ _OF_MARKDOWN = re.compile(r"([\\`*<|\[\]])")
 
 @dataclass(frozen=True)
 class Place:
-    """What ``TASK`` and ``RUN`` are in the remedies: words of a command line."""
+    """What stands for ``{TASK}`` and ``{RUN}`` in remedies: words of a command
+    line."""
 
     tasks: str = "TASK"
     run: str = "RUN"
 
     def command(self, remedy: str) -> str:
-        words = {"TASK": self.tasks, "RUN": self.run}
-        return re.sub(r"\b(TASK|RUN)\b", lambda found: words[found[0]], remedy)
+        return remedy.replace("{TASK}", self.tasks).replace("{RUN}", self.run)
 
 
 NOWHERE = Place()
@@ -63,12 +63,10 @@ def command_lines(command: str, indent: str, width: int = WIDTH) -> list[str]:
     """A command that can be pasted; a long one goes on behind a backslash."""
     if not command:
         return []
-    if len(indent) + len(command) <= width:
-        return [indent + command]
-    try:
-        words = [shlex.quote(word) for word in shlex.split(command)]
-    except ValueError:  # a quotation that is not closed: not for a shell
-        return [indent + command]
+    line = one_line(command)
+    if len(indent) + len(line) <= width:
+        return [indent + line]
+    words = _shell_words(command)
     room = width - len(" \\")
     lines = [indent + words[0]]
     for word in words[1:]:
@@ -80,13 +78,40 @@ def command_lines(command: str, indent: str, width: int = WIDTH) -> list[str]:
     return lines
 
 
+def one_line(command: str) -> str:
+    """A command without line breaks and other control characters."""
+    return command if command.isprintable() else " ".join(_shell_words(command))
+
+
+def _shell_words(command: str) -> list[str]:
+    """The words of a command, each as it is typed in a shell."""
+    try:
+        words = shlex.split(command)
+    except ValueError:  # a quotation that is not closed: not for a shell
+        return [printable(command, limit=_MAX_CHARS)]
+    return [_typed(word) for word in words]
+
+
+def _typed(word: str) -> str:
+    if word == "&&":  # between two commands
+        return word
+    if word.isprintable():
+        return shlex.quote(word)
+    safe = word.replace("\\", "\\\\").replace("'", "\\'")
+    chars = [
+        char if char.isprintable() else char.encode("unicode_escape").decode()
+        for char in safe
+    ]
+    return f"$'{''.join(chars)}'"
+
+
 def page_rows(
     findings: Iterable[Finding], place: Place = NOWHERE
 ) -> list[dict[str, str]]:
     """The groups for a template of the page."""
     rows = []
     for label, text, remedy in _rows(grouped(findings), place):
-        rows.append({"label": label, "text": text, "remedy": remedy})
+        rows.append({"label": label, "text": text, "remedy": one_line(remedy)})
     return rows
 
 
@@ -97,7 +122,7 @@ def markdown_lines(findings: Iterable[Finding], place: Place = NOWHERE) -> list[
         words = _OF_MARKDOWN.sub(r"\\\1", text.replace(_GAP, ", "))
         lines.append(f"- **{label}** {words}")
         if remedy:
-            lines += ["", "  ```", f"  {remedy}", "  ```", ""]
+            lines += ["", "  ```", f"  {one_line(remedy)}", "  ```", ""]
     return lines
 
 
@@ -113,8 +138,7 @@ def _rows(groups: Sequence[Group], place: Place) -> Iterator[tuple[str, str, str
             continue
         shown[group.kind] += 1
         text = printable(group_text(group), limit=_MAX_CHARS)
-        remedy = printable(place.command(group.remedy), limit=_MAX_CHARS)
-        yield LABELS[group.kind], text, remedy
+        yield LABELS[group.kind], text, place.command(group.remedy)
     for kind, count in left.items():
         yield LABELS[kind], f"and {count:,} more like these", ""
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from mmeval.findings.finding import Kind
 
 LABELS: Mapping[Kind, str] = {
+    "machine": "machine",
     "missing_key": "missing key",
     "missing_data": "missing data",
     "missing_extra": "missing extra",
@@ -30,5 +31,4 @@ LABELS: Mapping[Kind, str] = {
     "setting": "setting",
     "package": "package",
     "damaged": "damaged",
-    "machine": "machine",
 }

@@ -25,7 +25,7 @@ from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from mmeval.system.extras import absent
 
-PREPARE_WEIGHTS = "mmeval prepare TASK --weights"
+PREPARE_WEIGHTS = "mmeval prepare {TASK} --weights"
 _USUAL_BACKENDS = {"code_interpreter": "sandbox"}
 """What plays a role that no model of a server can play."""
 

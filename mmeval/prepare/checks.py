@@ -219,9 +219,9 @@ def damaged(files: Iterable[HubFile], folder: Path) -> Iterator[Finding]:
             yield Finding(
                 "damaged",
                 subject,
-                cause="not the content of the hub; delete it and fetch it again",
+                cause="not the content of the hub",
                 # files of a cached snapshot are links
-                remedy=f"rm {shlex.quote(str(path.resolve()))}",
+                remedy=f"rm {shlex.quote(str(path.resolve()))} && {PREPARE_DATA}",
                 severity="error",
             )
 

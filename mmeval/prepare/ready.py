@@ -110,7 +110,13 @@ def unreached(states: States, *, weights: bool) -> Iterator[Finding]:
         if isinstance(error, OutOfReachError):
             variable = offline(source.kind)
             remedy = f"{variable}=0 {command}" if variable else ""
-            yield Finding("machine", subject, 0, 0, error.reason, remedy, severity)
+            yield Finding(
+                "machine",
+                subject,
+                cause=error.reason,
+                remedy=remedy,
+                severity=severity,
+            )
         elif error is not None and source.only:
             found = finding_of(error, subject, severity)
             yield replace(found, kind="missing_weights")
@@ -125,11 +131,6 @@ def unopened(item: WantedTask, error: BaseException) -> list[Finding]:
         # it states the key, if one is at fault
         return list(by_hand(item)) or [finding_of(error, Subject(item.task.name))]
     return [finding_of(error, item.file.subject_at(("dataset_path",)))]
-
-
-def _state(item: WantedTask, states: States) -> State | None:
-    source = data_source(item.data)
-    return None if source is None else states.get(source)
 
 
 def _data_set(item: WantedTask) -> _DataSet:

@@ -14,7 +14,7 @@ from typing import Any
 from mmeval.costs.bill import spent_words
 from mmeval.errors import Caught, Interrupted
 from mmeval.findings.finding import Finding
-from mmeval.findings.render import Place, terminal_lines
+from mmeval.findings.render import Place
 from mmeval.report.baseline import Baseline, Beside, read_baseline
 from mmeval.report.loggers.contract import Logger, create_loggers, log_results
 from mmeval.report.results_file import Published, file_time, write_results
@@ -23,6 +23,7 @@ from mmeval.report.short_table import last_lines, short_table
 from mmeval.report.table import render
 from mmeval.report.table_formats.layouts import layouts_at_end
 from mmeval.report.terminal import columns, write_line
+from mmeval.run.availability import log_findings
 from mmeval.run.options import RunOutcome
 from mmeval.run.outcome import last_line
 from mmeval.settings.report_options import ReportContext
@@ -165,10 +166,8 @@ def publish(
 def _log_findings(
     title: str, findings: Sequence[Finding], run: Path, level: int = logging.WARNING
 ) -> None:
-    """One record of the log, a line for each group and its remedy."""
     place = Place(run=shlex.quote(str(run)))
-    if lines := terminal_lines(findings, place, columns()):
-        log.log(level, "%s", "\n".join([title, *lines]))
+    log_findings(title, findings, place, width=columns(), level=level)
 
 
 def end_of_shard(

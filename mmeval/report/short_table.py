@@ -240,11 +240,11 @@ def _about_all(
 ) -> Iterator[str]:
     """What holds for the numbers of all tasks, or of those that are named."""
     selection = outcome.selection
-    told = [task for task in selection if task.uses_reference]
-    if told:
-        names = [task.alias for task in told]
-        of = "" if len(told) == len(selection.tasks) else f": {_named(names)}"
-        yield f"The prompt uses reference information{of}."
+    informed = [task.alias for task in selection if task.uses_reference]
+    if len(informed) == len(selection.tasks):
+        yield "The prompt uses reference information."
+    elif informed:
+        yield f"The prompt uses reference information: {_named(informed)}."
     if zeros := [row.alias for row in _counted_as_zero(rows, shown)]:
         cause = "Counted as 0 in a group, as the model cannot do it"
         yield f"{cause}: {_named(zeros)}."

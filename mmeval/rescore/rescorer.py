@@ -251,7 +251,7 @@ def _skipped(aside: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
                 "subset",
                 Subject(task, metric),
                 cause="this scoring was not asked for it; what is scored is kept",
-                remedy="mmeval score RUN",
+                remedy="mmeval score {RUN}",
                 severity="note",
             )
 

@@ -24,7 +24,7 @@ from mmeval.dataset.contract import Dataset
 from mmeval.errors import Caught, MissingDataError, MissingError
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import finding_of
-from mmeval.findings.render import NOWHERE, Place, terminal_lines
+from mmeval.findings.render import NOWHERE, WIDTH, Place, terminal_lines
 from mmeval.metric.bound import BoundMetric
 from mmeval.program.role_variants import variant
 from mmeval.results.groups import tasks_inside
@@ -150,12 +150,17 @@ def report_lacking(
 
 
 def log_findings(
-    title: str, findings: Iterable[Finding], place: Place = NOWHERE
+    title: str,
+    findings: Iterable[Finding],
+    place: Place = NOWHERE,
+    *,
+    width: int = WIDTH,
+    level: int = logging.WARNING,
 ) -> None:
     """One record of the log: a line for each group of findings, and its remedy."""
-    lines = terminal_lines(findings, place)
+    lines = terminal_lines(findings, place, width)
     if lines:
-        _log.warning("%s", "\n".join([title, *lines]))
+        _log.log(level, "%s", "\n".join([title, *lines]))
 
 
 def task_words(settings: Mapping[str, Any], selection: Selection) -> str:

@@ -68,15 +68,20 @@ def lost_answers(tally: RunTally, again: str) -> Iterator[Finding]:
     failed = tally.failed - Counter(bad_sample=tally.bad.trials)
     for kind, count in failed.most_common():
         is_hopeless = kind in (*HOPELESS, "bad_sample")
-        yield Finding(
-            "failed",
-            Subject(name=kind),
-            count,
-            tally.made,
-            cause=tally.examples.get(kind, ""),
-            remedy="" if is_hopeless else again,
-            severity="error",
-        )
+        reasons = tally.reasons.get(kind, Counter()).most_common(MAX_REASONS)
+        others = count - sum(number for _, number in reasons)
+        if others > 0:
+            reasons.append(("for other reasons", others))
+        for reason, number in reasons:
+            yield Finding(
+                "failed",
+                Subject(name=kind),
+                number,
+                tally.made,
+                cause=reason,
+                remedy="" if is_hopeless else again,
+                severity="error",
+            )
 
 
 def not_asked(tally: RunTally) -> Iterator[Finding]:
@@ -86,7 +91,7 @@ def not_asked(tally: RunTally) -> Iterator[Finding]:
             "partial",
             count=count,
             of=tally.made,
-            cause=f"the model gives no {kinds}",
+            cause=f"the model does not give {kinds}",
             severity="note",
         )
     for reason, count in tally.unsupported.most_common():
@@ -104,7 +109,7 @@ def on_numbers(outcome: RunOutcome) -> Iterator[Finding]:
                 Subject(name),
                 subset.chosen,
                 subset.of or 0,
-                cause=_ways(subset),
+                cause=_flags_of_choice(subset),
                 severity="note",
             )
 
@@ -125,7 +130,7 @@ def _not_comparable(task: Task) -> Iterator[Finding]:
             )
 
 
-def _ways(subset: Subset) -> str:
+def _flags_of_choice(subset: Subset) -> str:
     if subset.how == (FEWER,):
         return "the data hold fewer samples than the task file expects"
     flags = [f"--{FLAGS_OF_CHOICE.get(way, way)}" for way in subset.how if way != FEWER]

@@ -92,7 +92,7 @@ class Remarks:
             )
         more = len(self.kinds) - MAX_SHOWN
         if more > 0:
-            cause = "different warnings besides these"
+            cause = "other warnings"
             yield Finding(
                 "plugin",
                 Subject(role="model"),
@@ -128,8 +128,8 @@ class RunTally:
     partial: Counter[str] = field(default_factory=Counter)
     """Trials asked without some wanted kinds, by those kinds, where the task allows
     it."""
-    examples: dict[str, str] = field(default_factory=dict)
-    """The first failure of each kind, in its own words."""
+    reasons: dict[str, Counter[str]] = field(default_factory=dict)
+    """By kind of failure, how many trials have each reason."""
     bad: BadSamples = field(default_factory=BadSamples)
     """Samples that cannot be asked; their trials are among those that failed."""
     remarks: Remarks = field(default_factory=Remarks)
@@ -154,7 +154,9 @@ class RunTally:
             self.unsupported[error.message] += 1
         else:
             self.failed[error.kind] += 1
-            self.examples.setdefault(error.kind, error.words)
+            reasons = self.reasons.setdefault(error.kind, Counter())
+            if error.words in reasons or len(reasons) < MAX_KINDS:
+                reasons[error.words] += 1
 
 
 class Progress(Protocol):

@@ -540,8 +540,9 @@ class _NewTrials(Runner):
         self.batch_size = options.batch_size
 
     def prepare(self, media: MediaStore) -> Backends:
-        backends, self._jobs, findings = prepared(self.selection, self.options, media)
-        log_findings(BEFORE, findings, self._place)
+        backends, self._jobs, self._doubts = prepared(
+            self.selection, self.options, media
+        )
         self.data = self._jobs.data()
         return backends
 
@@ -561,7 +562,8 @@ class _NewTrials(Runner):
         identity = run_identity(self.backends, options)
         check_folder(options, folder.record, identity, len(journal) - journal.of_others)
         self._resumed = len(journal) > 0 or bool(folder.record)
-        log_findings(BEFORE, _changed(folder.changed_data(self.data)), self._place)
+        changed = _changed(folder.changed_data(self.data))
+        log_findings(BEFORE, [*self._doubts, *changed], self._place)
         folder.describe(
             identity=identity,
             provenance={
@@ -717,6 +719,6 @@ class _NewTrials(Runner):
                 count=answered,
                 of=self.tally.made,
                 cause="--predict_only: the answers are not scored",
-                remedy="mmeval score RUN",
+                remedy="mmeval score {RUN}",
                 severity="note",
             )

@@ -87,7 +87,7 @@ def skipped_piece(piece: str, name: str = "") -> Finding:
         "partial",
         Subject(metric=name),
         cause=f"without {piece}, skipped by --skip_metric",
-        remedy=f"mmeval score RUN{only}",
+        remedy=f"mmeval score {{RUN}}{only}",
         severity="note",
     )
 

@@ -146,6 +146,7 @@ def without_places(remedy: str) -> str:
     if remedy.startswith(OWN_COMMAND):
         return OWN_COMMAND
     remedy = remedy.replace("base_url=URL,", "")
+    remedy = remedy.replace("{TASK}", "TASK").replace("{RUN}", "RUN")
     return re.sub(r"runs/\w+/\w+", "RUN", remedy).replace("t.yaml", "TASK")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from mmeval._version import __version__
 from mmeval.errors import StorageError, UsageError
-from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.finding import Finding
 from mmeval.findings.render import Place
 from mmeval.report.baseline import Baseline, Beside, beside
 from mmeval.report.charts import Chart, charts_of
@@ -92,7 +92,13 @@ def _damaged(count: int) -> Iterator[Finding]:
 def _not_drawn(count: int) -> Iterator[Finding]:
     if count:
         cause = "pictures, documents or meshes that there was no time to draw"
-        yield Finding("budget", Subject(), count, 0, cause, "mmeval report RUN", "note")
+        yield Finding(
+            "budget",
+            count=count,
+            cause=cause,
+            remedy="mmeval report {RUN}",
+            severity="note",
+        )
 
 
 def write_report(

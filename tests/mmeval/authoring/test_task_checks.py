@@ -144,7 +144,7 @@ def test_a_data_set_of_the_hub_needs_a_commit_and_is_not_read(
         ] * pins
         assert (absent.kind, absent.remedy, tally.sound) == (
             "missing_data",
-            "mmeval prepare TASK",
+            "mmeval prepare {TASK}",
             [],
         )
         assert absent.subject == Subject("t", name="org/absent")
@@ -367,3 +367,11 @@ def test_data_that_are_fetched_by_hand_are_named_with_where_to_put_them(
     found = check(["mmmg_audio_text_order"], overrides=data_dir)
     (missing,) = [one for one in found if one.kind == "missing_data"]
     assert f"put it at {tmp_path / 'seed_instruction'}" in missing.cause
+
+
+def test_a_file_of_the_wrong_kind_is_found_though_another_row_uses_it_rightly(
+    tmp_path: Path,
+) -> None:
+    as_sound = {**PLAIN, "id": "b", "input": "<<audio1>>", "media": {"audio1": "p.png"}}
+    (found,) = findings(tmp_path, "", {**PICTURE, "id": "a"}, as_sound)
+    assert (found.kind, found.subject.sample) == ("bad_sample", "b")

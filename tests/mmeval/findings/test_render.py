@@ -1,3 +1,6 @@
+import shlex
+import subprocess
+
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.render import (
     MOST,
@@ -8,7 +11,7 @@ from mmeval.findings.render import (
 )
 
 CLIP = "openai/clip is not here"
-PREPARE = "mmeval prepare TASK --weights"
+PREPARE = "mmeval prepare {TASK} --weights"
 UNSCORED = [
     Finding("unscored", Subject(task, "clip_score"), 4, 27, cause=CLIP, remedy=PREPARE)
     for task in "ab"
@@ -112,3 +115,19 @@ def test_a_template_gets_the_same_words() -> None:
             "remedy": "mmeval prepare a b --weights",
         }
     ]
+
+
+def test_words_of_the_user_in_a_remedy_stay_as_they_are() -> None:
+    found = Finding("failed", remedy="mmeval --tasks TASK --run_id RUN-1")
+    lines = terminal_lines([found], Place(tasks="a", run="runs/a"))
+    assert lines[-1].strip() == found.remedy
+
+
+def test_a_line_break_in_a_command_can_be_pasted() -> None:
+    instruction = "it's\nlong \\ hard"
+    remedy = f"echo {shlex.quote(instruction)}"
+    line = terminal_lines([Finding("failed", remedy=remedy)])[-1].strip()
+    done = subprocess.run(
+        ["bash", "-c", line], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{instruction}\n"

@@ -13,6 +13,7 @@ from mmeval.dataset.contract import DataSource
 from mmeval.dataset.hub import HubFile
 from mmeval.dataset.loaders.interleaved import load
 from mmeval.findings.finding import Subject
+from mmeval.findings.from_error import PREPARE_DATA
 from mmeval.prepare.checks import Counts, Mark, count, damaged, unexpected
 from mmeval.records.sample import Sample, user
 from mmeval.task.schema import ExpectedKeys
@@ -157,7 +158,8 @@ def test_a_damaged_link_is_mended_at_its_target(tmp_path: Path) -> None:
     (tmp_path / "blob").write_bytes(CONTENT[:5])
     (tmp_path / "a.bin").symlink_to("blob")
     (finding,) = damaged([LARGE], tmp_path)
-    assert finding.remedy == f"rm {tmp_path.resolve() / 'blob'}"
+    blob = tmp_path.resolve() / "blob"
+    assert finding.remedy == f"rm {blob} && {PREPARE_DATA}"
 
 
 def candidates(*parts: Part, id: str = "s") -> Sample:

@@ -78,9 +78,9 @@ def test_data_that_the_hub_does_not_give_are_a_finding_of_the_task_and_of_the_ma
     (missing,) = found.findings
     with at_hub("", tmp_path):
         (machine,) = unreached({source: error}, weights=False)
-    assert (missing.kind, missing.remedy) == ("missing_data", "mmeval prepare TASK")
+    assert (missing.kind, missing.remedy) == ("missing_data", "mmeval prepare {TASK}")
     assert (machine.kind, machine.cause) == ("machine", "it is off")
-    assert machine.remedy == "HF_DATASETS_OFFLINE=0 mmeval prepare TASK"
+    assert machine.remedy == "HF_DATASETS_OFFLINE=0 mmeval prepare {TASK}"
 
 
 def test_weights_that_the_hub_refuses_are_missing_weights() -> None:

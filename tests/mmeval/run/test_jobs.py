@@ -288,8 +288,8 @@ def test_the_command_that_fetches_data_which_lack_rows_has_the_folder_that_was_g
         assert (found.kind, found.count, found.of) == ("subset", 3, 4)
         remedies.append(found.remedy)
     assert remedies == [
-        "mmeval prepare TASK",
-        f"mmeval prepare TASK --data_dir {tmp_path}",
+        "mmeval prepare {TASK}",
+        f"mmeval prepare {{TASK}} --data_dir {tmp_path}",
     ]
 
 

@@ -8,7 +8,9 @@ import pytest
 from mmeval.dataset.sampling import Subset
 from mmeval.findings.finding import Subject
 from mmeval.findings.group import grouped
-from mmeval.run.losses import on_numbers
+from mmeval.records.response import ErrorInfo
+from mmeval.run.losses import lost_answers, on_numbers
+from mmeval.run.progress import RunTally
 from tests.support.applying import NO_PICTURE, NO_SOUND, registered
 from tests.support.outcomes import half, outcome
 from tests.support.outcomes import task as made
@@ -104,3 +106,14 @@ def test_a_part_of_the_samples_is_a_finding_with_how_it_was_chosen(
 def test_samples_that_were_all_chosen_are_no_subset() -> None:
     whole = {"a": Subset(3, 3, ("limit",))}
     assert [*on_numbers(outcome(Path(), tasks=(made("a"),), subsets=whole))] == []
+
+
+def test_failures_of_one_kind_are_a_finding_for_each_reason() -> None:
+    tally = RunTally()
+    for reason in ("first", "second", "second"):
+        tally.fail(ErrorInfo("bad_request", reason))
+    found = lost_answers(tally, "again")
+    assert [(one.count, one.of, one.cause) for one in found] == [
+        (2, 3, "second"),
+        (1, 3, "first"),
+    ]

@@ -44,7 +44,7 @@ CUT = answer(reason="length")
                 ("plugin", 4, "a warning: d"),
                 ("plugin", 3, "a warning: c"),
                 ("plugin", 2, "a warning: b"),
-                ("plugin", 1, "different warnings besides these"),
+                ("plugin", 1, "other warnings"),
             ],
         ),
         (

@@ -197,7 +197,7 @@ def test_answers_that_are_not_scored_have_the_command_that_scores_them(
     outcome = run_toy(tmp_path, judged(2), predict_only=True, roles=JUDGE)
     (finding,) = outcome.findings
     assert (finding.kind, finding.count, finding.severity) == ("unscored", 2, "note")
-    assert (finding.remedy, outcome.exit_code) == ("mmeval score RUN", 0)
+    assert (finding.remedy, outcome.exit_code) == ("mmeval score {RUN}", 0)
 
 
 def test_another_judge_other_parameters_of_it_or_another_helper_give_verdicts_of_their_own(

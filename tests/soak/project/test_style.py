@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 TREES = ("mmeval", "tasks", "metrics", "model_backends", "scripts")
 VAGUE = {"util", "utils", "helper", "helpers", "manager", "managers", "common", "misc"}
-MAX_MODULES = 15
+MAX_MODULES = 20
 OF_A_FOLDER = {
     "test_answers.py",
     "test_constants.py",
@@ -106,7 +106,7 @@ def imported(file: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def test_a_folder_has_at_most_fifteen_modules() -> None:
+def test_a_folder_has_at_most_twenty_modules() -> None:
     files = [*by_name().values(), *(ROOT / "benchmarks").rglob("*.py")]
     folders = Counter(str(file.parent.relative_to(ROOT)) for file in files)
     assert {
