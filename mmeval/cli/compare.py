@@ -21,7 +21,6 @@ from mmeval.errors import EXIT_OK, UsageError, did_you_mean
 from mmeval.findings.render import terminal_lines
 from mmeval.report.terminal import columns, print_text
 from mmeval.settings import values
-from mmeval.system.json_lines import damage_notes
 
 if TYPE_CHECKING:
     from mmeval.comparison.compare import Comparison
@@ -258,10 +257,8 @@ def _write_page(found: Comparison, folder: Path, *, is_text: bool) -> None:
 
     made = write_comparison(found, folder)
     lacking = [finding for finding in made.findings if finding.severity != "note"]
-    if lines := terminal_lines(lacking):
+    if lines := terminal_lines([*lacking, *made.unread]):
         log.warning("%s", "\n".join(["of the page:", *lines]))
-    for note in damage_notes(made.unread, "what it answered is not on the page"):
-        log.warning("%s", note)
     page = folder / made.page.name
     if is_text:
         print_text(f"\npage      {page}\n")

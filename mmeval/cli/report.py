@@ -32,7 +32,6 @@ from mmeval.results.stored_run import StoredRun, run_folder
 from mmeval.run.availability import words_for
 from mmeval.settings import values
 from mmeval.system.folders import write_atomic
-from mmeval.system.json_lines import damage_notes
 from mmeval.wording import file_name
 
 FORMATS = ("html", "markdown", "latex", "csv", "svg", "png")
@@ -131,10 +130,8 @@ def _write_page(folders: Sequence[Path], report: Path, *, copy_media: bool) -> b
     from mmeval.report.page import write_report
 
     made = write_report(folders, report, copy_media=copy_media)
-    if lines := terminal_lines(made.findings):
+    if lines := terminal_lines([*made.findings, *made.unread]):
         log.warning("%s", "\n".join(["of the page:", *lines]))
-    for note in damage_notes(made.unread, "what it answered is not in the report"):
-        log.warning("%s", note)
     print_text(f"{report / made.page.name}\n")
     return not (made.damaged or made.unread)
 

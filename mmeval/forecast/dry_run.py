@@ -68,7 +68,7 @@ from mmeval.run.runner import (
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
-from mmeval.store.run_folder import RunFolder, check_others, last_command
+from mmeval.store.run_folder import RunFolder, check_others, journal_findings
 from mmeval.system import collector
 from mmeval.system.folders import free_bytes
 from mmeval.task.task import Selection
@@ -126,7 +126,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
             kinds={task.task.name: task.wanted for task in tasks},
         )
         of_folder = (
-            *journal.findings(last_command(record)),
+            *journal_findings(journal, record),
             *budget.findings(),
             *ahead.remarks.findings(),
         )

@@ -21,10 +21,9 @@ from mmeval.records.sample import Sample
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from mmeval.results.groups import tasks_inside
-from mmeval.results.stored_run import StoredRun, StoredTask
+from mmeval.results.stored_run import StoredRun, StoredTask, journal_notes
 from mmeval.scoring.stored_trials import stored_trial
 from mmeval.system.folders import replaced
-from mmeval.system.json_lines import damage_notes
 
 
 class _Trials:
@@ -135,7 +134,7 @@ def _gaps(run: StoredRun, trials: dict[str, _Trials]) -> Iterator[str]:
     damaged = sum(read.damaged for read in trials.values())
     if damaged:
         yield f"trials with a damaged record, not exported: {damaged:,}"
-    yield from damage_notes(run.journal.damaged, "what it answered is not exported")
+    yield from journal_notes(run)
     for name in trials:
         if run.record.get("data", {}).get(name, {}).get("subset") is not None:
             yield (

@@ -25,8 +25,8 @@ from mmeval.records.response import (
     worst_finish,
 )
 from mmeval.records.sample import Sample
-from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial
-from mmeval.system.json_lines import damage_notes, from_line, to_line
+from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial, journal_notes
+from mmeval.system.json_lines import from_line, to_line
 
 MODEL = "model"
 
@@ -74,9 +74,7 @@ class RunAnswers:
 
     @property
     def remarks(self) -> Sequence[str]:
-        lost = list(
-            damage_notes(self._run.journal.damaged, "what it answered is missing")
-        )
+        lost = list(journal_notes(self._run))
         if self._damaged:
             lost.append(
                 f"{self._run.folder}: damaged trials, left out: {self._damaged:,}"

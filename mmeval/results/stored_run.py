@@ -15,13 +15,14 @@ from typing import Any
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.findings.finding import Finding
+from mmeval.findings.render import terminal_lines
 from mmeval.scoring.score_set import FINISHED, PLAN, ROWS, lines_so_far
 from mmeval.scoring.verdict_log import FILE as VERDICTS
 from mmeval.scoring.votes import with_votes
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted, every_trial, trial_key
-from mmeval.store.run_folder import RunFolder
+from mmeval.store.run_folder import RunFolder, journal_findings
 from mmeval.store.shard import shards_of
 from mmeval.store.task_records import first_calls, trial_rows
 from mmeval.system.json_lines import line_at, read_rows, unsealed, unsealed_document
@@ -131,6 +132,13 @@ def run_record(folder: Path) -> dict[str, Any]:
     if not record:
         raise MissingDataError(f"{folder}: there is no run; {_near(folder)}")
     return record
+
+
+def journal_notes(run: StoredRun) -> Iterator[str]:
+    """A text about what of a run's journal could not be read; none where all could."""
+    lines = terminal_lines(journal_findings(run.journal, run.record))
+    if lines:
+        yield "\n".join([f"of the journal of {run.folder}:", *lines])
 
 
 class StoredRun:

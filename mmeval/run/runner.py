@@ -24,6 +24,7 @@ from mmeval.cluster.ray_cluster import RayCluster
 from mmeval.costs.bill import known_dollars
 from mmeval.costs.budget import Budget, Limits, check_prices
 from mmeval.costs.prices import Bill, Prices, bills, load_prices
+from mmeval.dataset.sampling import FEWER
 from mmeval.errors import MissingError, StorageError, UsageError
 from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding, Subject
@@ -78,11 +79,12 @@ from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted, trial_key
 from mmeval.store.response_cache import ResponseCache
 from mmeval.store.run_folder import (
+    ASKED_AGAIN,
     RunFolder,
     check_identity,
     check_others,
     going_on,
-    last_command,
+    journal_findings,
     provenance,
     set_aside,
 )
@@ -232,7 +234,7 @@ class Runner(ABC):
             journal = Journal(folder.journal, media, others=self.others())
             stack.callback(journal.close)
             budget = Budget(limits, prices, journal.spending)
-            self.damage = tuple(journal.findings(last_command(folder.record)))
+            self.damage = tuple(journal_findings(journal, folder.record))
             self.progress.costs(lambda: known_dollars(bills(journal.spending, prices)))
             broker = self.broker = self.open(folder, journal)
             for task, plan in zip(self.selection, plans, strict=True):
@@ -639,8 +641,35 @@ class _NewTrials(Runner):
         if faults and not self.tally.made:
             raise next(iter(faults.values())).error
         if not faults:
-            self.broker.journal.set_damaged_aside()
-            folder.note(finished=True, **self._shard_note())
+            folder.note(
+                finished=True, **self._shard_note(), **self._asked_again(folder)
+            )
+
+    def _asked_again(self, folder: RunFolder) -> dict[str, Any]:
+        """The damaged lines of the journal, where each of their calls has been asked
+        again: a line does not tell which call it answered."""
+        damaged = self.broker.journal.damaged
+        if not damaged or not self._covers(folder.record):
+            return {}
+        digests = {line.digest for line in damaged}
+        digests.update(folder.record.get(ASKED_AGAIN, ()))
+        return {ASKED_AGAIN: sorted(digests)}
+
+    def _covers(self, record: Mapping[str, Any]) -> bool:
+        """Whether this command has all trials that the run folder records."""
+        own_tasks = {task.name for task in self.selection}
+        if self.options.shard is not None or not own_tasks.issuperset(record["tasks"]):
+            return False
+        for subset in self._jobs.subsets().values():
+            by_flags = set(subset.how) - {FEWER}
+            if by_flags and subset.partial:
+                return False
+        for run, chosen in zip(self.runs, self._jobs.chosen, strict=True):
+            run.records.flush()
+            for row in recorded_trials(self.path, run.task.name):
+                if not chosen(row["i"], row["n"]):  # of more repeats, say
+                    return False
+        return True
 
     def _shard_note(self) -> dict[str, Any]:
         """What the results of the whole run need to know of a shard."""

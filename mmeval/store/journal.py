@@ -27,28 +27,22 @@ from typing import Any, BinaryIO, NamedTuple
 from mmeval.content.media import Media, stored_path
 from mmeval.errors import CorruptMediaError, StorageError
 from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.render import terminal_lines
 from mmeval.records.response import Response
 from mmeval.store.media_store import MediaStore
 from mmeval.store.segment import INBOX, JournalLine, Segment, key_hash, receipt_path
 from mmeval.store.spending import Payee, Spending
 from mmeval.store.ticket import Ticket, line_head
 from mmeval.system.folders import link_or_copy
-from mmeval.system.json_lines import (
-    MOST_NAMED,
-    DamagedLine,
-    damage_notes,
-    to_line,
-    unsealed,
-)
+from mmeval.system.json_lines import DamagedLine, to_line, unsealed
 
 log = logging.getLogger(__name__)
 
 _OFFSET_BITS = 44
 MAX_READERS = 16
 """Segments that are open for reading at once."""
-ASKED_AGAIN = "what it answered is asked again"
 DAMAGED = ".damaged"
-"""How the name of a file with damaged records ends."""
+"""How the name of a damaged receipt ends."""
 
 
 class JournalEntry(NamedTuple):
@@ -103,6 +97,8 @@ class Journal:
             folders = [*(run / "journal" for run in others), folder]
             for path in _fullest_segments(folders):
                 self._read_segment(path, spent=path.name in own_names)
+            for path in sorted((folder / INBOX).glob(f"*{DAMAGED}")):
+                self._add_damaged_receipt(path)
             self._first_own = len(self._segments)
             if writable:
                 self._finish_receipts()
@@ -250,40 +246,27 @@ class Journal:
             ):
                 self._adopted[key_hash(key)] = entry
                 found[key] = entry.response
-        for note in damage_notes(self.damaged[known:], ASKED_AGAIN):
-            log.warning("%s", note)
+        lines = terminal_lines(map(self._finding, self.damaged[known:]))
+        if lines:
+            log.warning("%s", "\n".join(["of the journal:", *lines]))
         return found
 
-    def findings(self, again: str) -> Iterator[Finding]:
+    def findings(
+        self, again: str, asked_again: Collection[str] = ()
+    ) -> Iterator[Finding]:
         """What could not be read. ``again`` is the command that asks again what stood
-        there."""
-        for line in self.damaged[:MOST_NAMED]:
-            file = line.file
-            if file.is_relative_to(self.folder):
-                file = file.relative_to(self.folder.parent)
-            yield Finding(
-                "damaged",
-                Subject(file=str(file), line=line.line),
-                cause=f"{line.reason}; {ASKED_AGAIN}",
-                remedy=again,
-            )
-        more = len(self.damaged) - MOST_NAMED
-        if more > 0:
-            cause = "more lines of the journal are damaged"
-            yield Finding("damaged", count=more, cause=cause, remedy=again)
-
-    def set_damaged_aside(self) -> None:
-        """Move the damaged lines of this folder into files of their own, once the calls
-        that they answered are answered again. All other lines keep their places."""
+        there; ``asked_again`` are the digests of the lines for which it has."""
+        known = frozenset(asked_again)
         for line in self.damaged:
-            if line.file.parent != self.folder or not line.line:
-                continue
-            aside = line.file.with_suffix(DAMAGED)
-            with line.file.open("rb+") as segment, aside.open("ab") as kept:
-                segment.seek(line.offset)
-                kept.write(segment.read(line.size))
-                segment.seek(line.offset)
-                segment.write(b" " * (line.size - 1) + b"\n")
+            if line.digest not in known:
+                yield self._finding(line, again)
+
+    def _finding(self, line: DamagedLine, again: str = "") -> Finding:
+        file = line.file
+        if file.is_relative_to(self.folder):
+            file = file.relative_to(self.folder.parent)
+        subject = Subject(file=str(file), line=line.line)
+        return Finding("damaged", subject, cause=line.reason, remedy=again)
 
     def sync(self) -> None:
         """Push what was written to disk; on a timer, as doing it for each line is
@@ -310,10 +293,16 @@ class Journal:
         try:
             self._finish_receipt(path)
         except (ValueError, CorruptMediaError) as error:
-            aside = path.rename(path.with_suffix(DAMAGED))
-            self.damaged.append(DamagedLine(aside, str(error)))
+            log.debug("%s: the receipt is damaged (%s)", path, error)
+            self._add_damaged_receipt(path.rename(path.with_suffix(DAMAGED)))
         else:
             path.unlink()
+
+    def _add_damaged_receipt(self, path: Path) -> None:
+        is_known = any(line.file == path for line in self.damaged)
+        if not is_known:  # an earlier receipt of the call may lie there
+            digest = _digest(path.name.encode())
+            self.damaged.append(DamagedLine(path, "the receipt is damaged", digest))
 
     def _finish_receipt(self, path: Path) -> None:
         with path.open("rb") as file:
@@ -352,18 +341,19 @@ class Journal:
     ) -> None:
         """Take note of the lines of a segment that begin after a byte; ``earlier``: of
         an earlier process. ``spent``: this folder has paid for them."""
+        name = path.name.encode()
         with path.open("rb") as file:
             for line_number, offset, line in _lines(file):
                 if offset <= after:
                     continue
                 self._read_to[path] = offset
-                if line.isspace():  # a damaged line stood here, which is set aside
-                    continue
                 try:
                     row = unsealed(line)
                 except ValueError as error:
+                    # a broken disk may make many lines equal, so their place counts
+                    digest = _digest(b"%s:%d:%s" % (name, line_number, line))
                     self.damaged.append(
-                        DamagedLine(path, str(error), line_number, offset, len(line))
+                        DamagedLine(path, str(error), digest, line_number)
                     )
                     continue
                 key, at = key_hash(row["k"]), row["t"]
@@ -439,6 +429,10 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
             return
         yield number, offset, line
         offset += len(line)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
 
 
 def _received(data: bytes, row: Mapping[str, Any]) -> Media:

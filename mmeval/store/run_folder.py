@@ -29,6 +29,7 @@ from typing import Any
 
 from mmeval._version import __version__
 from mmeval.errors import IdentityChangedError, RunLockedError, StorageError, UsageError
+from mmeval.findings.finding import Finding
 from mmeval.records.score import FORMAT_VERSION
 from mmeval.store.journal import Journal
 from mmeval.store.lock import HeldError, Lock
@@ -41,6 +42,9 @@ from mmeval.wording import shortened
 
 ANOTHER = "--model_tag NAME keeps both, --run_id NAME starts another run"
 WAYS_OUT = f"{ANOTHER}, --fresh starts this one over"
+ASKED_AGAIN = "asked_again"
+"""The field of ``run.json`` with the digests of the damaged lines of the journal for
+which the run has asked again."""
 
 
 class RunFolder:
@@ -175,6 +179,12 @@ def last_command(record: Mapping[str, Any]) -> str:
     the run's. Empty for a run of shards, whose commands are several."""
     sessions = record.get("sessions") or [{}]
     return "" if MERGED in record else going_on(sessions[-1].get("command", ""))
+
+
+def journal_findings(journal: Journal, record: Mapping[str, Any]) -> Iterator[Finding]:
+    """The damaged lines of a run's journal for which its command has not asked again;
+    ``record`` is the run's."""
+    return journal.findings(last_command(record), record.get(ASKED_AGAIN, ()))
 
 
 def going_on(command: str) -> str:

@@ -10,7 +10,7 @@ import json
 import logging
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 from zlib import crc32
@@ -182,9 +182,6 @@ def read_lines(
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 break
-            if line.isspace():  # a damaged line stood here, which is set aside
-                offset += len(line)
-                continue
             try:
                 row = unsealed(line)
             except ValueError as error:
@@ -205,28 +202,17 @@ def read_lines(
 
 class DamagedLine(NamedTuple):
     """Where a line stands that was left out, and why. ``line`` is 0 for a file that is
-    damaged as a whole; else it begins at ``offset`` and has ``size`` bytes."""
+    damaged as a whole. ``digest`` is of the file's name, and of the line's number and
+    bytes."""
 
     file: Path
     reason: str
+    digest: str
     line: int = 0
-    offset: int = 0
-    size: int = 0
 
     @property
     def place(self) -> str:
         return f"{self.file}:{self.line}" if self.line else str(self.file)
-
-
-def damage_notes(damaged: Sequence[DamagedLine], advice: str) -> Iterator[str]:
-    """A message for each of the first damaged lines, and one for all others."""
-    for line in damaged[:MOST_NAMED]:
-        yield (
-            f"{line.place}: the line is damaged ({line.reason}) and was left out; "
-            f"{advice}"
-        )
-    if more := len(damaged[MOST_NAMED:]):
-        yield f"more damaged lines, left out: {more:,}; {advice}"
 
 
 def drop_damaged(path: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from mmeval.findings.finding import Finding
 from tests.support.faults import DOORS, NO_JUDGE, TEN, Fault, scene
 
 FAULTS: dict[str, Fault] = {
@@ -25,3 +26,16 @@ def test_each_door_has_the_same_findings(name: str, tmp_path: Path) -> None:
         found = {door: here.findings(door, expected) for door in DOORS}
     assert expected
     assert found == dict.fromkeys(DOORS, expected)
+
+
+def test_a_damaged_line_that_was_asked_again_is_found_at_no_door(
+    tmp_path: Path,
+) -> None:
+    with scene(tmp_path, TEN["a damaged journal"]) as here:
+        assert here.findings("check")
+        here.run()
+        here.score()
+        found = {door: here.findings(door) for door in DOORS}
+        report = here.command("report", here.run_folder)
+    assert found == {door: set[Finding]() for door in DOORS}
+    assert (report.code, "journal/" in report.err) == (0, False)

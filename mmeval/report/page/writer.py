@@ -37,8 +37,8 @@ from mmeval.report.page.shell import chart_rows, run_rows, write_shell
 from mmeval.report.page.tables import papers, tables
 from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial
 from mmeval.store.paths import Wanted, every_trial
+from mmeval.store.run_folder import journal_findings
 from mmeval.system.folders import replaced
-from mmeval.system.json_lines import DamagedLine
 
 log = logging.getLogger(__name__)
 
@@ -66,13 +66,13 @@ damaged."""
 @dataclass(frozen=True)
 class Made:
     """A report's page, how many previews there was no time for, and how many lines of
-    trials cannot be shown. ``unread`` are the damaged journal lines of runs whose
+    trials cannot be shown. ``unread`` are the findings of the journals of runs whose
     trials lack an answer."""
 
     page: Path
     left_over: int
     damaged: int
-    unread: Sequence[DamagedLine] = ()
+    unread: Sequence[Finding] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -199,7 +199,7 @@ class PageWriter:
         self.index = Index()
         self.previews = Previews(new, folder, seconds=preview_seconds)
         self.damaged = 0
-        self.unread: list[DamagedLine] = []
+        self.unread: list[Finding] = []
         self._lacks_answer = False
         self._colours = Colours()
         self._details = Chunks(
@@ -259,7 +259,7 @@ class PageWriter:
                     log.debug("a trial of %s cannot be shown", task.name, exc_info=True)
                     self.damaged += 1
         if self._lacks_answer:
-            self.unread += run.journal.damaged
+            self.unread += journal_findings(run.journal, run.record)
 
     def _write_trial(
         self,

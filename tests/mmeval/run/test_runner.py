@@ -22,7 +22,7 @@ from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample, user
 from mmeval.run import runner as runner_module
-from mmeval.run.options import BackendSpec, RunOptions
+from mmeval.run.options import BackendSpec, RunOptions, RunOutcome
 from mmeval.run.progress import left_to_judge
 from mmeval.run.runner import model_name, run_path
 from mmeval.store.shard import Shard
@@ -247,6 +247,70 @@ def test_an_answer_that_was_lost_is_scored_and_judged_anew_and_no_other(
         line.split("|")[0] for line in (tmp_path / "verdicts").read_text().splitlines()
     )
     assert asked == [f"answer {one} met?" for one in ("0", "1 anew", "1", "2")]
+
+
+def damaged_places(outcome: RunOutcome) -> list[str]:
+    """The damaged lines of the journal among the findings of a run."""
+    subjects = [
+        finding.subject for finding in outcome.findings if finding.kind == "damaged"
+    ]
+    return [f"{subject.file}:{subject.line}" for subject in subjects]
+
+
+def segments_in(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("journal/*.jsonl")}
+
+
+def test_damaged_lines_are_no_finding_once_the_run_has_asked_again(
+    tmp_path: Path,
+) -> None:
+    run_toy(tmp_path, task())
+    damage(tmp_path, "answer 1")
+    assert len(damaged_places(run_toy(tmp_path, task()))) == 1
+    assert damaged_places(run_toy(tmp_path, task())) == []
+    damage(tmp_path, "answer 2")
+    assert len(damaged_places(run_toy(tmp_path, task()))) == 1
+    assert damaged_places(run_toy(tmp_path, task())) == []
+
+
+@pytest.mark.parametrize(
+    ("names", "repeats", "options"),
+    [
+        (["one", "two"], 2, {"limit": 1}),
+        (["one", "two"], 2, {"samples": {"one": (0,)}}),
+        (["one"], 2, {}),
+        (["one", "two"], 1, {}),
+    ],
+    ids=["a limit", "named samples", "a task less", "a repeat less"],
+)
+def test_a_command_with_fewer_trials_than_the_folder_leaves_the_finding(
+    names: list[str], repeats: int, options: dict[str, Any], tmp_path: Path
+) -> None:
+    every = [task("one", repeats=2), task("two", repeats=2)]
+    run_toy(tmp_path, *every)
+    damage(tmp_path, "answer 1")
+    fewer = [task(name, repeats=repeats) for name in names]
+    run_toy(tmp_path, *fewer, **options)
+    assert damaged_places(run_toy(tmp_path, *every))
+    assert not damaged_places(run_toy(tmp_path, *every))
+
+
+def test_a_limit_that_takes_all_samples_is_the_whole_run(tmp_path: Path) -> None:
+    run_toy(tmp_path, task())
+    damage(tmp_path, "answer 1")
+    run_toy(tmp_path, task(), limit=3)
+    assert damaged_places(run_toy(tmp_path, task())) == []
+
+
+def test_the_lines_of_a_journal_stay_as_they_are(tmp_path: Path) -> None:
+    run_toy(tmp_path, task())
+    damage(tmp_path, "answer 1")
+    before = segments_in(tmp_path)
+    run_toy(tmp_path, task())
+    after = segments_in(tmp_path)
+    assert [after[path] for path in before] == list(before.values())
+    assert len(after) > len(before), "the new answer is in a segment of its own"
+    assert not list(tmp_path.rglob("*.damaged"))
 
 
 def test_another_choice_of_turns_and_other_placeholders_are_scored_anew_and_nothing_is_asked(

@@ -7,7 +7,7 @@ import pytest
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, Part, media_part, text_part
 from mmeval.errors import StorageError
-from mmeval.findings.finding import Subject
+from mmeval.findings.finding import Finding, Subject
 from mmeval.records.response import Response, Usage
 from mmeval.store.journal import MAX_READERS, Journal
 from mmeval.store.media_store import MediaStore
@@ -148,22 +148,40 @@ def test_a_damaged_line_is_a_finding_with_the_command_that_asks_again(
     segment = spoilt(tmp_path)
     with opened(tmp_path, writable=False) as journal:
         (found,) = journal.findings("mmeval run --tasks t")
-    assert found.kind == "damaged"
-    assert found.subject == Subject(file=f"journal/{segment.name}", line=2)
-    assert found.remedy == "mmeval run --tasks t"
+    assert found == Finding(
+        "damaged",
+        Subject(file=f"journal/{segment.name}", line=2),
+        cause="its checksum is missing or wrong",
+        remedy="mmeval run --tasks t",
+    )
 
 
-def test_a_damaged_line_that_is_set_aside_is_kept_and_not_reported_again(
+def test_a_damaged_line_that_was_asked_again_is_no_finding_and_another_one_is(
     tmp_path: Path,
 ) -> None:
     segment = spoilt(tmp_path)
-    damaged = segment.read_bytes().splitlines(keepends=True)[1]
     with opened(tmp_path) as journal:
-        journal.set_damaged_aside()
+        (line,) = journal.damaged
+    with segment.open("ab") as file:
+        file.write(b"damaged later\n")
     with opened(tmp_path) as journal:
-        assert not journal.damaged
-    assert texts_of(tmp_path) == {"a": "one", "c": "three"}
-    assert segment.with_suffix(".damaged").read_bytes() == damaged
+        (found,) = journal.findings("", asked_again=[line.digest])
+    assert found.subject.line == 4
+
+
+def test_each_damaged_line_is_a_finding(tmp_path: Path) -> None:
+    segment = spoilt(tmp_path)
+    segment.write_bytes(b"".join(b"%d\n" % number for number in range(7)))
+    with opened(tmp_path) as journal:
+        found = list(journal.findings(""))
+    assert [finding.subject.line for finding in found] == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_a_blank_line_is_damaged(tmp_path: Path) -> None:
+    segment = spoilt(tmp_path)
+    segment.write_bytes(b"     \n")
+    with opened(tmp_path) as journal:
+        assert [line.place for line in journal.damaged] == [f"{segment}:1"]
 
 
 @pytest.mark.parametrize("step", ["_write_receipt", "_store_media", "write_line"])
@@ -222,6 +240,11 @@ def test_a_damaged_receipt_is_reported_and_its_call_is_open(
     with opened(tmp_path) as journal:
         assert ("k" in journal, path.exists(), aside.exists()) == (False, False, True)
         assert journal.damaged[0].place == str(aside)
+    with opened(tmp_path, writable=False) as journal:
+        (found,) = journal.findings("mmeval run")
+        (receipt,) = journal.damaged
+        assert not list(journal.findings("mmeval run", [receipt.digest]))
+    assert found.subject == Subject(file=f"journal/inbox/{aside.name}")
 
 
 def test_a_moved_run_folder_finds_its_media(tmp_path: Path) -> None:

@@ -91,16 +91,18 @@ def run(folder: Path, servers: tuple[MockServer, MockServer]) -> Ended:
 
 
 def damaged(folder: Path, file: str, change: Callable[[bytes], bytes]) -> str:
-    """Change the second line of a file, or all of a document; returns the place as
-    messages name it."""
-    path = max((run_folder(folder / "runs")).glob(FILES[file]))
+    """Change the second line of a file, or all of a document; returns the place in the
+    run folder."""
+    stored = run_folder(folder / "runs")
+    path = max(stored.glob(FILES[file]))
+    place = str(path.relative_to(stored))
     if path.suffix == ".json":
         path.write_bytes(change(path.read_bytes()))
-        return str(path)
+        return place
     lines = path.read_bytes().splitlines()
     lines[1] = change(lines[1])
     path.write_bytes(b"\n".join(lines) + b"\n")
-    return f"{path}:2"
+    return f"{place}:2"
 
 
 def number(folder: Path) -> Any:
