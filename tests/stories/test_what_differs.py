@@ -233,7 +233,7 @@ def test_a_limit_is_another_subset_of_the_same_data(runs: Runs) -> None:
         whole = runs.run(server, "whole")
         part = runs.run(server, "part", "--limit", "5")
     found = compared(whole, part)
-    assert changed(found) == {"subset": ("all samples", "5 of 12 samples (limit)")}
+    assert changed(found) == {"subset": ("all samples", "samples: 5 of 12 (limit)")}
     assert "data" in found["same"]
     assert "7 asked in m (whole) only" in text(whole, part)
     assert "7 asked in m (whole) only" in text(part, whole)

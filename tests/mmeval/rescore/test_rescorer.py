@@ -115,7 +115,7 @@ def test_the_notes_on_the_answers_are_those_of_the_run(
     cut = replace(reply("yes"), finish_reason="length", warnings=("made smaller",))
     monkeypatch.setattr(Toy, "_usual", lambda *_: cut)
     found = again(ran(tmp_path, "yes", "no", roles=JUDGE), roles=JUDGE).findings
-    assert [(one.kind, one.count) for one in found] == [("cut_off", 2), ("partial", 2)]
+    assert [(one.kind, one.count) for one in found] == [("cut_off", 2), ("plugin", 2)]
 
 
 def sets_of(folder: Path) -> dict[str, bytes]:

@@ -156,7 +156,7 @@ def test_the_finding_of_data_that_are_not_here_depends_on_the_data_set_alone(
         found.append(finding_of(caught.value, Subject("t")))
     assert found[0] == found[1]
     assert found[0].subject == Subject("t", name="org/no_such_name")
-    assert found[0].remedy == "mmeval prepare TASK"
+    assert found[0].remedy == "mmeval prepare {TASK}"
 
 
 def test_a_data_set_that_is_read_from_the_hub_comes_from_the_cache_without_a_network(

@@ -45,7 +45,7 @@ def test_a_piece_that_is_skipped_makes_it_unavailable_with_the_command_that_adds
     assert [metric.bound.name for metric in made] == ["strict_structure", "overall"]
     (skipped,) = made[1].lacks
     assert "exact_match" in skipped.cause
-    assert skipped.remedy == "mmeval score RUN --metrics overall"
+    assert skipped.remedy == "mmeval score {RUN} --metrics overall"
     without = built(tmp_path, f"{TWO}{OVERALL}", "overall").metrics
     assert [metric.unavailable for metric in without] == ["", ""]
 
@@ -98,7 +98,7 @@ def test_one_that_takes_missing_pieces(
         ("partial", "overall"),
     ]
     (left_out,) = lacking(Selection((skipping,)))
-    assert left_out.remedy == "mmeval score RUN --metrics what_there_is"
+    assert left_out.remedy == "mmeval score {RUN} --metrics what_there_is"
 
 
 def test_without_any_of_its_pieces_it_is_unavailable(
