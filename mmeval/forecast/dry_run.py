@@ -125,9 +125,21 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
             scoring=scoring,
             kinds={task.task.name: task.wanted for task in tasks},
         )
+        payees = {
+            role: payee
+            for role, runtime in broker.roles.items()
+            if (payee := runtime.payee(role))
+        }
+        # a spent budget stops only a run that still has calls to send
+        has_calls = any(
+            load.calls > 0
+            for task in tasks
+            for role, load in task.loads.items()
+            if role in payees
+        )
         of_folder = (
             *journal_findings(journal, record),
-            *budget.findings(),
+            *(budget.findings() if has_calls else ()),
             *ahead.remarks.findings(),
         )
         found = Forecast(
@@ -140,11 +152,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
                 for role, backend in backends.named.items()
                 if role == MODEL or role in asked
             },
-            payees={
-                role: payee
-                for role, runtime in broker.roles.items()
-                if (payee := runtime.payee(role))
-            },
+            payees=payees,
             prices=prices,
             limits=limits,
             spent=tuple(bills(journal.spending, prices)),

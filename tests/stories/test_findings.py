@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mmeval.findings.finding import Finding
-from tests.support.faults import DOORS, NO_JUDGE, TEN, Fault, scene
+from tests.support.faults import DOORS, NO_JUDGE, TEN, TWO, Fault, scene
 
 FAULTS: dict[str, Fault] = {
     **TEN,
@@ -39,3 +39,14 @@ def test_a_damaged_line_that_was_asked_again_is_found_at_no_door(
         report = here.command("report", here.run_folder)
     assert found == {door: set[Finding]() for door in DOORS}
     assert (report.code, "journal/" in report.err) == (0, False)
+
+
+def test_a_budget_that_is_used_up_by_the_last_call_is_no_finding(
+    tmp_path: Path,
+) -> None:
+    answered = Fault(
+        "budget", model="openai", answers=(TWO,), flags="--budget_calls 1"
+    )
+    with scene(tmp_path, answered) as here:
+        found = {door: here.findings(door) for door in DOORS}
+    assert found == dict.fromkeys(DOORS, set())
