@@ -120,11 +120,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
             )
         asyncio.run(broker.close())
         asked = {role for task in tasks for role in task.loads}
-        lacks = lacking(
-            selection,
-            scoring=scoring,
-            kinds={task.task.name: task.wanted for task in tasks},
-        )
+        lacks = lacking(selection, scoring=scoring)
         payees = {
             role: payee
             for role, runtime in broker.roles.items()
@@ -250,10 +246,8 @@ class _Forecaster:
             for repeat in range(task.repeats):
                 found.trials += 1
                 trial = self._trial(run, sample, repeat, found)
-                if trial is not None:
-                    found.wanted.update(run.wanted(sample))
-                    if _is_kept(trial):
-                        self.remarks.add(trial.exchanges)
+                if trial is not None and _is_kept(trial):
+                    self.remarks.add(trial.exchanges)
                 if is_judged and trial is not None and not run.has_fixed_score(trial):
                     self._judge(run, trial, found, judged)
                 for finding in self.walk.lacks:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.cluster.ray_cluster import NodePlaces
-from mmeval.content.parts import PartKind
 from mmeval.costs.budget import Limits
 from mmeval.costs.prices import MILLION, Bill, Prices
 from mmeval.dataset.bad_sample import BadSamples
@@ -40,8 +39,6 @@ class TaskForecast:
     loads: dict[str, Load] = field(default_factory=dict)
     bad: BadSamples = field(default_factory=BadSamples)
     """Samples that cannot be asked, among ``samples``."""
-    wanted: set[PartKind] = field(default_factory=set)
-    """The kinds that the answers are asked for, over the trials that can be asked."""
     reasons: Counter[Finding] = field(default_factory=Counter)
     """Trials by what is wrong with them; a key has no count of its own."""
     reencoded: Counter[Finding] = field(default_factory=Counter)

@@ -86,44 +86,17 @@ def _check_any(task: Task, dataset: Dataset) -> None:
         )
 
 
-def lacking(
-    selection: Selection,
-    *,
-    scoring: bool = True,
-    kinds: Mapping[str, Collection[PartKind]] | None = None,
-) -> Iterator[Finding]:
+def lacking(selection: Selection, *, scoring: bool = True) -> Iterator[Finding]:
     """What cannot be computed here, whole or in part: tasks without data, then metrics
-    and the numbers that are made of them, where a run scores. ``kinds`` are, by task,
-    those that answers are asked for: a metric that reads another kind is left out."""
+    and the numbers that are made of them, where a run scores."""
     for left_out in selection.left_out:
         yield left_out.finding
     if not scoring:
         return
     for task in selection.tasks:
-        unread: set[str] = set()
-        if kinds is not None:
-            unread = _unread(task, kinds.get(task.name, ()))
         for number in task.given:
-            if number.name in unread:
-                continue
-            without = {
-                piece: found
-                for piece, found in number.without.items()
-                if piece not in unread
-            }
-            for finding in (*number.lacks, *_partial(without)):
+            for finding in (*number.lacks, *_partial(number.without)):
                 yield replace(finding, subject=replace(finding.subject, task=task.name))
-
-
-def _unread(task: Task, kinds: Collection[PartKind]) -> set[str]:
-    """The metrics, by name and output, that read none of the kinds: nothing is asked,
-    or they look at another kind alone."""
-    unread: set[str] = set()
-    for metric in task.metrics:
-        looks_at = metric.bound.metric.looks_at
-        if not kinds or (looks_at is not None and looks_at not in kinds):
-            unread.update((metric.name, *metric.bound.metric.outputs))
-    return unread if kinds else unread | {number.name for number in task.numbers}
 
 
 def _partial(without: Mapping[str, Finding]) -> Iterator[Finding]:

@@ -445,15 +445,6 @@ def test_what_a_run_does_not_score_lacks_no_metric(tmp_path: Path) -> None:
     assert ahead(tmp_path, judged, predict_only=True).findings == ()
 
 
-def test_a_metric_of_a_kind_that_is_not_asked_for_is_not_listed(tmp_path: Path) -> None:
-    judged = task(rows=2, metrics=("toy_verdict",))
-    [metric] = judged.metrics
-    seeing = replace(metric.bound.metric, looks_at="video")
-    bound = replace(metric.bound, metric=seeing)
-    judged = replace(judged, metrics=(replace(metric, bound=bound, lacks=(NO_JUDGE,)),))
-    assert ahead(tmp_path, judged).findings == ()
-
-
 def test_the_document_of_a_dry_run_has_the_numbers_of_the_table_and_the_findings(
     tmp_path: Path,
 ) -> None:
