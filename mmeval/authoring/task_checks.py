@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import importlib
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -15,15 +14,27 @@ from mmeval import plugins
 from mmeval.authoring.sample_checks import SampleChecks
 from mmeval.backend.contract import AnyBackend
 from mmeval.decode.check import MediaLook
-from mmeval.errors import Caught, MmevalError, PluginError, TaskFileError, did_you_mean
+from mmeval.errors import (
+    Caught,
+    MissingDataError,
+    MmevalError,
+    PluginError,
+    TaskFileError,
+    did_you_mean,
+)
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import finding_of
 from mmeval.plugins import package_folder
 from mmeval.prepare.sources import WantedTask, unpinned
 from mmeval.program.calls import MODEL
-from mmeval.run.availability import lacking, undescribed
+from mmeval.run.availability import (
+    check_any,
+    lacking,
+    optional_tasks,
+    undescribed,
+)
 from mmeval.run.options import BackendSpec
-from mmeval.run.undeclared import undeclared
+from mmeval.run.undeclared import declarable, undeclared
 from mmeval.system.yaml_document import SeveralFaultsError
 from mmeval.task.build import build
 from mmeval.task.data import TaskData, bundled_folder
@@ -50,6 +61,8 @@ class CheckTally:
 
     tasks: list[str] = field(default_factory=list)
     sound: list[Sound] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)
+    """Tasks without their data."""
     bundled: list[str] = field(default_factory=list)
     """Tasks without their data that have bundled samples."""
     look: MediaLook = field(default_factory=MediaLook)
@@ -64,6 +77,8 @@ class _Context(NamedTuple):
     strict: bool
     backends: Mapping[str, AnyBackend]
     model: BackendSpec | None
+    optional: frozenset[str] = frozenset()
+    """The tasks that a run would leave out where their data are missing."""
 
 
 def check(
@@ -100,9 +115,14 @@ def check(
                 chosen.add(name)
         except TaskFileError as error:
             yield from _file_findings(error)
+    if len(chosen.tasks) > 1 and not strict:
+        optional = optional_tasks(chosen.groups.values())
+        context = context._replace(optional=frozenset(optional))
+    findings: list[Finding] = []
     for name, file in chosen.tasks.items():
         tally.tasks.append(name)
-        yield from _check_task(name, file, context, tally)
+        findings += _check_task(name, file, context, tally)
+    yield from _as_in_run(findings, context.optional, tally)
     try:
         chosen.check_group_metrics()
     except TaskFileError as error:
@@ -110,6 +130,21 @@ def check(
     except MmevalError:
         pass  # a metric that cannot be loaded is reported with its task
     yield from tally.look.findings()
+
+
+def _as_in_run(
+    findings: Iterable[Finding], optional: frozenset[str], tally: CheckTally
+) -> Iterator[Finding]:
+    """Missing data are a warning where a run leaves out the task, which it does while
+    another one has its data."""
+    left_out = optional.intersection(tally.absent)
+    if left_out == set(tally.tasks):
+        left_out = frozenset()
+    for finding in findings:
+        if finding.kind == "missing_data" and finding.subject.task in left_out:
+            yield replace(finding, severity="warning")
+        else:
+            yield finding
 
 
 def _means_folder(name: str, index: TaskIndex) -> bool:
@@ -160,22 +195,45 @@ def _check_task(
     if isinstance(task.dataset, TaskData):
         task = replace(task, dataset=replace(task.dataset, fetch=False))
     data = SampleChecks(file, task, context.rows, tally.look)
+    of_data = _check_data(data, is_optional=name in context.optional)
+    of_file = (
+        *_check_roles(file, task),
+        *_check_package(file),
+        *unpinned(WantedTask(task, file)),
+        *of_data,
+    )
+    of_run: tuple[Finding, ...] = ()
+    # a run that leaves out a task needs nothing else for it
+    if not (data.absent and name in context.optional):
+        of_run = (
+            *_check_metrics(task, strict=context.strict),
+            *undescribed([task], context.backends),
+            *_check_kinds(task, context),
+        )
     sound = True
-    for finding in chain(
-        _check_metrics(task, strict=context.strict),
-        _check_roles(file, task),
-        _check_package(file),
-        unpinned(WantedTask(task, file)),
-        data.findings(),
-        undescribed([task], context.backends),
-        _check_kinds(task, context),
-    ):
+    for finding in (*of_run, *of_file):
         sound = sound and finding.severity != "error"
         yield finding
-    if data.absent and bundled_folder(file) is not None:
-        tally.bundled.append(name)
+    if data.absent:
+        tally.absent.append(name)
+        if bundled_folder(file) is not None:
+            tally.bundled.append(name)
     if sound:
         tally.sound.append(Sound(file, task, data.selected))
+
+
+def _check_data(data: SampleChecks, *, is_optional: bool) -> list[Finding]:
+    """The findings of a task's rows. A member of a group whose filter keeps none of
+    them is without data, as it is in a run."""
+    findings = list(data.findings())
+    if not is_optional or data.absent or data.selected:
+        return findings
+    with Caught() as failure:
+        check_any(data.task, data.task.dataset())
+    if failure and isinstance(failure.error, MissingDataError):
+        data.absent = True
+        return [finding_of(failure.error, Subject(data.task.name))]
+    return findings
 
 
 def _check_metrics(task: Task, *, strict: bool) -> Iterator[Finding]:
@@ -223,13 +281,16 @@ def _check_kinds(task: Task, context: _Context) -> Iterator[Finding]:
     missing = sorted(set(wanted.kinds) - set(known.outputs))
     if not missing:
         return
+    is_partial = task.partial_output and len(missing) < len(wanted.kinds)
     if context.model is not None:
         # all its samples want the same kinds, so that none has to be read
-        silent = list(undeclared([task], lambda _: (), known, context.model))
-        if silent:
-            yield from silent
-            return
-    is_partial = task.partial_output and len(missing) < len(wanted.kinds)
+        advice = list(undeclared([task], lambda _: (), known, context.model))
+        yield from advice
+        if advice:
+            advised = {*known.by_role, *declarable(known, context.model)}
+            missing = [kind for kind in missing if kind not in advised]
+    if not missing:
+        return
     roles = {known.by_role[kind] for kind in missing if kind in known.by_role}
     yield Finding(
         "unsupported",

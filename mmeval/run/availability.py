@@ -28,7 +28,7 @@ from mmeval.findings.render import NOWHERE, WIDTH, Place, terminal_lines
 from mmeval.metric.bound import BoundMetric
 from mmeval.program.role_variants import variant
 from mmeval.results.groups import tasks_inside
-from mmeval.task.task import FixedKinds, Selection, Task, UnavailableTask
+from mmeval.task.task import FixedKinds, Group, Selection, Task, UnavailableTask
 
 _log = logging.getLogger(__name__)
 
@@ -39,8 +39,7 @@ def with_data(
     """The selection without members of groups whose data are missing. Raises
     MissingDataError where the data of a task are missing that is named by itself, where
     nothing would be left, and for any task when ``strict``."""
-    members = {group.name: group.members for group in selection.groups}
-    optional = {task for group in members for task in tasks_inside(group, members)}
+    optional = optional_tasks(selection.groups)
     if not optional or len(selection.tasks) == 1:
         return selection
     kept: list[Task] = []
@@ -49,7 +48,7 @@ def with_data(
         try:
             dataset = task.dataset()
             if task.name in optional:
-                _check_any(task, dataset)
+                check_any(task, dataset)
             kept.append(task)
         except MissingDataError as error:
             if strict or task.name not in optional:
@@ -64,7 +63,14 @@ def with_data(
     return replace(selection, tasks=tuple(kept), left_out=tuple(missing))
 
 
-def _check_any(task: Task, dataset: Dataset) -> None:
+def optional_tasks(groups: Iterable[Group]) -> set[str]:
+    """The tasks that a run of several leaves out where their data are missing: the
+    members of groups."""
+    members = {group.name: group.members for group in groups}
+    return {task for group in members for task in tasks_inside(group, members)}
+
+
+def check_any(task: Task, dataset: Dataset) -> None:
     """Raises MissingDataError where a filter keeps no sample though its labels exist,
     or where there is no sample. Reads up to the first one that it keeps."""
     lacking, among = set(task.filter), len(dataset)

@@ -36,10 +36,8 @@ def undeclared(
         if task.partial_output:
             wanted = _wanted(task, first_samples)
             lacks[task.name] = [kind for kind in wanted if kind not in known.outputs]
-    declarable: Collection[PartKind] = ()
-    if OUTPUTS not in model.args:
-        declarable = known.declarable
-    every = [kind for kinds in lacks.values() for kind in kinds if kind in declarable]
+    may_declare = declarable(known, model)
+    every = [kind for kinds in lacks.values() for kind in kinds if kind in may_declare]
     remedy = _with_outputs(model, [*known.outputs, *every])
     for name, kinds in lacks.items():
         subject = Subject(name, role=MODEL)
@@ -48,10 +46,15 @@ def undeclared(
                 cause = f"not asked for {kind}, for which it has no tool"
                 role = f"--role {known.by_role[kind]}=BACKEND"
                 yield Finding("unsupported", subject, cause=cause, remedy=role)
-        silent = [kind for kind in kinds if kind in declarable]
-        if silent:
-            cause = f"not asked for {', '.join(silent)}: its arguments declare none"
+        unstated = [kind for kind in kinds if kind in may_declare]
+        if unstated:
+            cause = f"not asked for {', '.join(unstated)}: its arguments declare none"
             yield Finding("unsupported", subject, cause=cause, remedy=remedy)
+
+
+def declarable(known: Capabilities, model: BackendSpec) -> Collection[PartKind]:
+    """The kinds that an argument could declare, unless the user gives it already."""
+    return () if OUTPUTS in model.args else known.declarable
 
 
 def _wanted(

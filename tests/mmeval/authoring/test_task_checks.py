@@ -1,4 +1,5 @@
 import base64
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from mmeval.authoring.task_checks import CheckTally, check
 from mmeval.backend.capabilities import Capabilities
 from mmeval.findings.finding import Finding, Subject
 from mmeval.model_backends.empty import EmptyBackend
+from mmeval.run.options import BackendSpec
 from mmeval.task.task import TaskOverrides
 from tests.support import tiny_media
 from tests.support.task_folder import installed, task, write_files, write_rows
@@ -313,6 +315,46 @@ def test_a_model_that_does_not_give_what_is_wanted_is_found(
     found = findings(tmp_path, f"output_modalities: {kinds}", backends=model)
     unsupported = [one for one in found if one.kind == "unsupported"]
     assert [one.severity for one in unsupported] == severities
+
+
+def test_a_kind_that_no_argument_can_declare_is_found_beside_those_that_one_can(
+    tmp_path: Path,
+) -> None:
+    model = Able(("text",))
+    model.capabilities = replace(model.capabilities, declarable=frozenset({"audio"}))
+    found = findings(
+        tmp_path,
+        "output_modalities: [text, audio, video]\npartial_output: true",
+        backends={"model": model},
+        model=BackendSpec("empty", {}),
+    )
+    kinds = [kind for one in found for kind in ("audio", "video") if kind in one.cause]
+    assert kinds == ["audio", "video"]
+
+
+def of_group(folder: Path, *rows: Row, data: str) -> list[tuple[str, str]]:
+    """The kinds and severities of a group: a task with these data, one whose folder is
+    missing, and one whose filter keeps no row."""
+    filtered = "dataset_path: rows\nfilter: {level: hard}"
+    files = {
+        "t.yaml": task("t", f"dataset_path: {data}"),
+        "u.yaml": task("u", "dataset_path: gone"),
+        "v.yaml": task("v", filtered),
+        "g.yaml": "group: g\ntask: [t, u, v]\nmetadata: {version: 1}\n",
+    }
+    write_files(folder, files)
+    write_rows(folder / "rows", *rows)
+    return [(one.kind, one.severity) for one in check([str(folder / "g.yaml")])]
+
+
+def test_missing_data_of_one_member_of_a_group_are_a_warning(tmp_path: Path) -> None:
+    found = of_group(tmp_path, ROW, data="rows")
+    assert found == [("missing_data", "warning")] * 2
+
+
+def test_missing_data_of_all_members_of_a_group_are_an_error(tmp_path: Path) -> None:
+    found = of_group(tmp_path, ROW, data="gone")
+    assert found == [("missing_data", "error")] * 3
 
 
 def unim(*roles: str, strict: bool = False) -> list[Finding]:
