@@ -37,6 +37,7 @@ from mmeval.prepare.ready import unopened
 from mmeval.prepare.sources import WantedTask
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
+from mmeval.run.data_size import fewer_samples, more_rows
 from mmeval.system.yaml_document import KeyPath
 from mmeval.task.file import TaskFile
 from mmeval.task.task import SampleKinds, Task, TaskMetric
@@ -68,6 +69,8 @@ class SampleChecks:
     unlabelled: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     """The samples without a label of slices or clusters, by the label and what they
     have instead."""
+    read: bool = True
+    """Whether the loader has read each wanted row."""
     whole: bool = True
     absent: bool = False
     """Whether the data are missing on this machine, so that no sample was checked."""
@@ -82,7 +85,10 @@ class SampleChecks:
             return
         written = isinstance(dataset, InterleavedDataset)
         yield from self._all(rows_of(dataset), written=written)
-        self.whole = self.whole and (self.rows is None or self.rows >= length)
+        is_read = self.read and (self.rows is None or self.rows >= length)
+        self.whole = self.whole and is_read
+        yield from more_rows(self.task, length)
+        yield from fewer_samples(self.task, length, self.selected if is_read else None)
         if self.whole:
             yield from self._over_all()
         yield from self._unlabelled()
@@ -102,7 +108,7 @@ class SampleChecks:
             with Caught() as failure:  # of the loader, whose iterator is spent then
                 sample = next(samples, None)
             if failure:
-                self.whole = False
+                self.read = False
                 yield unread_rows(self.task.name, number, failure.error)
             if failure or sample is None:
                 return

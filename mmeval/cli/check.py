@@ -12,8 +12,9 @@ but a judge with --bounds. With --model it adds what a run would ask and cost.
 --bounds scores the references, those of other samples and empty answers. --dist builds
 the wheel of a project, and checks its tasks as they would be installed.
 
-exit codes: 0 the tasks can run; 2 a task file; 3 rows or bounds; 4 something is
-missing.
+exit codes: 0 the tasks can run; 1 a plugin fails, or a file is damaged; 2 a task file
+or a flag is wrong; 3 rows, kinds of media, bounds or a spent budget; 4 something is
+missing, or the machine cannot do it.
 """
 
 from __future__ import annotations

@@ -68,10 +68,11 @@ def configure(parser: Parser) -> None:
         "to FOLDER/OWNER/NAME; a data\n"
         "set that FOLDER holds already is checked and not fetched. Files that are "
         "complete are not fetched again.\n"
-        "exit codes: 0 every task is ready; 1 a file is damaged; 2 there is more than "
-        "the task file expects; 3 rows\n"
-        "or media are bad; 4 something is missing; 130 interrupted, complete files are "
-        "kept."
+        "exit codes: 0 every task is ready; 1 a file is damaged, or a loader fails; "
+        "2 a task file is wrong; 3 rows or\n"
+        "media are bad, or more than the task file expects; 4 something is missing; "
+        "130 interrupted, complete files\n"
+        "are kept."
     )
 
 

@@ -16,7 +16,6 @@ from mmeval.findings.finding import Finding, Kind
 _CODES: Mapping[Kind, int] = {
     "task_file": EXIT_USAGE,
     "setting": EXIT_USAGE,
-    "other_definition": EXIT_USAGE,
     "missing_data": EXIT_MISSING,
     "missing_extra": EXIT_MISSING,
     "missing_role": EXIT_MISSING,

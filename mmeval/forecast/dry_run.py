@@ -158,6 +158,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
             findings=(
                 *lacks,
                 *doubts,
+                *jobs.fewer(),
                 *data_faults(ahead.faults),
                 *_of_trials(tasks, options.max_unscored),
                 *of_folder,

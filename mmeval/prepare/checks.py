@@ -181,7 +181,9 @@ def different(
             yield Finding("missing_data", subject, there, wanted, cause, "", "error")
         else:
             cause = f"more {name} than the task file expects ({wanted:,})"
-            yield Finding("task_file", subject, there, 0, cause, "", "error")
+            yield Finding(
+                "other_definition", subject, there, cause=cause, severity="error"
+            )
 
 
 def wrong_files(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -22,14 +21,13 @@ from mmeval.errors import (
     written_instead,
 )
 from mmeval.findings.finding import Finding, Subject
-from mmeval.findings.from_error import PREPARE_DATA
 from mmeval.records.digests import line_digest
 from mmeval.records.sample import Sample
+from mmeval.run.data_size import fewer_samples, more_rows
 from mmeval.run.options import RunOptions, Unfinished
 from mmeval.run.sample_choice import SampleChoice
 from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import to_line
-from mmeval.task.data import TaskData
 from mmeval.task.task import Task
 
 LOOKED_AT = 20
@@ -200,13 +198,16 @@ class JobQueue:
         those without what scoring needs: a label, a rubric. Bad samples are reported
         when they are read."""
         for task, choice in zip(self.tasks, self._choices, strict=True):
-            there, expected = len(choice.dataset), task.expected.rows
-            if expected is not None and there != expected:
-                yield _another_size(task, there, expected)
+            yield from more_rows(task, len(choice.dataset))
             sound = _askable(choice)
             if scoring and sound:
                 yield from _labels_missing(task, sound)
                 yield from _never_scored(task, sound)
+
+    def fewer(self) -> Iterator[Finding]:
+        """The tasks whose data, as far as counted, hold less than their files state."""
+        for task, choice in zip(self.tasks, self._choices, strict=True):
+            yield from fewer_samples(task, len(choice.dataset), choice.kept)
 
     def first(self, task: Task) -> list[Sample]:
         """The first samples of a task that can be asked, chosen or not."""
@@ -272,25 +273,8 @@ class JobQueue:
         return {name: subset for name, subset in found.items() if subset is not None}
 
 
-def _where(task: Task) -> str:
-    """The flag that names the folder of a task's data, where one was given."""
-    folder = task.dataset.data_dir if isinstance(task.dataset, TaskData) else None
-    return "" if folder is None else f" --data_dir {shlex.quote(str(folder))}"
-
-
 def _askable(choice: SampleChoice) -> list[Sample]:
     return [sample for sample in choice.first(LOOKED_AT) if not sample.fault]
-
-
-def _another_size(task: Task, there: int, expected: int) -> Finding:
-    remedy = f"{PREPARE_DATA}{_where(task)}"
-    if there > expected:
-        cause = f"rows in the data, and the task file expects {expected:,}"
-        return Finding(
-            "other_definition", Subject(task.name), there, cause=cause, remedy=remedy
-        )
-    cause = "rows that the task file expects"
-    return Finding("subset", Subject(task.name), there, expected, cause, remedy)
 
 
 def _labels_missing(task: Task, samples: Sequence[Sample]) -> Iterator[Finding]:

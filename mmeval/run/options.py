@@ -105,6 +105,13 @@ class RunOptions(ScoringOptions):
     """All flags as a configuration file has them, secrets hidden: recorded, so that a
     later report can show them."""
 
+    @property
+    def choose_samples(self) -> bool:
+        """Whether a flag chooses among the samples of a task."""
+        by_count = self.limit is not None or self.offset > 0
+        by_draw = self.sample_shuffle is not None or bool(self.stratify)
+        return by_count or by_draw or bool(self.samples)
+
 
 @dataclass(frozen=True)
 class RescoreOptions(ScoringOptions):

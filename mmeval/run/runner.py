@@ -542,9 +542,10 @@ class _NewTrials(Runner):
         self.batch_size = options.batch_size
 
     def prepare(self, media: MediaStore) -> Backends:
-        backends, self._jobs, self._doubts = prepared(
-            self.selection, self.options, media
-        )
+        backends, self._jobs, findings = prepared(self.selection, self.options, media)
+        if self.options.choose_samples:  # else the results state it
+            findings = (*findings, *self._jobs.fewer())
+        self._doubts = findings
         self.data = self._jobs.data()
         return backends
 

@@ -51,7 +51,7 @@ class SampleChoice:
         if self._named is not None:
             return min(most, len(set(self._named)))
         limit = self._limit
-        left = (most if self._of is None else self._of) - self._options.offset
+        left = (most if self.kept is None else self.kept) - self._options.offset
         return max(0, left if limit is None else min(left, limit))
 
     @cached_property
@@ -82,7 +82,7 @@ class SampleChoice:
     @property
     def counted(self) -> bool:
         """Whether ``size`` is what will be asked: no filter has yet to choose."""
-        return not self._task.filter or (self._named is None and self._of is not None)
+        return not self._task.filter or (self._named is None and self.kept is not None)
 
     @property
     def subset(self) -> Subset | None:
@@ -99,7 +99,7 @@ class SampleChoice:
         )
         how = tuple(name for name, chose in given if chose)
         return (
-            Subset(self._whole if self._fewer else self._of, len(self.taken), how)
+            Subset(self._whole if self._fewer else self.kept, len(self.taken), how)
             if how
             else None
         )
@@ -107,7 +107,7 @@ class SampleChoice:
     @property
     def _fewer(self) -> bool:
         """Whether the data, as far as counted, hold less than the task file expects."""
-        expected, there = self._task.expected, self._of
+        expected, there = self._task.expected, self.kept
         lacks_rows = expected.rows is not None and len(self.dataset) < expected.rows
         return lacks_rows or (
             expected.samples is not None
@@ -238,12 +238,12 @@ class SampleChoice:
         limit = self._options.limit
         if limit is None or limit >= 1:
             return None if limit is None else int(limit)
-        if self._of is None:
+        if self.kept is None:
             self._counted = sum(1 for _ in self._kept())
-        return math.ceil(limit * (self._of or 0))
+        return math.ceil(limit * (self.kept or 0))
 
     @property
-    def _of(self) -> int | None:
+    def kept(self) -> int | None:
         """How many samples the task has; None where a filter chooses and was not
         counted."""
         if self._draw is not None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mmeval.findings.finding import Finding
-from tests.support.faults import DOORS, NO_JUDGE, TEN, TWO, Fault, scene
+from tests.support.faults import DOORS, NO_JUDGE, TEN, TWO, Fault, scene, task_text
 
 FAULTS: dict[str, Fault] = {
     **TEN,
@@ -14,6 +14,9 @@ FAULTS: dict[str, Fault] = {
     ),
     "no judge of a metric that reads another kind": Fault(
         "missing_role", "  - metric: document_quality\n"
+    ),
+    "fewer rows than the task file states": Fault(
+        "subset", files={"t.yaml": f"{task_text('t', 'rows')}expected: {{rows: 5}}\n"}
     ),
     "weights by hand": Fault("missing_weights", "  - metric: lpips\n"),
     "a number that is made of a missing one": Fault(

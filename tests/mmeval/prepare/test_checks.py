@@ -114,14 +114,14 @@ def test_a_row_that_cannot_be_read_ends_the_count() -> None:
     assert [*unexpected(ExpectedKeys(rows=5), found, "t")] == []
 
 
-def test_numbers_that_differ_are_missing_data_or_a_wrong_task_file() -> None:
+def test_numbers_that_differ_are_missing_data_or_another_definition() -> None:
     images: set[Mark] = {("image", f"{number}.png") for number in range(9)}
     found = Counts(rows=3, samples={"t": 3}, media_marks=images)
     expected = ExpectedKeys(rows=5, samples=3, media={"image": 4, "audio": 1})
     rows, pictures, sounds = unexpected(expected, found, "t")
     assert (rows.kind, rows.count, rows.of) == ("missing_data", 3, 5)
     assert rows.subject == Subject("t")
-    assert (pictures.kind, pictures.count) == ("task_file", 9)
+    assert (pictures.kind, pictures.count) == ("other_definition", 9)
     assert (sounds.kind, sounds.count, sounds.of) == ("missing_data", 0, 1)
 
 

@@ -16,7 +16,6 @@ from mmeval.run.jobs import LOOKED_AT, JobQueue
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import from_line
-from mmeval.task.data import TaskData
 from mmeval.task.task import Expected, Task, TaskMetric
 from tests.support.toy import Rows, picture, sample, samples, task
 
@@ -275,22 +274,6 @@ def test_a_label_that_the_first_samples_lack_is_a_fault_of_the_task_file() -> No
     assert '"level"' in first.cause
     assert "cluster_key" in second.cause
     assert doubts(of, scoring=False) == []
-
-
-def test_the_command_that_fetches_data_which_lack_rows_has_the_folder_that_was_given(
-    tmp_path: Path,
-) -> None:
-    data = TaskData("t", lambda source: Rows(levels(3)), data_dir=tmp_path)
-    lacking = task("t", levels(3))
-    remedies = []
-    for dataset in (lacking.dataset, data):
-        [found] = doubts(replace(lacking, dataset=dataset, expected=Expected(rows=4)))
-        assert (found.kind, found.count, found.of) == ("subset", 3, 4)
-        remedies.append(found.remedy)
-    assert remedies == [
-        "mmeval prepare {TASK}",
-        f"mmeval prepare {{TASK}} --data_dir {tmp_path}",
-    ]
 
 
 def test_data_with_more_rows_than_the_task_file_expects_are_other_data() -> None:
