@@ -130,11 +130,11 @@ REMEDIES: dict[str, tuple[Fault, set[str]]] = {
 def test_a_remedy_removes_its_finding(name: str, tmp_path: Path) -> None:
     fault, remedies = REMEDIES[name]
     with scene(tmp_path, fault) as here:
-        found = {finding.remedy for finding in here.findings(fault.seen)}
+        found = {finding.remedy for finding in here.of_kind(fault.seen)}
         assert {as_printed(remedy, here.run_folder) for remedy in found} == remedies
         with with_hub(tmp_path):
             done = [here.apply(remedy) for remedy in found]
-        assert not here.findings(fault.seen), done
+        assert not here.of_kind(fault.seen), done
 
 
 def as_printed(remedy: str, run: Path) -> str:
@@ -155,12 +155,12 @@ def test_an_extra_that_a_remedy_installs_is_there_to_be_installed(
 ) -> None:
     fault = TEN["no extra"]
     with scene(tmp_path, fault) as here:
-        ((found,),) = [here.findings("check")]
+        ((found,),) = [here.of_kind("check")]
         extra = re.fullmatch(r'pip install (-e )?".+\[(\w+)\]"', found.remedy)
         assert extra
         assert extra[2] in metadata(DISTRIBUTION).get_all("Provides-Extra", [])
         del sys.modules[fault.absent]  # from here on it is installed
-        assert not here.findings("check")
+        assert not here.of_kind("check")
 
 
 def test_each_remedy_of_the_snapshots_is_one_of_these() -> None:

@@ -51,7 +51,8 @@ class Fault:
     """A fault of one ``kind``. ``answers`` are those of the served model, or with
     ``model`` reference those of a judge. ``absent`` is a package that seems not to be
     installed. ``spoil`` is what happens after the run. ``seen`` is the first door that
-    shows the fault."""
+    shows the fault. ``follows`` is a kind of which only a scoring has findings: what it
+    lacks because of the fault."""
 
     kind: Kind
     metrics: str = ""
@@ -65,6 +66,7 @@ class Fault:
     files: dict[str, str] = field(default_factory=dict)
     spoil: Callable[["Scene"], object] = lambda here: None
     seen: str = "results"
+    follows: str = ""
 
 
 def task_text(name: str, data: str, metrics: str = "", outputs: str = "text") -> str:
@@ -128,6 +130,7 @@ TEN: dict[str, Fault] = {
         answers=(TWO,),
         spoil=damage,
         seen="score",
+        follows="failed",
     ),
 }
 HUB: Repositories = {"me/sums": {COMMIT: {"test.jsonl": json.dumps(GOOD).encode()}}}
@@ -178,11 +181,16 @@ class Scene:
     def score(self, *more: str) -> Ended:
         return self.command("score", self.run_folder, "--score_workers", "0", *more)
 
-    def findings(self, door: str, expected: Iterable[Finding] = ()) -> set[Finding]:
-        """What a door shows of the kind of the fault. ``expected`` is what is looked
-        for in the error of a run that is stopped."""
+    def findings(self, door: str, expected: Iterable[Finding] = ()) -> list[Finding]:
+        """What a door shows, in one order for all doors, without what follows from the
+        fault. ``expected`` is what is looked for in the error of a run that is
+        stopped."""
         found = self._at(door, expected)
-        return {one for one in found if one.kind == self.fault.kind}
+        return sorted((one for one in found if one.kind != self.fault.follows), key=str)
+
+    def of_kind(self, door: str) -> list[Finding]:
+        """What a door shows of the kind of the fault."""
+        return [one for one in self.findings(door) if one.kind == self.fault.kind]
 
     def _at(self, door: str, expected: Iterable[Finding]) -> Iterable[Finding]:
         if door == "check":
