@@ -32,7 +32,7 @@ def test_as_many_rows_as_expected_are_no_finding() -> None:
 
 def test_data_of_the_hub_are_fetched_by_prepare() -> None:
     [found] = fewer_samples(expecting(in_folder("me/rows"), rows=4), 3, 3)
-    assert found.remedy == "mmeval prepare TASK"
+    assert found.remedy == "mmeval prepare {TASK}"
 
 
 def test_data_that_prepare_began_to_fetch_are_fetched_to_the_same_folder(
@@ -41,7 +41,7 @@ def test_data_that_prepare_began_to_fetch_are_fetched_to_the_same_folder(
     (tmp_path / "me/rows/.cache/huggingface").mkdir(parents=True)
     begun = in_folder("me/rows", tmp_path)
     [found] = fewer_samples(expecting(begun, rows=4), 3, 3)
-    assert found.remedy == f"mmeval prepare TASK --data_dir {tmp_path}"
+    assert found.remedy == f"mmeval prepare {{TASK}} --data_dir {tmp_path}"
 
 
 def test_no_command_fetches_data_of_a_local_folder() -> None:
