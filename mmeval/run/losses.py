@@ -20,6 +20,7 @@ from mmeval.metric.bound import BoundMetric
 from mmeval.records.response import HOPELESS
 from mmeval.records.score import Result
 from mmeval.results.task_results import UnscoredReasons, in_evidence, unscored_reasons
+from mmeval.run.data_size import FEWER_SAMPLES
 from mmeval.run.jobs import DataFault
 from mmeval.run.options import RunOutcome
 from mmeval.run.progress import RunTally
@@ -132,7 +133,7 @@ def _not_comparable(task: Task) -> Iterator[Finding]:
 
 def _flags_of_choice(subset: Subset) -> str:
     if subset.how == (FEWER,):
-        return "the data hold fewer samples than the task file expects"
+        return FEWER_SAMPLES
     flags = [f"--{FLAGS_OF_CHOICE.get(way, way)}" for way in subset.how if way != FEWER]
     return f"chosen by {', '.join(flags)}" if flags else "a part of the samples"
 
