@@ -68,7 +68,7 @@ def loaded_ensemble(folder: Path, device: str) -> Ensemble:
         folder,
         "holds not the files of DreamSim's ensemble",
         OSError,
-        how_to_fix=_HOW_TO_FIX,
+        how_to_fix=_ADVICE,
     ):
         found = (
             Tower(_dino(folder), _IMAGENET, "token", 1e-6, gelu),
@@ -100,9 +100,7 @@ def loaded_ensemble(folder: Path, device: str) -> Ensemble:
         return Ensemble(towers, device)
 
 
-_HOW_TO_FIX = (
-    "put the released files there again, or name another folder with the switch"
-)
+_ADVICE = "put the released files there again, or name another folder with the switch"
 
 
 def _refuse_gaps(weights: Weights) -> None:

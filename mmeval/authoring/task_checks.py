@@ -68,6 +68,15 @@ class CheckTally:
     look: MediaLook = field(default_factory=MediaLook)
 
 
+_NEEDED_TO_RUN = (
+    "missing_extra",
+    "missing_role",
+    "missing_weights",
+    "partial",
+    "unsupported",
+)
+
+
 class _Context(NamedTuple):
     """How a run would be made of the tasks; see ``check``."""
 
@@ -135,15 +144,17 @@ def check(
 def _as_in_run(
     findings: Iterable[Finding], optional: frozenset[str], tally: CheckTally
 ) -> Iterator[Finding]:
-    """Missing data are a warning where a run leaves out the task, which it does while
-    another one has its data."""
-    left_out = optional.intersection(tally.absent)
-    if left_out == set(tally.tasks):
-        left_out = frozenset()
+    """A run that has data for other tasks leaves out the members of a group that have
+    none: their missing data are a warning, and what else they need is not stated."""
+    absent = set(tally.absent)
+    if absent == set(tally.tasks) or absent - optional:  # there is no run
+        yield from findings
+        return
     for finding in findings:
-        if finding.kind == "missing_data" and finding.subject.task in left_out:
+        is_left_out = finding.subject.task in absent
+        if is_left_out and finding.kind == "missing_data":
             yield replace(finding, severity="warning")
-        else:
+        elif not (is_left_out and finding.kind in _NEEDED_TO_RUN):
             yield finding
 
 
@@ -195,23 +206,16 @@ def _check_task(
     if isinstance(task.dataset, TaskData):
         task = replace(task, dataset=replace(task.dataset, fetch=False))
     data = SampleChecks(file, task, context.rows, tally.look)
-    of_data = _check_data(data, is_optional=name in context.optional)
-    of_file = (
+    sound = True
+    for finding in (
+        *_check_metrics(task, strict=context.strict),
+        *undescribed([task], context.backends),
+        *_check_kinds(task, context),
         *_check_roles(file, task),
         *_check_package(file),
         *unpinned(WantedTask(task, file)),
-        *of_data,
-    )
-    of_run: tuple[Finding, ...] = ()
-    # a run that leaves out a task needs nothing else for it
-    if not (data.absent and name in context.optional):
-        of_run = (
-            *_check_metrics(task, strict=context.strict),
-            *undescribed([task], context.backends),
-            *_check_kinds(task, context),
-        )
-    sound = True
-    for finding in (*of_run, *of_file):
+        *_check_data(data, is_optional=name in context.optional),
+    ):
         sound = sound and finding.severity != "error"
         yield finding
     if data.absent:

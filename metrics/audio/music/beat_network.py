@@ -59,7 +59,7 @@ def loaded_network(folder: Path, device: str) -> BeatNetwork:
         folder,
         f"{path.name} is no checkpoint of Beat This",
         OSError,
-        how_to_fix=_HOW_TO_FIX,
+        how_to_fix=_ADVICE,
     ):
         # weights_only: a checkpoint is a pickle, which could run code.
         kept = torch.load(path, map_location="cpu", weights_only=True)
@@ -71,14 +71,14 @@ def loaded_network(folder: Path, device: str) -> BeatNetwork:
         network = BeatNetwork(weights, bool(given.get("sum_head", True)), "cpu")
         lacks = _gaps(network, given)
     if lacks:
-        raise WeightsError(folder, f"cannot be used: {lacks}", how_to_fix=_HOW_TO_FIX)
+        raise WeightsError(folder, f"cannot be used: {lacks}", how_to_fix=_ADVICE)
     return network._replace(
         weights={name: tensor.to(device) for name, tensor in weights.items()},
         device=device,
     )
 
 
-_HOW_TO_FIX = (
+_ADVICE = (
     "put the released checkpoint final0.ckpt there again, or name another folder with "
     "the switch"
 )
