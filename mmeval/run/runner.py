@@ -24,7 +24,6 @@ from mmeval.cluster.ray_cluster import RayCluster
 from mmeval.costs.bill import known_dollars
 from mmeval.costs.budget import Budget, Limits, check_prices
 from mmeval.costs.prices import Bill, Prices, bills, load_prices
-from mmeval.dataset.sampling import FEWER
 from mmeval.errors import MissingError, StorageError, UsageError
 from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding, Subject
@@ -661,10 +660,6 @@ class _NewTrials(Runner):
         own_tasks = {task.name for task in self.selection}
         if self.options.shard is not None or not own_tasks.issuperset(record["tasks"]):
             return False
-        for subset in self._jobs.subsets().values():
-            by_flags = set(subset.how) - {FEWER}
-            if by_flags and subset.partial:
-                return False
         for run, chosen in zip(self.runs, self._jobs.chosen, strict=True):
             run.records.flush()
             for row in recorded_trials(self.path, run.task.name):

@@ -295,11 +295,14 @@ def test_a_command_with_fewer_trials_than_the_folder_leaves_the_finding(
     assert not damaged_places(run_toy(tmp_path, *every))
 
 
-def test_a_limit_that_takes_all_samples_is_the_whole_run(tmp_path: Path) -> None:
-    run_toy(tmp_path, task())
+@pytest.mark.parametrize("limit", [2, 3], ids=["a part", "all samples"])
+def test_a_limit_is_the_whole_run_where_no_more_was_asked(
+    limit: int, tmp_path: Path
+) -> None:
+    run_toy(tmp_path, task(), limit=limit)
     damage(tmp_path, "answer 1")
-    run_toy(tmp_path, task(), limit=3)
-    assert damaged_places(run_toy(tmp_path, task())) == []
+    run_toy(tmp_path, task(), limit=limit)
+    assert damaged_places(run_toy(tmp_path, task(), limit=limit)) == []
 
 
 def test_the_lines_of_a_journal_stay_as_they_are(tmp_path: Path) -> None:
