@@ -8,8 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from mmeval.errors import MissingDataError
+from mmeval.errors import MissingDataError, UsageError
 from mmeval.tasks.unim.data.pointers import TOLD, is_pointer
+from mmeval.tasks.unim.data.stretches import legible_keys, pieces, stretch_end
+
+MAX_FILE_BYTES = 256 * 2**20
+"""The largest file, since files are read into memory; the published ones are much
+smaller."""
 
 _BETWEEN = re.compile(r"[ \t\r\n,\[\]]*+")
 """The text between two objects: blanks, and the marks of a list."""
@@ -23,7 +28,8 @@ _BROKEN_TEXT = (
 class Record(NamedTuple):
     """One object of a file. ``line`` counts from 1 and is where the object begins.
 
-    Where it cannot be read, ``fault`` says why, and ``row`` is empty.
+    Where it cannot be read, ``fault`` says why, and ``row`` has those of its keys id,
+    domain, subdomain and difficulty_level that are still readable.
     """
 
     row: dict[str, Any]
@@ -39,9 +45,9 @@ class Record(NamedTuple):
 def read_records(file: Path) -> Iterator[Record]:
     """A file's objects in order, decoded one by one; also those in a list at the top.
 
-    An unreadable object is given with its fault, and reading goes on at the next line
-    that begins with an object. Raises MissingDataError when the file cannot be opened
-    or is only a pointer.
+    An unreadable object is given with its fault, and reading goes on with the next
+    object, in linear time. Raises MissingDataError when the file cannot be opened or is
+    only a pointer, UsageError when it is too large.
     """
     text = _text(file)
     line, counted = 1, 0
@@ -53,6 +59,12 @@ def read_records(file: Path) -> Iterator[Record]:
 
 def _text(file: Path) -> str:
     try:
+        size = file.stat().st_size
+        if size > MAX_FILE_BYTES:
+            raise UsageError(
+                f"{file}: {size} bytes are more than the {MAX_FILE_BYTES} that are "
+                "read; split the file"
+            )
         data = file.read_bytes()
     except OSError as error:
         raise MissingDataError(
@@ -74,56 +86,77 @@ class _Found(NamedTuple):
 
 
 class _Unreadable(Exception):
-    """Why a text is not a JSON object."""
+    """Why a stretch of text is not a JSON object."""
 
 
 def _objects(text: str) -> Iterator[_Found]:
+    """The objects; from the first bad one on, each stretch is bounded before decoding.
+    Without errors the decoder finds where an object ends; after a bad one it would read
+    repeatedly through the text."""
     position = 0
-    while (start := _after_blanks(text, position)) < len(text):
+    while (start := _after(_BETWEEN, text, position)) < len(text):
         try:
             row, position = _decoded(text, start)
-        except _Unreadable as error:
-            position = _next_beginning(text, start)
-            yield _unreadable(start, str(error))
+        except _Unreadable:
+            yield from _carefully(text, start)
+            return
+        yield _found(row, text, start, position)
+
+
+def _carefully(text: str, position: int) -> Iterator[_Found]:
+    while (start := _after(_BETWEEN, text, position)) < len(text):
+        position = stretch_end(text, start)
+        yield from _in_stretch(text, start, position)
+
+
+def _in_stretch(text: str, start: int, end: int) -> Iterator[_Found]:
+    """The object in a stretch, or if it is not one, the objects and bad pieces in
+    it."""
+    try:
+        row, length = _decoded(text[start:end], 0)
+    except _Unreadable as error:
+        yield from _in_pieces(text, start, end, str(error))
+        return
+    yield _found(row, text, start, start + length)
+
+
+def _in_pieces(text: str, start: int, end: int, fault: str) -> Iterator[_Found]:
+    bad = start
+    for begin, close in pieces(text, start, end):
+        try:
+            row, length = _decoded(text[begin:close], 0)
+        except _Unreadable:
             continue
-        if _is_unicode(row, text[start:position]):
-            yield _Found(row, start, "")
-        else:
-            yield _unreadable(start, _BROKEN_TEXT)
+        if bad < begin:
+            yield _unreadable(text, bad, begin, fault)
+        yield _found(row, text, begin, begin + length)
+        bad = _after(_BETWEEN, text, begin + length)
+    if bad < end:
+        yield _unreadable(text, bad, end, fault)
 
 
-def _unreadable(start: int, reason: str) -> _Found:
+def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
+    match = pattern.match(text, position)
+    return match.end() if match else position
+
+
+def _found(row: dict[str, Any], text: str, start: int, end: int) -> _Found:
+    piece = text[start:end]
+    try:
+        piece.encode()
+        if _HALF_ESCAPED.search(piece):
+            json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return _unreadable(text, start, end, _BROKEN_TEXT)
+    return _Found(row, start, "")
+
+
+def _unreadable(text: str, start: int, end: int, reason: str) -> _Found:
     fault = (
         f"the record cannot be read: {reason}. Repair or remove it; the records "
         "around it are read"
     )
-    return _Found({}, start, fault)
-
-
-def _after_blanks(text: str, position: int) -> int:
-    blanks = _BETWEEN.match(text, position)
-    return blanks.end() if blanks else position
-
-
-def _next_beginning(text: str, start: int) -> int:
-    """Where the next record begins after a bad one: the next line with a brace that is
-    not indented further, as a brace within the bad record is."""
-    line = text.rfind("\n", 0, start) + 1
-    before = text[line:start]
-    indent = 0 if before.strip() else len(before)
-    found = re.compile(rf"\n[ \t]{{0,{indent}}}\{{").search(text, start)
-    return found.end() - 1 if found else len(text)
-
-
-def _is_unicode(row: dict[str, Any], written: str) -> bool:
-    """Whether a file can hold the texts of a row."""
-    try:
-        written.encode()
-        if _HALF_ESCAPED.search(written):
-            json.dumps(row, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return _Found(legible_keys(text[start:end]), start, fault)
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -9,13 +9,13 @@ from tests.support.cli import ROOT
 HUB = ROOT / "tests" / "fixtures" / "unim_hub"
 
 NAMED = (
-    "19: the record cannot be read",
-    "55: record '4'",
-    "73: record '5'",
-    "91: record '6'",
-    "109: record '7'",
-    "144: record '9'",
-    "162: record '10'",
+    "record '2'",
+    "record '4'",
+    "record '5'",
+    "record '6'",
+    "record '7'",
+    "record '9'",
+    "record '10'",
 )
 """Records that are named, of those that are damaged."""
 
@@ -27,4 +27,4 @@ def test_damaged_records_are_named_and_the_data_are_not_ready(
     assert main(["prepare", *words]) == EXIT_MISSING
     shown = " ".join(capsys.readouterr().out.split())
     for name in NAMED:
-        assert re.search(rf"image_image\.jsonl:{name}: ", shown)
+        assert re.search(rf"image_image\.jsonl:\d+: {name}: ", shown)

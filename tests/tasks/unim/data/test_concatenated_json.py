@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mmeval.errors import MissingDataError
+from mmeval.errors import MissingDataError, UsageError
 from mmeval.tasks.unim.data.concatenated_json import Record, read_records
 
 
@@ -42,8 +42,7 @@ BAD: list[tuple[str | bytes, str]] = [
     ('[\n  {"a": 1},\n  {"b": {"c": [{,\n  {"a": 3}\n]', "Expecting property name"),
     ('{"a": 1}\n{"b": "two\nlines {"}\n{"a": 3}', "Invalid control character"),
     ('{"a": 1}\n{"b": NaN}\n{"a": 3}', "NaN"),
-    ('{"a": 1}, "words"\n{"a": 3}', "JSON"),
-    ('{"a": 1}\n{"b": [7 {"c": 2}\n{"a": 3}', "delimiter"),
+    ('{"a": 1}, "words", {"a": 3}', "JSON"),
     ('{"a": 1}\n{"b": ' + "[" * 100_000 + '\n{"a": 3}', "deeply"),
     ('{"a": 1}\n{"b": ' + "9" * 5000 + '}\n{"a": 3}', "limit"),
     (b'{"a": 1}\n{"b": "\xff"}\n{"a": 3}', "Unicode"),
@@ -67,10 +66,40 @@ def test_after_what_cannot_be_read_the_reading_goes_on(
     assert reason in bad.fault
 
 
-def test_a_bad_record_keeps_its_line(tmp_path: Path) -> None:
-    records = read(tmp_path, '{\n "a": 1\n}\n{\n "b": oops\n}\n\n{"a": 3}')
-    assert [record.line for record in records] == [1, 4, 8]
-    assert [bool(record.fault) for record in records] == [False, True, False]
+def test_a_bad_record_keeps_its_line_and_identity_if_it_has_any(tmp_path: Path) -> None:
+    found = read(tmp_path, '{\n "a": 1\n}\n{\n "b": oops\n}\n\n{"a": 3}')
+    assert [(record.line, bool(record.fault)) for record in found] == [
+        (1, False),
+        (4, True),
+        (8, False),
+    ]
+    text = (
+        '{"domain": "social_science", "subdomain": "art", "id": "0501", '
+        '"difficulty_level": 2, "input": {"modal": {'
+    )
+    (bad,) = read(tmp_path, text)
+    assert bad.row == {
+        "domain": "social_science",
+        "subdomain": "art",
+        "id": "0501",
+        "difficulty_level": 2,
+    }
+    for written in ('"\\ud800"', "1.5", "[1]", "99999999999999999999"):
+        assert [
+            record.row for record in read(tmp_path, f'{{"id": {written}, oops}}')
+        ] == [{}]
+
+
+def test_a_record_that_was_cut_off_does_not_take_the_next_one_of_its_line_along(
+    tmp_path: Path,
+) -> None:
+    found = read(
+        tmp_path,
+        '{"id": "1", "input": {"content": 7 {"id": "2", "input": {}} {"id": "3"}\n'
+        '{"id": "4"}',
+    )
+    assert [record.row["id"] for record in found if not record.fault] == ["2", "3", "4"]
+    assert [record.row for record in found if record.fault] == [{"id": "1"}]
 
 
 @pytest.mark.parametrize(
@@ -108,12 +137,16 @@ def test_no_text_stops_the_reading_and_a_whole_line_is_never_lost(
     assert (last.row, last.fault) == ({"last": True}, "")
 
 
-def test_a_file_that_is_not_there_is_missing(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(MissingDataError, match=r"gone\.jsonl"):
         list(read_records(tmp_path / "gone.jsonl"))
-
-
-def test_a_file_that_git_lfs_has_not_fetched_is_missing(tmp_path: Path) -> None:
-    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n"
     with pytest.raises(MissingDataError, match="git lfs pull"):
-        read(tmp_path, pointer)
+        read(
+            tmp_path,
+            "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n",
+        )
+    monkeypatch.setattr("mmeval.tasks.unim.data.concatenated_json.MAX_FILE_BYTES", 5)
+    with pytest.raises(UsageError, match="split"):
+        read(tmp_path, '{"a": 1}')
