@@ -3,8 +3,8 @@
 A template reaches no Python beyond its values. Its text, and what ``*`` repeats on the
 way to it, has at most ``MAX_CHARS`` characters; Jinja keeps a ``range`` short.
 
-Time is not limited: who writes loops within loops ends them with Ctrl-C, as anything
-that takes too long.
+Time and other memory are not limited, as templates are written by users and not by
+models: who writes loops within loops ends them with Ctrl-C twice.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ MAX_CHARS = 4_000_000
 """A longer text is an error: a loop in the template, or data that belong into a
 document."""
 
+MAX_EXPONENT = 64
 _MOST_KEYS_SHOWN = 5
 _MOST_CHARS_SHOWN = 60
 Made = TypeVar("Made")
@@ -56,11 +57,13 @@ def _joined(chunks: Iterable[str]) -> str:
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """The sandbox, where ``*`` makes nothing huge of a small text or list."""
+    """The sandbox, where ``*`` and ``**`` make nothing huge of something small."""
 
-    intercepted_binops = frozenset({"*"})
+    intercepted_binops = frozenset({"*", "**"})
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        if operator == "**" and abs(right) > MAX_EXPONENT:
+            raise TemplateRuntimeError(f"its exponent is larger than {MAX_EXPONENT}")
         if _repeats_too_much(left, right) or _repeats_too_much(right, left):
             raise TemplateRuntimeError(
                 f"its * makes a value longer than {MAX_CHARS} characters or items"

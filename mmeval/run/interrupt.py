@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -23,6 +24,8 @@ may stand still for all of it."""
 LOOK_SECONDS = 1.0
 """A signal may come right before the loop waits for its next event, and is seen after
 this time at the latest."""
+STUCK_SECONDS = 2.0
+"""A loop that has not seen a signal after this time is busy in one step."""
 
 
 class Stoppable(Protocol):
@@ -58,6 +61,7 @@ async def interruptible(
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
     signals: list[int] = []
+    first_at = 0.0
 
     def stop() -> None:
         work.stop()
@@ -65,7 +69,14 @@ async def interruptible(
 
     def note(number: int, _frame: FrameType | None = None) -> None:
         # here, because after its last turn the loop does nothing any more
+        nonlocal first_at
         signals.append(number)
+        now = time.monotonic()
+        if len(signals) == 1:
+            first_at = now
+        elif not stopped.is_set() and now - first_at > STUCK_SECONDS:
+            # the loop does not come to its next turn: a template that never ends, say
+            raise KeyboardInterrupt
         loop.call_soon_threadsafe(stop)
 
     with _noted_by(note):

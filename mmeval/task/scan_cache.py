@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 FORMAT = 2
 FEW = 4
 """Folders with fewer task files are scanned each time, in a millisecond a file."""
+_FIELDS = 6
+"""Of a kept scan."""
 _Stamp = list[int] | None
 
 
@@ -48,11 +50,14 @@ class ScanCache:
     def scan(self, file: Path) -> FileScan | None:
         """The kept scan of a file, where nothing has changed."""
         name = str(file)
+        # before the file is read: a change while it is read shows next time
+        self._stamp(name)
         row = self._kept.get(name)
-        if row is None or any(
-            self._stamp(one) != self._kept_stamps[one] for one in (name, *row[-1])
-        ):
+        if row is None:
             return None
+        for path in (name, *row[-1]):
+            if self._stamp(path) != self._kept_stamps.get(path, ()):
+                return None
         self._rows[name] = row
         task, group, tags, version, licence, sources = row
         return FileScan(
@@ -66,6 +71,8 @@ class ScanCache:
             return
         self._is_new = True
         sources = [str(path) for path in scan.sources]
+        for path in sources:
+            self._stamp(path)
         self._rows[str(scan.file)] = [
             scan.task,
             scan.group,
@@ -100,8 +107,9 @@ class ScanCache:
             form, version, stamps, rows = json.loads(self._file.read_bytes())
         except (OSError, ValueError, TypeError):
             return {}, {}
-        is_ours = (form, version) == (FORMAT, __version__)
-        return (stamps, rows) if is_ours else ({}, {})
+        if (form, version) != (FORMAT, __version__) or not _has_our_shape(stamps, rows):
+            return {}, {}
+        return stamps, rows
 
     def _stamp(self, name: str) -> _Stamp:
         if name not in self._stamps:
@@ -115,3 +123,10 @@ class ScanCache:
 
     def _is_inside(self, path: Path) -> bool:
         return os.path.realpath(path).startswith(f"{self._folder}{os.sep}")
+
+
+def _has_our_shape(stamps: Any, rows: Any) -> bool:
+    """Whether what a cache file holds is what this module writes."""
+    if not isinstance(stamps, dict) or not isinstance(rows, dict):
+        return False
+    return all(isinstance(row, list) and len(row) == _FIELDS for row in rows.values())

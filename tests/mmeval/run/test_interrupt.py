@@ -7,6 +7,7 @@ import pytest
 
 from mmeval.errors import Interrupted
 from mmeval.report.progress_bar import Quiet
+from mmeval.run import interrupt
 from mmeval.run.interrupt import GRACE_SECONDS, interrupt_thread, interruptible
 from tests.support.in_loop import now, run_in_loop
 
@@ -84,6 +85,19 @@ async def test_a_signal_stops(
         10,
     )
     assert words in capsys.readouterr().err
+
+
+def test_a_second_signal_ends_a_step_that_never_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def stuck() -> None:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("it goes on")
+
+    monkeypatch.setattr(interrupt, "STUCK_SECONDS", -1.0)
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(interruptible(Work(), stuck(), Quiet()))
 
 
 async def test_a_signal_in_the_last_turn_of_the_work_is_no_end_without_one() -> None:

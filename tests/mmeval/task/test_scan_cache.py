@@ -1,13 +1,15 @@
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from mmeval._version import __version__
 from mmeval.task import index, scan_cache
 from mmeval.task.include import TaskFiles
 from mmeval.task.index import IndexEntry, TaskIndex
 from mmeval.task.scan import FileScan, scan_file
-from mmeval.task.scan_cache import FEW
+from mmeval.task.scan_cache import FEW, FORMAT
 from tests.support.task_folder import task, write_files
 
 FILES = {
@@ -131,7 +133,26 @@ def test_files_with_faults_and_those_that_include_from_other_folders_are_read_ea
     assert [entry.name for entry in listed(folder) if entry.problem] == ["bad", "far"]
 
 
-@pytest.mark.parametrize("damage", [b"", b"\xff", b"7"])
+def test_a_file_that_is_saved_while_it_is_read_is_read_again(
+    tmp_path: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_files(tmp_path / "tasks", {"a.yaml": task("a")})
+
+    def saved_while_read(file: Path, files: TaskFiles) -> FileScan:
+        found = scan_file(file, files)
+        file.write_text(task("renamed"))
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(index, "scan_file", saved_while_read)
+        listed(folder)
+    assert [entry.name for entry in listed(folder)] == ["renamed"]
+
+
+OF_ANOTHER_SHAPE = json.dumps([FORMAT, __version__, {}, {"a.yaml": ["a"]}]).encode()
+
+
+@pytest.mark.parametrize("damage", [b"", b"\xff", b"7", OF_ANOTHER_SHAPE])
 def test_a_damaged_cache_is_made_anew(
     damage: bytes, tmp_path: Path, read: list[str]
 ) -> None:
