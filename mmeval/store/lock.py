@@ -4,7 +4,8 @@ The kernel's lock (``flock``) goes with its process. Some file systems of cluste
 no locks, and say so. There a *lease* of the library filelock lies beside the file: it
 names a host and a process, which touches it every few seconds. A lease that is not
 touched for a minute is taken over, and so is one of a process of this host that is
-gone.
+gone. Another process is refused as soon as the holder is seen at work: it runs on this
+host, or touches its lease.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import logging
 import os
 import secrets
 import socket
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,7 +41,8 @@ class Lock:
 
     An exclusive one is held alone, ``shared`` ones by several. Raises HeldError while
     it cannot be had, and OSError where the file cannot be written or locked. Where
-    there are no locks, it waits until a lease has shown that its holder is at work.
+    there are no locks, it waits for the next sign of a holder on another host: ten
+    seconds where that is at work, a minute where it is not.
     """
 
     def __init__(self, file: Path, *, shared: bool = False) -> None:
@@ -118,27 +121,31 @@ def _flock(descriptor: int, kind: int) -> bool:
 
 def _taken_lease(file: Path, *, shared: bool) -> SoftFileLease:
     """The lease of a file, or with ``shared`` one of several. Raises HeldError."""
-    from filelock import Timeout
-
     name = f"{file.name}.{secrets.token_hex(6)}" if shared else file.name
     lease = _lease(file.with_name(f"{name}.lease"))
-    try:
-        lease.acquire(blocking=False)
-    except Timeout:
-        log.warning(
-            "%s: waiting for a sign of %s, %.0f seconds at most",
-            lease.lock_file,
-            _holder(lease),
-            LEASE_SECONDS,
-        )
-    else:
+    if _is_acquired(lease):
         return lease
-    try:
-        # a lease without a sign for so long is taken over
-        lease.acquire(timeout=LEASE_SECONDS + BEAT_SECONDS)
-    except Timeout:
-        raise HeldError(_holder(lease)) from None
-    return lease
+    host = _this_host()
+    if _is_at_work(lease, host):
+        raise HeldError(_holder(lease))
+    log.warning(
+        "%s: waiting for a sign of %s, %.0f seconds at most",
+        lease.lock_file,
+        _holder(lease),
+        LEASE_SECONDS,
+    )
+    # a lease without a sign for so long is taken over
+    until = time.monotonic() + LEASE_SECONDS + BEAT_SECONDS
+    before = _state(lease)
+    while time.monotonic() < until:
+        time.sleep(_POLL_SECONDS)
+        if _is_acquired(lease):
+            return lease
+        state = _state(lease)
+        if _is_touched(before, state) or _is_at_work(lease, host):
+            break
+        before = state
+    raise HeldError(_holder(lease))
 
 
 def _leases_end(file: Path, until: float) -> bool:
@@ -152,6 +159,17 @@ def _leases_end(file: Path, until: float) -> bool:
         except Timeout:
             return False
         lease.release()
+    return True
+
+
+def _is_acquired(lease: SoftFileLease) -> bool:
+    """Try once to take a lease. Between tries the lease notes when it saw a sign."""
+    from filelock import Timeout
+
+    try:
+        lease.acquire(blocking=False)
+    except Timeout:
+        return False
     return True
 
 
@@ -172,6 +190,50 @@ def _lasts(lease: SoftFileLease) -> bool:
     owner = lease.owner
     is_taken_over = owner is not None and owner.token != lease.token
     return lease.compromise is None and not is_taken_over
+
+
+def _is_at_work(lease: SoftFileLease, host: str) -> bool:
+    """Whether a process of this host holds a lease and runs."""
+    owner = lease.owner
+    if owner is None or owner.hostname != host:
+        return False
+    try:
+        os.kill(owner.pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # another user's process
+        return True
+    return True
+
+
+def _state(lease: SoftFileLease) -> os.stat_result | None:
+    try:
+        return os.lstat(lease.lock_file)
+    except OSError:
+        return None
+
+
+def _is_touched(before: os.stat_result | None, state: os.stat_result | None) -> bool:
+    """Whether the holder of a lease has touched it between two states. Another file in
+    its place is no sign: it is there for a moment while a third process tries to take
+    the lease over."""
+    if before is None or state is None:
+        return False
+    is_same_file = os.path.samestat(before, state)
+    return is_same_file and before.st_mtime_ns != state.st_mtime_ns
+
+
+def _this_host() -> str:
+    """The name of this host in leases. It has the space of process ids with it, as
+    containers of one name do not see each other's processes."""
+    from filelock import MarkerSoftFileLock
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        MarkerSoftFileLock(Path(folder) / "own") as own,
+    ):
+        owner = own.owner
+    return "" if owner is None else owner.hostname
 
 
 def _holder(lease: SoftFileLease) -> str:

@@ -6,6 +6,7 @@ import fcntl
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -30,8 +31,13 @@ def failing(number: int) -> Callable[[int, int], None]:
 
 
 @pytest.fixture
-def without_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_flock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fcntl, "flock", failing(errno.ENOLCK))
+
+
+@pytest.fixture
+def without_locks(monkeypatch: pytest.MonkeyPatch, no_flock: None) -> None:
+    """No locks, and leases that end soon."""
     monkeypatch.setattr(module, "LEASE_SECONDS", 0.3)
     monkeypatch.setattr(module, "BEAT_SECONDS", 0.05)
 
@@ -82,17 +88,29 @@ def test_a_file_becomes_free_when_its_lock_is_closed(tmp_path: Path) -> None:
     assert becomes_free(file, patience=0)
 
 
-@pytest.mark.usefixtures("without_locks")
-def test_a_lease_is_refused_while_its_holder_gives_signs(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.usefixtures("no_flock")
+def test_a_lease_of_a_process_at_work_on_this_host_is_refused_at_once(
+    tmp_path: Path,
 ) -> None:
     file = tmp_path / "run.lock"
+    start = time.monotonic()
     with (
         closing(Lock(file)),
         pytest.raises(HeldError, match=f"pid {os.getpid()}"),
     ):
         Lock(file)
-    assert f"waiting for a sign of pid {os.getpid()}" in caplog.text
+    assert time.monotonic() - start < module.BEAT_SECONDS
+
+
+@pytest.mark.usefixtures("no_flock")
+def test_a_lease_of_another_host_is_refused_when_it_is_touched(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = lease_of(tmp_path, process=7, host="another")
+    monkeypatch.setattr(time, "sleep", lambda _: os.utime(lease, (1, 1)))
+    with pytest.raises(HeldError, match="pid 7 on another"):
+        Lock(tmp_path / "run.lock")
+    assert "waiting for a sign of pid 7 on another" in caplog.text
 
 
 @pytest.mark.parametrize("number", NO_LOCKS, ids=errno.errorcode.get)
