@@ -149,16 +149,24 @@ def _taken_lease(file: Path, *, shared: bool) -> SoftFileLease:
 
 
 def _leases_end(file: Path, until: float) -> bool:
-    """Whether each lease of a file has ended before a moment."""
-    from filelock import Timeout
-
-    for path in file.parent.glob(f"{file.name}*.lease"):
-        lease = _lease(path)
-        try:
-            lease.acquire(timeout=max(0.0, until - time.monotonic()))
-        except Timeout:
+    """Whether each lease of a file has ended before a moment. All are watched at once:
+    those of several dead processes end together."""
+    paths = file.parent.glob(f"{file.name}*.lease")
+    leases = [_lease(path) for path in paths]
+    while True:
+        leases = [lease for lease in leases if not _has_ended(lease)]
+        if not leases:
+            return True
+        if time.monotonic() >= until:
             return False
-        lease.release()
+        time.sleep(_POLL_SECONDS)
+
+
+def _has_ended(lease: SoftFileLease) -> bool:
+    """Whether nobody holds a lease any longer; its file is then removed."""
+    if not _is_acquired(lease):
+        return False
+    lease.release()
     return True
 
 

@@ -195,6 +195,21 @@ def test_writers_that_give_no_signs_are_waited_for_no_longer_than_a_lease(
     assert [path.name for path in workers.iterdir()] == ["lock"]
 
 
+@pytest.mark.usefixtures("no_flock")
+def test_leases_of_several_dead_writers_end_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LEASE_SECONDS", 1.0)
+    monkeypatch.setattr(module, "BEAT_SECONDS", 0.2)
+    hold(tmp_path).close()
+    workers = tmp_path / "workers"
+    for number in range(3):
+        lease = lease_of(workers, process=7, host="another")
+        lease.rename(workers / f"lock.{number}.lease")
+    wait_for_writers(tmp_path, patience=2.0)
+    assert [path.name for path in workers.iterdir()] == ["lock"]
+
+
 def test_another_fault_of_the_disk_is_no_process_at_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
