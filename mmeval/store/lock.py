@@ -195,9 +195,27 @@ def _lease(path: Path) -> SoftFileLease:
 def _lasts(lease: SoftFileLease) -> bool:
     """Whether a lease is still this process's. One that cannot be read at the moment
     is, until the library gives it up."""
+    if lease.compromise is not None:
+        return False
+    if not _is_lost(lease):
+        return True
+    # A process that tries to take it over may put the file aside for a moment.
+    time.sleep(_POLL_SECONDS)
+    return not _is_lost(lease)
+
+
+def _is_lost(lease: SoftFileLease) -> bool:
+    """Whether the file of a held lease is gone, or another's."""
     owner = lease.owner
-    is_taken_over = owner is not None and owner.token != lease.token
-    return lease.compromise is None and not is_taken_over
+    if owner is not None:
+        return owner.token != lease.token
+    try:
+        os.lstat(lease.lock_file)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _is_at_work(lease: SoftFileLease, host: str) -> bool:

@@ -164,6 +164,25 @@ def test_a_process_whose_lease_was_taken_over_stops(tmp_path: Path) -> None:
     assert "host=another\n" in lease.read_text()
 
 
+@pytest.mark.usefixtures("no_flock")
+def test_a_lease_that_is_removed_does_not_last(tmp_path: Path) -> None:
+    with closing(Lock(tmp_path / "run.lock")) as lock:
+        (tmp_path / "run.lock.lease").unlink()
+        assert not lock.lasts
+
+
+@pytest.mark.usefixtures("no_flock")
+def test_a_lease_that_is_put_aside_for_a_moment_lasts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = tmp_path / "run.lock.lease"
+    aside = tmp_path / "aside"
+    with closing(Lock(tmp_path / "run.lock")) as lock:
+        lease.rename(aside)
+        monkeypatch.setattr(time, "sleep", lambda _: aside.rename(lease))
+        assert lock.lasts
+
+
 @pytest.mark.usefixtures("without_locks")
 def test_a_run_folder_without_locks_is_for_one_process(tmp_path: Path) -> None:
     with (
