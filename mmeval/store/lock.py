@@ -145,7 +145,9 @@ def _taken_lease(file: Path, *, shared: bool) -> SoftFileLease:
         if _is_touched(before, state) or _is_at_work(lease, host):
             break
         before = state
-    raise HeldError(_holder(lease))
+    # some file systems, NFS among them, cannot exchange two names at once
+    advice = f"if it is gone, remove {lease.lock_file}"
+    raise HeldError(f"{_holder(lease)}, which gives no sign; {advice}")
 
 
 def _leases_end(file: Path, until: float) -> bool:
