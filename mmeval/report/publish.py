@@ -175,7 +175,9 @@ def end_of_shard(
 ) -> None:
     """Show how many trials a shard has, which has no results of its own, and log what
     it lacks."""
-    _log_findings("of this run:", outcome.findings, outcome.folder)
+    # what its numbers are not is stated with the numbers of the whole run
+    own = [one for one in outcome.findings if one not in outcome.beside_table]
+    _log_findings("of this run:", own, outcome.folder)
     counts, run = outcome.counts, outcome.folder.parent.parent
     show(
         f"shard {shard}: {counts.kept:,} trials kept, {counts.new:,} new, "

@@ -217,7 +217,7 @@ class Generation:
         if trial.error is None:
             self.tally.remarks.add(scope.exchanges)
         if trial.left_out and trial.error is None:
-            self.tally.partial[" or ".join(trial.left_out)] += 1
+            self.tally.partial[", ".join(trial.left_out)] += 1
         _record(job, run, trial, scope, digest=digest)
         await self._score(job, run, trial, scope, digest=digest)
 

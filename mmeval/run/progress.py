@@ -144,7 +144,7 @@ class RunTally:
         if error is None:
             self.kept += 1
             if left_out:
-                self.partial[" or ".join(left_out)] += 1
+                self.partial[", ".join(left_out)] += 1
         else:
             self.fail(error)
 

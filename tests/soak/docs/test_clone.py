@@ -106,7 +106,13 @@ def test_the_demo_runs_in_a_fresh_clone(tmp_path: Path) -> None:
         for said, width in zip(lines, (80, 80, 60), strict=True)
     ] == [True] * 3, narrow
     assert [len(said) <= 30 for said in lines[:2]] == [True] * 2, first
-    for word in ("comparable", "compares", "unavailable", "unsupported", "bundled"):
+    for word in (
+        "comparable",
+        "compares",
+        "unavailable",
+        "unsupported",
+        "bundled samples",
+    ):
         assert first.count(word) <= 1, first
     (shown, *_) = (
         command.output

@@ -129,12 +129,10 @@ def test_torch_and_ray_come_with_their_extras_alone_and_none_brings_another_heav
         "diffusers",
         "all",
         "dev",
-        "docs",
     }
     assert {extra for extra in extras if "ray" in needed[extra]} == {
         "ray",
         "dev",
-        "docs",
     }
     assert (
         set()

@@ -32,7 +32,7 @@ def test_the_page_of_a_run_has_what_was_asked_and_its_slices_lead_to_their_trial
     seen: Watched, demo_run: Path
 ) -> None:
     page = seen.open(demo_run)
-    expect(page.locator(".lead")).to_contain_text("32 trials")
+    expect(page.locator(".lead")).to_contain_text("trials with repeats: 32")
     expect(page.get_by_role("row", name="UniM (hard)").first).to_contain_text("8 / 8")
     page.locator("summary").filter(has_text="Charts").click()
     expect(page.locator("svg.chart").first).to_be_visible()
