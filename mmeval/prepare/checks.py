@@ -141,7 +141,7 @@ class _Candidates:
                 Subject(sample=self.first[kind]),
                 count=count,
                 of=self.wanted[kind],
-                cause=f"{kind} candidates",
+                cause=f"candidates without their {kind}",
                 severity="error",
             )
 

@@ -184,6 +184,8 @@ def _sample_counts(task: Task, outcome: RunOutcome) -> dict[str, int]:
 
 
 def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
+    # a run that scores nothing lacks nothing for its metrics
+    lacks = lacking(outcome.selection, scoring=bool(outcome.results))
     return {
         "format": FORMAT_VERSION,
         "counts": asdict(outcome.counts),
@@ -219,10 +221,7 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
             for task, versions in outcome.judges.items()
         },
         "score_sets": {task: path.name for task, path in outcome.score_sets.items()},
-        "findings": [
-            finding.to_json()
-            for finding in (*lacking(outcome.selection), *outcome.findings)
-        ],
+        "findings": [finding.to_json() for finding in (*lacks, *outcome.findings)],
         "exit_code": outcome.exit_code,
     }
 

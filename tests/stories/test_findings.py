@@ -65,3 +65,9 @@ def test_data_that_lack_rows_are_stated_before_a_run_whose_flags_choose_samples(
     words = "the data hold fewer samples than the task file expects"
     stated = [" ".join(done.err.split()).count(words) for done in (whole, limited)]
     assert stated == [0, 1]
+
+
+def test_a_run_that_scores_nothing_lacks_no_judge(tmp_path: Path) -> None:
+    fault = Fault("missing_role", NO_JUDGE, flags="--predict_only")
+    with scene(tmp_path, fault) as here:
+        assert [finding.kind for finding in here.findings("run")] == ["unscored"]

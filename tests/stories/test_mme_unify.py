@@ -171,7 +171,7 @@ def test_data_without_the_pictures_to_choose_among_are_not_ready(
     shutil.rmtree(data / "media")
     done = mmeval(*words)
     assert (done.code, done.out.startswith("not ready  mme_unify_csq")) == (4, True)
-    assert "4 of 4  image candidates" in done.out
+    assert "4 of 4  candidates without their image" in done.out
     assert done.err.count("csq/0") == 1
 
 
