@@ -143,7 +143,7 @@ def _taken_lease(file: Path, *, shared: bool) -> SoftFileLease:
             return lease
         state = _state(lease)
         if _is_touched(before, state) or _is_at_work(lease, host):
-            break
+            raise HeldError(_holder(lease))
         before = state
     # some file systems, NFS among them, cannot exchange two names at once
     advice = f"if it is gone, remove {lease.lock_file}"

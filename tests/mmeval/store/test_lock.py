@@ -108,9 +108,20 @@ def test_a_lease_of_another_host_is_refused_when_it_is_touched(
 ) -> None:
     lease = lease_of(tmp_path, process=7, host="another")
     monkeypatch.setattr(time, "sleep", lambda _: os.utime(lease, (1, 1)))
-    with pytest.raises(HeldError, match="pid 7 on another"):
+    with pytest.raises(HeldError, match="pid 7 on another") as refused:
         Lock(tmp_path / "run.lock")
+    assert "remove" not in str(refused.value), "its holder is at work"
     assert "waiting for a sign of pid 7 on another" in caplog.text
+
+
+@pytest.mark.usefixtures("without_locks")
+def test_a_lease_that_cannot_be_taken_over_is_named_to_be_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = lease_of(tmp_path, process=7, host="another")
+    monkeypatch.setattr(module, "_is_acquired", lambda _: False)
+    with pytest.raises(HeldError, match=f"if it is gone, remove {lease}"):
+        Lock(tmp_path / "run.lock")
 
 
 @pytest.mark.parametrize("number", NO_LOCKS, ids=errno.errorcode.get)
