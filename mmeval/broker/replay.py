@@ -7,7 +7,6 @@ from typing import Any, Literal, NamedTuple
 
 from mmeval.backend.sendable import missing
 from mmeval.broker.broker import Broker, Scope
-from mmeval.errors import Caught
 from mmeval.program.calls import Call, CallFailed, Program, Reply, next_asked, reply_to
 from mmeval.records.response import Response
 
@@ -17,13 +16,11 @@ the model cannot be asked, or the sample cannot."""
 
 
 def standing(program: Program[Any], scope: Scope, broker: Broker) -> Standing:
-    """Run a program on the answers that the journal has; nothing is asked."""
+    """Run a program on the answers that the journal has; nothing is asked. Raises what
+    the program raises, but for CallFailed."""
     replies = _known_replies(program, scope, broker)
     try:
-        # it fails again when it is its turn, and is recorded there
-        with Caught(CallFailed):
-            return "kept" if all(replies) else "open"
-        return "open"
+        return "kept" if all(replies) else "open"
     except CallFailed as failed:
         return "unaskable" if failed.error.kind == "unsupported" else "open"
     finally:

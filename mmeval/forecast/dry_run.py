@@ -27,8 +27,8 @@ from mmeval.cluster.ray_cluster import RayCluster
 from mmeval.content.parts import Interleaved
 from mmeval.costs.budget import Budget
 from mmeval.costs.prices import bills
+from mmeval.dataset.readable import LoaderFailure, readable
 from mmeval.errors import (
-    Caught,
     ContentError,
     MissingDataError,
     MmevalError,
@@ -264,17 +264,13 @@ class _Forecaster:
 
     def _samples(self, position: int, found: TaskForecast) -> Iterator[Sample]:
         """The samples of a task, up to a fault of its data."""
-        samples = self._jobs.samples(position)
-        while True:
-            with Caught() as failure:
-                item = next(samples, None)
-            if failure:
-                fault = DataFault(failure.error, found.trials)
+        for item in readable(self._jobs.samples(position)):
+            if isinstance(item, LoaderFailure):
+                fault = DataFault(item.error, found.trials)
                 self.faults[found.task.name] = fault
                 return
-            if item is None:
-                return
-            yield item[1]
+            _, sample = item
+            yield sample
 
     def _trial(
         self, run: TaskRun, sample: Sample, repeat: int, found: TaskForecast
@@ -283,18 +279,16 @@ class _Forecaster:
         name = run.task.name
         scope = Scope(name, sample, repeat)
         try:
-            with Caught(EndlessError, CallFailed, RowError) as failure:
-                output = run.recorded(
-                    self.walk.drive(run.program(sample), scope, found.loads)
-                )
-                return Trial(
-                    sample,
-                    repeat,
-                    tuple(scope.exchanges),
-                    output,
-                    left_out=run.left_out(sample),
-                )
-            found.note(_failure(name, scope, failure))
+            output = run.recorded(
+                self.walk.drive(run.program(sample), scope, found.loads)
+            )
+            return Trial(
+                sample,
+                repeat,
+                tuple(scope.exchanges),
+                output,
+                left_out=run.left_out(sample),
+            )
         except EndlessError:
             found.note(Finding("partial", Subject(name), cause=ENDLESS))
         except CallFailed as failed:
@@ -303,6 +297,9 @@ class _Forecaster:
             if repeat == 0:
                 faulty = replace(sample, fault=str(bad))
                 found.bad.add(name, faulty, run.task.repeats)
+        # a plugin's prompt or protocol may raise anything and call sys.exit
+        except (Exception, SystemExit) as error:
+            found.note(_failure(name, scope, error))
         return None
 
     def _judge(
@@ -322,20 +319,20 @@ class _Forecaster:
             )
             judged, asked = trial, dict[str, Load]()
             try:
-                with Caught(
-                    EndlessError, CallFailed
-                ) as failure:  # the run leaves it unscored
-                    judged = bound.supposed(trial) if any(about) else trial
-                    self.walk.drive(score_judged(bound, judged, run.role), scope, asked)
-                if failure:
-                    cause = f"{failure.reason} (on a stand-in for an answer)"
-                    subject = Subject(run.task.name, bound.name)
-                    found.note(Finding("unscored", subject, cause=cause))
+                judged = bound.supposed(trial) if any(about) else trial
+                self.walk.drive(score_judged(bound, judged, run.role), scope, asked)
             except EndlessError:
                 subject = Subject(run.task.name, bound.name)
                 found.note(Finding("partial", subject, cause=ENDLESS))
             except CallFailed:
                 pass  # it needs a verdict, which a stand-in does not give
+            # a plugin's metric may raise anything and call sys.exit; the run leaves the
+            # answer unscored
+            except (Exception, SystemExit) as error:
+                reason = f"{type(error).__name__}: {error}"
+                cause = f"{reason} (on a stand-in for an answer)"
+                subject = Subject(run.task.name, bound.name)
+                found.note(Finding("unscored", subject, cause=cause))
             for role, load in asked.items():
                 load.estimated = judged is not trial and load.calls > 0
                 loads.setdefault(role, Load()).merge(load)
@@ -531,13 +528,12 @@ def _is_supposed(scope: Scope) -> bool:
     return any(exchange.request_digest for exchange in scope.exchanges)
 
 
-def _failure(task: str, scope: Scope, failure: Caught) -> Finding:
+def _failure(task: str, scope: Scope, error: Exception | SystemExit) -> Finding:
     """That a prompt or a protocol raises, as the run would report it."""
-    error = failure.error
     of_sample = isinstance(error, ContentError | MissingDataError)
     if isinstance(error, MmevalError) and not of_sample:
         return finding_of(error, Subject(task))  # which ends the run
-    return _failed_trial(task, scope, failure.reason)
+    return _failed_trial(task, scope, f"{type(error).__name__}: {error}")
 
 
 def _failed_call(task: str, scope: Scope, error: ErrorInfo) -> Finding:

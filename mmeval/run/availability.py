@@ -21,7 +21,8 @@ from mmeval.backend.sendable import can_take
 from mmeval.content.media import MEDIA_KINDS
 from mmeval.content.parts import PartKind
 from mmeval.dataset.contract import Dataset
-from mmeval.errors import Caught, MissingDataError, MissingError
+from mmeval.dataset.readable import LoaderFailure, readable
+from mmeval.errors import MissingDataError, MissingError
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import finding_of
 from mmeval.findings.render import NOWHERE, WIDTH, Place, terminal_lines
@@ -74,14 +75,12 @@ def check_any(task: Task, dataset: Dataset) -> None:
     """Raises MissingDataError where a filter keeps no sample though its labels exist,
     or where there is no sample. Reads up to the first one that it keeps."""
     lacking, among = set(task.filter), len(dataset)
-    # an error of the loader is reported when it is the row's turn
-    with Caught() as failure:
-        for sample in dataset if task.filter else ():
-            if task.selected(sample):
-                return
-            lacking -= sample.metadata.keys()
-    if failure:
-        return
+    for sample in readable(dataset if task.filter else ()):
+        if isinstance(sample, LoaderFailure):  # it is reported when its row is read
+            return
+        if task.selected(sample):
+            return
+        lacking -= sample.metadata.keys()
     if task.filter and not (lacking and among):
         wanted = []
         for label, value in task.filter.items():

@@ -13,12 +13,12 @@ from mmeval.broker.replay import Standing, standing
 from mmeval.content.parts import Interleaved
 from mmeval.dataset.bad_sample import error_of
 from mmeval.errors import (
-    Caught,
     ContentError,
     MissingDataError,
     MmevalError,
     RowError,
     StoppedError,
+    StorageError,
 )
 from mmeval.program.calls import MODEL, CallFailed
 from mmeval.records.response import ErrorInfo
@@ -193,11 +193,11 @@ class Generation:
     def _next(self, jobs: Iterator[Job]) -> Job | None:
         if self.stopping or self._unreadable is not None:
             return None
-        # what was asked until the loader failed is kept first
-        with Caught() as failure:
+        try:
             return next(jobs, None)
-        self._unreadable = failure.error
-        return None
+        except StorageError as error:  # what was asked before it is kept first
+            self._unreadable = error
+            return None
 
     async def _trial(self, job: Job) -> None:
         run = self._runs[job.position]
@@ -226,13 +226,8 @@ class Generation:
         output: Interleaved | None = None
         error: ErrorInfo | None = None
         try:
-            with Caught(MmevalError) as failure:  # of a prompt or protocol
-                output = run.recorded(
-                    await self._broker.run(run.program(job.sample), scope)
-                )
-            if failure:
-                log.debug("%s failed", scope.name, exc_info=failure.error)
-                error = ErrorInfo("internal", failure.reason)
+            program = run.program(job.sample)
+            output = run.recorded(await self._broker.run(program, scope))
         except CallFailed as failed:
             error = failed.error
         except RowError as bad:  # a prompt that cannot be made of it
@@ -244,6 +239,12 @@ class Generation:
             error = ErrorInfo("internal", str(unreadable))
         except StoppedError:
             return None
+        except MmevalError:
+            raise
+        # a plugin's prompt or protocol may raise anything and call sys.exit
+        except (Exception, SystemExit) as raised:
+            log.debug("%s failed", scope.name, exc_info=raised)
+            error = ErrorInfo("internal", f"{type(raised).__name__}: {raised}")
         elsewhere = (
             kind for exchange in scope.exchanges for kind in exchange.response.left_out
         )
@@ -292,12 +293,14 @@ class Generation:
     def _standing(self, job: Job) -> Standing:
         if job.sample.fault:
             return "unaskable"
-        with Caught():  # it fails again when it is its turn, and is recorded there
+        scope = Scope(job.task.name, job.sample, job.repeat)
+        try:
             program = self._runs[job.position].program(job.sample)
-            return standing(
-                program, Scope(job.task.name, job.sample, job.repeat), self._broker
-            )
-        return "open"
+            return standing(program, scope, self._broker)
+        # a plugin's prompt or protocol may raise anything and call sys.exit; it does so
+        # again when it is its turn, and is recorded there
+        except (Exception, SystemExit):
+            return "open"
 
 
 def _record(job: Job, run: TaskRun, trial: Trial, scope: Scope, *, digest: str) -> None:

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from mmeval.dataset.bad_sample import without_content
 from mmeval.dataset.contract import Dataset
+from mmeval.dataset.readable import LoaderFailure, readable
 from mmeval.dataset.sampling import Subset
 from mmeval.errors import (
     EXIT_UNEXPECTED,
-    Caught,
     ContentError,
     MissingDataError,
     MmevalError,
@@ -90,12 +90,14 @@ class JobQueue:
         ``faults``. Raises StorageError, which concerns every task."""
         for position, task in enumerate(self.tasks):
             made = 0
-            with Caught(StorageError) as failure:
-                for job in self._jobs(position):
+            for item in readable(self._jobs(position)):
+                if not isinstance(item, LoaderFailure):
                     made += 1
-                    yield job
-            if failure:
-                self.faults[task.name] = DataFault(failure.error, made)
+                    yield item
+                elif isinstance(item.error, StorageError):
+                    raise item.error
+                else:
+                    self.faults[task.name] = DataFault(item.error, made)
 
     def _jobs(self, position: int) -> Iterator[Job]:
         task = self.tasks[position]

@@ -11,7 +11,6 @@ from typing import Any
 from mmeval.backend.contract import asked_model
 from mmeval.broker.broker import Broker, Scope
 from mmeval.errors import (
-    Caught,
     ReplayMismatchError,
     RoleLostError,
     StoppedError,
@@ -216,17 +215,8 @@ class Judging:
         self, bound: BoundMetric, trial: Trial, run: TaskRun, scope: Scope
     ) -> dict[str, Score]:
         try:
-            with Caught(
-                CallFailed,
-                ReplayMismatchError,
-                StorageError,
-                RoleLostError,
-                StoppedError,
-            ) as failure:
-                return dict(
-                    await self._broker.run(score_judged(bound, trial, run.role), scope)
-                )
-            return dict(failed(bound, failure.error))
+            program = score_judged(bound, trial, run.role)
+            return dict(await self._broker.run(program, scope))
         except CallFailed as lost:
             unscored = bound.lost
             if lost.error.kind == "refused":
@@ -234,6 +224,11 @@ class Judging:
             elif lost.error.kind in HOPELESS:
                 unscored = bound.unscored
             return dict(unscored(f"{lost.error.kind}: {lost.error.message}"))
+        except (ReplayMismatchError, StorageError, RoleLostError, StoppedError):
+            raise
+        # a plugin's metric may raise anything and call sys.exit
+        except (Exception, SystemExit) as error:
+            return dict(failed(bound, error))
 
 
 def _room(broker: Broker, runs: Iterable[TaskRun]) -> int:

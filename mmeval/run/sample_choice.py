@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Collection, Iterator
 from functools import cached_property
@@ -9,8 +10,9 @@ from itertools import islice
 
 from mmeval.dataset.bad_sample import in_words, rows_of
 from mmeval.dataset.contract import CountsLabels, Dataset
+from mmeval.dataset.readable import LoaderFailure, readable
 from mmeval.dataset.sampling import FEWER, Draw, Subset
-from mmeval.errors import Caught, UsageError
+from mmeval.errors import UsageError
 from mmeval.records.sample import Sample
 from mmeval.run.options import RunOptions
 from mmeval.system.number_set import NumberSet
@@ -66,7 +68,9 @@ class SampleChoice:
         is_known = expected.rows is not None and rows <= expected.rows
         if is_known and expected.samples is not None:
             bounds.append(expected.samples)
-        with Caught():  # A loader's error is reported when its row is read.
+        # a loader may be a plugin, which may call sys.exit; its error is reported when
+        # its rows are read
+        with contextlib.suppress(Exception, SystemExit):
             bounds.append(self._most_by_labels())
         return min(bounds)
 
@@ -140,29 +144,36 @@ class SampleChoice:
         Empty where one can be, or the data cannot be read so far. Reads up to the first
         that can be asked."""
         first = ""
-        with Caught():  # A loader's error is reported when its row is read.
-            for _, sample in self._chosen():
-                if not sample.fault:
-                    return ""
-                first = first or in_words(sample)
-            return first
-        return ""
+        for item in readable(self._chosen()):
+            if isinstance(item, LoaderFailure):  # it is reported when its row is read
+                return ""
+            _, sample = item
+            if not sample.fault:
+                return ""
+            first = first or in_words(sample)
+        return first
 
     def ahead(self, count: int) -> list[Sample]:
         """The first samples that are chosen; fewer if a row is unreadable."""
         found: list[Sample] = []
-        with Caught():  # A loader's error is reported when its row is read.
-            found.extend(sample for _, sample in islice(self._chosen(), count))
+        for item in readable(islice(self._chosen(), count)):
+            if isinstance(item, LoaderFailure):  # it is reported when its row is read
+                break
+            _, sample = item
+            found.append(sample)
         return found
 
     def first(self, count: int) -> list[Sample]:
         """The first samples the filter keeps, chosen or not; fewer if a row is
         unreadable."""
         found: list[Sample] = []
-        with Caught():  # A loader's error is reported when its row is read.
-            found.extend(sample for _, sample in islice(self._kept(), count))
-            if len(found) < count:
-                self._counted = len(found)
+        for item in readable(islice(self._kept(), count)):
+            if isinstance(item, LoaderFailure):  # it is reported when its row is read
+                return found
+            _, sample = item
+            found.append(sample)
+        if len(found) < count:
+            self._counted = len(found)
         return found
 
     def __iter__(self) -> Iterator[tuple[int, Sample]]:
@@ -172,10 +183,11 @@ class SampleChoice:
 
     def _chosen(self) -> Iterator[tuple[int, Sample]]:
         if self._named is not None:
-            return self._picked(set(self._named))
-        if self._draw is not None:
-            return self._picked(self._drawn)
-        return self._first()
+            yield from self._picked(set(self._named))
+        elif self._draw is not None:
+            yield from self._picked(self._drawn)
+        else:
+            yield from self._first()
 
     def _picked(self, wanted: Collection[int]) -> Iterator[tuple[int, Sample]]:
         left = len(wanted)
@@ -205,11 +217,9 @@ class SampleChoice:
 
     def _kept(self) -> Iterator[tuple[int, Sample]]:
         """The samples that the task's filter keeps."""
-        return (
-            (index, sample)
-            for index, sample in enumerate(rows_of(self.dataset))
-            if self._task.selected(sample)
-        )
+        for index, sample in enumerate(rows_of(self.dataset)):
+            if self._task.selected(sample):
+                yield index, sample
 
     @property
     def _draw(self) -> Draw | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from mmeval.backend.capabilities import Capabilities
 from mmeval.content.parts import PartKind
-from mmeval.errors import Caught
 from mmeval.findings.finding import Finding, Subject
 from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
@@ -64,7 +64,9 @@ def _wanted(
         return task.wanted.kinds
     kinds: dict[PartKind, None] = {}
     for sample in first_samples(task):
-        with Caught():  # a sample without its kinds is reported when it is its turn
+        # a plugin's protocol may raise anything and call sys.exit; a sample without its
+        # kinds is reported when it is its turn
+        with contextlib.suppress(Exception, SystemExit):
             kinds |= dict.fromkeys(task.wanted(sample))
     return tuple(kinds)
 

@@ -59,13 +59,16 @@ async def test_each_of_several_questions_must_be_answered_and_by_an_answer_to_it
         ]
 
 
-async def test_what_cannot_be_asked_is_neither_kept_nor_open_and_what_fails_is_left_for_its_turn(
-    tmp_path: Path,
-) -> None:
+async def test_what_cannot_be_asked_is_neither_kept_nor_open(tmp_path: Path) -> None:
+    async with brokered(tmp_path, model=Toy(answers=lambda _: reply("yes"))) as broker:
+        assert standing(turns(1, wants="video"), scope(), broker) == "unaskable"
+
+
+async def test_an_error_of_the_program_is_raised(tmp_path: Path) -> None:
     def broken() -> Program[str]:
         raise ValueError("no prompt")
         yield MODEL.ask("never")
 
     async with brokered(tmp_path, model=Toy(answers=lambda _: reply("yes"))) as broker:
-        assert standing(turns(1, wants="video"), scope(), broker) == "unaskable"
-        assert standing(broken(), scope(), broker) == "open"
+        with pytest.raises(ValueError, match="no prompt"):
+            standing(broken(), scope(), broker)

@@ -10,7 +10,7 @@ import pytest
 
 from mmeval.backend.contract import AnyBackend
 from mmeval.broker.broker import Broker
-from mmeval.errors import Interrupted, KeyRefusedError
+from mmeval.errors import Interrupted, KeyRefusedError, StorageError
 from mmeval.program.calls import Program, ask_one
 from mmeval.program.protocols import Ask, episode
 from mmeval.records.request import Request
@@ -232,16 +232,16 @@ async def test_a_reply_that_has_arrived_is_kept_by_a_run_that_is_left(
         assert (len(at.broker.journal), now()) == (1, pytest.approx(ends, abs=0.2))
 
 
-async def test_a_data_set_that_breaks_off_stops_the_run_with_its_own_error(
+async def test_a_sample_that_cannot_be_stored_stops_the_run_with_its_own_error(
     tmp_path: Path,
 ) -> None:
     async with bench(tmp_path, task(rows=3), Toy()) as at:
 
         def jobs() -> Iterator[Job]:
             yield next(iter(at.jobs))
-            raise OSError("row 2")
+            raise StorageError("disk full")
 
-        with pytest.raises(OSError, match="row 2"):
+        with pytest.raises(StorageError, match="disk full"):
             await at.generation.run(jobs())
 
 
