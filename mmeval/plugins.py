@@ -33,7 +33,6 @@ from typing import Any, Literal, TypeVar, get_args
 
 from mmeval.errors import (
     AmbiguousNameError,
-    Caught,
     MissingError,
     MmevalError,
     PluginError,
@@ -178,20 +177,21 @@ def load(group: PluginGroup, name: str) -> Any:
     when it needs an extra that is not installed.
     """
     entry = _find(group, name)
-    with Caught(MissingError) as failure:
+    try:
         return entry.load()
-    where = (
-        ""
-        if isinstance(failure.error, MmevalError)
-        else raised_at(failure.error, importlib.__file__)
-    )
-    raise PluginError(
-        f"the plugin {name!r} ({group}) of {distribution_of(entry)} cannot be loaded "
-        f"from {entry.value}: "
-        f"{sentence(failure.reason + where)} "
-        "Correct, reinstall or remove that package.",
-        name=name,
-    ) from failure.error
+    except MissingError:
+        raise
+    # the code of a plugin may raise anything and call sys.exit
+    except (Exception, SystemExit) as error:
+        reason = f"{type(error).__name__}: {error}"
+        if not isinstance(error, MmevalError):
+            reason += raised_at(error, importlib.__file__)
+        raise PluginError(
+            f"the plugin {name!r} ({group}) of {distribution_of(entry)} cannot be "
+            f"loaded from {entry.value}: {sentence(reason)} "
+            "Correct, reinstall or remove that package.",
+            name=name,
+        ) from error
 
 
 def load_as(group: PluginGroup, name: str, kind: type[T], how_to: str) -> T:
@@ -243,8 +243,11 @@ def _find(group: PluginGroup, name: str) -> EntryPoint:
 def package_folder(package: str) -> Path | None:
     """The folder of a package, found without importing it (its parents are
     imported)."""
-    spec = None
-    with Caught():  # of a parent package; the caller reports which tasks are missing
+    try:
         spec = importlib.util.find_spec(package)
+    # the code of a parent package may raise anything and call sys.exit; the caller
+    # reports which tasks are missing
+    except (Exception, SystemExit):
+        return None
     locations = list(spec.submodule_search_locations or ()) if spec is not None else []
     return Path(locations[0]) if locations and Path(locations[0]).is_dir() else None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from mmeval.agent.limits import USUAL_LIMITS, AnswerLimits
 from mmeval.content.parts import Interleaved
-from mmeval.errors import Caught, raised_at
+from mmeval.errors import raised_at
 from mmeval.program.calls import Call, CallFailed, Program, Reply, next_asked
 from mmeval.records.request import GenerationParams
 from mmeval.records.response import ErrorInfo, Response, Trace, TraceStep, Usage
@@ -64,6 +65,7 @@ def driven(
             return _response(stop.value, steps, warnings)
         except CallFailed as lost:
             return failed(lost.error)
+        # an agent may raise anything and call sys.exit
         except (Exception, SystemExit) as raised:
             return failed(
                 ErrorInfo(
@@ -79,7 +81,8 @@ def driven(
             else _over(limits, calls + len(several), tokens)
         )
         if error is not None:
-            with Caught():
+            # what an agent does at its end may raise anything and call sys.exit
+            with contextlib.suppress(Exception, SystemExit):
                 program.close()
             return failed(error)
         overlaid = [_with_params(call, params.get(call.role)) for call in several]
@@ -165,10 +168,13 @@ def _response(
     ):
         answer = _unusable(f"the agent returned {type(result).__name__}, and no answer")
     evidence: Mapping[str, Any] = {}
-    with Caught() as failure:  # it is what the agent's code makes it
+    try:
         evidence = from_line(to_line(answer.evidence))
         warnings = {**warnings, **dict.fromkeys(map(str, answer.warnings))}
-    if failure or not isinstance(evidence, dict):
+        is_usable = isinstance(evidence, dict)
+    except (TypeError, ValueError, RecursionError):  # JSON cannot hold it
+        is_usable = False
+    if not is_usable:
         evidence, answer = {}, _unusable("the agent's evidence is no JSON object")
     return Response(
         output=None if answer.error is not None else answer.content,

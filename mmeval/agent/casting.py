@@ -9,7 +9,7 @@ from typing import Any
 from mmeval.agent.contract import Agent, AgentBackend
 from mmeval.agent.limits import USUAL_LIMITS, AnswerLimits
 from mmeval.backend.contract import AnyBackend
-from mmeval.errors import Caught, MissingError, PluginError, UsageError
+from mmeval.errors import MissingError, PluginError, UsageError
 from mmeval.records.digests import canonical_json
 from mmeval.records.request import GenerationParams
 
@@ -139,13 +139,13 @@ def _own_identity(role: str, backend: AnyBackend) -> dict[str, Any]:
             name=role,
         )
     for name, value in identity.items():
-        with Caught() as failure:
+        try:
             canonical_json({name: value})
-        if failure:
+        except (TypeError, ValueError, RecursionError) as error:
             raise PluginError(
                 f"the identity of the {role}'s backend has {name!r}, a "
                 f"{type(value).__name__} that JSON cannot hold; "
                 "give it as a text, a number, a list or a mapping",
                 name=role,
-            )
+            ) from error
     return dict(identity)

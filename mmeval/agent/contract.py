@@ -30,7 +30,7 @@ from mmeval.agent.signature import PROMPTS, AgentSignature, signature_of
 from mmeval.backend.capabilities import Capabilities
 from mmeval.backend.tool import Tool, load_tool
 from mmeval.content.parts import PartKind
-from mmeval.errors import Caught, PluginError
+from mmeval.errors import MmevalError, PluginError
 from mmeval.program.calls import Program, Role
 from mmeval.program.role_variants import role_for, variants
 from mmeval.records.digests import code_digest, digest
@@ -219,11 +219,11 @@ def asked_words(agent: Agent) -> list[str]:
 
 def agent_named(name: str) -> Agent | None:
     """The agent that is registered under a name; None for another backend, or none."""
-    # a plugin that cannot be loaded is reported where it is made
-    with Caught():
+    try:
         found = plugins.load("mmeval.model_backends", name)
-        return found if isinstance(found, Agent) else None
-    return None
+    except MmevalError:  # it is reported where the backend is made
+        return None
+    return found if isinstance(found, Agent) else None
 
 
 def _source_digest(agent: Agent) -> str:

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import NamedTuple, Protocol, TypeAlias
 
 from mmeval.backend.contract import ModelDiedError, PlaceLostError
-from mmeval.errors import Caught, MmevalError
+from mmeval.errors import MmevalError
 from mmeval.records.digests import canonical_json
 from mmeval.records.request import Request
 from mmeval.records.response import Response
@@ -277,19 +277,16 @@ class Batcher:
             self._settle(batch[position], response)
 
         try:
-            with Caught(ModelDiedError, MmevalError) as failure:
-                most = await self._answerer.answer(
-                    [call.asked for call in batch], deliver
-                )
-                self._learn(len(batch), most)
-            self._lost(
-                batch, failure.reason if failure else "the backend gave no answer"
-            )
+            most = await self._answerer.answer([call.asked for call in batch], deliver)
+            self._learn(len(batch), most)
+            self._lost(batch, "the backend gave no answer")
         except ModelDiedError as death:
             self._ask_again(batch, death)
         except MmevalError as error:
             for call in batch:
                 self._fail(call, error)
+        except Exception as error:  # whatever it is, no call may wait for ever
+            self._lost(batch, f"{type(error).__name__}: {error}")
         finally:
             self._in_flight -= 1
             self._free_since = asyncio.get_running_loop().time()

@@ -32,7 +32,6 @@ from mmeval.broker.server_batcher import ServerBatcher
 from mmeval.errors import (
     EXIT_UNEXPECTED,
     BackendDownError,
-    Caught,
     KeyRefusedError,
     MmevalError,
     RoleLostError,
@@ -310,21 +309,17 @@ class BackendRuntime:
             stopped.cancel()
         if not self._loading.done():
             raise StoppedError("stopped before the call was made")
-        with Caught(StoppedError) as failure:
+        try:
             self._loading.result()
-        if failure:
+        except StoppedError:
+            raise
+        except Exception as error:  # a plugin's backend may raise anything
             code = (
-                failure.error.exit_code
-                if isinstance(failure.error, MmevalError)
-                else EXIT_UNEXPECTED
+                error.exit_code if isinstance(error, MmevalError) else EXIT_UNEXPECTED
             )
-            log.debug(
-                "%s cannot be started", self._outage.backend, exc_info=failure.error
-            )
-            self._gone = StartFailedError(
-                self._outage.backend, message_of(failure.error), code
-            )
-            raise self._gone from failure.error
+            log.debug("%s cannot be started", self._outage.backend, exc_info=error)
+            self._gone = StartFailedError(self._outage.backend, message_of(error), code)
+            raise self._gone from error
         self._is_ready = True
 
     async def _within_reach(self, request: Request, ticket: Ticket) -> Response:
@@ -388,19 +383,24 @@ class BackendRuntime:
                 raise self._gone
             if not self._is_ready:
                 await self._loaded()
-            with Caught(MmevalError) as failure:
-                response: object = await self.send(request, ticket)
-                if not isinstance(response, Response):
-                    raise TypeError(
-                        f"the backend gave {response!r:.200}, which is no Response"
-                    )
-                return (
-                    response
-                    if response.latency
-                    else replace(response, latency=time.monotonic() - started)
+            response: object = await self.send(request, ticket)
+            if not isinstance(response, Response):
+                raise TypeError(
+                    f"the backend gave {response!r:.200}, which is no Response"
                 )
+            return (
+                response
+                if response.latency
+                else replace(response, latency=time.monotonic() - started)
+            )
+        except MmevalError:
+            raise
+        # a plugin's backend may raise anything and call sys.exit
+        except (Exception, SystemExit) as error:
             return Response.failed(
-                "internal", failure.reason, latency=time.monotonic() - started
+                "internal",
+                f"{type(error).__name__}: {error}",
+                latency=time.monotonic() - started,
             )
         finally:
             limiter.release()

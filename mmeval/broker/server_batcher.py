@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mmeval.backend.contract import ServerBatches
-from mmeval.errors import Caught, MmevalError, StoppedError
+from mmeval.errors import MmevalError, StoppedError
 from mmeval.records.request import Request
 from mmeval.records.response import RETRYABLE, Response
 from mmeval.store.ticket import Ticket
@@ -146,16 +146,15 @@ class ServerBatcher:
                 rows[position].future.set_result(response)
 
         try:
-            with Caught(MmevalError) as failure:
-                await self._batches.answer(
-                    [row.request for row in rows], self._notes, deliver, self._report
-                )
-            for row in rows:
-                if not row.future.done():
-                    lost = failure.reason if failure else "the backend gave no answer"
-                    row.future.set_result(Response.failed("internal", lost))
+            await self._batches.answer(
+                [row.request for row in rows], self._notes, deliver, self._report
+            )
+            self._lose(rows, "the backend gave no answer")
         except MmevalError as error:
             self._fail(rows, error)
+        # a plugin's backend may raise anything and call sys.exit
+        except (Exception, SystemExit) as error:
+            self._lose(rows, f"{type(error).__name__}: {error}")
         finally:
             self._report("")
         if left_out:
@@ -164,6 +163,11 @@ class ServerBatcher:
                 len(left_out),
                 left_out[0],
             )
+
+    def _lose(self, rows: Iterable[_Row], why: str) -> None:
+        for row in rows:
+            if not row.future.done():
+                row.future.set_result(Response.failed("internal", why))
 
     def _fail(self, rows: Iterable[_Row], error: MmevalError) -> None:
         for row in rows:

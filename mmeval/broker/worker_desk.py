@@ -26,7 +26,7 @@ from mmeval.backend.contract import BatchBackend, ModelDiedError, Startable, wor
 from mmeval.backend.create import create_backend
 from mmeval.broker.batch_answer import answer_batch
 from mmeval.broker.batcher import BatchRow
-from mmeval.errors import EXIT_UNEXPECTED, Caught, MmevalError, StorageError, UsageError
+from mmeval.errors import EXIT_UNEXPECTED, MmevalError, StorageError, UsageError
 from mmeval.records.digests import digest
 from mmeval.records.response import Response
 from mmeval.secrets import without_secrets
@@ -217,18 +217,20 @@ class WorkerDesk:
         request, ticket = batch[position]
         written = None
         if response.output is not None:  # a failure answers no later call
-            with Caught(
-                StorageError
-            ) as failure:  # what a backend gives may be nothing that can be written
+            try:
                 if ticket.remarks:
                     response = replace(
                         response, warnings=(*response.warnings, *ticket.remarks)
                     )
                 written = self.segment.keep(raw_head(ticket, request), response)
                 response = written.response
-            if failure:
-                traceback.print_exception(failure.error)
-                response = Response.failed("internal", failure.reason)
+            except StorageError:
+                raise
+            # what a plugin's backend gives may be nothing that can be written
+            except Exception as error:
+                traceback.print_exc()
+                reason = f"{type(error).__name__}: {error}"
+                response = Response.failed("internal", reason)
         self._report(AnswerRow(position, response, written))
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from mmeval.content.media import Media
 from mmeval.content.parts import Interleaved, Part, PartKind
-from mmeval.errors import Caught, MmevalError
+from mmeval.errors import MmevalError
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import HOPELESS, ErrorInfo, Response
 from mmeval.records.sample import Message, message
@@ -69,9 +69,12 @@ class Call:
         """What is wrong with an answer by ``accept``; empty for a failure."""
         if self.accept is None or response.output is None:
             return ""
-        with Caught() as failure:  # the reply was paid for and is kept
+        try:
             return self.accept(response)
-        return f"it cannot be checked ({failure.reason})"
+        # a plugin's check may raise anything and call sys.exit; the reply was paid for
+        # and is kept
+        except (Exception, SystemExit) as error:
+            return f"it cannot be checked ({type(error).__name__}: {error})"
 
 
 @dataclass(frozen=True, slots=True)

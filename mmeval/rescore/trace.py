@@ -3,6 +3,7 @@ on the journal."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,6 @@ from mmeval.backend.create import create_backend
 from mmeval.backend.sendable import sendable
 from mmeval.dataset.bad_sample import in_words
 from mmeval.errors import (
-    Caught,
     ReplayMismatchError,
     UnknownNameError,
     UsageError,
@@ -42,6 +42,8 @@ from mmeval.store.media_store import MediaStore
 from mmeval.store.task_records import TrialRows, trial_rows
 from mmeval.task.task import Task, TaskOverrides
 from mmeval.wording import listed
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -208,9 +210,14 @@ class _Tracer:
                 step.steps.extend(self._follow(agent.program(request), made))
             return reply_to(call, response, path, known[path].key)
 
-        # what else a program raises has ended its trial too
-        with Caught(ReplayMismatchError):
+        try:
             followed(program, answer)
+        except ReplayMismatchError:
+            raise
+        # a plugin's program may raise anything and call sys.exit; its trial ended with
+        # the same error, which is recorded
+        except (Exception, SystemExit) as error:
+            log.debug("the traced program raised an error", exc_info=error)
         return steps
 
     def _reply(self, call: Call, path: str, known: _Known) -> Response | None:

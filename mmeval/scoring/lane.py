@@ -12,7 +12,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
-from mmeval.errors import Caught
 from mmeval.scoring.trial_rows import ScoringPlan
 from mmeval.scoring.worker import Item, Rows
 
@@ -139,14 +138,15 @@ class Lane:
         self._send_due()
 
     async def _scored(self, position: int, lines: Sequence[bytes]) -> None:
-        with Caught() as failure:
+        try:
             made = await self._score([(position, line) for line in lines])
             self._deliver(position, b"".join(made.rows))
             if not self._plans[position].batch:
                 fitting = int(MESSAGE_SECONDS * len(lines) / max(made.seconds, 1e-6))
                 self._sizes[position] = max(1, min(LARGEST_MESSAGE, fitting))
-        if failure:  # rows that cannot be kept need not be made
-            self._fail(failure.error)
+        except Exception as error:  # whatever it is, the run ends with it
+            self._fail(error)
+            # rows that cannot be kept need not be made
             self.left -= sum(map(len, self._waiting.values()))
             self._waiting.clear()
             self._bytes.clear()
