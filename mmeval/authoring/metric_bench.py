@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mmeval.agent.casting import with_asked
 from mmeval.broker.broker import Broker, Scope
-from mmeval.errors import Caught, MmevalError, UsageError
+from mmeval.errors import MmevalError, UsageError
 from mmeval.metric.apply import score_judged
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.contract import Metric
@@ -91,8 +91,11 @@ async def _score(broker: Broker, bound: BoundMetric, trial: Trial) -> MetricScor
         return role_for(name, {}, broker.roles)
 
     try:
-        with Caught(MmevalError) as failure:
-            return await broker.run(score_judged(bound, trial, role), scope)
-        return bound.unscored(failure.reason)
+        return await broker.run(score_judged(bound, trial, role), scope)
     except CallFailed as failed:
         return bound.unscored(f"{failed.error.kind}: {failed.error.words}")
+    except MmevalError:
+        raise
+    # a plugin's metric may raise anything and call sys.exit
+    except (Exception, SystemExit) as error:
+        return bound.unscored(f"{type(error).__name__}: {error}")

@@ -6,8 +6,11 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
+
+from jinja2 import TemplateRuntimeError
 
 from mmeval.backend.reencoding import ENCODED_AS, USUAL_FORMATS, encoding_fault
 from mmeval.content.embedded import medium_inside
@@ -20,10 +23,10 @@ from mmeval.dataset.bad_sample import (
     unread_rows,
 )
 from mmeval.dataset.loaders.interleaved import InterleavedDataset, doubtful_labels
+from mmeval.dataset.readable import LoaderFailure, readable
 from mmeval.decode.check import MediaLook
 from mmeval.decode.template import literal
 from mmeval.errors import (
-    Caught,
     MissingDataError,
     UsageError,
     did_you_mean,
@@ -76,12 +79,14 @@ class SampleChecks:
     """Whether the data are missing on this machine, so that no sample was checked."""
 
     def findings(self) -> Iterator[Finding]:
-        with Caught() as failure:
+        try:
             dataset = self.task.dataset()
             length = len(dataset)
-        if failure:
-            self.absent = isinstance(failure.error, MissingDataError)
-            yield from unopened(WantedTask(self.task, self.file), failure.error)
+        # a plugin's loader may raise anything and call sys.exit
+        except (Exception, SystemExit) as error:
+            self.read = False
+            self.absent = isinstance(error, MissingDataError)
+            yield from unopened(WantedTask(self.task, self.file), error)
             return
         written = isinstance(dataset, InterleavedDataset)
         yield from self._all(rows_of(dataset), written=written)
@@ -104,13 +109,11 @@ class SampleChecks:
     def _all(self, samples: Iterator[Sample], *, written: bool) -> Iterator[Finding]:
         """The findings of each sample; ``written`` for rows of the documented
         schema."""
-        for number in range(1, (self.rows or 10**12) + 1):
-            with Caught() as failure:  # of the loader, whose iterator is spent then
-                sample = next(samples, None)
-            if failure:
+        wanted = islice(readable(samples), self.rows or None)
+        for number, sample in enumerate(wanted, start=1):
+            if isinstance(sample, LoaderFailure):
                 self.read = False
-                yield unread_rows(self.task.name, number, failure.error)
-            if failure or sample is None:
+                yield unread_rows(self.task.name, number, sample.error)
                 return
             if sample.fault:  # it cannot be asked, and has nothing else to check
                 self.whole = False
@@ -146,13 +149,12 @@ class SampleChecks:
                 cause = f"{metric.name} can score no answer to it: {fault}"
                 yield self._of(sample, cause)
         if self.selected <= PROMPTED_ROWS:
-            with Caught() as failure:
+            try:
                 self.task.prompt(sample)
-            if failure:
+            # a plugin's prompt may raise anything and call sys.exit
+            except (Exception, SystemExit) as error:
                 at = self.file.document.place(("prompt",))  # findings name it
-                message = message_of(failure.error).removeprefix(
-                    f"{at.file}:{at.line}: "
-                )
+                message = message_of(error).removeprefix(f"{at.file}:{at.line}: ")
                 yield self._at(("prompt",), message)
 
     def _over_all(self) -> Iterator[Finding]:
@@ -314,21 +316,26 @@ def _is_list_of_python(text: str) -> bool:
     answers may have to be."""
     if text.strip()[:1] not in ("[", "{"):
         return False
-    with Caught() as failure:
-        json.loads(text)
-    if not failure:
+    if _json_of(text) is not None:
         return False
-    with Caught():
+    try:
         return isinstance(literal(text), (list, dict))
-    return False
+    except TemplateRuntimeError:
+        return False
 
 
 def _is_list_of_json(text: str) -> bool:
     if not text.strip().startswith("["):
         return False
-    with Caught():
-        return isinstance(json.loads(text), list)
-    return False
+    return isinstance(_json_of(text), list)
+
+
+def _json_of(text: str) -> Any:
+    """What a text is as JSON; None where it is not JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _unscored(metric: TaskMetric, trial: Trial) -> str:

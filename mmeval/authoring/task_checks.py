@@ -15,7 +15,6 @@ from mmeval.authoring.sample_checks import SampleChecks
 from mmeval.backend.contract import AnyBackend
 from mmeval.decode.check import MediaLook
 from mmeval.errors import (
-    Caught,
     MissingDataError,
     MmevalError,
     PluginError,
@@ -230,13 +229,13 @@ def _check_data(data: SampleChecks, *, is_optional: bool) -> list[Finding]:
     """The findings of a task's rows. A member of a group whose filter keeps none of
     them is without data, as it is in a run."""
     findings = list(data.findings())
-    if not is_optional or data.absent or data.selected:
+    if not is_optional or not data.read or data.selected:
         return findings
-    with Caught() as failure:
+    try:
         check_any(data.task, data.task.dataset())
-    if failure and isinstance(failure.error, MissingDataError):
+    except MissingDataError as error:
         data.absent = True
-        return [finding_of(failure.error, Subject(data.task.name))]
+        return [finding_of(error, Subject(data.task.name))]
     return findings
 
 
@@ -266,11 +265,12 @@ def _check_package(file: TaskFile) -> Iterator[Finding]:
         folder = package_folder(entry.value)
         if folder is None or not file.document.file.is_relative_to(folder):
             continue
-        with Caught() as failure:
+        try:
             importlib.import_module(entry.value)
-        if failure:
+        # the code of a plugin may raise anything and call sys.exit
+        except (Exception, SystemExit) as error:
             yield finding_of(
-                PluginError(f"it cannot be imported: {failure.error}"),
+                PluginError(f"it cannot be imported: {error}"),
                 Subject(name=entry.value),
             )
         return

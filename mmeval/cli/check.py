@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 from mmeval import plugins
 from mmeval._version import __version__
 from mmeval.cli.parser import Parser, add_flags
-from mmeval.errors import Caught, MissingError, MmevalError, PluginError, UsageError
+from mmeval.errors import MissingError, MmevalError, PluginError, UsageError
 from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import finding_of
@@ -183,23 +183,25 @@ class _Report:
             if found.tasks:
                 words = ["mmeval", "check", *found.tasks, *_shared(given), "--json"]
                 done = wheel.python(*words)
-                with Caught() as failure:
-                    here = f"{wheel.folder}/"
+                here = f"{wheel.folder}/"
+                try:
                     document = json.loads(done.stdout.replace(here, ""))
-                if failure:
+                except ValueError:  # it ended before it wrote its document
                     raise MmevalError(
                         f"{file}: its tasks could not be checked; see the log above"
-                    )
+                    ) from None
                 self.facts.append(("can run", f"{len(document['can_run'])} tasks"))
                 self.findings += map(Finding.from_json, document["findings"])
         return self._print()
 
     def _add(self, check: Callable[[], Iterable[Finding]], name: str) -> None:
         """The findings of a check; one that fails is a finding too."""
-        with Caught() as failure:  # of packages, disk or network
+        try:
             self.findings.extend(check())
-        if failure:
-            self.findings.append(finding_of(failure.error, Subject(name=name)))
+        # plugins, other packages, disk and network may raise anything; plugins may call
+        # sys.exit
+        except (Exception, SystemExit) as error:
+            self.findings.append(finding_of(error, Subject(name=name)))
 
     def _environment(
         self, specs: Mapping[str, BackendSpec], backends: dict[str, AnyBackend]
@@ -244,12 +246,12 @@ class _Report:
     def _look(
         self, look: Callable[[], tuple[list[str], list[Finding]]], label: str
     ) -> None:
-        with Caught() as failure:
-            lines, findings = look()
+        def findings() -> list[Finding]:
+            lines, found = look()
             self.facts += [(label, line) for line in lines]
-            self.findings += findings
-        if failure:
-            self.findings.append(finding_of(failure.error, Subject(name=label)))
+            return found
+
+        self._add(findings, label)
 
     def _tasks(
         self, specs: Mapping[str, BackendSpec], backends: Mapping[str, AnyBackend]

@@ -22,7 +22,6 @@ from mmeval.comparison.run_pair import (
     RunPair,
 )
 from mmeval.comparison.statistics import corrected, levels
-from mmeval.errors import Caught
 from mmeval.records.score import Key
 from mmeval.report.numbers import NumberRow
 
@@ -198,11 +197,11 @@ def _ranking(
     trials = 0
     why = _untested(runs, pairs)
     if not why:
-        # an aggregator of a plugin
-        with Caught() as failure:
+        try:
             values, trials, why = _joint(row, of_first)
-        if failure:
-            why = f"its aggregator cannot be used ({failure.reason})"
+        # a plugin's aggregator may raise anything and call sys.exit
+        except (Exception, SystemExit) as error:
+            why = f"its aggregator cannot be used ({type(error).__name__}: {error})"
     if values is None:
         unranked = tuple(RankedRun(run.name, None, None, None, why) for run in runs)
         return Ranking(row.task, row.metric, trials, unranked, (), differences)

@@ -31,7 +31,6 @@ from mmeval.comparison.pairing import (
 )
 from mmeval.comparison.pairing import Part as Folder
 from mmeval.comparison.statistics import Paired, compare_by_draws, compare_means
-from mmeval.errors import Caught
 from mmeval.records.score import Key
 from mmeval.report.numbers import NumberRow, groups_of, results_of
 from mmeval.results.compare import (
@@ -394,8 +393,7 @@ class RunPair:
         )
         differ_by_judge = self._differ_by_judge(asked, row.metric)
         paired = [one for one in found if one.pairs.trials]
-        # an aggregator of a plugin, which may not be installed
-        with Caught() as failure:
+        try:
             if within is None and differ_by_judge:
                 known = replace(known, shift=self._shift(paired))
             if why_unlike:
@@ -403,8 +401,9 @@ class RunPair:
             if paired:
                 is_whole = len(found) == len(pieces)
                 return self._tested(known, row, found, paired, is_whole=is_whole)
-        if failure:
-            why = f"its aggregator cannot be used ({failure.reason})"
+        # a plugin's aggregator may be missing, raise anything and call sys.exit
+        except (Exception, SystemExit) as error:
+            why = f"its aggregator cannot be used ({type(error).__name__}: {error})"
             return replace(known, is_unlike=True, why=why)
 
         reasons = set(known.left_out)

@@ -8,19 +8,21 @@ from collections.abc import Iterator
 from contextlib import redirect_stdout
 from importlib.metadata import distributions
 
-from mmeval.errors import Caught, MissingExtraError
+from mmeval.errors import MissingExtraError
 
 
 def faults(folder: str) -> Iterator[str]:
     (found,) = distributions(path=[folder])
     for entry in found.entry_points:
-        with Caught() as failure, redirect_stdout(sys.stderr):
-            entry.load()
-        if failure and not isinstance(failure.error, MissingExtraError):
-            yield (
-                f"{entry.group} {entry.name}\tcannot be loaded: "
-                f"{' '.join(failure.reason.split())}"
-            )
+        try:
+            with redirect_stdout(sys.stderr):
+                entry.load()
+        except MissingExtraError:
+            continue
+        # the code of a plugin may raise anything and call sys.exit
+        except (Exception, SystemExit) as error:
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            yield f"{entry.group} {entry.name}\tcannot be loaded: {reason}"
 
 
 if __name__ == "__main__":

@@ -24,7 +24,6 @@ from mmeval.cli.parser import add_flags
 from mmeval.errors import (
     EXIT_INCOMPLETE,
     EXIT_OK,
-    Caught,
     MissingError,
     UnknownNameError,
     UsageError,
@@ -139,12 +138,11 @@ def _load(name: str, backend: BatchBackend) -> None:
     """Raises MissingError where the model cannot be loaded."""
     from mmeval.testing.checks import start
 
-    with Caught() as failure:
+    try:
         start(backend)
-    if failure:
-        raise MissingError(
-            f"{name} cannot be loaded: {message_of(failure.error)}"
-        ) from failure.error
+    # a plugin's backend may raise anything and call sys.exit
+    except (Exception, SystemExit) as error:
+        raise MissingError(f"{name} cannot be loaded: {message_of(error)}") from error
 
 
 def _kinds(text: str, backend: BatchBackend) -> tuple[PartKind, ...]:
