@@ -16,8 +16,9 @@ from mmeval.dataset.bad_sample import BadSamples, rows_of, unread_rows
 from mmeval.dataset.contract import Dataset
 from mmeval.dataset.hub import HubFile
 from mmeval.dataset.hub_cache import size_on_disk
+from mmeval.dataset.readable import LoaderFailure, readable
 from mmeval.decode.check import MediaLook, medium_problem
-from mmeval.errors import Caught, MmevalError
+from mmeval.errors import MmevalError
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import PREPARE_DATA
 from mmeval.records.digests import digest
@@ -72,17 +73,11 @@ def count(
     look = MediaLook() if look is None else look
     bad = BadSamples()
     candidates = _Candidates()
-    rows = rows_of(dataset)
-    while True:
-        with Caught() as failure:  # of the loader, whose iterator is spent then
-            sample = next(rows, None)
-        if failure:
-            found.findings.append(unread_rows("", found.rows + 1, failure.error))
+    for sample in readable(rows_of(dataset)):
+        if isinstance(sample, LoaderFailure):
+            found.findings.append(unread_rows("", found.rows + 1, sample.error))
             found.read = False
-        if failure or sample is None:
-            found.findings += bad.findings()
-            found.findings += candidates.findings()
-            return found
+            break
         found.rows += 1
         mark = digest(
             [
@@ -110,6 +105,9 @@ def count(
                 fault = _count_medium(part, part.media, found, look)
                 if fault:
                     bad.add("", replace(sample, fault=fault))
+    found.findings += bad.findings()
+    found.findings += candidates.findings()
+    return found
 
 
 @dataclass

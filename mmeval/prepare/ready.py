@@ -10,7 +10,7 @@ from typing import NamedTuple
 from mmeval.content.media import path_inside
 from mmeval.dataset.hub import OutOfReachError, offline
 from mmeval.decode.check import MediaLook
-from mmeval.errors import EXIT_OK, Caught, MissingDataError, MmevalError
+from mmeval.errors import EXIT_OK, MissingDataError, MmevalError
 from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding, Severity, Subject
 from mmeval.findings.from_error import PREPARE_DATA, finding_of
@@ -74,15 +74,16 @@ def check_data(
             own += unopened(item, error)
     counts: dict[str, Counts] = {}
     for members in shared.values():
-        with Caught() as failure:  # of a loader
+        try:
             found = _count(members, look)
+        # a plugin's loader may raise anything and call sys.exit
+        except (Exception, SystemExit) as error:
+            for item in members:
+                findings[item.task.name] += unopened(item, error)
+            continue
         for item in members:
-            name = item.task.name
-            if failure:
-                findings[name] += unopened(item, failure.error)
-            else:
-                counts[name] = found
-                findings[name] += _of_contents(item, found)
+            counts[item.task.name] = found
+            findings[item.task.name] += _of_contents(item, found)
     for item in tasks:
         name = item.task.name
         own = [*findings[name], *unpinned(item), *_missing_weights(item, weights)]

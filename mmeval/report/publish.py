@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.costs.bill import spent_words
-from mmeval.errors import Caught, Interrupted
+from mmeval.errors import Interrupted
 from mmeval.findings.finding import Finding
 from mmeval.findings.render import Place
 from mmeval.report.baseline import Baseline, Beside, read_baseline
@@ -198,28 +198,23 @@ def write_at_end(
     the results."""
     later = f"mmeval report {shlex.quote(str(run))} makes it"
     try:
-        # whatever the report reads may fail; the results are there already
-        with Caught() as failure:
-            from mmeval.report.page import PREVIEW_SECONDS, write_report
+        from mmeval.report.page import PREVIEW_SECONDS, write_report
 
-            made = write_report(
-                [run],
-                run / FOLDER,
-                preview_seconds=PREVIEW_SECONDS,
-                results=results,
-                baseline=baseline,
-            )
+        made = write_report(
+            [run],
+            run / FOLDER,
+            preview_seconds=PREVIEW_SECONDS,
+            results=results,
+            baseline=baseline,
+        )
     except KeyboardInterrupt:
         raise Interrupted(
             f"stopped while the report was written; the results are kept, and {later}"
         ) from None
-    if failure:
-        log.debug("the report failed", exc_info=failure.error)
-        log.warning(
-            "the report was not written (%s); %s",
-            str(failure.error) or type(failure.error).__name__,
-            later,
-        )
+    except Exception as error:  # of plugins and the disk; the results are there already
+        log.debug("the report failed", exc_info=error)
+        reason = str(error) or type(error).__name__
+        log.warning("the report was not written (%s); %s", reason, later)
         return None
     level = logging.WARNING if made.damaged else logging.INFO
     _log_findings("of the page:", made.findings, run, level)

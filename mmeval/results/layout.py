@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from mmeval import plugins
-from mmeval.errors import Caught, PluginError
+from mmeval.errors import PluginError
 from mmeval.records.score import Result
 from mmeval.results.compare import judges_in, metric_of, range_of
 from mmeval.results.provenance import made_with, skipped_metrics_note
@@ -77,11 +77,12 @@ def tables_of(run: StoredRun, name: str) -> list[Table]:
     """The tables of a layout; a note below the first names the model and the judges.
     Raises UnknownNameError, PluginError where the layout fails on this run."""
     layout = load_layout(name)
-    with Caught() as failure:
+    try:
         return _with_provenance(list(layout(run)), run)
-    raise PluginError(
-        f"the layout {name!r} failed ({failure.reason})"
-    ) from failure.error
+    # a plugin's layout may raise anything and call sys.exit
+    except (Exception, SystemExit) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise PluginError(f"the layout {name!r} failed ({reason})") from error
 
 
 def _with_provenance(tables: list[Table], run: StoredRun) -> list[Table]:

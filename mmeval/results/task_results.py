@@ -13,7 +13,7 @@ from mmeval.aggregate.combination import mean_of
 from mmeval.aggregate.scores import Averaged, Scores, load_aggregator
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.aggregate.summary import combine, summarise
-from mmeval.errors import Caught, MmevalError, PluginError
+from mmeval.errors import MmevalError, PluginError
 from mmeval.records.score import NO_OPTION, UNUSED_REPLY, Cause, Result, Score
 from mmeval.scoring.score_set import ScoreSet, finished_rows
 from mmeval.store.paths import Wanted
@@ -309,15 +309,18 @@ def _named(
     task: TaskNumbers, number: str, slice: str, aggregation: str
 ) -> Iterator[None]:
     """Raises PluginError with the names where an aggregator fails."""
-    with Caught(MmevalError) as failure:
+    try:
         yield
-    if failure:
+    except MmevalError:
+        raise
+    # a plugin's aggregator may raise anything and call sys.exit
+    except (Exception, SystemExit) as error:
         raise PluginError(
             f"{task.task}: the aggregator {aggregation!r} failed on "
             f"{number}{f' of {slice}' if slice else ''} "
-            f"({failure.reason}). The scores are kept: mend it, then run the same "
-            "command"
-        ) from failure.error
+            f"({type(error).__name__}: {error}). The scores are kept: mend it, then "
+            "run the same command"
+        ) from error
 
 
 def group_results(groups: Sequence[Group], results: Sequence[Result]) -> list[Result]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from mmeval import plugins
-from mmeval.errors import Caught, MissingExtraError, UsageError
+from mmeval.errors import MissingExtraError, UsageError
 from mmeval.report.results_file import Published
 from mmeval.run.options import RunOutcome
 
@@ -51,14 +51,17 @@ def log_results(
 ) -> None:
     """Hand results to each logger; a failure is a warning, as the files have them."""
     for name, logger in loggers.items():
-        # stdout holds the tables and nothing else
-        with Caught() as failure, contextlib.redirect_stdout(sys.stderr):
-            logger.log(outcome, published)
-        if failure:
+        try:
+            # stdout holds the tables and nothing else
+            with contextlib.redirect_stdout(sys.stderr):
+                logger.log(outcome, published)
+        # a plugin's logger may raise anything and call sys.exit
+        except (Exception, SystemExit) as error:
             _log.warning(
-                "the logger %r failed (%s); the results are in %s",
+                "the logger %r failed (%s: %s); the results are in %s",
                 name,
-                failure.reason,
+                type(error).__name__,
+                error,
                 published.file,
             )
 

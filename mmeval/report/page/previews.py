@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from mmeval.content.media import Media
 from mmeval.decode.document import TEXT_MIMES
 from mmeval.decode.limits import DecodeLimits
-from mmeval.errors import Caught, MmevalError
+from mmeval.errors import MmevalError
 from mmeval.report.page.chunks import script
 from mmeval.report.page.places import MEDIA, linked_or_copied
 
@@ -74,11 +74,11 @@ class Previews:
         known = self._failed.get(media.sha256)
         if known is not None:
             return {"note": known}
-        # whatever a medium does to its decoder, its trial is shown
-        with Caught() as failure:
+        try:
             return make(media)
-        note = self._failed[media.sha256] = _note(media, failure.error)
-        return {"note": note}
+        except Exception as error:  # hostile bytes; their trial is shown all the same
+            note = self._failed[media.sha256] = _note(media, error)
+            return {"note": note}
 
     def _maker(self, mime: str) -> Callable[[Media], dict[str, Any]] | None:
         if mime in _DRAWN:
