@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 
 from mmeval.content.media import path_inside
-from mmeval.errors import Caught, MissingDataError, StorageError, UsageError
+from mmeval.errors import MissingDataError, StorageError, UsageError
 from mmeval.records.digests import digest
 from mmeval.system.folders import free_bytes, own_cache, replaced
 
@@ -71,9 +71,12 @@ def _check(opened: zipfile.ZipFile, archive: Path, size: int, into: Path) -> Non
             f"{size:,}: do not use it"
         )
     for entry in entries:
-        with Caught() as leads_out:
+        try:
             path_inside(into, entry.filename)
-        if leads_out or stat.S_ISLNK(entry.external_attr >> 16):
+            is_safe = not stat.S_ISLNK(entry.external_attr >> 16)
+        except UsageError:  # it leads out of the folder
+            is_safe = False
+        if not is_safe:
             raise UsageError(
                 f"{archive}: its entry {entry.filename[:200]!r} is a link, or leads "
                 "out of it; do not use it"

@@ -17,7 +17,6 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mmeval.errors import (
-    Caught,
     MissingDataError,
     MmevalError,
     StorageError,
@@ -161,23 +160,22 @@ def file_names(repo: str, revision: str, *, kind: RepoKind = "dataset") -> list[
 
     if offline(kind):
         return []
-    # no network, no access: ``snapshot`` names a file that is missing then
-    with Caught():
-        return [
-            str(name)
-            for name in hub.HfApi().list_repo_files(
-                repo, revision=revision, repo_type=kind
-            )
-        ]
-    return []
+    try:
+        with explaining(repo, kind):
+            names = hub.HfApi().list_repo_files(repo, revision=revision, repo_type=kind)
+            return list(names)
+    except MmevalError:  # ``snapshot`` names a file that is missing then
+        return []
 
 
 @contextlib.contextmanager
 def explaining(what: str, kind: RepoKind) -> Iterator[None]:
-    with Caught(UsageError) as failure:  # of the library, its transport or the disk
+    try:
         yield
-    if failure:
-        raise _explained(failure.error, what, kind) from failure.error
+    except UsageError:
+        raise
+    except Exception as error:  # the library, its transport and the disk raise many
+        raise _explained(error, what, kind) from error
 
 
 def _explained(error: BaseException, what: str, kind: RepoKind) -> MmevalError:

@@ -11,7 +11,6 @@ from typing import Any, Literal
 from mmeval.content.media import Media
 from mmeval.decode.apart import Step, steps_apart
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits
-from mmeval.errors import Caught
 
 TokenClass = Literal[
     "keyword", "name", "builtin", "string", "number", "comment", "operator", ""
@@ -63,10 +62,13 @@ def _words(text: str, language: str) -> Words | None:
     lexer = _lexer(language)
     if lexer is None:
         return None
-    with Caught(MemoryError):  # of a lexer, on what a model writes
+    try:
         kept = list(islice(_merged(lexer.get_tokens_unprocessed(text)), MAX_TOKENS + 1))
-        return kept if len(kept) <= MAX_TOKENS else None
-    return None
+    except MemoryError:
+        raise
+    except Exception:  # a lexer may raise anything on what a model writes
+        return None
+    return kept if len(kept) <= MAX_TOKENS else None
 
 
 @lru_cache(maxsize=200)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -12,11 +13,13 @@ from mmeval.decode.guard import decoding, not_read, quiet, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
 from mmeval.decode.picture_header import PICTURE_FORMATS, check_pieces
-from mmeval.errors import Caught, MediaLimitError
+from mmeval.errors import MediaLimitError
 
 if TYPE_CHECKING:
     import numpy as np
     from PIL.Image import Image
+
+log = logging.getLogger(__name__)
 
 _SVG = "image/svg+xml"
 _ORIENTATION = 0x0112
@@ -138,12 +141,16 @@ def _check_memory(
 def _upright(media: Media, limits: DecodeLimits, picture: Image) -> Image:
     from PIL import ImageOps
 
-    # where the orientation note is damaged, the pixels are sound
-    with Caught(MediaLimitError):
+    try:
         turned = picture.getexif().get(_ORIENTATION, 1) != 1
         if turned:
             _check_memory(media, limits, picture, _CONVERTED)
             ImageOps.exif_transpose(picture, in_place=True)
+    except MediaLimitError:
+        raise
+    # a damaged orientation note makes Pillow raise many kinds; the pixels are sound
+    except Exception as error:
+        log.debug("%s: its orientation cannot be read (%s)", media.label, error)
     return picture
 
 

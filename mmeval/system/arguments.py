@@ -19,7 +19,7 @@ from typing import (
     get_type_hints,
 )
 
-from mmeval.errors import Caught, did_you_mean
+from mmeval.errors import did_you_mean
 
 T = TypeVar("T")
 
@@ -91,12 +91,12 @@ def hint_of(function: Callable[..., Any], name: str) -> Hint:
     """The type of an argument; ``Any`` without one, or if it cannot be resolved."""
     written = getattr(function, "__annotations__", {}).get(name, Any)
     only = SimpleNamespace(__annotations__={name: written})
+    names = getattr(function, "__globals__", {})
+    try:
+        return get_type_hints(only, globalns=names, include_extras=True)[name]
     # an annotation may be any expression, of names that exist for a type checker alone
-    with Caught():
-        return get_type_hints(
-            only, globalns=getattr(function, "__globals__", {}), include_extras=True
-        )[name]
-    return Any
+    except Exception:
+        return Any
 
 
 def marks_of(hint: Hint, kind: type[T]) -> list[T]:

@@ -25,7 +25,6 @@ from mmeval.content.parts import (
     media_part,
     text_part,
 )
-from mmeval.errors import Caught
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import HOPELESS, Response
 from mmeval.records.sample import Message, message
@@ -323,7 +322,7 @@ def _bad_parts(capabilities: Capabilities) -> list[tuple[str, Part]]:
 
 def _answers(backend: BatchBackend, asked: Sequence[Request]) -> list[Response]:
     found: dict[int, Response] = {}
-    with Caught(AssertionError) as failure:
+    try:
         for position, response in backend.generate_batch(asked):
             assert 0 <= position < len(asked), (
                 f"a response came for row {position} of a batch of {len(asked)}"
@@ -333,11 +332,14 @@ def _answers(backend: BatchBackend, asked: Sequence[Request]) -> list[Response]:
                 f"row {position}: neither answer nor error"
             )
             found[position] = response
-    if failure:
+    except AssertionError:
+        raise
+    # a plugin's backend may raise anything and call sys.exit
+    except (Exception, SystemExit) as error:
         raise AssertionError(
-            f"generate_batch raised {failure.reason}; a row that fails is answered by "
-            "Response.failed"
-        ) from failure.error
+            f"generate_batch raised {type(error).__name__}: {error}; a row that fails "
+            "is answered by Response.failed"
+        ) from error
     missing = [row for row in range(len(asked)) if row not in found]
     assert not missing, f"rows {missing} of a batch of {len(asked)} were not answered"
     return [found[row] for row in range(len(asked))]

@@ -19,7 +19,7 @@ from mmeval.content.parts import Interleaved
 from mmeval.content.written import ContentReader, Resolve
 from mmeval.dataset.loaders.messages import is_messages, read_messages
 from mmeval.decode.template import literal
-from mmeval.errors import Caught, RowError, UsageError, did_you_mean, message_of
+from mmeval.errors import RowError, UsageError, did_you_mean, message_of
 from mmeval.program.template import PartsTemplate, Value
 from mmeval.records.sample import Message, Sample
 
@@ -76,7 +76,7 @@ class ColumnTemplates:
         of messages. Raises RowError for a row of which there is none."""
         labels: dict[str, Any] = {}
         name = str(position)
-        with Caught() as failure:  # whatever is wrong with a row, the others go on
+        try:
             if isinstance(row, UsageError):
                 raise row
             whole = {**dict.fromkeys(self._names), **row}
@@ -95,8 +95,9 @@ class ColumnTemplates:
             if "id" in self._templates:
                 name = str(labels.pop("id"))
             return self._made(name, cells, values, labels, resolve)
-        fault = f"{self._place}: row {position}: {message_of(failure.error)}"
-        raise RowError(fault, id=name, labels=labels)
+        except Exception as error:  # whatever is wrong with a row, the others go on
+            fault = f"{self._place}: row {position}: {message_of(error)}"
+            raise RowError(fault, id=name, labels=labels) from error
 
     def _made(
         self,

@@ -39,7 +39,7 @@ from mmeval.dataset.loaders.interleaved import MediaFolder
 from mmeval.dataset.loaders.parquet_rows import json_value
 from mmeval.dataset.loaders.row_files import MAX_ROW_BYTES
 from mmeval.dataset.loaders.tsv import TsvFile
-from mmeval.errors import Caught, UnknownNameError, UsageError
+from mmeval.errors import UnknownNameError, UsageError
 from mmeval.program.template import Value
 from mmeval.records.sample import Sample
 from mmeval.system.extras import need
@@ -312,13 +312,16 @@ class ColumnsDataset:
             with explaining(self._place, "dataset"):
                 yield
             return
-        with Caught(UsageError) as failure:
+        try:
             yield
-        if failure:
+        except UsageError:
+            raise
+        except Exception as error:  # the library raises many kinds for damaged files
             source = self._source
-            reason = failure.reason.partition("\n")[0][:_MAX_REASON_CHARS]
+            reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+            reason = reason[:_MAX_REASON_CHARS]
             # as the library names a failed cast
-            if found := getattr(failure.error, "table_column_names", None):
+            if found := getattr(error, "table_column_names", None):
                 reason = f"the columns of its files differ: one has {', '.join(found)}"
             what = f"test_split {source.split!r}" + (
                 f" of dataset_name {source.name!r}" if source.name else ""

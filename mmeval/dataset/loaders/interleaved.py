@@ -76,7 +76,7 @@ from mmeval.dataset.loaders.row_files import (
     row_files,
     scan_files,
 )
-from mmeval.errors import Caught, RowError, UnknownNameError, UsageError, message_of
+from mmeval.errors import RowError, UnknownNameError, UsageError, message_of
 from mmeval.records.sample import Message, Sample
 from mmeval.wording import listed
 
@@ -185,16 +185,16 @@ class InterleavedDataset:
 
     def _sample(self, placed: tuple[DataRow, MediaFolder], position: int) -> Sample:
         row, resolve = placed
-        with Caught() as failure:  # whatever is wrong with a row, the others go on
+        try:
             return self._read(
                 with_media(_keyed(row.values), self._media), str(position), resolve
             )
-        fault = f"{row.file}: row {row.number}: {message_of(failure.error)}"
-        found = failure.error if isinstance(failure.error, RowError) else RowError("")
-        labels = {**_labels(row.values, self._media), **found.labels}
-        raise RowError(
-            fault, id=found.id or _known_id(row.values, str(position)), labels=labels
-        )
+        except Exception as error:  # whatever is wrong with a row, the others go on
+            fault = f"{row.file}: row {row.number}: {message_of(error)}"
+            found = error if isinstance(error, RowError) else RowError("")
+            id = found.id or _known_id(row.values, str(position))
+            labels = {**_labels(row.values, self._media), **found.labels}
+            raise RowError(fault, id=id, labels=labels) from error
 
 
 class MediaFolder:
