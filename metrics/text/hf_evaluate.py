@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.aggregate import Estimate, Scores
-from mmeval.errors import Caught, UsageError
+from mmeval.errors import UsageError
 from mmeval.metric import metric
 from mmeval.metrics.sides import sides_of
 from mmeval.records import Score, Trial
@@ -98,21 +98,23 @@ def together(scores: Scores) -> Estimate:
     module = _load(
         _checked(switches["name"], trust_remote_code=switches["trust_remote_code"])
     )
-    found = module if isinstance(module, Score) else Score()
-    # some metrics have no number of some answers, such as those of one class
-    with Caught() as failure:
-        if found is not module:
-            found = _picked(
-                _computed(module, pairs, switches["kwargs"]), switches["field"]
-            )
+    if isinstance(module, Score):
+        found = module
+    else:
+        try:
+            computed = _computed(module, pairs, switches["kwargs"])
+            found = _picked(computed, switches["field"])
+        # a metric of the library may raise anything; some have no number of some
+        # answers, such as those of one class
+        except Exception as error:
+            found = Score.unscored(f"{type(error).__name__}: {error}")
     if found.value is None and switches["name"] not in _REPORTED:
         _REPORTED.add(switches["name"])
-        why = failure.reason if failure else found.reason
         log.warning(
             "hf_evaluate: %s has no number of %d answers together: %s",
             switches["name"],
             len(pairs),
-            why,
+            found.reason,
         )
     return Estimate(found.value)
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.errors import (
-    Caught,
     MissingDataError,
     MmevalError,
     UsageError,
@@ -197,7 +196,7 @@ def _known_class(diffusers: Any, class_name: str, settings: Settings) -> Any:
 def _loaded(diffusers: Any, folder: Path, settings: Settings) -> Any:
     import torch
 
-    with Caught(MmevalError) as failure:
+    try:
         dtype = saved_dtype(folder) if settings.dtype == "auto" else settings.dtype
         pipe = diffusers.DiffusionPipeline.from_pretrained(
             folder,
@@ -208,14 +207,19 @@ def _loaded(diffusers: Any, folder: Path, settings: Settings) -> Any:
         )
         pipe.set_progress_bar_config(disable=True)
         return pipe
-    error = failure.error
-    said = (
-        f"pretrained={settings.pretrained}: the pipeline cannot be loaded "
-        f"({in_a_line(error)})"
-    )
-    if is_out_of_memory(error):
-        raise UsageError(f"{said}; {_SMALLER}") from error
-    raise MissingDataError(f"{said}; fetch it again, or check the arguments") from error
+    except MmevalError:
+        raise
+    # the library raises many kinds over damaged or unknown files
+    except Exception as error:
+        fault = (
+            f"pretrained={settings.pretrained}: the pipeline cannot be loaded "
+            f"({in_a_line(error)})"
+        )
+        if is_out_of_memory(error):
+            raise UsageError(f"{fault}; {_SMALLER}") from error
+        raise MissingDataError(
+            f"{fault}; fetch it again, or check the arguments"
+        ) from error
 
 
 def _placed(pipe: Any, settings: Settings) -> Any:

@@ -23,7 +23,6 @@ from urllib.parse import parse_qsl
 
 from mmeval.errors import (
     BackendDownError,
-    Caught,
     KeyRefusedError,
     MmevalError,
     StorageError,
@@ -312,9 +311,12 @@ class ChatBatches:
         server refuses the call or stays away."""
         loop, began = asyncio.get_running_loop(), None
         while True:
-            with Caught() as failure:
+            try:
                 return await call()
-            error, kind, text = failure.error, "internal", failure.reason
+            # the client and its HTTP library raise many kinds
+            except Exception as raised:
+                error = raised
+            kind, text = "internal", f"{type(error).__name__}: {error}"
             if isinstance(error, self._openai.APIStatusError):
                 reply = error.response
                 error = http_error(

@@ -32,7 +32,6 @@ from typing import Any
 from mmeval.content import Interleaved, Media, Part, TagKind, path_inside, text_part
 from mmeval.dataset import DataSource
 from mmeval.errors import (
-    Caught,
     MissingDataError,
     MmevalError,
     RowError,
@@ -159,7 +158,7 @@ class _Reader:
             (),
             metadata={**labels(line.row), "file": self.file.stem},
         )
-        with Caught() as failure:
+        try:
             if line.fault:
                 raise UsageError(line.fault)
             words, place = text(line.row, PROMPT), _place(line)
@@ -174,9 +173,10 @@ class _Reader:
                 input=(asked,),
                 references=tuple(self._references(line.row, place)),
             )
-        advice = f"; {_FETCH}" if isinstance(failure.error, MissingDataError) else ""
-        fault = f"{self.file}:{line.number}: {message_of(failure.error)}{advice}"
-        raise RowError(fault, id=named.id, labels=named.metadata)
+        except Exception as error:  # whatever is wrong with a row, the others go on
+            advice = f"; {_FETCH}" if isinstance(error, MissingDataError) else ""
+            fault = f"{self.file}:{line.number}: {message_of(error)}{advice}"
+            raise RowError(fault, id=named.id, labels=named.metadata) from error
 
     def _references(
         self, row: Mapping[str, Any], place: PromptPlace

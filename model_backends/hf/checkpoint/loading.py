@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mmeval.errors import (
-    Caught,
     MissingDataError,
     MissingError,
     MmevalError,
@@ -149,10 +148,13 @@ def ask_for_same_digits() -> None:
 @contextlib.contextmanager
 def loading(files: ModelFiles, what: str, settings: Settings) -> Iterator[None]:
     """Turn each error of the library's loading into one message with how to fix it."""
-    with Caught(MmevalError) as failure:
+    try:
         yield
-    if failure:
-        raise _explained(files, what, settings, failure.error) from failure.error
+    except MmevalError:
+        raise
+    # the library raises many kinds over damaged or unknown files
+    except Exception as error:
+        raise _explained(files, what, settings, error) from error
 
 
 @contextlib.contextmanager

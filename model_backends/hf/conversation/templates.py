@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-from mmeval.errors import Caught, UsageError
+from mmeval.errors import UsageError
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles
 from mmeval.model_backends.hf.checkpoint.loading import tokenizer_of
 from mmeval.model_backends.hf.conversation.messages import Chat
@@ -79,14 +79,18 @@ class ChatTemplate:
         return self._tells("user", _items(_MARK)) or self._tells("user", _MARK)
 
     def _written(self, turns: Sequence[Turn]) -> str:
-        with Caught() as failure:  # of the template, a program of the model's
-            return self._render([self._turn(turn) for turn in turns])
-        raise RowError(
-            "unsupported",
-            "the model's chat template refuses this conversation "
-            f"({in_a_line(failure.error)}); give another with "
-            "chat_template=FILE",
-        )
+        return self._rendered([self._turn(turn) for turn in turns])
+
+    def _rendered(self, turns: Sequence[Turn]) -> str:
+        """Raises RowError ``unsupported`` where the template refuses the turns."""
+        try:
+            return self._render(turns)
+        except Exception as error:  # the template is a program of the model's
+            raise RowError(
+                "unsupported",
+                "the model's chat template refuses this conversation "
+                f"({in_a_line(error)}); give another with chat_template=FILE",
+            ) from error
 
     def _turn(self, turn: Turn) -> Turn:
         """The message with content in the template's form: a list of items, or one
@@ -123,10 +127,11 @@ class ChatTemplate:
             "system": [tried, question],
             "assistant": [question, tried, question],
         }.get(role, [tried])
-        with Caught():  # it refuses them
-            text = self._render(turns)
-            return _MARK in text and not _LISTED.search(text)
-        return False
+        try:
+            text = self._rendered(turns)
+        except RowError:
+            return False
+        return _MARK in text and not _LISTED.search(text)
 
     def _fault(self, turns: Sequence[Turn]) -> tuple[str, str]:
         """What the template drops or moves in such a conversation; found once per
