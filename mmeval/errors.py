@@ -56,7 +56,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from mmeval.installation import install_command
 
@@ -284,42 +284,6 @@ class StartFailedError(RoleLostError):
 class StoppedError(MmevalError):
     """The user stopped the run before this call; its trial is not answered or
     failed."""
-
-
-class Caught:
-    """A block that runs code of a plugin, a model or a library.
-
-    It keeps any error of its block in ``error``, SystemExit too, except those in
-    ``passing``; it is true if there was one.
-    """
-
-    error: Exception | SystemExit
-
-    def __init__(self, *passing: type[Exception]) -> None:
-        self._passing = passing
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: object,
-    ) -> bool:
-        if not isinstance(error, (Exception, SystemExit)) or isinstance(
-            error, self._passing
-        ):
-            return False
-        self.error = error
-        return True
-
-    def __bool__(self) -> bool:
-        return hasattr(self, "error")
-
-    @property
-    def reason(self) -> str:
-        return f"{type(self.error).__name__}: {self.error}"
 
 
 def sentence(text: object) -> str:

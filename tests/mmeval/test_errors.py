@@ -3,9 +3,7 @@ import pickle
 import pytest
 
 from mmeval.errors import (
-    Caught,
     MissingExtraError,
-    StorageError,
     TaskFileError,
     UnknownNameError,
     is_out_of_memory,
@@ -66,23 +64,19 @@ def test_out_of_memory_is_known_by_its_class_or_words() -> None:
     ]
 
 
-def test_whatever_code_of_others_raises_is_caught_and_kept() -> None:
-    for error in (ValueError("no"), SystemExit("no")):
-        with Caught(StorageError) as failure:
-            raise error
-        assert (bool(failure), failure.error, failure.reason) == (
-            True,
-            error,
-            f"{type(error).__name__}: no",
-        )
+def test_where_code_of_others_raised_is_the_file_and_line() -> None:
+    try:
+        raise ValueError("no")
+    except ValueError as error:
         assert raised_at(error).startswith(" (test_errors.py:")
-        assert (raised_at(error, __file__), raised_at(ValueError())) == ("", "")
 
 
-def test_what_is_to_pass_and_what_ends_the_process_is_not_caught() -> None:
-    for kind in (StorageError, KeyboardInterrupt):
-        with pytest.raises(kind), Caught(StorageError):
-            raise kind
-    with Caught() as failure:
-        pass
-    assert not failure
+def test_an_error_of_the_caller_has_no_place() -> None:
+    try:
+        raise ValueError("no")
+    except ValueError as error:
+        assert raised_at(error, __file__) == ""
+
+
+def test_an_error_that_was_not_raised_has_no_place() -> None:
+    assert raised_at(ValueError()) == ""
