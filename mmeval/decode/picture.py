@@ -13,7 +13,7 @@ from mmeval.decode.guard import decoding, not_read, quiet, whole_bytes
 from mmeval.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
 from mmeval.decode.memo import decoded_once
 from mmeval.decode.picture_header import PICTURE_FORMATS, check_pieces
-from mmeval.errors import MediaLimitError
+from mmeval.errors import CorruptMediaError, MediaLimitError, UnsupportedMediaError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -142,15 +142,14 @@ def _upright(media: Media, limits: DecodeLimits, picture: Image) -> Image:
     from PIL import ImageOps
 
     try:
-        turned = picture.getexif().get(_ORIENTATION, 1) != 1
-        if turned:
-            _check_memory(media, limits, picture, _CONVERTED)
-            ImageOps.exif_transpose(picture, in_place=True)
-    except MediaLimitError:
-        raise
-    # a damaged orientation note makes Pillow raise many kinds; the pixels are sound
-    except Exception as error:
-        log.debug("%s: its orientation cannot be read (%s)", media.label, error)
+        with decoding(media, "an orientation"):
+            turned = picture.getexif().get(_ORIENTATION, 1) != 1
+            if turned:
+                _check_memory(media, limits, picture, _CONVERTED)
+                ImageOps.exif_transpose(picture, in_place=True)
+    # where the orientation note is damaged, the pixels are sound
+    except (CorruptMediaError, UnsupportedMediaError) as error:
+        log.debug("%s", error)
     return picture
 
 

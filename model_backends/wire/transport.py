@@ -292,6 +292,8 @@ class Transport:
         room, and keeps what it takes."""
         most = self._connection.max_reply_bytes
         pieces, total, taken = [], 0, 0
+        kept = 0  # bytes of room that the body still needs: none where it fails
+        is_whole = False
         try:
             if length is not None and length > most:
                 raise self._too_large()
@@ -304,14 +306,15 @@ class Transport:
                     wanted = length or most
                     await self._room.take(wanted)
                     taken = wanted
-            return b"".join(pieces)
-        except BaseException:
-            response.close()
-            total = 0
-            raise
+            body = b"".join(pieces)
+            kept = total
+            is_whole = True
+            return body
         finally:
+            if not is_whole:
+                response.close()
             if taken:
-                self._room.free(taken - total)
+                self._room.free(taken - kept)
 
     async def _read_stream(self, response: aiohttp.ClientResponse) -> tuple[bytes, str]:
         """The bytes of a stream of events, and why its end did not come, if so: what
@@ -319,6 +322,7 @@ class Transport:
         most, lost = self._connection.max_reply_bytes, ""
         patience = min(self._connection.timeout, SILENCE_SECONDS)
         pieces, total, taken, tail = [], 0, 0, b""
+        kept = 0  # bytes of room that the answer still needs: none where it fails
         try:
             while True:
                 limit = asyncio.timeout(patience)
@@ -346,14 +350,13 @@ class Transport:
                 if not taken and total >= LARGE_BODY:
                     await self._room.take(STREAM_ROOM)
                     taken = STREAM_ROOM
-            return b"".join(pieces), lost
-        except BaseException:
-            total = 0
-            raise
+            body = b"".join(pieces)
+            kept = total
+            return body, lost
         finally:
             response.close()
             if taken:
-                self._room.free(taken - total)
+                self._room.free(taken - kept)
 
     async def fetch(self, links: Links) -> None:
         """Fetch the links of a reply that the user allows: without the key, without
