@@ -484,7 +484,7 @@ class Broker:
             )
         try:
             return await runtime.ask(request, ticket, failed)
-        except BaseException:
+        except BaseException:  # also where the call is cancelled
             self._keep_tries(runtime, asked, failed)
             raise
 

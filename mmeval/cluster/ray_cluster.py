@@ -234,7 +234,7 @@ class RayCluster:
         it."""
         try:
             connected.set_result(self._connected())
-        except BaseException as error:
+        except BaseException as error:  # the thread that waits raises it
             connected.set_exception(error)
         else:
             self._closed.wait()
@@ -265,7 +265,7 @@ class RayCluster:
                 ray.init(
                     address=self.engine.address or None, namespace="mmeval", **quiet
                 )
-            except Exception as error:
+            except Exception as error:  # Ray raises many kinds
                 where = f" at {self.engine.address}" if self.engine.address else ""
                 raise UsageError(
                     f"the Ray cluster{where} cannot be used ({type(error).__name__}: "

@@ -35,7 +35,7 @@ class Recent:
             return known.result()
         try:
             encoded = encode()
-        except BaseException as error:
+        except BaseException as error:  # the threads that wait raise it too
             with self._lock:
                 del self._known[key]
             made.set_exception(error)
