@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeVar
 
-from mmeval.content import Interleaved, Media, Part, PartKind
 from mmeval.errors import ContentError, CorruptMediaError
+from mmeval.media import Interleaved, Media, Part, PartKind
 from mmeval.records import Score, Trial
 
 T = TypeVar("T")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mmeval.content import Interleaved
+from mmeval.media import Interleaved
 from mmeval.records import Score, Trial
 
 

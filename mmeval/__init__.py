@@ -6,7 +6,7 @@
     found.results, found.exit_code, found.folder
 
 Importing this package imports the standard library only; its names are loaded when they
-are used. Everything else is in the packages below it (``mmeval.content``,
+are used. Everything else is in the packages below it (``mmeval.media``,
 ``mmeval.records``, ``mmeval.program``, ...)."""
 
 from typing import TYPE_CHECKING

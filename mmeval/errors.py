@@ -45,8 +45,8 @@ MmevalError                   1   something unexpected; the message still has an
 │   ├── StartFailedError          the model could not be loaded; the exit code is that
 │   │                             of the reason
 │   └── BackendDownError      3   the backend stopped answering altogether
-├── BudgetSpentError          3   in mmeval.costs.budget: a budget is spent; everything
-│                                 that was answered is kept
+├── BudgetSpentError          3   in mmeval.run.costs.budget: a budget is spent;
+│                                 everything that was answered is kept
 └── StoppedError              1   the run is ending, so this call was not made
 """
 

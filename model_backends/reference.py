@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mmeval.backend import Capabilities
-from mmeval.content import PART_KINDS, Interleaved, PartKind
+from mmeval.media import PART_KINDS, Interleaved, PartKind
 from mmeval.records import Request, Response, Sample
 
 

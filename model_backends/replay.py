@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.backend import Capabilities, TaskAhead
-from mmeval.content import PART_KINDS
 from mmeval.errors import MissingDataError
 from mmeval.interchange import MEDIA_ROOT, Absent, AnswerPlace, open_answers
+from mmeval.media import PART_KINDS
 from mmeval.records import Request, Response, Sample
 
 log = logging.getLogger(__name__)

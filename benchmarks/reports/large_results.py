@@ -15,11 +15,11 @@ from pathlib import Path
 
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import metric
+from mmeval.metric.scoring.score_set import ScoreSet
 from mmeval.records.trial import Trial
 from mmeval.report.results_file import write_results
 from mmeval.report.table import render
 from mmeval.results.task_results import TaskNumbers, task_results
-from mmeval.scoring.score_set import ScoreSet
 from mmeval.settings.report_options import ReportContext
 from tests.support.outcomes import outcome, task
 

@@ -1,6 +1,6 @@
 """An agent that makes dependent calls, one for each message that it is asked."""
 
-from mmeval.agent import AgentProgram, agent
+from mmeval.backend.agent import AgentProgram, agent
 from mmeval.program import Reply, Role
 from mmeval.records import Message, Request
 

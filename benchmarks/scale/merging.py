@@ -14,7 +14,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from benchmarks.measuring import ROOT, Figure, Measured, measure
-from mmeval.content.media import Media
+from mmeval.media.media import Media
 from mmeval.store.media_store import MediaStore
 from mmeval.store.run_folder import RunFolder
 

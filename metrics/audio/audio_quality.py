@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, NamedTuple
 
-from mmeval.content import Media
+from mmeval.media import Media
 from mmeval.metric import metric
 from mmeval.metrics.audio.quality.combination import (
     FINAL_POWER,

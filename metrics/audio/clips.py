@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mmeval.content import Media
-from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, audio, decoded_once
+from mmeval.media import Media
+from mmeval.media.decode import DEFAULT_LIMITS, DecodeLimits, audio, decoded_once
 from mmeval.metrics.produced import decoded, the_only_medium, wrong
 from mmeval.records import Score, Trial
 
@@ -31,8 +31,8 @@ def clip(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Samples:
 
     Channels are averaged, then resampled as librosa loads a file by default (soxr, high
     quality, n rounded up). Made once and kept with the medium, up to a length
-    (``mmeval.decode.memo``) of 12 minutes. Raises the errors of ``mmeval.decode``, by
-    whose limits an hour is the longest sound.
+    (``mmeval.media.decode.memo``) of 12 minutes. Raises the errors of
+    ``mmeval.media.decode``, by whose limits an hour is the longest sound.
     """
     sound = audio(media, limits=limits)
     channels = sound.samples.shape[1]

@@ -15,8 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmeval.content import Media
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
+from mmeval.media import Media
 from mmeval.metric import HubModel, model_folder
 from mmeval.metrics.audio.clap import embeddings
 from mmeval.metrics.audio.clips import clip
@@ -105,7 +105,7 @@ def class_embeddings(
     """The embeddings of a class, cached by mmeval by the content of model and clips.
 
     Raises UnknownNameError for a class that the folder does not have, and the errors of
-    ``mmeval.decode`` for a clip that cannot be decoded.
+    ``mmeval.media.decode`` for a clip that cannot be decoded.
     """
     known = _classes_once(
         str(model_folder(references)), references.get("fingerprint", "")

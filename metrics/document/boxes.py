@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from mmeval.decode import TextBox
+from mmeval.media.decode import TextBox
 
 COLUMN_GAP = 0.8
 """A gap wider than this share of a line's height separates two columns."""

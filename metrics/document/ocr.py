@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmeval.decode import TextBox
 from mmeval.errors import MissingDataError
+from mmeval.media.decode import TextBox
 from mmeval.system import need
 
 if TYPE_CHECKING:

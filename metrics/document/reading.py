@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Literal, TypeAlias
 
-from mmeval.content import Media
-from mmeval.decode import (
+from mmeval.errors import MediaLimitError
+from mmeval.media import Media
+from mmeval.media.decode import (
     OFFICE,
     Block,
     DecodeLimits,
@@ -23,7 +24,6 @@ from mmeval.decode import (
     page_boxes,
     pages,
 )
-from mmeval.errors import MediaLimitError
 from mmeval.metrics.document.boxes import joined_lines
 from mmeval.metrics.document.tables import blocks_of, markdown, released_markdown
 
@@ -53,8 +53,8 @@ def document_markdown(
 
     The tables of an office file, a text that is CSV throughout, and lines that look
     like rows become tables. A page or a picture without words of its own is read by
-    OCR. Raises the errors of ``mmeval.decode``, NoOcrError where OCR would be needed
-    and is not to be used, and MissingExtraError.
+    OCR. Raises the errors of ``mmeval.media.decode``, NoOcrError where OCR would be
+    needed and is not to be used, and MissingExtraError.
     """
     if media.kind == "image":
         return markdown(blocks_of(_read_picture(media, limits, ocr)))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import Literal, cast
 
-from mmeval.content import Media, Part, text_part
-from mmeval.decode import DecodeLimits
 from mmeval.errors import CorruptMediaError
+from mmeval.media import Media, Part, text_part
+from mmeval.media.decode import DecodeLimits
 from mmeval.metrics.document.hints import hints_of
 from mmeval.metrics.document.reading import (
     MAX_CHARS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from mmeval.decode import Block, OfficeTable
+from mmeval.media.decode import Block, OfficeTable
 
 _COLUMNS = re.compile(r"\s{2,}|\t")
 """The separator of cells in a line: two blanks or more, or a tab."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mmeval.content import Interleaved, Media
 from mmeval.errors import ContentError
+from mmeval.media import Interleaved, Media
 from mmeval.metric import metric
 from mmeval.metrics.image.networks.clip import (
     CLIP,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from mmeval.content import Media
-from mmeval.decode import DEFAULT_LIMITS, within
+from mmeval.media import Media
+from mmeval.media.decode import DEFAULT_LIMITS, within
 from mmeval.metric import metric
 from mmeval.metrics.image.pictures import resized, stored_rgb
 from mmeval.metrics.image.quality.niqe import niqe_of

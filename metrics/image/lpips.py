@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from mmeval.content import Media
+from mmeval.media import Media
 from mmeval.metric import loaded, metric
 from mmeval.metrics.image.networks.lpips_network import (
     LPIPS,

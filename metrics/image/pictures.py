@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mmeval.content import Media
-from mmeval.decode import (
+from mmeval.errors import ContentError
+from mmeval.media import Media
+from mmeval.media.decode import (
     DEFAULT_LIMITS,
     DecodeLimits,
     decoded_once,
     image,
     stored_image,
 )
-from mmeval.errors import ContentError
 from mmeval.metrics.produced import decoded, media_of, the_only_medium, wrong
 from mmeval.metrics.sides import sides_of
 from mmeval.records import Sample, Score, Trial
@@ -38,7 +38,7 @@ def rgb(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Pixels:
     """The pixels of a picture, 8 bits a channel, read-only, kept with the medium.
 
     Transparency is dropped without a background: the stored colours count. Raises the
-    errors of ``mmeval.decode``.
+    errors of ``mmeval.media.decode``.
     """
     return _read_only(image(media, limits=limits))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal, NamedTuple
 
-from mmeval.content import Media, Part
-from mmeval.decode import OFFICE, document_start
 from mmeval.errors import ContentError, CorruptMediaError
-from mmeval.judge import Combine, Question, Repeats
+from mmeval.media import Media, Part
+from mmeval.media.decode import OFFICE, document_start
 from mmeval.metric import metric
+from mmeval.metric.judge import Combine, Question, Repeats
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.quality_grades import (
     GRADES,

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from mmeval.content import Interleaved, media_part
-from mmeval.judge import Combine, Question, Repeats, ReplyError, Vote, combined
+from mmeval.media import Interleaved, media_part
 from mmeval.metric import metric
+from mmeval.metric.judge import Combine, Question, Repeats, ReplyError, Vote, combined
 from mmeval.metrics.document.ocr import OCR_NEEDS
 from mmeval.metrics.document.reading import NO_OCR, Ocr
 from mmeval.metrics.document.routes import Extraction, markdown_route

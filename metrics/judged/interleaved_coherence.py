@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
-from mmeval.content import PartKind
-from mmeval.judge import UNREAD, Combine, Question, Repeats, Verdict, combined
+from mmeval.media import PartKind
 from mmeval.metric import MetricScores, metric
+from mmeval.metric.judge import UNREAD, Combine, Question, Repeats, Verdict, combined
 from mmeval.metrics.judged.captions.captioned import without_captions
 from mmeval.metrics.judged.captions.captioning import (
     CaptionForm,

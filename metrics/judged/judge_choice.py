@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from mmeval.judge import Choice, Question, Repeats, ReplyForm, Text, ask_verdicts
 from mmeval.metric import metric
+from mmeval.metric.judge import Choice, Question, Repeats, ReplyForm, Text, ask_verdicts
 from mmeval.metrics.judged.material import NAMES, material
 from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Score, Trial

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from mmeval.judge import (
+from mmeval.metric import metric
+from mmeval.metric.judge import (
     Combine,
     Number,
     Question,
@@ -15,7 +16,6 @@ from mmeval.judge import (
     Text,
     ask_verdicts,
 )
-from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, material
 from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Score, Trial

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from mmeval.judge import (
+from mmeval.metric import metric
+from mmeval.metric.judge import (
     Combine,
     Question,
     Repeats,
@@ -13,7 +14,6 @@ from mmeval.judge import (
     YesNo,
     ask_verdicts,
 )
-from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, material
 from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Score, Trial

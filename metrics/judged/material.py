@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mmeval.content import Interleaved, Media, Part, text_part
 from mmeval.errors import written_instead
-from mmeval.judge import shown
+from mmeval.media import Interleaved, Media, Part, text_part
+from mmeval.metric.judge import shown
 from mmeval.records import Sample, Trial
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from mmeval.judge import (
+from mmeval.metric.judge import (
     UNREAD,
     Combine,
     Number,

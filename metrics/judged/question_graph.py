@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from mmeval.content import PART_KINDS, Interleaved, Part, canonical_label, label_kind
-from mmeval.judge import (
+from mmeval.media import PART_KINDS, Interleaved, Part, canonical_label, label_kind
+from mmeval.metric import metric
+from mmeval.metric.judge import (
     Dependencies,
     GraphQuestion,
     Question,
@@ -17,7 +18,6 @@ from mmeval.judge import (
     ask_graph,
     shown,
 )
-from mmeval.metric import metric
 from mmeval.metrics.judged.judge_yes_no import FORM
 from mmeval.metrics.judged.material import (
     another,

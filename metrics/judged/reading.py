@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from mmeval.judge import ReplyForm, Verdict
+from mmeval.metric.judge import ReplyForm, Verdict
 
 Reading = Literal["robust", "official"]
 """How replies are read: ``robust`` refuses unfit replies, ``official`` reads as the

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast, get_args
 
-from mmeval.content import PART_KINDS, Interleaved
-from mmeval.judge import (
+from mmeval.media import PART_KINDS, Interleaved
+from mmeval.metric import metric
+from mmeval.metric.judge import (
     Combine,
     Question,
     Repeats,
@@ -18,7 +19,6 @@ from mmeval.judge import (
     ask_verdicts,
     shown,
 )
-from mmeval.metric import metric
 from mmeval.metrics.judged.material import NAMES, Material, label_fault, material
 from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import CAUSES, Sample, Score, Trial

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
-from mmeval.content import Interleaved, PartKind
-from mmeval.judge import Combine, Question, Repeats, ask_verdicts
+from mmeval.media import Interleaved, PartKind
 from mmeval.metric import metric
+from mmeval.metric.judge import Combine, Question, Repeats, ask_verdicts
 from mmeval.metrics.judged.captions.captioned import without_captions
 from mmeval.metrics.judged.captions.captioning import CaptionPrompt, captioned_all
 from mmeval.metrics.judged.material import as_the_reference

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from mmeval.content import Interleaved, Part, render
-from mmeval.judge import Combine, Question, Repeats
+from mmeval.media import Interleaved, Part, render
 from mmeval.metric import metric
+from mmeval.metric.judge import Combine, Question, Repeats
 from mmeval.metrics.judged.material import as_the_reference
 from mmeval.metrics.judged.quality_grades import (
     GRADES,

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mmeval.judge import (
+from mmeval.metric.judge import (
     MAX_TEXT_CHARS,
     Number,
     ReplyError,

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from mmeval.content import Interleaved, Media, PartKind
 from mmeval.errors import ContentError, CorruptMediaError
+from mmeval.media import Interleaved, Media, PartKind
 from mmeval.metrics.produced import labelled
 from mmeval.records import CAUSES, Cause, Score, Trial
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from mmeval.content import Interleaved, SpellingName, find
+from mmeval.media import Interleaved, SpellingName, find
 from mmeval.metrics.sides import sides_of
 from mmeval.records import Sample, Score, Trial
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from mmeval.content import SpellingName
+from mmeval.media import SpellingName
 from mmeval.metric import metric
 from mmeval.metrics.structure.counting import Mode, Structures, Unit, structures_of
 from mmeval.records import Score, Trial

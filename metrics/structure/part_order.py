@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from mmeval.content import Interleaved, Part, PartKind
+from mmeval.media import Interleaved, Part, PartKind
 from mmeval.metric import metric
 from mmeval.records import Sample, Score, Trial
 

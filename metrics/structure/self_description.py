@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
-from mmeval.content import Interleaved
-from mmeval.judge import strict_json
+from mmeval.media import Interleaved
 from mmeval.metric import metric
+from mmeval.metric.judge import strict_json
 from mmeval.metrics.produced import media_of
 from mmeval.metrics.structure.part_order import official_text
 from mmeval.records import Sample, Score, Trial

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from mmeval.decode import DEFAULT_LIMITS, point_arrays, raw_mesh_arrays, within
 from mmeval.errors import CorruptMediaError
+from mmeval.media.decode import DEFAULT_LIMITS, point_arrays, raw_mesh_arrays, within
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from mmeval.content import Media
+    from mmeval.media import Media
 
     Numbers = NDArray[np.float64]
     Indices = NDArray[np.int64]

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from mmeval.decode import within
+from mmeval.media.decode import within
 from mmeval.metric import metric
 from mmeval.metrics.quality.items import (
     ItemScore,
@@ -57,7 +57,7 @@ from mmeval.records import Score, Trial
 if TYPE_CHECKING:
     import numpy as np
 
-    from mmeval.content import Media
+    from mmeval.media import Media
 
 Combination = Literal["released", "paper"]
 Neighbours = Literal["released", "present"]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from mmeval.content import Media
+from mmeval.media import Media
 from mmeval.metric import HubModel, WeightsError, loaded, metric
 from mmeval.metrics.models import bound, opening
 from mmeval.metrics.quality.items import ItemScore, Unreadable, quality_of_media

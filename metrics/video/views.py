@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mmeval.content import Media
-from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, frame_count, frames_at
+from mmeval.media import Media
+from mmeval.media.decode import DEFAULT_LIMITS, DecodeLimits, frame_count, frames_at
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,7 +45,7 @@ def views_of(
     """Both views of a video; random choices follow from its bytes and ``seed``.
 
     The video is decoded twice, since its number of frames is only known after the first
-    pass; only used frames are kept. Raises the errors of ``mmeval.decode``.
+    pass; only used frames are kept. Raises the errors of ``mmeval.media.decode``.
     """
     import numpy as np
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from mmeval.agent.contract import Agent, AgentBackend
 from mmeval.authoring.metric_bench import asking
 from mmeval.authoring.metric_cases import medium_at, typed
+from mmeval.authoring.testing.media import small_media
+from mmeval.backend.agent.contract import Agent, AgentBackend
 from mmeval.backend.create import create_backend
 from mmeval.backend.tool import Tool
 from mmeval.broker.broker import (
@@ -24,17 +25,16 @@ from mmeval.broker.broker import (
     reasoning_apart,
     unacceptable,
 )
-from mmeval.content.media import MEDIA_KINDS
-from mmeval.content.parts import PART_KINDS, Interleaved, Part, PartKind, media_part
-from mmeval.content.written import ContentReader
 from mmeval.errors import UnknownNameError, UsageError
+from mmeval.media.media import MEDIA_KINDS
+from mmeval.media.parts import PART_KINDS, Interleaved, Part, PartKind, media_part
+from mmeval.media.written import ContentReader
 from mmeval.plugins import load
 from mmeval.program.calls import Call, Reply, ask_one, followed, reply_to
 from mmeval.records.request import Request
 from mmeval.records.response import ERROR_KINDS, Response
 from mmeval.records.sample import Sample, message
 from mmeval.run.options import REASONING_TAGS, BackendSpec
-from mmeval.testing.media import small_media
 
 _TAGS = ("span", "pair", "tag")
 """The spellings of media in a prompt: one that names ``<gen_img1>`` asks for that

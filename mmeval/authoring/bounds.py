@@ -20,8 +20,9 @@ from typing import Any, Literal
 
 from mmeval import plugins
 from mmeval.backend.capabilities import Capabilities
-from mmeval.content.parts import PART_KINDS, Interleaved
 from mmeval.findings.finding import Finding, Severity, Subject
+from mmeval.media.parts import PART_KINDS, Interleaved
+from mmeval.metric.scoring.score_set import finished_rows
 from mmeval.program.protocols import single
 from mmeval.records.request import Request
 from mmeval.records.response import Response
@@ -30,7 +31,6 @@ from mmeval.records.score import Result
 from mmeval.report.progress_bar import Logged
 from mmeval.run.jobs import JobQueue
 from mmeval.run.options import BackendSpec, RunOptions, RunOutcome
-from mmeval.scoring.score_set import finished_rows
 from mmeval.store.media_store import MediaStore
 from mmeval.task.task import Selection, Task
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from mmeval.agent.casting import with_asked
+from mmeval.backend.agent.casting import with_asked
 from mmeval.broker.broker import Broker, Scope
 from mmeval.errors import MmevalError, UsageError
 from mmeval.metric.apply import score_judged

@@ -8,10 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from mmeval.content.media import Media, may_be
-from mmeval.content.parts import Interleaved, Part, PartKind, media_part, text_part
-from mmeval.content.written import ContentReader
-from mmeval.decode import document_text
 from mmeval.errors import (
     ContentError,
     MissingDataError,
@@ -20,6 +16,10 @@ from mmeval.errors import (
     UsageError,
 )
 from mmeval.findings.render import NOWHERE, causes
+from mmeval.media.decode import document_text
+from mmeval.media.media import Media, may_be
+from mmeval.media.parts import Interleaved, Part, PartKind, media_part, text_part
+from mmeval.media.written import ContentReader
 from mmeval.metric.bound import BoundMetric, bind
 from mmeval.metric.contract import Metric
 from mmeval.metric.profiles import PROFILES

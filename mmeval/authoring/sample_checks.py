@@ -13,9 +13,6 @@ from typing import Any
 from jinja2 import TemplateRuntimeError
 
 from mmeval.backend.reencoding import ENCODED_AS, USUAL_FORMATS, encoding_fault
-from mmeval.content.embedded import medium_inside
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, PartKind, text_part
 from mmeval.dataset.bad_sample import (
     bad_sample,
     rows_of,
@@ -24,8 +21,6 @@ from mmeval.dataset.bad_sample import (
 )
 from mmeval.dataset.loaders.interleaved import InterleavedDataset, doubtful_labels
 from mmeval.dataset.readable import LoaderFailure, readable
-from mmeval.decode.check import MediaLook
-from mmeval.decode.template import literal
 from mmeval.errors import (
     MissingDataError,
     UsageError,
@@ -34,6 +29,11 @@ from mmeval.errors import (
     written_instead,
 )
 from mmeval.findings.finding import Finding, Severity, Subject
+from mmeval.media.decode.check import MediaLook
+from mmeval.media.decode.template import literal
+from mmeval.media.embedded import medium_inside
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved, Part, PartKind, text_part
 from mmeval.metric.apply import score_one
 from mmeval.prepare.checks import medium_fault
 from mmeval.prepare.ready import unopened

@@ -13,7 +13,6 @@ from typing import NamedTuple
 from mmeval import plugins
 from mmeval.authoring.sample_checks import SampleChecks
 from mmeval.backend.contract import AnyBackend
-from mmeval.decode.check import MediaLook
 from mmeval.errors import (
     MissingDataError,
     MmevalError,
@@ -23,6 +22,7 @@ from mmeval.errors import (
 )
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import finding_of
+from mmeval.media.decode.check import MediaLook
 from mmeval.plugins import package_folder
 from mmeval.prepare.sources import WantedTask, unpinned
 from mmeval.program.calls import MODEL
@@ -34,6 +34,7 @@ from mmeval.run.availability import (
 )
 from mmeval.run.options import BackendSpec
 from mmeval.run.undeclared import declarable, undeclared
+from mmeval.system.wording import split_names
 from mmeval.system.yaml_document import SeveralFaultsError
 from mmeval.task.build import build
 from mmeval.task.data import TaskData, bundled_folder
@@ -41,7 +42,6 @@ from mmeval.task.file import TaskFile
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import ChosenTasks
 from mmeval.task.task import FixedKinds, Selection, Task, TaskOverrides
-from mmeval.wording import split_names
 
 _logger = logging.getLogger(__name__)
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from mmeval.content.parts import PART_KINDS, PartKind
 from mmeval.errors import UnknownNameError
+from mmeval.media.parts import PART_KINDS, PartKind
 from mmeval.records.request import GenerationParams, Request
 
 OutputMode = Literal["single", "exclusive", "parallel", "interleaved"]

@@ -174,7 +174,7 @@ class Parallel(Protocol):
 @runtime_checkable
 class ProgramBackend(Backend, Protocol):
     """A backend whose program asks other roles for its answer: an agent
-    (:mod:`mmeval.agent`)."""
+    (:mod:`mmeval.backend.agent`)."""
 
     def program(self, request: Request) -> Program[Response]: ...
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import islice
 
-from mmeval.content.encode import png, wav
-from mmeval.content.media import Media
-from mmeval.content.parts import Part, media_part, text_part
-from mmeval.decode import (
+from mmeval.media.decode import (
     DecodeLimits,
     SoundStart,
     document_start,
@@ -19,6 +16,9 @@ from mmeval.decode import (
     pages,
     sound_start,
 )
+from mmeval.media.encode import png, wav
+from mmeval.media.media import Media
+from mmeval.media.parts import Part, media_part, text_part
 
 MAX_SIDE = 4096
 """Pixels of a picture, each way."""
@@ -85,7 +85,7 @@ def document_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], st
     """The first ``MAX_DOCUMENT_CHARS`` characters of a document.
 
     Pictures of its first pages where it is a PDF without text. Raises the errors of
-    ``mmeval.decode``.
+    ``mmeval.media.decode``.
     """
     words, more = document_start(media, MAX_DOCUMENT_CHARS, limits=limits)
     if not words.strip() and media.mime == "application/pdf":

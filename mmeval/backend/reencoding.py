@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from mmeval import decode
 from mmeval.backend.capabilities import ANY, Capabilities
-from mmeval.content.media import Media
-from mmeval.content.parts import PartKind
 from mmeval.errors import ContentError, MissingError
+from mmeval.media import decode
+from mmeval.media.media import Media
+from mmeval.media.parts import PartKind
 from mmeval.records.request import Request
 
 ENCODED_AS: Mapping[PartKind, str] = {"image": "PNG", "audio": "WAV"}

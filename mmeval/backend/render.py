@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from mmeval.content.encode import png
-from mmeval.content.media import Media
-from mmeval.decode import MeshArrays
+from mmeval.media.decode import MeshArrays
+from mmeval.media.encode import png
+from mmeval.media.media import Media
 
 if TYPE_CHECKING:
     import numpy as np

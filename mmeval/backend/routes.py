@@ -23,10 +23,8 @@ from mmeval.backend.excerpt import (
     sound_excerpt,
 )
 from mmeval.backend.render import render
-from mmeval.content.encode import png
-from mmeval.content.media import Media
-from mmeval.content.parts import Part, PartKind, media_part, text_part
-from mmeval.decode import (
+from mmeval.errors import CorruptMediaError, UnknownNameError, UsageError
+from mmeval.media.decode import (
     DEFAULT_LIMITS,
     DecodeLimits,
     Frame,
@@ -36,7 +34,9 @@ from mmeval.decode import (
     video,
     video_info,
 )
-from mmeval.errors import CorruptMediaError, UnknownNameError, UsageError
+from mmeval.media.encode import png
+from mmeval.media.media import Media
+from mmeval.media.parts import Part, PartKind, media_part, text_part
 from mmeval.program.route import Route
 from mmeval.records.request import Request
 from mmeval.records.sample import Message
@@ -101,7 +101,7 @@ def convert(
 
     A named route is used even where the model could read the medium itself, as the
     packages on a machine must not decide what a model gets. A route that only shortens
-    leaves short media alone. Raises the errors of ``mmeval.decode``.
+    leaves short media alone. Raises the errors of ``mmeval.media.decode``.
     """
     routes = {ROUTES[name].takes: name for name in names}
     if not routes or routes.keys().isdisjoint(request.kinds()):
@@ -117,7 +117,7 @@ def even_frames(
     media: Media, count: int, *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> list[Frame]:
     """At most ``count`` different frames: the middles of equal shares of the video.
-    Raises the errors of ``mmeval.decode``."""
+    Raises the errors of ``mmeval.media.decode``."""
     length = video_info(media, limits=limits).seconds or _measured(media, limits)
     times = [(number + 0.5) * length / count for number in range(count)]
     frames = {frame.time: frame for frame in video(media, times=times, limits=limits)}

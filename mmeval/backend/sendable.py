@@ -16,12 +16,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from mmeval import decode
 from mmeval.backend.capabilities import Capabilities
 from mmeval.backend.routes import ROUTES
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, PartKind, text_part
-from mmeval.decode import DEFAULT_LIMITS, DecodeLimits
 from mmeval.errors import (
     ContentError,
     CorruptMediaError,
@@ -30,6 +26,10 @@ from mmeval.errors import (
     MissingExtraError,
     UnsupportedMediaError,
 )
+from mmeval.media import decode
+from mmeval.media.decode import DEFAULT_LIMITS, DecodeLimits
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved, Part, PartKind, text_part
 from mmeval.program.calls import Call
 from mmeval.program.route import Route
 from mmeval.records.digests import digest
@@ -223,7 +223,7 @@ class _Conversion:
             raise _MediaError("internal", str(error)) from None
 
     def _made(self, part: Part, media: Media) -> list[Part]:
-        """The parts to send for a medium. Raises the errors of ``mmeval.decode``."""
+        """The parts to send for a medium. Raises the errors of ``media.decode``."""
         named = self._routes.get(part.kind)
         if part.kind in self._capabilities.inputs and not (
             named and _due(named.route, media, self._limits)

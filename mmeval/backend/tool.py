@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mmeval import plugins
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, PartKind
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved, Part, PartKind
 from mmeval.program.calls import Accept, Call, Reply, Role
 from mmeval.records.request import GenerationParams
 

@@ -18,8 +18,8 @@ from typing import NamedTuple, TypeVar
 
 from mmeval.backend.sendable import Sendable, route_mark, sendable
 from mmeval.broker.runtime import BackendRuntime, Tries
-from mmeval.content.parts import Interleaved, Part, split_reasoning
 from mmeval.errors import ReplayMismatchError, StorageError, sentence
+from mmeval.media.parts import Interleaved, Part, split_reasoning
 from mmeval.program.calls import Call, Program, Reply, excerpt, next_asked, reply_to
 from mmeval.records.digests import call_seed, line_digest
 from mmeval.records.request import GenerationParams, Request

@@ -24,6 +24,14 @@ from typing import Any
 
 from mmeval.backend.contract import ModelDiedError, PlaceLostError
 from mmeval.broker.batcher import BatchRow, Deliver
+from mmeval.broker.cluster.node import OtherCodeError, Shared, enter
+from mmeval.broker.cluster.ray_cluster import (
+    ROOM_SECONDS,
+    WATCH_SECONDS,
+    RayCluster,
+    RayNode,
+    in_a_line,
+)
 from mmeval.broker.worker_desk import (
     AnswerRow,
     BatchDone,
@@ -35,19 +43,11 @@ from mmeval.broker.worker_desk import (
     settle,
 )
 from mmeval.broker.worker_pool import WorkerPool
-from mmeval.cluster.node import OtherCodeError, Shared, enter
-from mmeval.cluster.ray_cluster import (
-    ROOM_SECONDS,
-    WATCH_SECONDS,
-    RayCluster,
-    RayNode,
-    in_a_line,
-)
 from mmeval.errors import EXIT_USAGE, BackendDownError, MmevalError, UsageError
 from mmeval.store.journal import Journal
 from mmeval.store.writer_lock import ORPHAN_SECONDS
 from mmeval.system.threads import OwnThread
-from mmeval.wording import file_name
+from mmeval.system.wording import file_name
 
 log = logging.getLogger(__name__)
 

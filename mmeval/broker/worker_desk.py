@@ -29,12 +29,12 @@ from mmeval.broker.batcher import BatchRow
 from mmeval.errors import EXIT_UNEXPECTED, MmevalError, StorageError, UsageError
 from mmeval.records.digests import digest
 from mmeval.records.response import Response
-from mmeval.secrets import without_secrets
 from mmeval.store.media_store import MediaStore
 from mmeval.store.segment import JournalLine, Segment
 from mmeval.store.ticket import raw_head
 from mmeval.store.writer_lock import hold
 from mmeval.system.processes import settle_signals
+from mmeval.system.secrets import without_secrets
 
 log = logging.getLogger(__name__)
 

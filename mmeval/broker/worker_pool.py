@@ -31,7 +31,7 @@ from mmeval.errors import BackendDownError, MmevalError, StoppedError, message_o
 from mmeval.records.digests import digest
 from mmeval.store.journal import Journal
 from mmeval.store.writer_lock import WORKERS
-from mmeval.wording import file_name
+from mmeval.system.wording import file_name
 
 log = logging.getLogger(__name__)
 

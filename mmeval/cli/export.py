@@ -17,7 +17,7 @@ from pathlib import Path
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError
 from mmeval.report.terminal import print_text
 from mmeval.settings import values
-from mmeval.wording import file_name, split_names
+from mmeval.system.wording import file_name, split_names
 
 log = logging.getLogger(__name__)
 

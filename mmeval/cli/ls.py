@@ -20,7 +20,7 @@ from mmeval.report.markdown import cell, table_lines
 from mmeval.report.terminal import print_text
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import resolve
-from mmeval.wording import listed
+from mmeval.system.wording import listed
 
 if TYPE_CHECKING:
     from mmeval.backend.tool import Tool
@@ -274,7 +274,7 @@ def _adapter_row(name: str, owner: str, adapter: object) -> list[str]:
 
 
 def _backend_row(name: str, owner: str, backend: object) -> list[str]:
-    from mmeval.agent.contract import Agent, asked_words
+    from mmeval.backend.agent.contract import Agent, asked_words
 
     asks = (
         listed(asked_words(backend), _MOST_NAMED) if isinstance(backend, Agent) else ""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.report.terminal import print_text, write_line
-from mmeval.secrets import text_without_secrets
+from mmeval.system.secrets import text_without_secrets
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,8 +34,8 @@ def run(args: argparse.Namespace) -> int:
     from mmeval.report.baseline import recorded_baseline
     from mmeval.report.progress_bar import for_stderr
     from mmeval.report.publish import Publication
-    from mmeval.rescore.division import division_of, stored_shards
-    from mmeval.rescore.merge import check_at_rest, is_merged, merge
+    from mmeval.run.rescore.division import division_of, stored_shards
+    from mmeval.run.rescore.merge import check_at_rest, is_merged, merge
     from mmeval.settings.flags import FLAGS
     from mmeval.settings.plan import make_plan
     from mmeval.settings.resolve import resolve

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from shlex import quote
 
 from mmeval.cli.parser import Parser, add_flags
-from mmeval.decode.check import MediaLook
 from mmeval.errors import Interrupted, MmevalError, UsageError
 from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding
 from mmeval.findings.group import SHOWN
 from mmeval.findings.render import Place, terminal_lines
+from mmeval.media.decode.check import MediaLook
 from mmeval.prepare.checks import damaged
 from mmeval.prepare.groups import Together, together
 from mmeval.prepare.ready import DataCheck, check_data, unfetched, unreached
@@ -34,10 +34,10 @@ from mmeval.settings import values
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import Setting, resolve
 from mmeval.system.folders import free_bytes
+from mmeval.system.wording import listed, printable, size
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
 from mmeval.task.task import TaskOverrides
-from mmeval.wording import listed, printable, size
 
 _FLAGS = tuple(BY_NAME[name] for name in ("include_path", "data_dir", "verbosity"))
 _MAX_LINE = 2000

@@ -22,17 +22,17 @@ from pathlib import Path
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError, did_you_mean
 from mmeval.findings.render import Place, markdown_lines, terminal_lines
 from mmeval.report.markdown import cell
-from mmeval.report.numbers import number_rows
 from mmeval.report.table_formats import TABLES
 from mmeval.report.table_formats.layouts import ENDINGS, RENDERED
 from mmeval.report.terminal import print_text
 from mmeval.results.layout import Table, load_layout, tables_of
+from mmeval.results.numbers import number_rows
 from mmeval.results.provenance import skipped_metrics_note
 from mmeval.results.stored_run import StoredRun, run_folder
 from mmeval.run.availability import words_for
 from mmeval.settings import values
 from mmeval.system.folders import write_atomic
-from mmeval.wording import file_name
+from mmeval.system.wording import file_name
 
 FORMATS = ("html", "markdown", "latex", "csv", "svg", "png")
 OF_LAYOUTS = ("markdown", "latex", "csv")

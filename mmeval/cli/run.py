@@ -16,9 +16,9 @@ from mmeval.cli.parser import add_flags, add_refused
 from mmeval.errors import EXIT_USAGE, UsageError
 from mmeval.report.log import begin_log
 from mmeval.report.terminal import print_text, write_line
-from mmeval.secrets import text_without_secrets
 from mmeval.settings.flags import FLAGS
 from mmeval.settings.resolve import Setting, config_file, resolve
+from mmeval.system.secrets import text_without_secrets
 
 if TYPE_CHECKING:
     from mmeval.run.options import RunOptions

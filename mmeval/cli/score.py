@@ -89,7 +89,7 @@ def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
     from mmeval.report.baseline import recorded_baseline
     from mmeval.report.progress_bar import for_stderr
     from mmeval.report.publish import Publication
-    from mmeval.rescore.rescorer import rescore
+    from mmeval.run.rescore.rescorer import rescore
     from mmeval.settings.plan import chosen_loggers
     from mmeval.store.run_folder import RunFolder
 

@@ -20,17 +20,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mmeval.agent.limits import MAX_CALLS, AnswerLimits
+from mmeval.backend.agent.limits import MAX_CALLS, AnswerLimits
 from mmeval.cli.parser import Parser
-from mmeval.content.placeholders import render
 from mmeval.errors import EXIT_OK
+from mmeval.media.placeholders import render
 from mmeval.report.terminal import columns, print_text
-from mmeval.wording import escaped, shortened
+from mmeval.system.wording import escaped, shortened
 
 if TYPE_CHECKING:
-    from mmeval.content.parts import Interleaved, PartKind
+    from mmeval.media.parts import Interleaved, PartKind
     from mmeval.records.response import Response
-    from mmeval.rescore.trace import TracedStep
+    from mmeval.run.rescore.trace import TracedStep
 
 MOST = 300
 """Characters of a text that is shown in brief."""
@@ -52,9 +52,9 @@ def configure(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from mmeval.program.calls import MODEL
-    from mmeval.rescore.trace import trace_json, traced
     from mmeval.results.stored_run import run_folder
     from mmeval.run.options import BackendSpec
+    from mmeval.run.rescore.trace import trace_json, traced
     from mmeval.settings.role_flags import recorded_roles
     from mmeval.store.run_folder import RunFolder
 

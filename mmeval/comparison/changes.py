@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmeval.comparison.run_pair import ComparedRun, RunPair
-from mmeval.report.numbers import NumberRow
 from mmeval.results.compare import JUDGE_PARAMETERS, differences, judges_of, metric_of
 from mmeval.results.groups import tasks_inside
-from mmeval.wording import printable
+from mmeval.results.numbers import NumberRow
+from mmeval.system.wording import printable
 
 SHOWN = 60
 """Characters of a value that are shown."""

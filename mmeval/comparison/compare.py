@@ -28,10 +28,10 @@ from mmeval.comparison.statistics import LEVEL, Correction, Paired, corrected, l
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_WORSE, UsageError, did_you_mean
 from mmeval.records.score import Key
 from mmeval.report.headline import headline_rows
-from mmeval.report.numbers import NumberRow, number_rows
 from mmeval.report.page.writer import names_of
+from mmeval.results.numbers import NumberRow, number_rows
 from mmeval.results.stored_run import StoredRun
-from mmeval.wording import split_names
+from mmeval.system.wording import split_names
 
 Across = Literal["judge", "definition", "protocol", "prompts"]
 Failed = Literal["lost", "zero"]

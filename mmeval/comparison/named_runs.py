@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from mmeval.errors import UsageError
 from mmeval.results.compare import judges_in
 from mmeval.results.stored_run import StoredRun, run_folder
-from mmeval.wording import listed
+from mmeval.system.wording import listed
 
 _MAY_DIFFER = frozenset(("seed", "base_url", "answers"))
 """What an identity says of one repeat: its seed, where it was made, and the answers of

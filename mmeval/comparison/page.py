@@ -20,12 +20,12 @@ from mmeval.comparison.run_pair import Piece, RunPair
 from mmeval.comparison.text import tables_of_comparison
 from mmeval.report.charts.chosen import ranges_of
 from mmeval.report.headline import headline_rows
-from mmeval.report.numbers import NumberRow, number_rows
 from mmeval.report.page.chunks import script
 from mmeval.report.page.headlines import headline_gauges
 from mmeval.report.page.shell import run_rows, write_shell
 from mmeval.report.page.tables import paper
 from mmeval.report.page.writer import PREVIEW_SECONDS, Made, PageWriter, new_report
+from mmeval.results.numbers import NumberRow, number_rows
 from mmeval.store.paths import Wanted
 
 OUTCOMES = ("won", "lost", "tied", "one-sided")

@@ -23,7 +23,7 @@ from mmeval.comparison.run_pair import (
 )
 from mmeval.comparison.statistics import corrected, levels
 from mmeval.records.score import Key
-from mmeval.report.numbers import NumberRow
+from mmeval.results.numbers import NumberRow
 
 Place = tuple[Key, int, int]
 """A number between two runs, by their places; the first one is the reference of the

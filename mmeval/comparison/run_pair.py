@@ -32,7 +32,6 @@ from mmeval.comparison.pairing import (
 from mmeval.comparison.pairing import Part as Folder
 from mmeval.comparison.statistics import Paired, compare_by_draws, compare_means
 from mmeval.records.score import Key
-from mmeval.report.numbers import NumberRow, groups_of, results_of
 from mmeval.results.compare import (
     JUDGE_PARAMETERS,
     differences,
@@ -41,6 +40,7 @@ from mmeval.results.compare import (
     unlike,
 )
 from mmeval.results.groups import tasks_inside
+from mmeval.results.numbers import NumberRow, groups_of, results_of
 from mmeval.results.stored_run import StoredRun, TaskRow
 
 _MEANS: Mapping[str, Aggregator] = {

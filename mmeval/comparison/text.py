@@ -15,7 +15,7 @@ from mmeval.comparison.ranking import ALPHA, RankedRun, Ranking
 from mmeval.comparison.run_pair import ONE_SIDED, TASKS
 from mmeval.report.short_table import number_text
 from mmeval.results.layout import Cell, Table
-from mmeval.wording import listed, printable
+from mmeval.system.wording import listed, printable
 
 _LABEL = 10
 _MOST_NAMED = 3

@@ -8,8 +8,8 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from mmeval.content.media import path_inside
 from mmeval.errors import MissingDataError, StorageError, UsageError
+from mmeval.media.media import path_inside
 from mmeval.records.digests import digest
 from mmeval.system.folders import free_bytes, own_cache, replaced
 

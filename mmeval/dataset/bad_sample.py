@@ -12,7 +12,7 @@ from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import finding_of
 from mmeval.records.response import ErrorInfo
 from mmeval.records.sample import Sample
-from mmeval.wording import printable
+from mmeval.system.wording import printable
 
 MAX_NAMED = 9
 """Samples that are named; the others are counted. Their count is the tenth finding, the

@@ -16,7 +16,7 @@ from typing import Any
 
 from mmeval.errors import UsageError
 from mmeval.records.sample import Sample
-from mmeval.wording import listed
+from mmeval.system.wording import listed
 
 FEWER = "data"
 """In ``Subset.how``: no flag left samples out, the data hold fewer than the task file

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mmeval.findings.finding import Finding, Subject
-from mmeval.wording import size
+from mmeval.system.wording import size
 
 DEADLINE = 120.0
 """Seconds. Importing torch from a cold disk can take half a minute."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from mmeval._version import __version__
 from mmeval.findings.finding import Finding, Subject
 from mmeval.installation import DISTRIBUTION, ROOT, install_command, is_checkout
-from mmeval.wording import listed
+from mmeval.system.wording import listed
 
 _NAMED = 5
 

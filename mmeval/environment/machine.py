@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from mmeval import plugins
-from mmeval.cluster.engine import RayEngine
-from mmeval.cluster.ray_cluster import RayCluster, check_installed
+from mmeval.broker.cluster.engine import RayEngine
+from mmeval.broker.cluster.ray_cluster import RayCluster, check_installed
 from mmeval.errors import MissingError, PluginError
 from mmeval.findings.finding import Finding, Severity, Subject
 from mmeval.findings.from_error import finding_of
 from mmeval.system.folders import existing, free_bytes, own_cache
-from mmeval.wording import size
+from mmeval.system.wording import size
 
 LITTLE = 2**30
 """Bytes; a run with pictures or sounds soon needs more."""

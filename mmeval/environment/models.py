@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterator, Mapping
 
-from mmeval.agent.casting import cast
-from mmeval.agent.contract import AgentBackend, asked_words
+from mmeval.backend.agent.casting import cast
+from mmeval.backend.agent.contract import AgentBackend, asked_words
 from mmeval.backend.contract import AnyBackend, asked_model, hosts_of
 from mmeval.backend.create import create_backend
-from mmeval.content.parts import PART_KINDS
 from mmeval.errors import MmevalError
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import finding_of
+from mmeval.media.parts import PART_KINDS
 from mmeval.run.backends import backend_args
 from mmeval.run.options import BackendSpec
 

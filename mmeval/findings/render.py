@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from mmeval.findings.finding import Finding, Kind
 from mmeval.findings.group import SHOWN, Group, grouped
 from mmeval.findings.words import LABELS
-from mmeval.wording import listed, printable, shortened
+from mmeval.system.wording import listed, printable, shortened
 
 WIDTH = 80
 MOST = 10

@@ -22,11 +22,8 @@ from mmeval.backend.contract import AnyBackend, asked_model, hosts_of
 from mmeval.backend.reencoding import ENCODED_AS, encoded_anew, encoding_fault
 from mmeval.backend.sendable import absent_packages, foreseen
 from mmeval.broker.broker import Broker, Scope
+from mmeval.broker.cluster.ray_cluster import RayCluster
 from mmeval.broker.replay import known_reply
-from mmeval.cluster.ray_cluster import RayCluster
-from mmeval.content.parts import Interleaved
-from mmeval.costs.budget import Budget
-from mmeval.costs.prices import bills
 from mmeval.dataset.readable import LoaderFailure, readable
 from mmeval.errors import (
     ContentError,
@@ -45,6 +42,7 @@ from mmeval.forecast.records import (
     TaskForecast,
     reencoded_as,
 )
+from mmeval.media.parts import Interleaved
 from mmeval.metric.apply import score_judged
 from mmeval.program.calls import MODEL, Call, CallFailed, Program, Reply, next_asked
 from mmeval.records.response import ErrorInfo, Response
@@ -52,6 +50,8 @@ from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange, Trial
 from mmeval.run.availability import lacking, report_lacking, task_words, with_data
 from mmeval.run.backends import Backends
+from mmeval.run.costs.budget import Budget
+from mmeval.run.costs.prices import bills
 from mmeval.run.jobs import DataFault, JobQueue
 from mmeval.run.losses import data_faults
 from mmeval.run.options import RunCounts, RunOptions
@@ -71,8 +71,8 @@ from mmeval.store.media_store import MediaStore
 from mmeval.store.run_folder import RunFolder, check_others, journal_findings
 from mmeval.system import collector
 from mmeval.system.folders import free_bytes
+from mmeval.system.wording import size
 from mmeval.task.task import Selection
-from mmeval.wording import size
 
 T = TypeVar("T")
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from mmeval.content.encode import png
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, PartKind
+from mmeval.media.encode import png
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved, Part, PartKind
 from mmeval.records.request import Request
 
 CHARS_A_TOKEN = (5.0, 3.0)

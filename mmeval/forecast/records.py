@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.cluster.ray_cluster import NodePlaces
-from mmeval.costs.budget import Limits
-from mmeval.costs.prices import MILLION, Bill, Prices
+from mmeval.broker.cluster.ray_cluster import NodePlaces
 from mmeval.dataset.bad_sample import BadSamples
 from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding, Subject
 from mmeval.forecast.estimate import NOTHING, Load, TokenRange
 from mmeval.records.request import Request
+from mmeval.run.costs.budget import Limits
+from mmeval.run.costs.prices import MILLION, Bill, Prices
 from mmeval.store.spending import Payee
 from mmeval.task.task import Task
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mmeval.costs.bill import spent_words
-from mmeval.costs.prices import Price, line_to_add
 from mmeval.findings.render import Place, terminal_lines
 from mmeval.forecast.estimate import Load, TokenRange
 from mmeval.forecast.records import First, Forecast, Host, dollar_words
 from mmeval.records.request import Request
 from mmeval.report.markdown import cell, table_lines
-from mmeval.wording import escaped, printable, size
+from mmeval.run.costs.bill import spent_words
+from mmeval.run.costs.prices import Price, line_to_add
+from mmeval.system.wording import escaped, printable, size
 
 _HEADERS = (
     "Tasks",

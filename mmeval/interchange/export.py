@@ -17,12 +17,12 @@ from mmeval.interchange.contract import (
     Exported,
     ScoredTrial,
 )
+from mmeval.metric.scoring.stored_trials import stored_trial
 from mmeval.records.sample import Sample
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from mmeval.results.groups import tasks_inside
 from mmeval.results.stored_run import StoredRun, StoredTask, journal_notes
-from mmeval.scoring.stored_trials import stored_trial
 from mmeval.system.folders import replaced
 
 

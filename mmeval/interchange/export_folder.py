@@ -10,16 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from mmeval.content.media import Media
-from mmeval.content.media_type import suffix_for
-from mmeval.content.parts import Interleaved
 from mmeval.errors import UsageError
 from mmeval.interchange.contract import AnsweredRun, AnsweredTask, Exported, ScoredTrial
 from mmeval.interchange.sidecar import exact_parts
+from mmeval.media.media import Media
+from mmeval.media.media_type import suffix_for
+from mmeval.media.parts import Interleaved
 from mmeval.records.digests import content_digest, digest
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
-from mmeval.wording import file_name, listed
+from mmeval.system.wording import file_name, listed
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 

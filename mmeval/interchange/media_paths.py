@@ -14,9 +14,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath, PurePosixPath
 from typing import NamedTuple, TypeAlias
 
-from mmeval.content.media import Media, path_inside
 from mmeval.errors import MediaLimitError, MissingDataError, UsageError
 from mmeval.interchange.sidecar import medium_inside
+from mmeval.media.media import Media, path_inside
 
 MEDIA_ROOT = "media_root"
 """The argument of a reader that says where media lie now."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.media import Media, stored_path
-from mmeval.content.media_type import suffix_for
-from mmeval.content.parts import PART_KINDS, Interleaved, Part, PartKind
 from mmeval.errors import MissingDataError, UsageError
+from mmeval.media.media import Media, stored_path
+from mmeval.media.media_type import suffix_for
+from mmeval.media.parts import PART_KINDS, Interleaved, Part, PartKind
 from mmeval.records.digests import content_digest
 from mmeval.records.response import ERROR_KINDS, ErrorInfo, Response
 from mmeval.records.sample import Message, Sample

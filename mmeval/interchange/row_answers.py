@@ -12,8 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import Absent, AnswerPlace, StoredAnswer
 from mmeval.interchange.media_paths import MediaPaths, MediaRoot, missing_remarks
@@ -26,10 +24,12 @@ from mmeval.interchange.sidecar import (
     own_of,
     read_manifest,
 )
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved
 from mmeval.records.digests import digest
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
-from mmeval.wording import listed
+from mmeval.system.wording import listed
 
 MOST_NAMED = 3
 """Missing files that the warning of an answer names."""

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved
 from mmeval.interchange.contract import ScoredTrial
 from mmeval.interchange.export_folder import ExportFolder, stem_of
 from mmeval.interchange.row_layout import RowLayout, repeat_file
 from mmeval.interchange.sidecar import OWN
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
 

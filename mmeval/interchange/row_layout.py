@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from mmeval.content.media import Media, path_inside
-from mmeval.content.parts import Interleaved, PartKind
 from mmeval.errors import MissingDataError
+from mmeval.media.media import Media, path_inside
+from mmeval.media.parts import Interleaved, PartKind
 from mmeval.records.digests import digest
 from mmeval.records.sample import Sample
 from mmeval.system.foreign_lines import lines_of, list_of

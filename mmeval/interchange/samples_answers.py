@@ -22,7 +22,7 @@ from mmeval.records.digests import DIGEST_CHARS
 from mmeval.records.response import Response, finish_reason_from
 from mmeval.records.sample import Sample
 from mmeval.system.foreign_lines import ForeignLine, line_at, lines_of
-from mmeval.wording import file_name
+from mmeval.system.wording import file_name
 
 _NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl")
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.media import MAX_MEDIA_BYTES, Media, path_inside
-from mmeval.content.parts import PART_KINDS, Interleaved, Part
 from mmeval.errors import MissingDataError, MmevalError, UsageError
 from mmeval.interchange.contract import MANIFEST
+from mmeval.media.media import MAX_MEDIA_BYTES, Media, path_inside
+from mmeval.media.parts import PART_KINDS, Interleaved, Part
 from mmeval.records.digests import DIGEST_CHARS
 from mmeval.system.foreign_lines import document_of
 

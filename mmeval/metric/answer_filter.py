@@ -8,7 +8,7 @@ called ``exact_match,strict-match``, as results files of lm-evaluation-harness s
 
 Answers travel one by one to the processes that score. So each is scored alone, and its
 evidence holds what it votes for, under ``BALLOT``. Votes are counted where the scores
-of a sample are read together (``mmeval.scoring.votes``).
+of a sample are read together (``mmeval.metric.scoring.votes``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, TypeAlias
 
-from mmeval.content.parts import Interleaved, text_part
+from mmeval.media.parts import Interleaved, text_part
 from mmeval.records.trial import Trial
 from mmeval.system.arguments import Checked, OneOrMore, regex_fault
 

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mmeval import plugins
-from mmeval.content.parts import Interleaved, PartKind
 from mmeval.errors import PluginError, UnknownNameError, UsageError
+from mmeval.media.parts import Interleaved, PartKind
 from mmeval.metric.model import HubModel, written_fault
 from mmeval.metric.signature import SCORES, signature_of
 from mmeval.program.prompt_file import JudgePrompt, prompt_kinds

@@ -23,8 +23,8 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar, cast
 
-from mmeval.content.media import Media
 from mmeval.errors import MissingDataError, MmevalError, PluginError
+from mmeval.media.media import Media
 from mmeval.metric.device import metric_device
 from mmeval.metric.model_files import (
     NamedModel,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.errors import MissingDataError
-from mmeval.wording import listed
+from mmeval.system.wording import listed
 
 _NAMED = 3
 """Weights that a message names; the others are counted."""

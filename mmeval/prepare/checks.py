@@ -10,17 +10,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from mmeval.content.media import Media, path_inside
-from mmeval.content.parts import Part
 from mmeval.dataset.bad_sample import BadSamples, rows_of, unread_rows
 from mmeval.dataset.contract import Dataset
 from mmeval.dataset.hub import HubFile
 from mmeval.dataset.hub_cache import size_on_disk
 from mmeval.dataset.readable import LoaderFailure, readable
-from mmeval.decode.check import MediaLook, medium_problem
 from mmeval.errors import MmevalError
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import PREPARE_DATA
+from mmeval.media.decode.check import MediaLook, medium_problem
+from mmeval.media.media import Media, path_inside
+from mmeval.media.parts import Part
 from mmeval.records.digests import digest
 from mmeval.records.sample import Sample
 from mmeval.task.schema import ExpectedKeys

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from mmeval.content.media import path_inside
 from mmeval.dataset.hub import OutOfReachError, offline
-from mmeval.decode.check import MediaLook
 from mmeval.errors import EXIT_OK, MissingDataError, MmevalError
 from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding, Severity, Subject
 from mmeval.findings.from_error import PREPARE_DATA, finding_of
+from mmeval.media.decode.check import MediaLook
+from mmeval.media.media import path_inside
 from mmeval.metric.bound import PREPARE_WEIGHTS
 from mmeval.prepare.checks import Counts, count, unexpected, wrong_files
 from mmeval.prepare.sizes import Measured, State

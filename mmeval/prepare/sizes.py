@@ -15,7 +15,7 @@ from mmeval.findings.finding import Finding, Subject
 from mmeval.metric.model_files import first_of
 from mmeval.prepare.sources import Source
 from mmeval.system.folders import existing, free_bytes
-from mmeval.wording import size
+from mmeval.system.wording import size
 
 SPARE_BYTES = 64 * 2**20
 """Bytes that stay free on a disk, for other programs."""

@@ -17,13 +17,13 @@ from dataclasses import dataclass, field, replace
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, PartKind
 from mmeval.errors import MmevalError
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved, Part, PartKind
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import HOPELESS, ErrorInfo, Response
 from mmeval.records.sample import Message, message
-from mmeval.wording import shortened
+from mmeval.system.wording import shortened
 
 if TYPE_CHECKING:  # it decodes, which programs do not
     from mmeval.program.route import Route

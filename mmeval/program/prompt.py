@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from mmeval.content.parts import Interleaved, text_part
 from mmeval.errors import UsageError
+from mmeval.media.parts import Interleaved, text_part
 from mmeval.records.sample import Message, Sample
 from mmeval.system.arguments import hint_of, marks_of
 

@@ -30,13 +30,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from mmeval.content.parts import Interleaved, text_part
 from mmeval.errors import UnknownNameError
-from mmeval.plain_file import open_plain
+from mmeval.media.parts import Interleaved, text_part
 from mmeval.program.prompt import PromptError
 from mmeval.records.digests import content_digest
 from mmeval.records.sample import Message, MessageRole
 from mmeval.system.arguments import FilePath, hint_of, marks_of
+from mmeval.system.plain_file import open_plain
 
 if TYPE_CHECKING:  # Jinja is slow to import, and most commands render nothing
     from mmeval.program.template import PartsTemplate, Value
@@ -101,7 +101,7 @@ class PromptFile:
     @property
     def reads(self) -> frozenset[str]:
         """The values that it reads."""
-        from mmeval.decode.template import BoundedTemplate
+        from mmeval.media.decode.template import BoundedTemplate
 
         return frozenset().union(
             *(BoundedTemplate(source).reads for _, source in _sections(self.text))

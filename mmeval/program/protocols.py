@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mmeval.content.parts import Interleaved, PartKind
+from mmeval.media.parts import Interleaved, PartKind
 from mmeval.program.calls import Call, Program, Role, ask_all, ask_one
 from mmeval.records.request import GenerationParams
 from mmeval.records.sample import Message, Sample, user

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from mmeval.content.media import MEDIA_KINDS
-from mmeval.content.parts import PartKind
 from mmeval.errors import UsageError, did_you_mean
+from mmeval.media.media import MEDIA_KINDS
+from mmeval.media.parts import PartKind
 from mmeval.program.calls import Role
 from mmeval.records.request import GenerationParams
 

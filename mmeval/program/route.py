@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Part, PartKind
-from mmeval.decode import DecodeLimits
+from mmeval.media.decode import DecodeLimits
+from mmeval.media.media import Media
+from mmeval.media.parts import Part, PartKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Route:
     """A conversion of media of the kind ``takes`` into parts of the kind ``gives``.
 
     ``convert`` returns the parts and a few words about them, and raises the errors of
-    ``mmeval.decode``: UnsupportedMediaError for a type that it does not read. The
+    ``mmeval.media.decode``: UnsupportedMediaError for a type that it does not read. The
     routes of mmeval have their names in :data:`mmeval.backend.routes.ROUTES`; one of a
     program has a ``name`` of its own, which distinguishes its answers. ``version`` is
     raised whenever a change of the parts could change an answer. ``due`` is whether a

@@ -21,9 +21,9 @@ from typing import Any, TypeAlias
 
 from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError
 
-from mmeval.content.parts import Interleaved, Part, text_part
-from mmeval.decode.template import BoundedTemplate, mapping_fault
 from mmeval.errors import RowError, did_you_mean
+from mmeval.media.decode.template import BoundedTemplate, mapping_fault
+from mmeval.media.parts import Interleaved, Part, text_part
 from mmeval.program.prompt import PromptError, with_system
 from mmeval.records.sample import Message, Sample
 

@@ -9,7 +9,7 @@ import marshal
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mmeval.content.parts import Interleaved
+from mmeval.media.parts import Interleaved
 
 DIGEST_CHARS = 32
 """Hex characters kept of a SHA-256 (128 bits): no collisions in practice, and short

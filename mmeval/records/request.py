@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from mmeval.content.parts import PartKind
 from mmeval.errors import UnknownNameError, UsageError
+from mmeval.media.parts import PartKind
 from mmeval.records.digests import canonical_json, content_digest, digest
 from mmeval.records.sample import Message
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, PartKind
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved, Part, PartKind
 from mmeval.records.turn import Turn
 
 ErrorKind = Literal[

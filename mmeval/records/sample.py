@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, media_part, text_part
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved, Part, media_part, text_part
 from mmeval.records.digests import line_digest
 from mmeval.records.turn import Turn
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mmeval.content.parts import Interleaved, PartKind
+from mmeval.media.parts import Interleaved, PartKind
 from mmeval.records.digests import content_digest
 from mmeval.records.response import ErrorInfo, Response, worst_finish
 from mmeval.records.sample import Sample

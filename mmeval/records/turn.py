@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.media import Media
+from mmeval.media.media import Media
 
 
 @dataclass(frozen=True, slots=True)

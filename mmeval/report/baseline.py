@@ -13,9 +13,9 @@ from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import finding_of
 from mmeval.findings.render import page_rows
 from mmeval.records.score import Key, Result
-from mmeval.report.numbers import ResultsDocument, groups_of, results_of
 from mmeval.results.compare import unlike
 from mmeval.results.groups import tasks_inside
+from mmeval.results.numbers import ResultsDocument, groups_of, results_of
 from mmeval.results.stored_run import StoredRun, newest_results, read_results
 from mmeval.run.availability import log_findings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mmeval.records.score import Result
-from mmeval.report.numbers import NumberRow
+from mmeval.results.numbers import NumberRow
 
 
 def headline_rows(rows: Sequence[NumberRow]) -> list[NumberRow]:

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from mmeval.wording import printable
+from mmeval.system.wording import printable
 
 MAX_CELL = 80
 

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from mmeval.costs.bill import dollars
 from mmeval.report.terminal import write_line
+from mmeval.run.costs.bill import dollars
 from mmeval.run.progress import Progress
 
 _log = logging.getLogger(__name__)

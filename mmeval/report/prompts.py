@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TextIO
 
 from mmeval.dataset.bad_sample import rows_of
+from mmeval.system.wording import printable
 from mmeval.task.task import Selection, Task
-from mmeval.wording import printable
 
 _MAX_LINE = 2000
 

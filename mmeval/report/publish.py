@@ -11,7 +11,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from mmeval.costs.bill import spent_words
 from mmeval.errors import Interrupted
 from mmeval.findings.finding import Finding
 from mmeval.findings.render import Place
@@ -24,11 +23,12 @@ from mmeval.report.table import render
 from mmeval.report.table_formats.layouts import layouts_at_end
 from mmeval.report.terminal import columns, write_line
 from mmeval.run.availability import log_findings
+from mmeval.run.costs.bill import spent_words
 from mmeval.run.options import RunOutcome
 from mmeval.run.outcome import last_line
 from mmeval.settings.report_options import ReportContext
 from mmeval.store.paths import every_trial
-from mmeval.wording import file_name
+from mmeval.system.wording import file_name
 
 FOLDER = "report"
 """Where the report of a run lies, in its folder."""

@@ -19,15 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from mmeval._version import __version__
-from mmeval.costs.bill import spent_json
 from mmeval.metric.answer_filter import name_and_filter
 from mmeval.records.score import FORMAT_VERSION, Result
 from mmeval.run.availability import lacking
+from mmeval.run.costs.bill import spent_json
 from mmeval.run.options import RunOutcome
-from mmeval.secrets import without_secrets
 from mmeval.settings.report_options import ReportContext, run_config
 from mmeval.system.folders import write_atomic
 from mmeval.system.json_lines import sealed_document
+from mmeval.system.secrets import without_secrets
 from mmeval.task.task import Task
 
 

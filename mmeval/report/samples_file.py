@@ -11,13 +11,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from mmeval.metric.scoring.stored_trials import stored_trial
 from mmeval.records.digests import canonical_json
 from mmeval.records.request import GenerationParams
 from mmeval.records.sample import Message, Sample
 from mmeval.records.score import Score, ScoreStatus
 from mmeval.records.trial import Trial, finish_reason, warnings_of
 from mmeval.results.stored_run import ScoreRows
-from mmeval.scoring.stored_trials import stored_trial
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted, trial_key

@@ -19,14 +19,14 @@ from mmeval.findings.render import Place, terminal_lines
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
 from mmeval.report.headline import headline_rows
-from mmeval.report.notes import is_none
-from mmeval.report.numbers import NumberRow, ResultsDocument, number_rows
+from mmeval.results.notes import is_none
+from mmeval.results.numbers import NumberRow, ResultsDocument, number_rows
 from mmeval.run.availability import lacking, task_words
 from mmeval.run.options import RunOutcome
 from mmeval.run.suspension import role_words, scoring_roles
 from mmeval.settings.report_options import ReportContext
+from mmeval.system.wording import listed, printable
 from mmeval.task.task import Group
-from mmeval.wording import listed, printable
 
 _LABEL = 9
 """Columns of the words before the last lines."""

@@ -8,12 +8,12 @@ from mmeval.metric.answer_filter import name_and_filter
 from mmeval.records.score import Key
 from mmeval.report.baseline import Column
 from mmeval.report.markdown import cell, table_lines
-from mmeval.report.numbers import Notes, NumberRow, ResultsDocument, number_rows
 from mmeval.report.table_formats.markdown import number_cells
+from mmeval.results.numbers import Notes, NumberRow, ResultsDocument, number_rows
 from mmeval.run.options import BackendSpec
 from mmeval.settings.report_options import ReportContext, as_arguments
+from mmeval.system.wording import printable
 from mmeval.task.task import Group, Selection, Task, UnavailableTask
-from mmeval.wording import printable
 
 _BEFORE = (
     "Version",

@@ -9,7 +9,7 @@ import shutil
 import sys
 from typing import TextIO
 
-from mmeval.wording import escaped
+from mmeval.system.wording import escaped
 
 WIDEST, NARROWEST = 80, 40
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
-from mmeval.wording import listed
+from mmeval.system.wording import listed
 
 Aspect = Literal[
     "version", "data", "protocol", "definition", "judge", "judge parameters"

@@ -16,9 +16,9 @@ from typing import Any
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.findings.finding import Finding
 from mmeval.findings.render import terminal_lines
-from mmeval.scoring.score_set import FINISHED, PLAN, ROWS, lines_so_far
-from mmeval.scoring.verdict_log import FILE as VERDICTS
-from mmeval.scoring.votes import with_votes
+from mmeval.metric.scoring.score_set import FINISHED, PLAN, ROWS, lines_so_far
+from mmeval.metric.scoring.verdict_log import FILE as VERDICTS
+from mmeval.metric.scoring.votes import with_votes
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted, every_trial, trial_key
@@ -26,7 +26,7 @@ from mmeval.store.run_folder import RunFolder, journal_findings
 from mmeval.store.shard import shards_of
 from mmeval.store.task_records import first_calls, trial_rows
 from mmeval.system.json_lines import line_at, read_rows, unsealed, unsealed_document
-from mmeval.wording import file_name, listed
+from mmeval.system.wording import file_name, listed
 
 log = logging.getLogger(__name__)
 

@@ -14,8 +14,8 @@ from mmeval.aggregate.scores import Averaged, Scores, load_aggregator
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.aggregate.summary import combine, summarise
 from mmeval.errors import MmevalError, PluginError
+from mmeval.metric.scoring.score_set import ScoreSet, finished_rows
 from mmeval.records.score import NO_OPTION, UNUSED_REPLY, Cause, Result, Score
-from mmeval.scoring.score_set import ScoreSet, finished_rows
 from mmeval.store.paths import Wanted
 from mmeval.task.task import CombinedNumber, Group, GroupMetric, Task
 

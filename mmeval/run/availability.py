@@ -18,14 +18,14 @@ from typing import Any
 from mmeval.backend.contract import AnyBackend
 from mmeval.backend.routes import TO_DESCRIBE
 from mmeval.backend.sendable import can_take
-from mmeval.content.media import MEDIA_KINDS
-from mmeval.content.parts import PartKind
 from mmeval.dataset.contract import Dataset
 from mmeval.dataset.readable import LoaderFailure, readable
 from mmeval.errors import MissingDataError, MissingError
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import finding_of
 from mmeval.findings.render import NOWHERE, WIDTH, Place, terminal_lines
+from mmeval.media.media import MEDIA_KINDS
+from mmeval.media.parts import PartKind
 from mmeval.metric.bound import BoundMetric
 from mmeval.program.role_variants import variant
 from mmeval.results.groups import tasks_inside

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mmeval import plugins
-from mmeval.agent.casting import asked_by, cast, identity_of, with_asked
-from mmeval.agent.contract import Agent, AgentBackend, agent_named
-from mmeval.agent.limits import USUAL_LIMITS, AnswerLimits
+from mmeval.backend.agent.casting import asked_by, cast, identity_of, with_asked
+from mmeval.backend.agent.contract import Agent, AgentBackend, agent_named
+from mmeval.backend.agent.limits import USUAL_LIMITS, AnswerLimits
 from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.backend.contract import (
     AnyBackend,
@@ -19,9 +19,9 @@ from mmeval.backend.contract import (
     workers_of,
 )
 from mmeval.backend.create import check_members, create_backend
+from mmeval.broker.cluster.engine import RayEngine
+from mmeval.broker.cluster.ray_cluster import RayCluster, check_installed
 from mmeval.broker.runtime import BackendRuntime, mark_of
-from mmeval.cluster.engine import RayEngine
-from mmeval.cluster.ray_cluster import RayCluster, check_installed
 from mmeval.errors import UnknownNameError, UsageError, did_you_mean
 from mmeval.findings.finding import Finding, Subject
 from mmeval.program.calls import MODEL
@@ -31,8 +31,8 @@ from mmeval.records.request import GenerationParams
 from mmeval.run.options import BackendSpec
 from mmeval.store.journal import Journal
 from mmeval.store.writer_lock import WORKERS
+from mmeval.system.wording import file_name
 from mmeval.task.task import Task
-from mmeval.wording import file_name
 
 if TYPE_CHECKING:
     from mmeval.broker.worker_pool import WorkerPool

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from mmeval.broker.broker import Broker, Scope
 from mmeval.broker.replay import Standing, standing
-from mmeval.content.parts import Interleaved
 from mmeval.dataset.bad_sample import error_of
 from mmeval.errors import (
     ContentError,
@@ -20,6 +19,10 @@ from mmeval.errors import (
     StoppedError,
     StorageError,
 )
+from mmeval.media.parts import Interleaved
+from mmeval.metric.scoring.scorer import Scorer, left_to_models
+from mmeval.metric.scoring.stored_trials import trial_row
+from mmeval.metric.scoring.trial_rows import trial_line
 from mmeval.program.calls import MODEL, CallFailed
 from mmeval.records.response import ErrorInfo
 from mmeval.records.trial import Trial
@@ -29,9 +32,6 @@ from mmeval.run.judging import Judging
 from mmeval.run.progress import Progress, RunTally, left_to_judge
 from mmeval.run.suspension import Suspension
 from mmeval.run.task_run import TaskRun
-from mmeval.scoring.scorer import Scorer, left_to_models
-from mmeval.scoring.stored_trials import trial_row
-from mmeval.scoring.trial_rows import trial_line
 
 log = logging.getLogger(__name__)
 

@@ -18,6 +18,8 @@ from mmeval.errors import (
 )
 from mmeval.metric.apply import failed, score_judged
 from mmeval.metric.bound import BoundMetric
+from mmeval.metric.scoring.stored_trials import stored_trial
+from mmeval.metric.scoring.trial_rows import score_row
 from mmeval.program.calls import MODEL, CallFailed
 from mmeval.records.response import HOPELESS
 from mmeval.records.sample import Sample
@@ -25,8 +27,6 @@ from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from mmeval.run.suspension import Suspension
 from mmeval.run.task_run import TaskRun
-from mmeval.scoring.stored_trials import stored_trial
-from mmeval.scoring.trial_rows import score_row
 from mmeval.store.paths import trial_key
 from mmeval.system.json_lines import sealed, to_line
 

@@ -15,8 +15,9 @@ from pathlib import Path
 from mmeval.dataset.sampling import FEWER, Subset
 from mmeval.findings.finding import Finding, Kind, Subject
 from mmeval.findings.from_error import finding_of
-from mmeval.judge.verdict import UNREAD
 from mmeval.metric.bound import BoundMetric
+from mmeval.metric.judge.verdict import UNREAD
+from mmeval.metric.scoring.score_set import finished_rows
 from mmeval.records.response import HOPELESS
 from mmeval.records.score import Result
 from mmeval.results.task_results import UnscoredReasons, in_evidence, unscored_reasons
@@ -25,7 +26,6 @@ from mmeval.run.jobs import DataFault
 from mmeval.run.options import RunOutcome
 from mmeval.run.progress import RunTally
 from mmeval.run.task_run import TaskRun
-from mmeval.scoring.score_set import finished_rows
 from mmeval.store.paths import Wanted
 from mmeval.task.task import Task
 
@@ -213,8 +213,8 @@ def unread_replies(
     runs: Sequence[TaskRun], wanted: Sequence[Wanted]
 ) -> Iterator[Finding]:
     """The replies of judges that could not be read and count, as a switch has it. They
-    are in the scores' evidence (``mmeval.judge.verdict.UNREAD``); rows are read only
-    where a metric has such a switch."""
+    are in the scores' evidence (``mmeval.metric.judge.verdict.UNREAD``); rows are read
+    only where a metric has such a switch."""
     for (switch, value), worth in COUNTED.items():
         for run, chosen in zip(runs, wanted, strict=True):
             for metric in run.task.metrics:

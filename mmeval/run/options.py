@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmeval.agent.limits import MAX_CALLS, AnswerLimits
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
+from mmeval.backend.agent.limits import MAX_CALLS, AnswerLimits
 from mmeval.backend.batch_size import AUTO, BatchSize
-from mmeval.cluster.engine import RayEngine
-from mmeval.costs.prices import Bill
+from mmeval.broker.cluster.engine import RayEngine
 from mmeval.dataset.sampling import Subset
 from mmeval.findings.finding import Finding
 from mmeval.metric.device import AUTO as AUTO_DEVICE
+from mmeval.metric.scoring.verdict_log import Served
 from mmeval.records.score import Result
-from mmeval.scoring.verdict_log import Served
+from mmeval.run.costs.prices import Bill
 from mmeval.store.paths import Wanted
 from mmeval.store.shard import Shard
 from mmeval.task.task import Selection, TaskOverrides

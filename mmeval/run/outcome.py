@@ -12,12 +12,12 @@ from pathlib import Path
 from mmeval.errors import EXIT_OK
 from mmeval.findings.finding import Finding, Kind
 from mmeval.findings.words import LABELS
+from mmeval.metric.scoring.scorer import Scorer
+from mmeval.metric.scoring.verdict_log import Served, served_versions
 from mmeval.records.score import Result
 from mmeval.results.task_results import TaskNumbers, task_results
 from mmeval.run.options import RunCounts, RunOutcome
 from mmeval.run.task_run import TaskRun
-from mmeval.scoring.scorer import Scorer
-from mmeval.scoring.verdict_log import Served, served_versions
 from mmeval.store.paths import Wanted
 
 LOST: tuple[Kind, ...] = (

@@ -12,7 +12,7 @@ from mmeval.dataset.bad_sample import BadSamples
 from mmeval.findings.finding import Finding, Kind, Subject
 from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.trial import Exchange, warnings_of
-from mmeval.wording import shortened
+from mmeval.system.wording import shortened
 
 MAX_KINDS = 100
 """So many different warnings are counted each for itself; further ones count as

@@ -19,15 +19,15 @@ from mmeval import plugins
 from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.backend.contract import AnyBackend, TaskAhead, WholeAnswers
 from mmeval.broker.broker import Broker
+from mmeval.broker.cluster.ray_cluster import RayCluster
 from mmeval.broker.replay import Standing
-from mmeval.cluster.ray_cluster import RayCluster
-from mmeval.costs.bill import known_dollars
-from mmeval.costs.budget import Budget, Limits, check_prices
-from mmeval.costs.prices import Bill, Prices, bills, load_prices
 from mmeval.errors import MissingError, StorageError, UsageError
 from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.render import Place
+from mmeval.metric.scoring.scorer import Scorer
+from mmeval.metric.scoring.trial_rows import ScoringPlan
+from mmeval.metric.scoring.verdict_log import several_versions
 from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
 from mmeval.results.task_results import group_results
@@ -45,6 +45,9 @@ from mmeval.run.backends import (
     check_role_names,
     check_roles,
 )
+from mmeval.run.costs.bill import known_dollars
+from mmeval.run.costs.budget import Budget, Limits, check_prices
+from mmeval.run.costs.prices import Bill, Prices, bills, load_prices
 from mmeval.run.generation import Generation
 from mmeval.run.interrupt import Stoppable, interruptible
 from mmeval.run.jobs import JobQueue
@@ -70,9 +73,6 @@ from mmeval.run.progress import Progress, RunTally, opening
 from mmeval.run.suspension import Suspension, score_command
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
 from mmeval.run.undeclared import undeclared
-from mmeval.scoring.scorer import Scorer
-from mmeval.scoring.trial_rows import ScoringPlan
-from mmeval.scoring.verdict_log import several_versions
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted, trial_key
@@ -97,8 +97,8 @@ from mmeval.store.shard import (
 )
 from mmeval.store.task_records import recorded_trials, tally
 from mmeval.system import collector
+from mmeval.system.wording import file_name
 from mmeval.task.task import Selection, Task
-from mmeval.wording import file_name
 
 log = logging.getLogger(__name__)
 

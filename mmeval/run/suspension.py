@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmeval.agent.casting import with_asked
+from mmeval.backend.agent.casting import with_asked
 from mmeval.errors import EXIT_MISSING, KeyRefusedError, RoleLostError, sentence
 from mmeval.findings.finding import Finding, Kind, Subject
 from mmeval.metric.bound import BoundMetric
@@ -19,7 +19,7 @@ from mmeval.metric.contract import TRUST
 from mmeval.records.score import Result
 from mmeval.run.backends import roles_of
 from mmeval.run.options import BackendSpec
-from mmeval.secrets import hidden_names, without_secrets
+from mmeval.system.secrets import hidden_names, without_secrets
 from mmeval.task.task import Task
 
 _PLAIN = re.compile(r"[A-Za-z_./~][\w./:@+~-]*")

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mmeval.agent.casting import identity_of
+from mmeval.backend.agent.casting import identity_of
 from mmeval.backend.contract import AnyBackend, SampleBackend, WholeAnswers
 from mmeval.backend.routes import routes_to_fewer
-from mmeval.content.parts import Interleaved, PartKind
+from mmeval.media.parts import Interleaved, PartKind
 from mmeval.metric.bound import BoundMetric
 from mmeval.metric.derived import PIECES
+from mmeval.metric.scoring.score_set import ScoreSet
+from mmeval.metric.scoring.trial_rows import ScoringPlan, fixed_score
 from mmeval.program.calls import MODEL, CallFailed, Program, Role
 from mmeval.program.protocols import Ask, single
 from mmeval.program.role_variants import role_for
@@ -21,8 +23,6 @@ from mmeval.records.digests import digest
 from mmeval.records.request import GenerationParams
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
-from mmeval.scoring.score_set import ScoreSet
-from mmeval.scoring.trial_rows import ScoringPlan, fixed_score
 from mmeval.store.task_records import TaskRecords
 from mmeval.task.derived_entries import derived_outputs, piece_ranges
 from mmeval.task.task import Task

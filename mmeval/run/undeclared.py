@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from mmeval.backend.capabilities import Capabilities
-from mmeval.content.parts import PartKind
 from mmeval.findings.finding import Finding, Subject
+from mmeval.media.parts import PartKind
 from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
 from mmeval.run.options import BackendSpec

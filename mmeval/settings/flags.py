@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from mmeval.agent.limits import MAX_CALLS
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
+from mmeval.backend.agent.limits import MAX_CALLS
 from mmeval.backend.batch_size import AUTO
 from mmeval.metric.device import AUTO as AUTO_DEVICE
 from mmeval.metric.profiles import PROFILES

@@ -9,14 +9,14 @@ from typing import Any
 
 from mmeval import plugins
 from mmeval.backend.batch_size import BatchSize
-from mmeval.cluster.engine import RayEngine
+from mmeval.broker.cluster.engine import RayEngine
 from mmeval.errors import UsageError
 from mmeval.run.options import RunOptions
-from mmeval.secrets import secret_values, without_secrets
 from mmeval.settings.report_options import ReportContext, refuse_taken
 from mmeval.settings.resolve import Setting, exclude_each_other
 from mmeval.settings.role_flags import model_spec, role_specs
 from mmeval.store.shard import Shard
+from mmeval.system.secrets import secret_values, without_secrets
 from mmeval.task.task import TaskOverrides
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.errors import UsageError
-from mmeval.secrets import without_secrets
+from mmeval.system.secrets import without_secrets
 
 _OTHER_SEEDS = 1234
 

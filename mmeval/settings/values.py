@@ -15,12 +15,12 @@ from typing import Any
 
 from mmeval.aggregate.statistics import FEWEST_DRAWS
 from mmeval.backend.batch_size import BatchSize
-from mmeval.cluster.engine import LOCAL, RAY, RayEngine
+from mmeval.broker.cluster.engine import LOCAL, RAY, RayEngine
 from mmeval.errors import MissingDataError, UsageError, did_you_mean
 from mmeval.metric.device import device_fault
 from mmeval.settings.job import shard_at, shard_of_job
 from mmeval.store.shard import Shard
-from mmeval.wording import shortened, split_names
+from mmeval.system.wording import shortened, split_names
 
 Reader = Callable[[Any], Any]
 """Reads one flag; ``Any`` because a configuration file may hold any YAML value."""

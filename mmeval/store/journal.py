@@ -24,10 +24,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from mmeval.content.media import Media, stored_path
 from mmeval.errors import CorruptMediaError, StorageError
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.render import terminal_lines
+from mmeval.media.media import Media, stored_path
 from mmeval.records.response import Response
 from mmeval.store.media_store import MediaStore
 from mmeval.store.segment import INBOX, JournalLine, Segment, key_hash, receipt_path

@@ -7,7 +7,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from mmeval.content.media import Media, stored_path
+from mmeval.media.media import Media, stored_path
 from mmeval.system.folders import write_atomic
 
 

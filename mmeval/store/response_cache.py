@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.media import Media
 from mmeval.errors import CorruptMediaError, MissingDataError, StorageError
+from mmeval.media.media import Media
 from mmeval.records.digests import digest
 from mmeval.records.response import Response
 from mmeval.store.media_store import MediaStore

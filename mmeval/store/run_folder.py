@@ -11,7 +11,7 @@ media/                 produced media, by content
 samples/<task>.jsonl   the samples as they were asked: labels and references, so that
                        the folder explains itself
 trials/<task>.jsonl    which journalled answers make up each trial
-scores/<task>/<set>/   score rows (see mmeval.scoring.score_set)
+scores/<task>/<set>/   score rows (see mmeval.metric.scoring.score_set)
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from mmeval.store.shard import MERGED
 from mmeval.store.writer_lock import wait_for_writers
 from mmeval.system.folders import write_atomic
 from mmeval.system.json_lines import sealed_document, unsealed_document
-from mmeval.wording import shortened
+from mmeval.system.wording import shortened
 
 ANOTHER = "--model_tag NAME keeps both, --run_id NAME starts another run"
 WAYS_OUT = f"{ANOTHER}, --fresh starts this one over"

@@ -17,8 +17,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.content.media import Media
 from mmeval.errors import StorageError
+from mmeval.media.media import Media
 from mmeval.records.response import Response
 from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import sealed, to_line

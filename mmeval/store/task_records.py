@@ -21,7 +21,7 @@ from mmeval.system.json_lines import (
     writing,
 )
 from mmeval.system.number_set import NumberSet
-from mmeval.wording import file_name
+from mmeval.system.wording import file_name
 
 _FIRST_CALL = re.compile(
     rb'\{"i":(\d+),"n":(\d+),"d":"[0-9a-f]*","x":\[\["[^"]*","[^"]*","([^"\\]*)"'

@@ -1,11 +1,10 @@
-"""Processes, threads, files, switches and optional packages."""
+"""Processes, threads, files, texts of messages, switches and optional packages."""
 
 from typing import TYPE_CHECKING
 
 from mmeval.doors import door
 
 if TYPE_CHECKING:
-    from mmeval.plain_file import open_plain
     from mmeval.system.arguments import (
         AboveZero,
         Checked,
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from mmeval.system.folders import own_cache, write_atomic
     from mmeval.system.json_lines import from_line, to_line
     from mmeval.system.leash import Leash, empty_folder
+    from mmeval.system.plain_file import open_plain
     from mmeval.system.processes import FreshContext, ending, last_lines
     from mmeval.system.threads import OwnThread
 

@@ -27,7 +27,7 @@ from types import ModuleType
 from typing import Any
 
 from mmeval.system.signals import ENDING
-from mmeval.wording import printable
+from mmeval.system.wording import printable
 
 _LAST_BYTES, _LAST_LINES, _LAST_CHARS = 4096, 5, 600
 _OURS = " [mmeval."

@@ -18,7 +18,7 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from mmeval.errors import TaskFileError
-from mmeval.plain_file import open_plain
+from mmeval.system.plain_file import open_plain
 
 try:
     from yaml import CSafeLoader as _BaseLoader

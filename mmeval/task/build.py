@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any, cast
 
 from mmeval import plugins
-from mmeval.content.media import path_inside
-from mmeval.content.parts import Interleaved, PartKind
 from mmeval.dataset.contract import Loader
 from mmeval.errors import UnknownNameError, UsageError, did_you_mean
+from mmeval.media.media import path_inside
+from mmeval.media.parts import Interleaved, PartKind
 from mmeval.metric.profiles import PROFILES
 from mmeval.program.calls import Program
 from mmeval.program.prompt import (

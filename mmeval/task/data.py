@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
-from mmeval.content.media import path_inside
 from mmeval.dataset.contract import FORMATS, Dataset, DataSource, Loader
 from mmeval.dataset.hub_cache import COMMIT
 from mmeval.errors import (
@@ -19,6 +18,7 @@ from mmeval.errors import (
     UnknownNameError,
     UsageError,
 )
+from mmeval.media.media import path_inside
 from mmeval.system.yaml_document import YamlPlace
 from mmeval.task.file import TaskFile
 from mmeval.task.task import TaskOverrides

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.aggregate.scores import load_aggregator
-from mmeval.content.media import path_inside
 from mmeval.errors import UsageError, did_you_mean
+from mmeval.media.media import path_inside
 from mmeval.metric.answer_filter import FILTERS, STEPS, AnswerFilter
 from mmeval.metric.bound import BoundMetric, bind
 from mmeval.metric.contract import AGGREGATION, TRUST, Metric, load_metric

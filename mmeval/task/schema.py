@@ -18,9 +18,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from mmeval.content.parts import PART_KINDS
-from mmeval.content.placeholders import SPELLINGS
 from mmeval.errors import did_you_mean
+from mmeval.media.parts import PART_KINDS
+from mmeval.media.placeholders import SPELLINGS
 from mmeval.metric.profiles import Profile
 from mmeval.system.version_requirement import satisfies
 

@@ -16,9 +16,9 @@ from mmeval.errors import (
     UsageError,
     did_you_mean,
 )
+from mmeval.system.wording import split_names
 from mmeval.task.index import TaskIndex
 from mmeval.task.task import Group, GroupMetric, Selection, TaskOverrides
-from mmeval.wording import split_names
 
 if TYPE_CHECKING:
     from mmeval.system.yaml_document import Document, KeyPath, Problem

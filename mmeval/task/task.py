@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from mmeval.content.parts import PART_KINDS, Interleaved, PartKind
 from mmeval.dataset.contract import Dataset
 from mmeval.errors import UsageError, written_instead
 from mmeval.findings.finding import Finding
 from mmeval.findings.render import causes
+from mmeval.media.parts import PART_KINDS, Interleaved, PartKind
 from mmeval.metric.bound import BoundMetric
 from mmeval.program.calls import Program
 from mmeval.program.protocols import Ask
@@ -144,7 +144,7 @@ class Task:
     its samples are unsupported."""
     blocks: bool = False
     """Whether a model's answer is recorded as blocks
-    (:meth:`mmeval.content.Interleaved.blocks`)."""
+    (:meth:`mmeval.media.Interleaved.blocks`)."""
     missing_output: float | None = None
     """The score of an empty answer, where the benchmark defines one; None: the metric
     scores it like any other."""

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from mmeval.backend import Capabilities
-from mmeval.content import Interleaved, media_part
 from mmeval.errors import UsageError, is_out_of_memory
+from mmeval.media import Interleaved, media_part
 from mmeval.model_backends.diffusers.kinds import own_code, pipeline_class
 from mmeval.model_backends.diffusers.pipeline import Drawn, Pipeline, Prompt
 from mmeval.model_backends.diffusers.settings import OPTIONS, Settings, drawing

@@ -25,7 +25,7 @@ from mmeval.model_backends.hf.checkpoint.loading import quietly
 from mmeval.model_backends.hf.conversation.literals import Literals
 from mmeval.model_backends.hf.failures import in_a_line
 from mmeval.system import need
-from mmeval.wording import listed
+from mmeval.system.wording import listed
 
 _SAFE_DTYPES = {"F16": "float16", "BF16": "bfloat16", "F32": "float32"}
 _MAX_HEADER_BYTES = 100_000_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from mmeval.content import Part
+from mmeval.media import Part
 from mmeval.model_backends.wire.failures import (
     CallError,
     bad_reply,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from mmeval.content import Part
+from mmeval.media import Part
 from mmeval.model_backends.gemini.settings import Settings
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.media import base64_of, sendable, words_of

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from mmeval.content import Media, Part
+from mmeval.media import Media, Part
 from mmeval.model_backends.gemini import parameters
 from mmeval.model_backends.gemini.candidates import (
     Candidate,

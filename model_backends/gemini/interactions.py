@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from mmeval.content import Media
+from mmeval.media import Media
 from mmeval.model_backends.gemini import parameters
 from mmeval.model_backends.gemini.contents import INTERACTIONS, conversation
 from mmeval.model_backends.gemini.reasons import ending

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from mmeval.backend import Capabilities
-from mmeval.content import PartKind
 from mmeval.errors import UsageError
+from mmeval.media import PartKind
 from mmeval.model_backends.wire.capabilities import kinds_in, named_capabilities
 from mmeval.model_backends.wire.connection import Connection, checked_base_url
 from mmeval.model_backends.wire.formats import Formats

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, cast
 
 from mmeval.backend import Capabilities
-from mmeval.content import PART_KINDS, PartKind
 from mmeval.errors import UnknownNameError, UsageError
+from mmeval.media import PART_KINDS, PartKind
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles
 from mmeval.model_backends.hf.settings import Settings
 

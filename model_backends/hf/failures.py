@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mmeval.errors import MmevalError
 from mmeval.records import ErrorKind, Response
-from mmeval.wording import shortened
+from mmeval.system.wording import shortened
 
 
 class RowError(MmevalError):

@@ -6,8 +6,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from mmeval.content import PartKind
 from mmeval.errors import UsageError
+from mmeval.media import PartKind
 from mmeval.model_backends.openai.batches import ChatBatches
 from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.openai.images import ImagesEndpoint

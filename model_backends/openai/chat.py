@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from mmeval.content import PartKind
+from mmeval.media import PartKind
 from mmeval.model_backends.openai import parameters
 from mmeval.model_backends.openai.chunks import (
     CHOICE_FIELDS,

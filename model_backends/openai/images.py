@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mmeval.content import Media, Part, suffix_for
+from mmeval.media import Media, Part, suffix_for
 from mmeval.model_backends.openai import parameters
 from mmeval.model_backends.openai.messages import words
 from mmeval.model_backends.openai.settings import Settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mmeval.content import Part
+from mmeval.media import Part
 from mmeval.model_backends.openai.images import prompt_of
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.videos import FileJobEndpoint, answer_of

@@ -11,7 +11,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from mmeval.content import Interleaved, Part, PartKind, suffix_for, text_part
+from mmeval.media import Interleaved, Part, PartKind, suffix_for, text_part
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.formats import Formats
 from mmeval.model_backends.wire.media import base64_of, data_uri, sendable, words_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from mmeval.backend import Capabilities
-from mmeval.content import PartKind
+from mmeval.media import PartKind
 from mmeval.model_backends.wire.capabilities import kinds_in, named_capabilities
 from mmeval.model_backends.wire.connection import Connection, checked_base_url
 from mmeval.model_backends.wire.formats import (

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mmeval.content import SNIFF_BYTES, Media, sniff_mime
+from mmeval.media import SNIFF_BYTES, Media, sniff_mime
 from mmeval.model_backends.openai import parameters
 from mmeval.model_backends.openai.messages import words
 from mmeval.model_backends.openai.settings import Settings

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mmeval.content import Interleaved, Media, Part, PartKind, suffix_for
+from mmeval.media import Interleaved, Media, Part, PartKind, suffix_for
 from mmeval.model_backends.openai import parameters
 from mmeval.model_backends.openai.images import FormFile, multipart, prompt_of
 from mmeval.model_backends.openai.settings import Settings

@@ -29,8 +29,8 @@ from mmeval.model_backends.process.settings import (
     words_of,
 )
 from mmeval.records import Request, Response
-from mmeval.secrets import without_secrets
-from mmeval.wording import shortened
+from mmeval.system.secrets import without_secrets
+from mmeval.system.wording import shortened
 
 _MOST_SOFTWARE = 200
 """Characters of what the worker says of its libraries, which is recorded with each

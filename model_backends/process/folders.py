@@ -9,9 +9,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 
-from mmeval.content import Media, suffix_for
+from mmeval.media import Media, suffix_for
 from mmeval.system import empty_folder, open_plain
-from mmeval.wording import printable
+from mmeval.system.wording import printable
 
 MAX_ANSWER_BYTES = 2**29
 """Limit of all media of one answer together, in bytes: they are in memory at once."""

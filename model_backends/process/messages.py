@@ -14,7 +14,8 @@ from itertools import islice
 from typing import Any, NoReturn, get_args
 
 from mmeval.backend import Capabilities, OutputMode
-from mmeval.content import (
+from mmeval.errors import ContentError, MissingError, UsageError
+from mmeval.media import (
     Interleaved,
     Media,
     Part,
@@ -24,7 +25,6 @@ from mmeval.content import (
     media_part,
     suffix_for,
 )
-from mmeval.errors import ContentError, MissingError, UsageError
 from mmeval.model_backends.process.folders import (
     MAX_ANSWER_BYTES,
     MediaFaultError,
@@ -32,9 +32,9 @@ from mmeval.model_backends.process.folders import (
 )
 from mmeval.model_backends.process.settings import MediaTravel
 from mmeval.records import ErrorKind, Request, Response, Usage, answered
-from mmeval.secrets import without_values
 from mmeval.system import to_line
-from mmeval.wording import shortened
+from mmeval.system.secrets import without_values
+from mmeval.system.wording import shortened
 
 PROTOCOL = 1
 MAX_BATCH = 4096

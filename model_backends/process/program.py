@@ -25,9 +25,9 @@ from mmeval.model_backends.process.messages import (
     shown,
 )
 from mmeval.model_backends.process.settings import Settings, TimeLimit
-from mmeval.secrets import text_without_values
 from mmeval.system import Leash, ending, last_lines, to_line
-from mmeval.wording import printable
+from mmeval.system.secrets import text_without_values
+from mmeval.system.wording import printable
 
 MAX_LINE_BYTES = 2**26
 """Limit of a message, in bytes. Larger media are sent by path."""

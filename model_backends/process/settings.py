@@ -15,8 +15,8 @@ from typing import Any, Literal, NamedTuple
 
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.records import DIGEST_CHARS
-from mmeval.secrets import secret_values
-from mmeval.wording import shortened
+from mmeval.system.secrets import secret_values
+from mmeval.system.wording import shortened
 
 MediaTravel = Literal["path", "inline"]
 _SHOWN_CHARS = 200

@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any
 
 from mmeval.backend import Capabilities
-from mmeval.content import PART_KINDS, Interleaved, Part, text_part
 from mmeval.errors import ContentError, MissingError
+from mmeval.media import PART_KINDS, Interleaved, Part, text_part
 from mmeval.model_backends.sandbox.choice import bubblewrap_for
 from mmeval.model_backends.sandbox.execution import Outcome, SandboxError, execute
 from mmeval.model_backends.sandbox.interpreter import interpreter

@@ -8,8 +8,8 @@ import re
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
-from mmeval.decode import DEFAULT_LIMITS, DecodeLimits
 from mmeval.errors import UsageError
+from mmeval.media.decode import DEFAULT_LIMITS, DecodeLimits
 
 Reason = Literal["time", "memory", "processes", "output", "files"]
 """The bound that a program has reached."""

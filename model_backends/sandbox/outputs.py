@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from mmeval.content import UNKNOWN_MIME, Media, Part, media_part
-from mmeval.decode import (
+from mmeval.errors import ContentError, MissingExtraError
+from mmeval.media import UNKNOWN_MIME, Media, Part, media_part
+from mmeval.media.decode import (
     DecodeLimits,
     Decoder,
     audio,
@@ -24,7 +25,6 @@ from mmeval.decode import (
     page_count,
     video_info,
 )
-from mmeval.errors import ContentError, MissingExtraError
 from mmeval.model_backends.sandbox.limits import MIB, Limits
 from mmeval.system import open_plain
 

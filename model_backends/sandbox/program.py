@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mmeval.content import Media, Part, suffix_for
+from mmeval.media import Media, Part, suffix_for
 from mmeval.records import Message, Request
 
 _FENCED = re.compile(

@@ -17,7 +17,7 @@ from pathlib import Path
 from mmeval.errors import MmevalError
 from mmeval.model_backends.servers.programs import HOST
 from mmeval.system import Leash, ending, last_lines
-from mmeval.wording import printable
+from mmeval.system.wording import printable
 
 LOOK_SECONDS, ANSWER_SECONDS = 0.2, 10.0
 """Between two looks whether it is healthy, and how long it may take to say so."""

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from mmeval.backend import Capabilities, Limit, OutputMode
-from mmeval.content import PartKind
 from mmeval.errors import UnknownNameError
+from mmeval.media import PartKind
 from mmeval.model_backends.wire.formats import Formats
 
 

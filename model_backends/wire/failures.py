@@ -9,7 +9,7 @@ from typing import Any
 
 from mmeval.errors import MmevalError
 from mmeval.records import ErrorKind, Response
-from mmeval.wording import shortened
+from mmeval.system.wording import shortened
 
 MAX_MESSAGE_CHARS = 500
 

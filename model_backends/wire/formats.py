@@ -6,9 +6,9 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from mmeval.content import Media, Part, PartKind, png, wav
-from mmeval.decode import audio, image
 from mmeval.errors import ContentError, MissingError, UnknownNameError, UsageError
+from mmeval.media import Media, Part, PartKind, png, wav
+from mmeval.media.decode import audio, image
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.records import Request
 

@@ -7,8 +7,8 @@ import base64
 import json
 from collections.abc import Mapping
 
-from mmeval.content import Media, Part, PartKind
 from mmeval.errors import ContentError
+from mmeval.media import Media, Part, PartKind
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.formats import Formats, encoded_anew
 from mmeval.model_backends.wire.recent import Recent
@@ -63,7 +63,7 @@ def data_uri(part: Part, formats: Formats | None = None) -> bytes:
 
 def words_of(media: Media) -> str:
     """The words of a document. Raises CallError where it cannot be read."""
-    from mmeval.decode import document_text
+    from mmeval.media.decode import document_text
 
     try:
         return document_text(media)

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.secrets import hidden_names, without_secrets
+from mmeval.system.secrets import hidden_names, without_secrets
 
 _OF_THE_SAMPLE = ("messages", "prompt", "input", "contents")
 """Fields that hold what a sample asks."""

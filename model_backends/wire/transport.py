@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin
 
 from mmeval import __version__
-from mmeval.content import Media
+from mmeval.media import Media
 from mmeval.model_backends.wire.addresses import (
     Address,
     Addresses,

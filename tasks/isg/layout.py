@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mmeval.judge import UNREAD
+from mmeval.metric.judge import UNREAD
 from mmeval.metrics.judged.isg.isg_recorded import OUTPUTS as RECORDED
 from mmeval.metrics.judged.isg.rows import CATEGORY
 from mmeval.results import Cell, Table, counted_by, judge_names, paper_notes, result_of
+from mmeval.system.wording import listed, shortened
 from mmeval.tasks.isg.averages import average_of, roll_up
 from mmeval.tasks.isg.subtasks import CATEGORIES, LEVELS, SEMANTIC, TASKS
-from mmeval.wording import listed, shortened
 
 if TYPE_CHECKING:
     from mmeval.results import StoredRun, StoredTask

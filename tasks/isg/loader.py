@@ -23,7 +23,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Interleaved, Media, Part, media_part, path_inside, text_part
 from mmeval.dataset import (
     DataSource,
     InterleavedDataset,
@@ -35,6 +34,7 @@ from mmeval.dataset import (
     unpacked,
 )
 from mmeval.errors import MissingDataError, RowError, UsageError
+from mmeval.media import Interleaved, Media, Part, media_part, path_inside, text_part
 from mmeval.metrics.judged.isg.isg_recorded import ANSWERED, EARLIER, RESULT
 from mmeval.metrics.judged.isg.rows import (
     CATEGORY,
@@ -43,8 +43,8 @@ from mmeval.metrics.judged.isg.rows import (
     tokens_between,
 )
 from mmeval.records import Sample, user
+from mmeval.system.wording import listed
 from mmeval.tasks.isg.subtasks import TASKS
-from mmeval.wording import listed
 
 FILE, FOLDER, ARCHIVE = "ISG-Bench.jsonl", "images", "images.zip"
 PATHS, IRREGULARITIES = "paths", "irregularities"

@@ -24,7 +24,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import MEDIA_KINDS, PART_KINDS, Interleaved, Media, Part, text_part
 from mmeval.errors import UsageError
 from mmeval.interchange import (
     OWN,
@@ -41,8 +40,10 @@ from mmeval.interchange import (
     files_named,
     rows_of_lines,
 )
+from mmeval.media import MEDIA_KINDS, PART_KINDS, Interleaved, Media, Part, text_part
 from mmeval.metrics.judged.isg.rows import CATEGORY, GRAPH
 from mmeval.records import Sample
+from mmeval.system.wording import listed
 from mmeval.tasks.isg.judge_file import (
     SCORES,
     has_lost_verdict,
@@ -51,7 +52,6 @@ from mmeval.tasks.isg.judge_file import (
     judged,
 )
 from mmeval.tasks.isg.loader import PATHS
-from mmeval.wording import listed
 
 OUTPUTS = "outputs.jsonl"
 MOST_NAMED = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from mmeval.content import Interleaved
+from mmeval.media import Interleaved
 from mmeval.metrics.judged.isg.rows import tokens_between
 from mmeval.program import FromReference
 from mmeval.records import Message, Sample, user

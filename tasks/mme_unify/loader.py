@@ -27,10 +27,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from mmeval.content import Interleaved, Part, media_part, path_inside, text_part
 from mmeval.dataset import DataSource, InterleavedDataset, MediaFolder, SameStem
 from mmeval.errors import MissingDataError, RowError, UnknownNameError, UsageError
+from mmeval.media import Interleaved, Part, media_part, path_inside, text_part
 from mmeval.records import Sample, digest, user
+from mmeval.system.wording import listed
 from mmeval.tasks.mme_unify.mme_unify_maze import (
     ACTION,
     COORDINATE,
@@ -38,7 +39,6 @@ from mmeval.tasks.mme_unify.mme_unify_maze import (
     maze_fault,
 )
 from mmeval.tasks.mme_unify.turns import Turn, answer_of
-from mmeval.wording import listed
 
 TASK = "mme_unify_task"
 KEY = "question_key"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mmeval.content import Interleaved, text_part
+from mmeval.media import Interleaved, text_part
 from mmeval.program import Ask, Program, ask_one
 from mmeval.records import Message
 from mmeval.tasks.mme_unify.mme_unify_maze import ACTION

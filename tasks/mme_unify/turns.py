@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from mmeval.content import Interleaved, Part, text_part
+from mmeval.media import Interleaved, Part, text_part
 
 _STEP = re.compile(r"Step ([0-9]{1,9})")
 _BREAK = re.compile(r"[^\S ]")

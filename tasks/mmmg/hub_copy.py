@@ -18,9 +18,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.content import Media
 from mmeval.dataset import cached_snapshot, parquet_file
 from mmeval.errors import MissingDataError, UsageError
+from mmeval.media import Media
 
 REPOSITORY = "UW-FMRL2/MMMG"
 

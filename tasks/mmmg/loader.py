@@ -29,7 +29,6 @@ from itertools import starmap
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Interleaved, Media, Part, TagKind, path_inside, text_part
 from mmeval.dataset import DataSource
 from mmeval.errors import (
     MissingDataError,
@@ -38,7 +37,9 @@ from mmeval.errors import (
     UsageError,
     message_of,
 )
+from mmeval.media import Interleaved, Media, Part, TagKind, path_inside, text_part
 from mmeval.records import DIGEST_CHARS, Message, Sample
+from mmeval.system.wording import listed
 from mmeval.tasks.mmmg.hub_copy import CategoryMedia, HubCopy, PromptPlace, find_copy
 from mmeval.tasks.mmmg.rows import (
     GIVEN,
@@ -53,7 +54,6 @@ from mmeval.tasks.mmmg.rows import (
     numbers,
     text,
 )
-from mmeval.wording import listed
 
 FOLDER = "seed_instruction"
 

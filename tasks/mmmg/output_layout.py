@@ -25,7 +25,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from mmeval.content import Interleaved, Media, Part, TagKind, find, render
+from mmeval.media import Interleaved, Media, Part, TagKind, find, render
 from mmeval.records import Sample, digest
 from mmeval.tasks.mmmg.rows import SUFFIXES
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Interleaved, Media, TagKind, path_inside
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import (
     MANIFEST,
@@ -29,6 +28,7 @@ from mmeval.interchange import (
     own_of,
     read_manifest,
 )
+from mmeval.media import Interleaved, Media, TagKind, path_inside
 from mmeval.records import Response, Sample
 from mmeval.tasks.mmmg.output_layout import (
     GENERATIONS,

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from mmeval.content import Interleaved, Media, TagKind, suffix_for
-from mmeval.decode import stored_image
 from mmeval.errors import ContentError
 from mmeval.interchange import (
     OWN,
@@ -19,6 +17,8 @@ from mmeval.interchange import (
     ScoredTrial,
     exact_parts,
 )
+from mmeval.media import Interleaved, Media, TagKind, suffix_for
+from mmeval.media.decode import stored_image
 from mmeval.records import Sample, Trial
 from mmeval.system import to_line
 from mmeval.tasks.mmmg.output_layout import (

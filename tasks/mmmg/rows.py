@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.content import TagKind
 from mmeval.errors import UsageError
 from mmeval.interchange import lines_of
+from mmeval.media import TagKind
 
 PROMPT, SEED = "instruction_para", "instruction"
 """The fields of the prompt, and of the sentence that it was made from, which no model

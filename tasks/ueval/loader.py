@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.dataset import (
     DataSource,
     InterleavedDataset,
@@ -26,6 +25,7 @@ from mmeval.dataset import (
     row_id,
 )
 from mmeval.errors import RowError
+from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.metrics.judged.ueval.rows import (
     IMAGE_CRITERIA,
     TASKS,

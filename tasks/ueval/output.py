@@ -22,7 +22,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Interleaved, Part, PartKind, text_part
 from mmeval.errors import UsageError
 from mmeval.interchange import (
     OWN,
@@ -40,6 +39,7 @@ from mmeval.interchange import (
     files_named,
     rows_of_list,
 )
+from mmeval.media import Interleaved, Part, PartKind, text_part
 from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS
 from mmeval.records import Sample
 from mmeval.tasks.ueval.loader import TASK

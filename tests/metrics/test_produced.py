@@ -1,7 +1,7 @@
 from collections.abc import Callable
 
-from mmeval.content import Interleaved, Media, PartKind, media_part, text_part
 from mmeval.errors import CorruptMediaError, MediaLimitError, UnsupportedMediaError
+from mmeval.media import Interleaved, Media, PartKind, media_part, text_part
 from mmeval.metrics.produced import decoded, media_of, the_only_medium
 from mmeval.records import Score
 from tests.support.trials import trial

@@ -15,8 +15,8 @@ import pytest
 
 import mmeval
 from mmeval.backend.capabilities import Capabilities
-from mmeval.content.parts import Interleaved
 from mmeval.errors import EXIT_INCOMPLETE, IdentityChangedError, Interrupted, UsageError
+from mmeval.media.parts import Interleaved
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.run import interrupt

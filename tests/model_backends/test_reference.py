@@ -4,7 +4,7 @@ import pytest
 
 from mmeval.backend.contract import SampleBackend
 from mmeval.backend.create import create_backend
-from mmeval.content import PART_KINDS, Interleaved, Media, PartKind
+from mmeval.media import PART_KINDS, Interleaved, Media, PartKind
 from mmeval.records import Request, Response, Sample, user
 
 PICTURE = Media.from_bytes(b"\x89PNG\r\n\x1a\n")

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 from mmeval.backend.capabilities import Capabilities
-from mmeval.content.parts import Interleaved
+from mmeval.media.parts import Interleaved
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Part
 from mmeval.errors import UsageError
+from mmeval.media.media import Media
+from mmeval.media.parts import Part
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 from tests.support.local_models import (

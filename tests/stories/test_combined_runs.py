@@ -10,10 +10,10 @@ import pytest
 
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, EXIT_OK
 from mmeval.records.score import Result
-from mmeval.report.numbers import number_rows
 from mmeval.report.page import write_report
 from mmeval.report.results_file import results_document, write_results
 from mmeval.results.layout import result_of, scores_of
+from mmeval.results.numbers import number_rows
 from mmeval.results.stored_run import StoredRun
 from mmeval.run.options import BackendSpec, RunOutcome
 from mmeval.settings.report_options import ReportContext

@@ -10,12 +10,12 @@ import pytest
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, EXIT_OK, MissingError
 from mmeval.forecast.dry_run import forecast
 from mmeval.forecast.text import forecast_text
+from mmeval.metric.scoring.score_set import finished_rows
 from mmeval.records.score import Result
-from mmeval.report.numbers import number_rows
 from mmeval.report.results_file import results_document
 from mmeval.report.table import render
+from mmeval.results.numbers import number_rows
 from mmeval.run.options import BackendSpec, RunOptions, RunOutcome
-from mmeval.scoring.score_set import finished_rows
 from mmeval.settings.report_options import ReportContext
 from mmeval.task.selection import select
 from mmeval.task.task import Selection

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from mmeval.content import Interleaved, Media, Part, media_part, text_part
+from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.metric import bind, load_metric
 from mmeval.metric.apply import score_judged, score_one
 from mmeval.model_backends.openai.messages import encode_messages

@@ -22,7 +22,7 @@ from tests.support.task_folder import task, write_rows
 from tests.support.unim_folder import unim_row, write_records
 
 WORDS = "hidden words"
-# all ways: tests/mmeval/content/test_media.py
+# all ways: tests/mmeval/media/test_media.py
 WAYS = ("../out/secret", "{out}/secret", "link/secret")
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.parts import Interleaved, media_part, text_part
+from mmeval.media.parts import Interleaved, media_part, text_part
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial

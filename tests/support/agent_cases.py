@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.authoring.agent_bench import agent_called, drive, read_agent_case, result_of
-from mmeval.content import Media, PartKind, text_part
+from mmeval.media import Media, PartKind, text_part
 from mmeval.program.calls import Call, Reply, followed
 from mmeval.records import GenerationParams, Request, Response, answered, user
 

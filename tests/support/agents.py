@@ -1,9 +1,9 @@
 """An agent for tests from outside: it plans, checks and mends, and draws its pictures
 at the same time."""
 
-from mmeval.agent import AgentAnswer, AgentProgram, agent
 from mmeval.backend import Tool
-from mmeval.content import Interleaved
+from mmeval.backend.agent import AgentAnswer, AgentProgram, agent
+from mmeval.media import Interleaved
 from mmeval.program import Reply, Role
 from mmeval.records import Request, Response
 

@@ -4,14 +4,14 @@ their bytes."""
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from mmeval.content.parts import Interleaved
 from mmeval.interchange.contract import AnsweredRun, AnsweredTask, ScoredTrial
+from mmeval.media.parts import Interleaved
+from mmeval.metric.scoring.stored_trials import stored_trial
 from mmeval.records.response import ErrorInfo
 from mmeval.records.sample import Sample, user
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from mmeval.results.stored_run import StoredRun, StoredTask
-from mmeval.scoring.stored_trials import stored_trial
 
 Outcome = tuple[tuple[object, ...], ...] | ErrorInfo | None
 

@@ -19,8 +19,8 @@ from mmeval.program.calls import Program, Role, ask_one
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from mmeval.report.progress_bar import Quiet
-from mmeval.rescore.rescorer import rescore
 from mmeval.run.options import RescoreOptions, RunOutcome
+from mmeval.run.rescore.rescorer import rescore
 from tests.support import toy
 from tests.support.task_folder import installed
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mmeval.content import Media
+from mmeval.media import Media
 
 Pixels = np.ndarray[Any, np.dtype[np.uint8]]
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from mmeval import decode
-from mmeval.content.media import Media
-from mmeval.decode import DEFAULT_LIMITS, DecodeLimits
+from mmeval.media import decode
+from mmeval.media.decode import DEFAULT_LIMITS, DecodeLimits
+from mmeval.media.media import Media
 
 
 def every_frame(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:

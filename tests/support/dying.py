@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mmeval.__main__ import main
-from mmeval.scoring.score_set import ScoreSet
+from mmeval.metric.scoring.score_set import ScoreSet
 from mmeval.store.journal import Journal
 from mmeval.store.segment import Segment
 from mmeval.store.task_records import TaskRecords

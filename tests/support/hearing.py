@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Interleaved, Media, media_part, wav
+from mmeval.media import Interleaved, Media, media_part, wav
 from mmeval.metric import Metric, bind, score_all
 from mmeval.metric.model import HubModel, bound_model
 from mmeval.records import Sample, Score, Trial, user

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.parts import Interleaved
 from mmeval.dataset.bad_sample import rows_of
 from mmeval.dataset.contract import DataSource
+from mmeval.media.parts import Interleaved
 from mmeval.program.calls import Call, Program
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from mmeval.backend.contract import BatchBackend
-from mmeval.content import Media, Part, PartKind
+from mmeval.media import Media, Part, PartKind
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.model_backends.hf.backend import HFBackend
 from mmeval.model_backends.hf.checkpoint.files import ModelFiles

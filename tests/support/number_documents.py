@@ -3,8 +3,8 @@ tables."""
 
 from typing import Any
 
-from mmeval.report.numbers import number_rows
 from mmeval.report.table_formats import TABLES
+from mmeval.results.numbers import number_rows
 
 
 def result(

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmeval.content import Media, PartKind
+from mmeval.media import Media, PartKind
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.records import ErrorInfo, GenerationParams, Message, Request, Response, user
 

@@ -5,8 +5,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved
 from mmeval.metric.apply import score_judged
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric

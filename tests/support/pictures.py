@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image
 
-from mmeval.content.encode import png
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, media_part
+from mmeval.media.encode import png
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved, media_part
 from mmeval.records.sample import Sample, user
 from mmeval.records.trial import Trial
 

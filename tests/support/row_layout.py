@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from mmeval.content import Interleaved, Part
 from mmeval.errors import UsageError
 from mmeval.interchange.row_layout import (
     Find,
@@ -13,6 +12,7 @@ from mmeval.interchange.row_layout import (
     files_named,
     rows_of_list,
 )
+from mmeval.media import Interleaved, Part
 from mmeval.records import Sample
 
 

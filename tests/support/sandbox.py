@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved, Media, Part
+from mmeval.media import Interleaved, Media, Part
 from mmeval.model_backends.sandbox import SandboxBackend
 from mmeval.records import Request, Response, message
 

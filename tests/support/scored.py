@@ -6,13 +6,13 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.parts import Interleaved
+from mmeval.media.parts import Interleaved
 from mmeval.metric.bound import bind
+from mmeval.metric.scoring.scorer import Scorer
+from mmeval.metric.scoring.trial_rows import ScoringPlan, trial_line
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange, Trial
-from mmeval.scoring.scorer import Scorer
-from mmeval.scoring.trial_rows import ScoringPlan, trial_line
 from mmeval.system.json_lines import to_line, unsealed
 from tests.support.toy import reply, sample
 from tests.support.toy_weights import batched, notes

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmeval.content import Interleaved, Media
+from mmeval.media import Interleaved, Media
 from mmeval.records import Trial
 from tests.support.trials import trial
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mmeval.content import Interleaved, Media, media_part, text_part, wav
+from mmeval.media import Interleaved, Media, media_part, text_part, wav
 from mmeval.records import Trial
 from tests.support.trials import trial
 

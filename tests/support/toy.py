@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from mmeval.agent.answer import AgentAnswer, AgentProgram
-from mmeval.agent.contract import AgentBackend, agent
+from mmeval.backend.agent.answer import AgentAnswer, AgentProgram
+from mmeval.backend.agent.contract import AgentBackend, agent
 from mmeval.backend.capabilities import Capabilities
 from mmeval.backend.tool import Tool
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, text_part
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved, text_part
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric, metric
 from mmeval.program.calls import Call, Program, Role, ask_one

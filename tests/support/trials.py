@@ -4,7 +4,7 @@ tags."""
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmeval.content.parts import Interleaved
+from mmeval.media.parts import Interleaved
 from mmeval.metric.apply import score_one
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import Metric

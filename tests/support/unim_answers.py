@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Interleaved, Media
 from mmeval.interchange import (
     MANIFEST,
     Absent,
@@ -16,6 +15,7 @@ from mmeval.interchange import (
     Exported,
     StoredAnswer,
 )
+from mmeval.media import Interleaved, Media
 from mmeval.records import ErrorInfo, Response, Sample, Trial, user
 from mmeval.tasks.unim.output.reading import OutputAnswers, read_output
 from mmeval.tasks.unim.output.writing import write_output

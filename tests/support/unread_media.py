@@ -5,7 +5,7 @@ import struct
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from mmeval.content.media import Media, MediaKind
+from mmeval.media.media import Media, MediaKind
 from tests.support import documents
 from tests.support import tiny_media as tiny
 

@@ -6,8 +6,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mmeval.content import Media
-from mmeval.decode import DEFAULT_LIMITS, audio
+from mmeval.media import Media
+from mmeval.media.decode import DEFAULT_LIMITS, audio
 from mmeval.metrics.audio.clips import resampled
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ LIMITS = replace(DEFAULT_LIMITS, max_audio_seconds=LONGEST)
 
 def recording(media: Media) -> Samples:
     """The sound of a medium as float32 of shape (n,), n at least 1. Raises the errors
-    of ``mmeval.decode``; a sound of more than a quarter of an hour is above the
+    of ``mmeval.media.decode``; a sound of more than a quarter of an hour is above the
     limits."""
     samples = _at_rate(media)
     return audible(samples - samples.mean())

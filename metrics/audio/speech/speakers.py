@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from mmeval.content import Media
 from mmeval.errors import ContentError
+from mmeval.media import Media
 from mmeval.metric import metric
 from mmeval.metrics.audio.clips import MODEL_NEEDS, clip, decodable, the_only_decodable
 from mmeval.metrics.audio.speech.voices import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from mmeval.content import Media
+from mmeval.media import Media
 from mmeval.metric import HubModel, metric
 from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, clip, the_only_decodable
 from mmeval.metrics.audio.silence import TRIM_DB, trimmed

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
-from mmeval.content import Media
 from mmeval.errors import UsageError
+from mmeval.media import Media
 from mmeval.metric import metric
 from mmeval.metrics.audio.clips import MODEL_NEEDS, decodable
 from mmeval.metrics.audio.speech.transcription import (

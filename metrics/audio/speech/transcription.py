@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from mmeval.content import Media
+from mmeval.media import Media
 from mmeval.metric import HubModel, loaded, metric, remembered_all
 from mmeval.metrics.audio.clips import (
     MODEL_NEEDS,

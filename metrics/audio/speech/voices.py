@@ -7,7 +7,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from mmeval.content import Media
+from mmeval.media import Media
 from mmeval.metric import HubModel, loaded, remembered_all
 from mmeval.metrics.audio.clips import RATE, clip, resampled
 from mmeval.metrics.models import network_of, of_length_one, opening

@@ -9,8 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from mmeval.content import Media
 from mmeval.errors import ContentError, UsageError
+from mmeval.media import Media
 from mmeval.metric import HubModel, loaded
 from mmeval.metrics.image.networks.vector_memory import embedded_once
 from mmeval.metrics.image.pictures import picture, rgb
@@ -49,7 +49,7 @@ def clip_needs(switches: Mapping[str, Any]) -> tuple[str, ...]:
 class Shown(NamedTuple):
     """A picture to embed: the medium that it is or was made of, what was made of it,
     and its pixels. ``pixels`` is called only where they are needed, and raises the
-    errors of ``mmeval.decode``."""
+    errors of ``mmeval.media.decode``."""
 
     media: Media
     form: tuple[Any, ...]

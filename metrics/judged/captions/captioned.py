@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mmeval.content import PartKind
+from mmeval.media import PartKind
 from mmeval.records import CAUSES, Cause, Score
 
 

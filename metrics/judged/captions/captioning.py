@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 from mmeval.backend import TO_DESCRIBE
-from mmeval.content import Interleaved, Media, Part, PartKind, media_part
+from mmeval.media import Interleaved, Media, Part, PartKind, media_part
 from mmeval.metrics.judged.captions import released
 from mmeval.metrics.judged.captions.captioned import Caption, Captioned
 from mmeval.program import (

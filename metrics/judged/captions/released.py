@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from mmeval.content import Part, canonical_label
+from mmeval.media import Part, canonical_label
 
 _TAG = re.compile(r"<((?:image|document|audio|video|code|threeD)[0-9]+)>")
 """Single brackets, in this spelling alone: the outer ones of a double pair stay, and

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mmeval.judge import ReplyError, read_object, strict_json
 from mmeval.metric import MetricScores, metric
+from mmeval.metric.judge import ReplyError, read_object, strict_json
 from mmeval.metrics.judged.isg.rows import (
     BLOCK_QUESTIONS,
     GRAPH,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, TypeAlias
 
-from mmeval.content import Interleaved, Part, text_part
-from mmeval.judge import UNREAD, Question, ask_verdicts
+from mmeval.media import Interleaved, Part, text_part
 from mmeval.metric import metric
+from mmeval.metric.judge import UNREAD, Question, ask_verdicts
 from mmeval.metrics.judged.isg.pairs import said
 from mmeval.metrics.judged.isg.replies import (
     HIGHEST,

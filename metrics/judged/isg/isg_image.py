@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, TypeAlias
 
-from mmeval.content import Interleaved, Part
-from mmeval.judge import (
+from mmeval.media import Interleaved, Part
+from mmeval.metric import metric
+from mmeval.metric.judge import (
     UNREAD,
     Dependencies,
     GraphQuestion,
@@ -14,7 +15,6 @@ from mmeval.judge import (
     ReplyForm,
     ask_graph,
 )
-from mmeval.metric import metric
 from mmeval.metrics.judged.isg.pairs import is_unfit
 from mmeval.metrics.judged.isg.replies import VERDICT, yes_form
 from mmeval.metrics.judged.isg.rows import (

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
-from mmeval.content import Interleaved, Part
-from mmeval.judge import UNREAD, Question, ReplyForm, Verdict, ask_verdicts
+from mmeval.media import Interleaved, Part
+from mmeval.metric.judge import UNREAD, Question, ReplyForm, Verdict, ask_verdicts
 from mmeval.metrics.judged.isg.rows import (
     BlockQuestion,
     block_questions,

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mmeval.judge import (
+from mmeval.metric.judge import (
     MAX_TEXT_CHARS,
     Number,
     ReplyError,

@@ -14,11 +14,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
-from mmeval.content import Interleaved, Part
+from mmeval.media import Interleaved, Part
 from mmeval.metrics.judged.material import asked_of
 from mmeval.metrics.judged.reading import Reading
 from mmeval.records import Sample, Trial
-from mmeval.wording import shortened
+from mmeval.system.wording import shortened
 
 CATEGORY, GRAPH = "category", "predict"
 """The labels of a sample that hold its subtask, in the spelling of the data, and its

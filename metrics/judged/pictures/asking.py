@@ -6,8 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NamedTuple
 
-from mmeval.content import Interleaved, Media, media_part
-from mmeval.judge import UNREAD, Question, Repeats, ReplyForm, Verdict, ask_verdicts
+from mmeval.media import Interleaved, Media, media_part
+from mmeval.metric.judge import (
+    UNREAD,
+    Question,
+    Repeats,
+    ReplyForm,
+    Verdict,
+    ask_verdicts,
+)
 from mmeval.metrics.judged.pictures.replies import (
     ANSWER,
     characters_form,

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from mmeval.content import Interleaved, Media, text_part
-from mmeval.judge import Repeats
+from mmeval.media import Interleaved, Media, text_part
 from mmeval.metric import Metric, SampleCheck, Supposed, metric
+from mmeval.metric.judge import Repeats
 from mmeval.metrics.judged.pictures.asking import Asking
 from mmeval.metrics.judged.pictures.shown import Settled, answer_of, only_picture
 from mmeval.metrics.judged.reading import Lost, Reading

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from mmeval.content import Media
+from mmeval.media import Media
 from mmeval.metrics.judged.pictures.asking import (
     About,
     Asking,

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mmeval.judge import (
+from mmeval.metric.judge import (
     MAX_CHARS,
     MAX_TEXT_CHARS,
     Choice,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from mmeval.content import Interleaved, Media, png
+from mmeval.media import Interleaved, Media, png
 from mmeval.metrics.image.editing import Region, cropped, edit_of
 from mmeval.metrics.image.pictures import produced
 from mmeval.metrics.produced import media_of, the_only_medium, wrong

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from mmeval.content import Interleaved, media_part
+from mmeval.media import Interleaved, media_part
 from mmeval.metrics.image.editing import Region, box_fault
 from mmeval.metrics.judged.pictures.asking import (
     About,

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from mmeval.judge import (
+from mmeval.metric.judge import (
     MAX_TEXT_CHARS,
     NOT_SURE,
     ReplyError,

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeAlias
 
-from mmeval.content import Interleaved, Part
-from mmeval.judge import UNREAD, Question, Verdict, ask_verdicts
+from mmeval.media import Interleaved, Part
 from mmeval.metric import MetricScores, metric
+from mmeval.metric.judge import UNREAD, Question, Verdict, ask_verdicts
 from mmeval.metrics.judged.material import Material, as_the_reference, asked_of
 from mmeval.metrics.judged.pictures.worth import mean, unknown, worth
 from mmeval.metrics.judged.reading import Lost, Reading, is_unknown, is_unread

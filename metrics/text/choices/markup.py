@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mmeval.judge import ReplyError, read_object, strict_json
+from mmeval.metric.judge import ReplyError, read_object, strict_json
 from mmeval.metrics.text.choices.words import any_of
 
 _THINKING = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)

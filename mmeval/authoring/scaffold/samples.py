@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from mmeval.content.encode import png, wav
+from mmeval.media.encode import png, wav
 
 _SIDE = 32
 _RATE = 8000

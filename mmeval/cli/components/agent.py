@@ -37,7 +37,7 @@ from mmeval.report.terminal import print_text
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import resolve
 from mmeval.settings.values import arguments
-from mmeval.wording import escaped
+from mmeval.system.wording import escaped
 
 if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
     from mmeval.authoring.agent_bench import AgentCase, Driven
@@ -140,7 +140,7 @@ def _cases(args: argparse.Namespace) -> Iterator[tuple[str, AgentCase]]:
 
 def _lines_for_people(labels: Mapping[str, Any], driven: Driven) -> str:
     from mmeval.cli.trace import said_lines, step_lines
-    from mmeval.rescore.trace import TracedStep
+    from mmeval.run.rescore.trace import TracedStep
 
     steps = [
         TracedStep(reply.path, call, reply.response) for call, reply in driven.steps

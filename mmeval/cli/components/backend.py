@@ -6,7 +6,7 @@ dozen times.
     mmeval try backend my_model --skip seeds
 
 One line for each check and each combination of kinds. The checks are those of
-mmeval.testing; a model that never draws cannot pass seeds. Use a small model.
+mmeval.authoring.testing; a model that never draws cannot pass seeds. Use a small model.
 
 exit codes: 0 all checks hold; 2 usage; 3 a check fails; 4 the model cannot be loaded.
 """
@@ -33,12 +33,12 @@ from mmeval.report.log import begin_log
 from mmeval.report.terminal import print_text
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import resolve
-from mmeval.wording import printable, split_names
+from mmeval.system.wording import printable, split_names
 
 if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
+    from mmeval.authoring.testing.checks import CheckResult
     from mmeval.backend.contract import BatchBackend
-    from mmeval.content.parts import PartKind
-    from mmeval.testing.checks import CheckResult
+    from mmeval.media.parts import PartKind
 
 _FLAGS = tuple(BY_NAME[name] for name in ("model_args", "verbosity"))
 _PAGE = "docs/writing-a-backend.md"
@@ -79,7 +79,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print what each check has found."""
-    from mmeval.testing.checks import CHECKS, check_results
+    from mmeval.authoring.testing.checks import CHECKS, check_results
 
     settings = resolve(_FLAGS, vars(args), os.environ)
     begin_log(settings["verbosity"].value, os.environ)
@@ -136,7 +136,7 @@ def _made(name: str, args: Mapping[str, object]) -> BatchBackend:
 
 def _load(name: str, backend: BatchBackend) -> None:
     """Raises MissingError where the model cannot be loaded."""
-    from mmeval.testing.checks import start
+    from mmeval.authoring.testing.checks import start
 
     try:
         start(backend)

@@ -43,7 +43,7 @@ from mmeval.report.terminal import print_text, write_line
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import Setting, resolve
 from mmeval.settings.values import read_json
-from mmeval.wording import escaped
+from mmeval.system.wording import escaped
 
 if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
     from mmeval.authoring.metric_bench import TrialScoring

@@ -12,14 +12,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from mmeval.content.embedded import medium_inside
-from mmeval.content.media import Media
-from mmeval.content.media_type import UNKNOWN_MIME
-from mmeval.content.parts import Interleaved
-from mmeval.content.written import ContentReader, Resolve
 from mmeval.dataset.loaders.messages import is_messages, read_messages
-from mmeval.decode.template import literal
 from mmeval.errors import RowError, UsageError, did_you_mean, message_of
+from mmeval.media.decode.template import literal
+from mmeval.media.embedded import medium_inside
+from mmeval.media.media import Media
+from mmeval.media.media_type import UNKNOWN_MIME
+from mmeval.media.parts import Interleaved
+from mmeval.media.written import ContentReader, Resolve
 from mmeval.program.template import PartsTemplate, Value
 from mmeval.records.sample import Message, Sample
 

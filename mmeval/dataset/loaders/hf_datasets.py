@@ -29,9 +29,6 @@ from typing import Any, cast
 
 import yaml
 
-from mmeval.content.embedded import embedded_medium, is_sound, sound_medium
-from mmeval.content.media import Media, path_inside
-from mmeval.content.parts import Interleaved, PartKind, media_part
 from mmeval.dataset.contract import DataSource
 from mmeval.dataset.hub import explaining
 from mmeval.dataset.loaders.columns import ColumnTemplates, texts_in
@@ -40,6 +37,9 @@ from mmeval.dataset.loaders.parquet_rows import json_value
 from mmeval.dataset.loaders.row_files import MAX_ROW_BYTES
 from mmeval.dataset.loaders.tsv import TsvFile
 from mmeval.errors import UnknownNameError, UsageError
+from mmeval.media.embedded import embedded_medium, is_sound, sound_medium
+from mmeval.media.media import Media, path_inside
+from mmeval.media.parts import Interleaved, PartKind, media_part
 from mmeval.program.template import Value
 from mmeval.records.sample import Sample
 from mmeval.system.extras import need

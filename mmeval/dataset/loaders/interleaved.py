@@ -27,7 +27,7 @@ A row:
 
 Roles are ``system``, ``user`` and ``assistant``. Ids must differ within a split.
 CONTENT is a text with tags, ``{"text": ..., "media": {...}}`` or a list of parts
-(``mmeval.content.written``):
+(``mmeval.media.written``):
 
     {"id": "7", "input": "Describe <<image1>> aloud.", "references": [{"text": "A hare: <<audio1>>",
      "media": {"audio1": "sound/hare.wav"}}], "media": {"image1": "img/hare.png"}, "difficulty": "hard"}
@@ -55,11 +55,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mmeval.content.embedded import medium_inside
-from mmeval.content.media import Media, path_inside
-from mmeval.content.parts import Interleaved
-from mmeval.content.placeholders import DEFAULT_SPELLINGS, SPELLINGS
-from mmeval.content.written import ContentReader
 from mmeval.dataset.archive import unpacked
 from mmeval.dataset.contract import DataSource
 from mmeval.dataset.loaders.media_columns import media_names, with_media
@@ -77,8 +72,13 @@ from mmeval.dataset.loaders.row_files import (
     scan_files,
 )
 from mmeval.errors import RowError, UnknownNameError, UsageError, message_of
+from mmeval.media.embedded import medium_inside
+from mmeval.media.media import Media, path_inside
+from mmeval.media.parts import Interleaved
+from mmeval.media.placeholders import DEFAULT_SPELLINGS, SPELLINGS
+from mmeval.media.written import ContentReader
 from mmeval.records.sample import Message, Sample
-from mmeval.wording import listed
+from mmeval.system.wording import listed
 
 OPTIONS = ("data_file", "media", "media_archive", "media_folder", "spellings")
 _OWN_KEYS = frozenset(("id", "input", "references", "reference", "candidates", "media"))

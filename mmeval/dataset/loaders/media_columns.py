@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from mmeval.content.embedded import is_sound, sound_medium
-from mmeval.content.media import Media
 from mmeval.errors import UsageError
+from mmeval.media.embedded import is_sound, sound_medium
+from mmeval.media.media import Media
 
 _ONE = re.compile(r"(image|audio|video|document|3d)[ _]?(\d{0,9})")
 _MANY = re.compile(r"(image|audio|video|document|3d)s")

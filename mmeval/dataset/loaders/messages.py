@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
-from mmeval.content.parts import Interleaved
-from mmeval.content.written import ContentReader
 from mmeval.errors import UnknownNameError, UsageError
+from mmeval.media.parts import Interleaved
+from mmeval.media.written import ContentReader
 from mmeval.records.sample import Message, MessageRole
 
 _ROLES: frozenset[str] = frozenset(get_args(MessageRole))

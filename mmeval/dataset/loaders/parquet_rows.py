@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mmeval.content.embedded import SOUND_KEYS
 from mmeval.dataset.loaders.media_columns import holds_many, holds_one, with_media
 from mmeval.dataset.loaders.row import DataRow
 from mmeval.errors import UnknownNameError, UsageError
+from mmeval.media.embedded import SOUND_KEYS
 from mmeval.system.extras import need
 
 BATCH_ROWS = 256

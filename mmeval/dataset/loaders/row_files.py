@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from mmeval.content.media import path_inside
 from mmeval.dataset.contract import DataSource
 from mmeval.dataset.loaders.row import DataRow
 from mmeval.errors import MissingDataError, UsageError, did_you_mean
+from mmeval.media.media import path_inside
 from mmeval.system.foreign_lines import lines_of, list_of
-from mmeval.wording import listed
+from mmeval.system.wording import listed
 
 SUFFIXES = (".jsonl", ".parquet", ".json")
 _SHARD = re.compile(

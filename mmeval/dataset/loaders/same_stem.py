@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from mmeval.content.media import Media, MediaKind
 from mmeval.dataset.loaders.interleaved import MediaFolder
 from mmeval.errors import UsageError
+from mmeval.media.media import Media, MediaKind
 
 
 class FoundMedia(NamedTuple):

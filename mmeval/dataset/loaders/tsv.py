@@ -34,18 +34,18 @@ from typing import Any, TypeAlias
 
 from jinja2 import TemplateError
 
-from mmeval.content.embedded import embedded_medium
-from mmeval.content.media import Media, path_inside
-from mmeval.content.parts import Interleaved, media_part
 from mmeval.dataset.contract import DataSource
 from mmeval.dataset.loaders.columns import ColumnTemplates, texts_in
 from mmeval.dataset.loaders.interleaved import MediaFolder
-from mmeval.decode.template import literal
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
-from mmeval.plain_file import open_plain
+from mmeval.media.decode.template import literal
+from mmeval.media.embedded import embedded_medium
+from mmeval.media.media import Media, path_inside
+from mmeval.media.parts import Interleaved, media_part
 from mmeval.program.template import Value
 from mmeval.records.sample import Sample
-from mmeval.wording import listed
+from mmeval.system.plain_file import open_plain
+from mmeval.system.wording import listed
 
 OPTIONS = ("columns", "data_file", "media_columns", "media_folder")
 SUFFIX = ".tsv"

@@ -11,7 +11,7 @@ from mmeval.records.score import Result
 from mmeval.report.charts import radar as radars
 from mmeval.report.charts.bars import ChartBar, bars
 from mmeval.report.charts.svg import Drawing
-from mmeval.report.numbers import NOT_THERE, NumberRow
+from mmeval.results.numbers import NOT_THERE, NumberRow
 
 MOST_BARS = 60
 """Bars or groups of bars in a chart; the title of one that leaves some out says so."""

@@ -9,9 +9,9 @@ from mmeval.findings.finding import Finding
 from mmeval.findings.group import grouped
 from mmeval.findings.render import Place, cause_text, page_rows
 from mmeval.records.score import Result
-from mmeval.report.numbers import NumberRow, ResultsDocument, groups_of
 from mmeval.report.page.tables import link
 from mmeval.results.groups import tasks_inside
+from mmeval.results.numbers import NumberRow, ResultsDocument, groups_of
 from mmeval.run.availability import words_for
 
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mmeval.decode.code import code_words
-from mmeval.decode.limits import DecodeLimits
 from mmeval.errors import ContentError, MediaLimitError
+from mmeval.media.decode.code import code_words
+from mmeval.media.decode.limits import DecodeLimits
 
 MAX_CODE = 20_000
 """Characters that are coloured; a longer text stays plain."""

@@ -10,9 +10,9 @@ from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
 from mmeval.report.charts.bars import SERIES
 from mmeval.report.charts.scale import Scale, scale_for
-from mmeval.report.notes import from_to
-from mmeval.report.numbers import NumberRow
 from mmeval.report.page.tables import link
+from mmeval.results.notes import from_to
+from mmeval.results.numbers import NumberRow
 
 MOST_LINES = 6
 """Gauges on the first screen; the table below has all numbers."""

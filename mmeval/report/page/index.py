@@ -10,8 +10,8 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from mmeval.records.score import Result
-from mmeval.report.notes import is_unavailable
-from mmeval.report.numbers import NumberRow
+from mmeval.results.notes import is_unavailable
+from mmeval.results.numbers import NumberRow
 from mmeval.results.stored_run import (
     StoredRun,
     StoredTask,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mmeval.content.media import kind_for
+from mmeval.media.media import kind_for
 from mmeval.report.page.code import Colours
 from mmeval.report.page.places import SHOWN, Places
 from mmeval.report.page.previews import Previews, too_large

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from mmeval.content.media import Media
-from mmeval.content.media_type import suffix_for
 from mmeval.errors import UsageError
+from mmeval.media.media import Media
+from mmeval.media.media_type import suffix_for
 
 SHOWN: Mapping[str, frozenset[str]] = {
     "image": frozenset(

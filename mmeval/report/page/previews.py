@@ -16,10 +16,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmeval.content.media import Media
-from mmeval.decode.document import TEXT_MIMES
-from mmeval.decode.limits import DecodeLimits
 from mmeval.errors import MmevalError
+from mmeval.media.decode.document import TEXT_MIMES
+from mmeval.media.decode.limits import DecodeLimits
+from mmeval.media.media import Media
 from mmeval.report.page.chunks import script
 from mmeval.report.page.places import MEDIA, linked_or_copied
 
@@ -107,7 +107,7 @@ class Previews:
         return {"pages": shown, "page_count": count}
 
     def _draw_pages(self, media: Media, said: str) -> None:
-        from mmeval.decode import page_count, pages
+        from mmeval.media.decode import page_count, pages
 
         count = page_count(media, limits=LIMITS)
         pictures = pages(media, dpi=PAGE_DPI, limits=LIMITS)
@@ -162,7 +162,7 @@ class Previews:
 def too_large(media: Media) -> str:
     """Why a browser is not given a picture; empty where nothing speaks against it.
     Its header declares too many pixels, or no size at all."""
-    from mmeval.decode.picture_header import check_size
+    from mmeval.media.decode.picture_header import check_size
 
     try:
         check_size(media, limits=LIMITS)
@@ -177,7 +177,7 @@ def _note(media: Media, error: BaseException) -> str:
 
 
 def _drawn(media: Media) -> Image:
-    from mmeval.decode import image
+    from mmeval.media.decode import image
 
     return image(media, limits=LIMITS)
 
@@ -186,7 +186,7 @@ def _geometry(media: Media) -> Mapping[str, Any]:
     """Vertices and faces as base64, a box around them, and what was left out."""
     import numpy as np
 
-    from mmeval.decode import mesh_arrays
+    from mmeval.media.decode import mesh_arrays
 
     found = mesh_arrays(media, limits=LIMITS)
     vertices: Any = np.asarray(found.vertices, dtype="<f4")
@@ -214,7 +214,7 @@ def _geometry(media: Media) -> Mapping[str, Any]:
 def _text(media: Media) -> dict[str, Any]:
     """The beginning of a text document, after all of it was compared with its digest.
     A foreign record cannot name another file."""
-    from mmeval.decode import document_text
+    from mmeval.media.decode import document_text
 
     text = document_text(media, limits=LIMITS)
     note = (

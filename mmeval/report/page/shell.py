@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmeval.costs.bill import dollars
 from mmeval.report.charts import Chart
 from mmeval.results.stored_run import StoredRun
+from mmeval.run.costs.bill import dollars
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mmeval.findings.finding import Finding
 from mmeval.findings.render import NOWHERE, Place, page_rows
-from mmeval.report.numbers import number_rows
 from mmeval.report.page.index import Asked
 from mmeval.results.compare import judges_in
+from mmeval.results.numbers import number_rows
 from mmeval.results.stored_run import StoredRun, TaskRow
 
 MOST_NAMED = 5

@@ -10,14 +10,14 @@ from urllib.parse import quote
 
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
-from mmeval.report.notes import from_to
-from mmeval.report.numbers import NumberRow
 from mmeval.report.page.index import STATUSES
 from mmeval.report.table_formats.layouts import UNKNOWN, number_columns, shown
 from mmeval.report.table_formats.markdown import MAX_NOTE
 from mmeval.results.layout import Table, layouts_of, tables_of
+from mmeval.results.notes import from_to
+from mmeval.results.numbers import NumberRow
 from mmeval.results.stored_run import StoredRun
-from mmeval.wording import printable
+from mmeval.system.wording import printable
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,6 @@ from mmeval.report.baseline import Baseline, Beside, beside
 from mmeval.report.charts import Chart, charts_of
 from mmeval.report.charts.chosen import ranges_of
 from mmeval.report.headline import headline_rows
-from mmeval.report.numbers import NumberRow, ResultsDocument, number_rows
 from mmeval.report.page import details as trial_details
 from mmeval.report.page import summary
 from mmeval.report.page.absent import not_computed
@@ -35,6 +34,7 @@ from mmeval.report.page.places import Places
 from mmeval.report.page.previews import Previews
 from mmeval.report.page.shell import chart_rows, run_rows, write_shell
 from mmeval.report.page.tables import papers, tables
+from mmeval.results.numbers import NumberRow, ResultsDocument, number_rows
 from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial
 from mmeval.store.paths import Wanted, every_trial
 from mmeval.store.run_folder import journal_findings

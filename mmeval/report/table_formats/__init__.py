@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from mmeval.report.numbers import NumberRow
 from mmeval.report.table_formats.csv import csv_table
 from mmeval.report.table_formats.latex import latex_table
 from mmeval.report.table_formats.markdown import markdown_table
+from mmeval.results.numbers import NumberRow
 
 __all__ = ["TABLES", "TableFormat"]
 

@@ -7,8 +7,8 @@ import io
 from collections.abc import Sequence
 
 from mmeval.records.score import Result
-from mmeval.report.numbers import NumberRow
-from mmeval.wording import printable
+from mmeval.results.numbers import NumberRow
+from mmeval.system.wording import printable
 
 COLUMNS = (
     "run",

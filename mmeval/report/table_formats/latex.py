@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from mmeval.records.score import Result
-from mmeval.report.numbers import NumberRow
-from mmeval.wording import printable
+from mmeval.results.numbers import NumberRow
+from mmeval.system.wording import printable
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",

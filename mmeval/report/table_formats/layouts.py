@@ -15,7 +15,7 @@ from mmeval.report.table_formats.latex import booktabs, latex_text
 from mmeval.report.table_formats.markdown import MAX_NOTE
 from mmeval.results.layout import Cell, Table, layouts_of, tables_of
 from mmeval.results.stored_run import StoredRun
-from mmeval.wording import printable
+from mmeval.system.wording import printable
 
 log = logging.getLogger(__name__)
 

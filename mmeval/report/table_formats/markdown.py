@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from mmeval.records.score import Result
 from mmeval.report.markdown import cell, table_lines
-from mmeval.report.notes import from_to
-from mmeval.report.numbers import NumberRow
+from mmeval.results.notes import from_to
+from mmeval.results.numbers import NumberRow
 
 _OF_ONE = ("Value", "±", "Stderr", "95 % CI", "Scored")
 MAX_NOTE = 400

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
-from mmeval.agent import AgentAnswer, AgentProgram, Prompts, agent
 from mmeval.backend import Tool
-from mmeval.content import Interleaved
+from mmeval.backend.agent import AgentAnswer, AgentProgram, Prompts, agent
+from mmeval.media import Interleaved
 from mmeval.model_backends.agents.isg import plan
 from mmeval.model_backends.agents.isg.dispatch import Tools
 from mmeval.model_backends.agents.isg.execution import Execution, Problem

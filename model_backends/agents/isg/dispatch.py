@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from mmeval.backend import Tool
-from mmeval.content import Part
-from mmeval.judge import ReplyError, read_object
+from mmeval.media import Part
+from mmeval.metric.judge import ReplyError, read_object
 from mmeval.program import Call
 
 Arguments = Mapping[str, Any]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from mmeval.content import Interleaved, Part, text_part
+from mmeval.media import Interleaved, Part, text_part
 from mmeval.model_backends.agents.isg.dispatch import Selected
 from mmeval.model_backends.agents.isg.plan import (
     ADD,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 
-from mmeval.content import Interleaved
+from mmeval.media import Interleaved
 from mmeval.model_backends.agents.isg.team import Team
 from mmeval.program import Program, ask_one
 

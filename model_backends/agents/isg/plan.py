@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mmeval.judge import ReplyError
+from mmeval.metric.judge import ReplyError
 
 CALL, CAPTION, ADD = "Call_tool", "Caption", "AddImage"
 LABELS = (CALL, CAPTION, ADD)

@@ -8,9 +8,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mmeval.agent import rounds_of
-from mmeval.content import Interleaved, Part
-from mmeval.judge import ReplyError, read_objects, strict_json
+from mmeval.backend.agent import rounds_of
+from mmeval.media import Interleaved, Part
+from mmeval.metric.judge import ReplyError, read_objects, strict_json
 from mmeval.model_backends.agents.isg.dispatch import Selected
 from mmeval.records import GenerationParams
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from mmeval.content import Interleaved, Part, text_part
+from mmeval.media import Interleaved, Part, text_part
 from mmeval.model_backends.agents.isg.profiles import words
 from mmeval.model_backends.agents.isg.team import Team
 from mmeval.program import Program, ask_one

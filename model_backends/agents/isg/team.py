@@ -8,10 +8,10 @@ from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING
 
-from mmeval.agent import Prompts
 from mmeval.backend import TO_DESCRIBE
-from mmeval.content import Part, text_part
-from mmeval.judge import accepts
+from mmeval.backend.agent import Prompts
+from mmeval.media import Part, text_part
+from mmeval.metric.judge import accepts
 from mmeval.model_backends.agents.isg.dispatch import Tools
 from mmeval.model_backends.agents.isg.profiles import Profile
 from mmeval.program import Call, Role

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from mmeval.agent import AgentProgram, Prompts, agent
 from mmeval.backend import Tool
-from mmeval.content import Part, media_part
+from mmeval.backend.agent import AgentProgram, Prompts, agent
+from mmeval.media import Part, media_part
 from mmeval.model_backends.agents.mmmg.placeholders import (
     Profile,
     filled,

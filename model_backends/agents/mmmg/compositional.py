@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from mmeval.agent import AgentProgram, Prompts, agent
 from mmeval.backend import Tool
-from mmeval.content import Interleaved, Part, text_part
+from mmeval.backend.agent import AgentProgram, Prompts, agent
+from mmeval.media import Interleaved, Part, text_part
 from mmeval.model_backends.agents.mmmg.image_agent import ImageItem
 from mmeval.model_backends.agents.mmmg.placeholders import Placeholder, Profile, find
 from mmeval.model_backends.agents.mmmg.plan import (

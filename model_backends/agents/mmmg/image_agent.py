@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import Any, Literal, NamedTuple
 
-from mmeval.agent import AgentProgram, Prompts, agent
 from mmeval.backend import Tool
-from mmeval.content import Part, media_part, png
+from mmeval.backend.agent import AgentProgram, Prompts, agent
+from mmeval.media import Part, media_part, png
 from mmeval.model_backends.agents.mmmg.placeholders import (
     Profile,
     filled,

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from mmeval.content import Interleaved, Part, PartKind, text_part
+from mmeval.media import Interleaved, Part, PartKind, text_part
 
 Profile = Literal["standard", "official"]
 _NUMBER = re.compile(r"\d{1,9}")

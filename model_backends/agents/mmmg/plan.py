@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
-from mmeval.agent import AgentAnswer, in_rounds, rounds_of
 from mmeval.backend import Tool
-from mmeval.content import Interleaved, Part, PartKind, text_part
+from mmeval.backend.agent import AgentAnswer, in_rounds, rounds_of
+from mmeval.media import Interleaved, Part, PartKind, text_part
 from mmeval.model_backends.agents.mmmg.placeholders import Placeholder
 from mmeval.program import Call, Program, Reply, Role, ask_one
 from mmeval.records import Message, Request

@@ -8,9 +8,9 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from mmeval.agent import AgentAnswer, AgentProgram, Prompts, agent
 from mmeval.backend import Tool
-from mmeval.content import PART_KINDS, Interleaved, PartKind
+from mmeval.backend.agent import AgentAnswer, AgentProgram, Prompts, agent
+from mmeval.media import PART_KINDS, Interleaved, PartKind
 from mmeval.model_backends.agents.unima.generating import generated
 from mmeval.model_backends.agents.unima.items import read_question
 from mmeval.model_backends.agents.unima.replies import Fault, Verdict

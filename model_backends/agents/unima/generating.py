@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mmeval.agent import in_rounds, rounds_of
 from mmeval.backend import TO_DESCRIBE
-from mmeval.content import Interleaved, Media, Part, find, media_part
+from mmeval.backend.agent import in_rounds, rounds_of
+from mmeval.media import Interleaved, Media, Part, find, media_part
 from mmeval.model_backends.agents.unima.items import TAG
 from mmeval.model_backends.agents.unima.report import Item, Report
 from mmeval.model_backends.agents.unima.steps import Steps, bare, not_empty

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from itertools import count
 from typing import NamedTuple
 
-from mmeval.content import Part, find, label_kind
+from mmeval.media import Part, find, label_kind
 from mmeval.records import Message, Request
 
 TAG = ("tag",)

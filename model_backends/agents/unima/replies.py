@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
-from mmeval.content import canonical_label
-from mmeval.judge import ReplyError, read_object
+from mmeval.media import canonical_label
+from mmeval.metric.judge import ReplyError, read_object
 
 _NAMES: Mapping[type, str] = {
     str: "text",

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mmeval.backend import Tool
-from mmeval.content import PartKind, canonical_label, find, label_kind
+from mmeval.media import PartKind, canonical_label, find, label_kind
 from mmeval.model_backends.agents.unima.items import TAG, Question
 
 PLANNER = "planner"

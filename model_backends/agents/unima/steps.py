@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mmeval.agent import Prompts
 from mmeval.backend import TO_DESCRIBE, Tool
-from mmeval.content import Interleaved, Part
-from mmeval.judge import accepts
+from mmeval.backend.agent import Prompts
+from mmeval.media import Interleaved, Part
+from mmeval.metric.judge import accepts
 from mmeval.model_backends.agents.unima import replies
 from mmeval.model_backends.agents.unima.items import Question
 from mmeval.model_backends.agents.unima.report import Maker, Report, read_report

@@ -11,8 +11,8 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from mmeval.backend import Capabilities
-from mmeval.content import Interleaved, PartKind, text_part
 from mmeval.errors import UsageError, is_out_of_memory
+from mmeval.media import Interleaved, PartKind, text_part
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.capabilities import doubt, overruled, read_kinds
 from mmeval.model_backends.hf.checkpoint.loading import (

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from mmeval.backend import Capabilities
-from mmeval.content import Media
+from mmeval.media import Media
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.model_backends.hf.conversation.rows import Encoded, Made, Row
 from mmeval.model_backends.hf.failures import RowError

@@ -9,7 +9,7 @@ from types import MethodType
 from typing import Any
 
 from mmeval.backend import Capabilities
-from mmeval.content import Interleaved, media_part
+from mmeval.media import Interleaved, media_part
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.model_backends.hf.conversation.encoding import placed, prompt_lengths
 from mmeval.model_backends.hf.conversation.rows import Encoded, Made, Row, Stream

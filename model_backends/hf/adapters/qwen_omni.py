@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from mmeval.backend import Capabilities
-from mmeval.content import Interleaved, Media, media_part
 from mmeval.errors import MissingDataError, did_you_mean, is_out_of_memory
+from mmeval.media import Interleaved, Media, media_part
 from mmeval.model_backends.hf.adapters.chat import Answer, ChatAdapter
 from mmeval.model_backends.hf.checkpoint.loading import load_weights, loading
 from mmeval.model_backends.hf.conversation.encoding import placed

@@ -11,9 +11,9 @@ from itertools import groupby
 from typing import Any
 
 from mmeval.backend import Capabilities
-from mmeval.content import Media, Part, PartKind
-from mmeval.decode import audio, image, page_count, video_info
 from mmeval.errors import MissingExtraError
+from mmeval.media import Media, Part, PartKind
+from mmeval.media.decode import audio, image, page_count, video_info
 from mmeval.model_backends.hf.adapters.chat import Answer, ChatAdapter
 from mmeval.model_backends.hf.checkpoint.loading import load_weights
 from mmeval.model_backends.hf.conversation.messages import Intake

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from mmeval.backend import Capabilities
-from mmeval.content import Interleaved, media_part
 from mmeval.errors import MissingExtraError, UsageError, is_out_of_memory
+from mmeval.media import Interleaved, media_part
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.checkpoint.loading import (
     load_processor,
@@ -23,7 +23,7 @@ from mmeval.model_backends.hf.generation.draws import seeded
 from mmeval.model_backends.hf.generation.media import to_sound
 from mmeval.model_backends.hf.options import count_option
 from mmeval.records import Request, Response, Usage
-from mmeval.wording import listed
+from mmeval.system.wording import listed
 
 VOICE = "audio.voice"
 SHOWN = 10

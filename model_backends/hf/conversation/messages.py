@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from mmeval.backend import even_frames
-from mmeval.content import Media, Part, PartKind
-from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, audio, image
 from mmeval.errors import ContentError, MissingError, UsageError
+from mmeval.media import Media, Part, PartKind
+from mmeval.media.decode import DEFAULT_LIMITS, DecodeLimits, audio, image
 from mmeval.model_backends.hf.checkpoint.loading import part_for
 from mmeval.model_backends.hf.conversation.literals import Literals
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.records import Message, Request
-from mmeval.wording import listed
+from mmeval.system.wording import listed
 
 Item: TypeAlias = dict[str, Any]
 """``{"type": "text", "text": str}`` or ``{"type": "image", "image": object}``, likewise

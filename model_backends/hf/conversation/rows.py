@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from mmeval.content import Part
+from mmeval.media import Part
 from mmeval.model_backends.hf.conversation.messages import Chat
 from mmeval.records import FinishReason, Request
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import PartKind
+from mmeval.media import PartKind
 from mmeval.system import need
 
 ADAPTER_KEY = "mmeval_adapter"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from mmeval.content import PartKind
+from mmeval.media import PartKind
 
 _SIZE = re.compile(r"([1-9]\d{0,5})\*([1-9]\d{0,5})")
 

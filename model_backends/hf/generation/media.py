@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from mmeval.content import Media, png, wav
+from mmeval.media import Media, png, wav
 from mmeval.model_backends.hf.failures import RowError
 
 Span = Literal["0..1", "-1..1", "0..255"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from mmeval.content import Interleaved, Media, Part, find, media_part
+from mmeval.media import Interleaved, Media, Part, find, media_part
 from mmeval.model_backends.hf.conversation.rows import Made
 from mmeval.model_backends.hf.generation.blocks import BrokenBlock
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mmeval.content import Interleaved
+from mmeval.media import Interleaved
 from mmeval.model_backends.openai.responses.input import ResponsesItems, Turns
 from mmeval.model_backends.openai.responses.stream import Reply, streamed_reply
 from mmeval.model_backends.openai.settings import Settings
@@ -22,7 +22,7 @@ from mmeval.model_backends.wire.replies.written import written_items
 from mmeval.model_backends.wire.transport import Outgoing, Received
 from mmeval.records import FinishReason, GenerationParams, Request, Response
 from mmeval.system import from_line
-from mmeval.wording import shortened
+from mmeval.system.wording import shortened
 
 PATH = "responses"
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mmeval.content import Media, Part
+from mmeval.media import Media, Part
 from mmeval.model_backends.openai.messages import (
     ItemEncoder,
     announced,

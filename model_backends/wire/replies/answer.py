@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mmeval.content import Interleaved, Media, Part, PartKind, find, text_part
+from mmeval.media import Interleaved, Media, Part, PartKind, find, text_part
 from mmeval.model_backends.wire.failures import bad_reply
 from mmeval.model_backends.wire.replies.encoded import (
     LEAST_LETTERS,
@@ -28,7 +28,7 @@ from mmeval.model_backends.wire.replies.samples import (
     rate_of,
     wav_of_samples,
 )
-from mmeval.wording import shortened
+from mmeval.system.wording import shortened
 
 _NAME_CHARS = 60
 _TEXT_TYPES = frozenset(("text", "output_text", "input_text", "summary_text"))

@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from mmeval.content import DATA_URI, SNIFF_BYTES, UNKNOWN_MIME, base64_bytes, sniff_mime
+from mmeval.media import DATA_URI, SNIFF_BYTES, UNKNOWN_MIME, base64_bytes, sniff_mime
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _RELATIVE = ("/", "./", "../")

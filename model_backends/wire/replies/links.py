@@ -6,9 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from urllib.parse import urljoin, urlsplit
 
-from mmeval.content import Media
+from mmeval.media import Media
 from mmeval.model_backends.wire.failures import CallError
-from mmeval.wording import shortened
+from mmeval.system.wording import shortened
 
 _SHOWN_CHARS = 80
 _PORTS = {"http": 80, "https": 443}

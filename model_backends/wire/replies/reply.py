@@ -12,7 +12,7 @@ from mmeval.model_backends.wire.replies.server_errors import (
 )
 from mmeval.records import Usage
 from mmeval.system import from_line
-from mmeval.wording import shortened
+from mmeval.system.wording import shortened
 
 _SHOWN_CHARS = 80
 _NAME_CHARS = 200

@@ -8,9 +8,9 @@ import re
 import wave
 from collections.abc import Sequence
 
-from mmeval.content import Media, base64_bytes, wav
-from mmeval.decode import audio, whole_wave
 from mmeval.errors import ContentError, MissingError
+from mmeval.media import Media, base64_bytes, wav
+from mmeval.media.decode import audio, whole_wave
 
 ASSUMED_RATE = 24_000
 """Samples a second where nobody states them: what all providers send."""

@@ -17,7 +17,7 @@ from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.replies.events import events, is_stream
 from mmeval.model_backends.wire.replies.refusals import is_refusal
 from mmeval.records import ErrorKind
-from mmeval.wording import shortened
+from mmeval.system.wording import shortened
 
 MAX_DESCRIBED_BYTES = 65_536
 _SHOWN_CHARS = 350

@@ -21,7 +21,7 @@ from mmeval.interchange import (
     ExportFolder,
     ScoredTrial,
 )
-from mmeval.judge import strict_json
+from mmeval.metric.judge import strict_json
 from mmeval.metrics.judged.isg.rows import CATEGORY, GRAPH
 from mmeval.records import Sample
 from mmeval.system import from_line, to_line

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, TypeAlias
 
-from mmeval.content import Interleaved, Part, text_part
-from mmeval.judge import accepts
+from mmeval.media import Interleaved, Part, text_part
+from mmeval.metric.judge import accepts
 from mmeval.metrics.judged.isg.rows import (
     BLOCK_QUESTIONS,
     CATEGORY,

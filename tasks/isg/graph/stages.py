@@ -18,7 +18,7 @@ from collections.abc import Collection, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
-from mmeval.judge import ReplyError, read_object
+from mmeval.metric.judge import ReplyError, read_object
 from mmeval.metrics.judged.isg.rows import ALL, is_id
 
 FORMS = {

@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mmeval.content import Media
 from mmeval.errors import ContentError
+from mmeval.media import Media
 from mmeval.metric import loaded
 from mmeval.metrics.image.networks.convolutions import AT_ONCE, Layers
 from mmeval.metrics.image.networks.vector_memory import embedded_once

@@ -7,8 +7,8 @@ import io
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from mmeval.content import Media
-from mmeval.decode import frames_at, frames_by_change, video_info
+from mmeval.media import Media
+from mmeval.media.decode import frames_at, frames_by_change, video_info
 from mmeval.metric import remembered_all
 from mmeval.metrics.image.pictures import picture
 from mmeval.tasks.mme_unify.video import even_indices
@@ -38,7 +38,7 @@ def key_frames(clip: Media) -> list[bytes]:
     These are the first frame and those that differ from the one before; of fewer than
     16 such frames none counts, and 16 evenly spaced ones take their place; more are
     thinned evenly. A clip of fewer frames gives all. Raises the errors of
-    ``mmeval.decode``.
+    ``mmeval.media.decode``.
     """
     return remembered_all(
         [clip], "mme_unify key frames", lambda some: [_key_frames(one) for one in some]

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from mmeval.content import Media
 from mmeval.errors import ContentError
+from mmeval.media import Media
 from mmeval.metric import metric
 from mmeval.metrics.image.networks.clip import (
     CLIP_L14,

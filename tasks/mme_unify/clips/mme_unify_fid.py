@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from mmeval.content import Media
-from mmeval.decode import frames_at
 from mmeval.errors import ContentError, CorruptMediaError
+from mmeval.media import Media
+from mmeval.media.decode import frames_at
 from mmeval.metric import metric
 from mmeval.metrics.image.networks.convolutions import squeezed
 from mmeval.metrics.image.networks.inception_v3 import (

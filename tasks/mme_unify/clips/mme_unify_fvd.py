@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any
 
-from mmeval.content import Media
 from mmeval.errors import ContentError
+from mmeval.media import Media
 from mmeval.metric import metric
 from mmeval.metrics.image.networks.convolutions import squeezed
 from mmeval.metrics.image.networks.resnet50 import (

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mmeval.content import Interleaved, Part, PartKind, text_part
 from mmeval.interchange import Find
+from mmeval.media import Interleaved, Part, PartKind, text_part
 from mmeval.tasks.mme_unify.loader import CATEGORIES
 from mmeval.tasks.mme_unify.mme_unify_choice import letter_of
 from mmeval.tasks.mme_unify.turns import Turn, answer_of, turns_of

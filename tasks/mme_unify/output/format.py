@@ -23,7 +23,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Interleaved, Media
 from mmeval.errors import ContentError, MissingExtraError
 from mmeval.interchange import (
     OWN,
@@ -39,6 +38,7 @@ from mmeval.interchange import (
     rows_of_list,
     stem_of,
 )
+from mmeval.media import Interleaved, Media
 from mmeval.records import Sample, Trial
 from mmeval.tasks.mme_unify.clips.frames import key_frames
 from mmeval.tasks.mme_unify.loader import CATEGORIES, TASK, question_of

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from mmeval.content import path_inside
 from mmeval.errors import MissingDataError
 from mmeval.interchange import MANIFEST, AnswerFile, Row, repeat_of
+from mmeval.media import path_inside
 from mmeval.records import Sample
 from mmeval.tasks.mme_unify.loader import PROMPT, TASK, question_of, task_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from mmeval.content import Media
 from mmeval.errors import ContentError, CorruptMediaError
+from mmeval.media import Media
 from mmeval.metric import metric
 from mmeval.metrics.image.networks.clip import CLIP_B32, clip_needs, embedder
 from mmeval.metrics.produced import media_of, undecodable, wrong

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from mmeval.content import Media
 from mmeval.errors import ContentError, CorruptMediaError
+from mmeval.media import Media
 from mmeval.metric import metric
 from mmeval.metrics.image.networks.clip import CLIP_B32, clip_needs, embedder
 from mmeval.records import Sample, Score, Trial

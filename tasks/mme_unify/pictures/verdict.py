@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from mmeval.content import Media, Part
 from mmeval.errors import ContentError, CorruptMediaError
+from mmeval.media import Media, Part
 from mmeval.metrics.image.networks.clip import CLIP, Embedder, Shown, cosines
 from mmeval.records import Sample
 

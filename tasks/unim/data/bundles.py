@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
-from mmeval.content import Media, kind_for
+from mmeval.media import Media, kind_for
 from mmeval.tasks.unim.data.files import MATERIALS
 
 _MESH = "model/obj"

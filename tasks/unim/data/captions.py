@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
 
-from mmeval.content import find
+from mmeval.media import find
 from mmeval.tasks.unim.data.concatenated_json import Record, read_records
 from mmeval.tasks.unim.data.files import Place
 from mmeval.tasks.unim.data.folders import may_hold

@@ -10,8 +10,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
 from stat import S_ISLNK, S_ISREG
 
-from mmeval.content import UNKNOWN_MIME, Media, may_be, path_inside
 from mmeval.errors import MissingDataError, UsageError
+from mmeval.media import UNKNOWN_MIME, Media, may_be, path_inside
 from mmeval.tasks.unim.data.pointers import MAX_BYTES, TOLD, is_pointer
 from mmeval.tasks.unim.labels import Names, field_words
 

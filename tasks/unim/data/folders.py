@@ -11,8 +11,8 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, TypeVar
 
-from mmeval.content import path_inside
 from mmeval.errors import MissingDataError
+from mmeval.media import path_inside
 from mmeval.tasks.unim.data.concatenated_json import read_records
 from mmeval.tasks.unim.data.files import Place
 from mmeval.tasks.unim.data.sample import identity_of

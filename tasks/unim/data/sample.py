@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mmeval.content import PART_KINDS, Interleaved, PartKind, text_part
+from mmeval.media import PART_KINDS, Interleaved, PartKind, text_part
 from mmeval.records import Message, Sample
 from mmeval.tasks.unim.data.concatenated_json import Record
 from mmeval.tasks.unim.data.files import Place

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Interleaved, Media, find
 from mmeval.errors import MissingDataError, UsageError
+from mmeval.media import Interleaved, Media, find
 from mmeval.tasks.unim.data.bundles import bundles_of
 from mmeval.tasks.unim.data.files import find_medium, kind_fault
 

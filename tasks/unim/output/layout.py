@@ -35,7 +35,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from mmeval.content import Interleaved, Media, Part, PartKind, Tag, find
+from mmeval.media import Interleaved, Media, Part, PartKind, Tag, find
 from mmeval.records import Sample, digest
 from mmeval.tasks.unim.domains import domain_of
 from mmeval.tasks.unim.labels import Names, field_of, word

@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.content import path_inside
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import (
     MANIFEST,
@@ -24,6 +23,7 @@ from mmeval.interchange import (
     model_of,
     read_manifest,
 )
+from mmeval.media import path_inside
 from mmeval.records import Sample
 from mmeval.system import to_line
 from mmeval.tasks.unim.data.concatenated_json import Record, read_records

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.content import Interleaved, Media, PartKind
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import (
     DAMAGED,
@@ -22,6 +21,7 @@ from mmeval.interchange import (
     own_of,
     path_below,
 )
+from mmeval.media import Interleaved, Media, PartKind
 from mmeval.records import Response
 from mmeval.tasks.unim.data.concatenated_json import Record
 from mmeval.tasks.unim.data.files import Place, find_medium

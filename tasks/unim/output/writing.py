@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.content import Interleaved, Media, suffix_for
 from mmeval.interchange import (
     MANIFEST,
     OWN,
@@ -20,6 +19,7 @@ from mmeval.interchange import (
     exact_parts,
     stem_of,
 )
+from mmeval.media import Interleaved, Media, suffix_for
 from mmeval.records import Sample
 from mmeval.tasks.unim.labels import DIFFICULTIES, Names
 from mmeval.tasks.unim.output.layout import (

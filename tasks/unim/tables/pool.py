@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mmeval.results import counted_by
+from mmeval.system.wording import shortened
 from mmeval.tasks.unim.domains import domain_of
 from mmeval.tasks.unim.tables.items import TITLES, ItemPool
-from mmeval.wording import shortened
 
 if TYPE_CHECKING:
     from mmeval.results import StoredRun, StoredTask

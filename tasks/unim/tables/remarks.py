@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from mmeval.dataset import Subset
 from mmeval.results import paper_notes
+from mmeval.system.wording import listed
 from mmeval.tasks.unim.domains import domain_of
 from mmeval.tasks.unim.tables.pool import BAD, Pool, unim_tasks
-from mmeval.wording import listed
 
 if TYPE_CHECKING:
     from mmeval.results import StoredRun

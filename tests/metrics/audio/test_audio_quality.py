@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from mmeval.content import Interleaved, Media, media_part, wav
 from mmeval.errors import UsageError
+from mmeval.media import Interleaved, Media, media_part, wav
 from mmeval.metric import bind
 from mmeval.metrics.audio.audio_quality import audio_quality
 from mmeval.records import Score

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from mmeval.content import Interleaved, Media, media_part, wav
+from mmeval.media import Interleaved, Media, media_part, wav
 from mmeval.metrics.audio import clips
 from mmeval.metrics.audio.clips import RATE, clip, decodable, resampled, the_only_clip
 from mmeval.records import Score, Trial
@@ -94,7 +94,7 @@ def test_a_clip_is_decoded_once_unless_it_is_too_long(
     media = stereo(8000)
     assert clip(media) is clip(media)
     assert made == [RATE]
-    monkeypatch.setattr("mmeval.decode.memo.MAX_KEPT_BYTES", 1000)
+    monkeypatch.setattr("mmeval.media.decode.memo.MAX_KEPT_BYTES", 1000)
     media = stereo(22050)
     assert clip(media) is not clip(media)
 

@@ -1,4 +1,4 @@
-from mmeval.decode import TextBox
+from mmeval.media.decode import TextBox
 from mmeval.metrics.document.boxes import joined_lines
 
 

@@ -2,9 +2,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from mmeval.content import Media
-from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, TextBox
 from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.media import Media
+from mmeval.media.decode import DEFAULT_LIMITS, DecodeLimits, TextBox
 from mmeval.metrics.document import ocr, reading
 from mmeval.metrics.document.reading import (
     NoOcrError,

@@ -3,9 +3,9 @@ from typing import get_args
 
 import pytest
 
-from mmeval.content import Media
-from mmeval.decode import DEFAULT_LIMITS
 from mmeval.errors import CorruptMediaError
+from mmeval.media import Media
+from mmeval.media.decode import DEFAULT_LIMITS
 from mmeval.metrics.document import routes
 from mmeval.metrics.document.hints import INCONSISTENT_DECIMALS, NO_UNITS
 from mmeval.metrics.document.reading import Ocr

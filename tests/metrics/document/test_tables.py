@@ -1,4 +1,4 @@
-from mmeval.decode import OfficeTable
+from mmeval.media.decode import OfficeTable
 from mmeval.metrics.document.tables import (
     blocks_of,
     cells_of,

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.content.parts import Interleaved
+from mmeval.media.parts import Interleaved
 from mmeval.metric import Metric, bind
 from mmeval.metrics.image.clip_similarity import (
     clip_image_similarity,

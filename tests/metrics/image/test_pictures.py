@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mmeval.content import Media
 from mmeval.errors import CorruptMediaError
+from mmeval.media import Media
 from mmeval.metrics.image import pictures
 from mmeval.metrics.image.pictures import (
     given,

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from mmeval.content import Interleaved
+from mmeval.media import Interleaved
 from mmeval.metrics.image.ssim import ssim, ssim_of
 from tests.support.pictures import (
     DAMAGED,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.content import Interleaved, Media, Part
+from mmeval.media import Interleaved, Media, Part
 from mmeval.metrics.judged.code_quality import (
     DIMENSIONS,
     NO_CODE,

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved, Media, media_part
+from mmeval.media import Interleaved, Media, media_part
 from mmeval.metric import bind
 from mmeval.metrics.document.reading import NO_OCR
 from mmeval.metrics.judged import document_quality as of

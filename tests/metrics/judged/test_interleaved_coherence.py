@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved, text_part
 from mmeval.errors import UsageError
+from mmeval.media import Interleaved, text_part
 from mmeval.metric import bind, load_metric
 from mmeval.metrics.judged.interleaved_coherence import OUTPUTS
 from mmeval.records import Trial

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.judge import Question, ReplyError, Verdict, combined
+from mmeval.metric.judge import Question, ReplyError, Verdict, combined
 from mmeval.metrics.judged import code_quality, document_quality, text_quality
 from mmeval.metrics.judged import quality_grades as grades
 from mmeval.metrics.quality.items import ItemScore

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved, media_part, text_part
+from mmeval.media import Interleaved, media_part, text_part
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric
 from mmeval.records import Response, Trial

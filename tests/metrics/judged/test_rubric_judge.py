@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved, Media, media_part, text_part
+from mmeval.media import Interleaved, Media, media_part, text_part
 from mmeval.records import Response, Trial
 from tests.support.judging import judged
 from tests.support.tiny_media import wav

@@ -1,4 +1,4 @@
-from mmeval.content import Interleaved, text_part
+from mmeval.media import Interleaved, text_part
 from mmeval.metric import bind, load_metric
 from mmeval.records import Response, Trial
 from tests.support.unim_judging import (

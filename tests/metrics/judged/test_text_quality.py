@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved, Part, text_part
+from mmeval.media import Interleaved, Part, text_part
 from mmeval.metrics.judged.text_quality import DIMENSIONS, tagged_text
 from mmeval.records import Trial
 from tests.support.unim_judging import (

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved, Part, text_part
 from mmeval.errors import UsageError
+from mmeval.media import Interleaved, Part, text_part
 from mmeval.metric import bind, load_metric
 from mmeval.records import Trial
 from tests.support.unim_judging import (

@@ -1,7 +1,7 @@
 import pytest
 
-from mmeval.content import Interleaved, Media, media_part
 from mmeval.errors import CorruptMediaError, MediaLimitError, UnsupportedMediaError
+from mmeval.media import Interleaved, Media, media_part
 from mmeval.metrics.quality import items as of
 from mmeval.records import Score
 from tests.support.pictures import even, medium

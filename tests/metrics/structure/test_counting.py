@@ -1,6 +1,6 @@
 from typing import Any
 
-from mmeval.content import Interleaved, Media, Part, SpellingName, text_part
+from mmeval.media import Interleaved, Media, Part, SpellingName, text_part
 from mmeval.metrics.structure.counting import Mode, Structures, Unit, structures_of
 from mmeval.records import Score, Trial
 from tests.support.trials import trial

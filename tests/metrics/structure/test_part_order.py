@@ -1,6 +1,6 @@
 from typing import Any
 
-from mmeval.content import Interleaved, Media, Part, text_part
+from mmeval.media import Interleaved, Media, Part, text_part
 from mmeval.metrics.structure.part_order import official_order, order_of, part_order
 from tests.support.trials import score_of, trial
 

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved, Part, media_part, text_part
 from mmeval.errors import UsageError
+from mmeval.media import Interleaved, Part, media_part, text_part
 from mmeval.metric import bind, load_metric
 from mmeval.metrics.structure.self_description import words_beside
 from tests.support.picture_judging import BLUE, RED, trial_of

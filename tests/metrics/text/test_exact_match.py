@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved, Part, text_part
+from mmeval.media import Interleaved, Part, text_part
 from mmeval.metrics.text.exact_match import exact_match
 from tests.support.trials import score_of, trial
 

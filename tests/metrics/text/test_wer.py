@@ -1,6 +1,6 @@
 import pytest
 
-from mmeval.content import Interleaved
+from mmeval.media import Interleaved
 from mmeval.metrics.text.wer import wer
 from tests.support.trials import score_of, trial
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved
+from mmeval.media import Interleaved
 from mmeval.metric import bind
 from mmeval.metrics.text.word_accuracy import Blanks, Unit, accuracy_of, word_accuracy
 from mmeval.records import Score

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from mmeval.content import Media
 from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.media import Media
 from mmeval.metrics.three_d import geometry
 from mmeval.metrics.three_d import geometry as of
 from mmeval.metrics.three_d.geometry import Geometry, Ply, geometry_of

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from mmeval.content import Interleaved, Media, media_part
+from mmeval.media import Interleaved, Media, media_part
 from mmeval.metric import bind, score_all
 from mmeval.metrics.video.video_quality import (
     AESTHETIC,

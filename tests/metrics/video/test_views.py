@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.content import Media
-from mmeval.decode import DecodeLimits
 from mmeval.errors import CorruptMediaError, MediaLimitError
+from mmeval.media import Media
+from mmeval.media.decode import DecodeLimits
 from mmeval.metrics.video import views
 from mmeval.metrics.video.views import (
     SIDE,

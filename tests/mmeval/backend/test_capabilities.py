@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 
 from mmeval.backend.capabilities import Capabilities, Limit, OutputMode
-from mmeval.content.parts import PartKind
 from mmeval.errors import UnknownNameError
+from mmeval.media.parts import PartKind
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.sample import user
 from tests.support.toy import picture

@@ -13,10 +13,10 @@ from mmeval.backend.excerpt import (
     smaller,
     sound_excerpt,
 )
-from mmeval.content.media import Media
-from mmeval.content.parts import Part
-from mmeval.decode import DEFAULT_LIMITS, DecodeLimits, audio, image
 from mmeval.errors import CorruptMediaError, UnsupportedMediaError
+from mmeval.media.decode import DEFAULT_LIMITS, DecodeLimits, audio, image
+from mmeval.media.media import Media
+from mmeval.media.parts import Part
 from tests.support.tiny_media import pdf, picture, sound, word
 from tests.support.unread_media import UNREAD
 

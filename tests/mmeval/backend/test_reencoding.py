@@ -1,5 +1,5 @@
 from mmeval.backend.reencoding import USUAL_FORMATS, encoding_fault
-from mmeval.content.media import Media
+from mmeval.media.media import Media
 from mmeval.model_backends.openai import OpenAIBackend
 from tests.support import tiny_media
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from mmeval.backend import render as module
 from mmeval.backend.render import MARGIN, SIDE, render
-from mmeval.decode import MeshArrays, image
+from mmeval.media.decode import MeshArrays, image
 
 REACH = SIDE - 2 * MARGIN  # pixels of the longest side
 Pixels = NDArray[Any]

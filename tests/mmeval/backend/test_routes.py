@@ -4,9 +4,6 @@ import pytest
 from mmeval.backend import routes as module
 from mmeval.backend.capabilities import Capabilities
 from mmeval.backend.routes import FRAMES, checked_routes, convert, even_frames, widened
-from mmeval.content.media import Media
-from mmeval.content.parts import Part
-from mmeval.decode import DecodeLimits, VideoInfo, image
 from mmeval.errors import (
     CorruptMediaError,
     MediaLimitError,
@@ -14,6 +11,9 @@ from mmeval.errors import (
     UnknownNameError,
     UsageError,
 )
+from mmeval.media.decode import DecodeLimits, VideoInfo, image
+from mmeval.media.media import Media
+from mmeval.media.parts import Part
 from mmeval.records.request import Request
 from mmeval.records.sample import message, user
 from tests.support.tiny_media import clip, pdf, picture

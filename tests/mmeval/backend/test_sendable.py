@@ -8,9 +8,9 @@ from mmeval.backend import sendable as module
 from mmeval.backend.capabilities import Capabilities, Limit
 from mmeval.backend.routes import ROUTES, TO_DESCRIBE, routes_to_fewer
 from mmeval.backend.sendable import can_take, foreseen, missing, route_mark, sendable
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, PartKind, media_part, text_part
-from mmeval.decode import DecodeLimits
+from mmeval.media.decode import DecodeLimits
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved, Part, PartKind, media_part, text_part
 from mmeval.program.calls import Call
 from mmeval.program.route import Route
 from mmeval.records.request import Request

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from mmeval.backend.tool import Tool, load_tool
-from mmeval.content.parts import Part, media_part, text_part
 from mmeval.errors import PluginError, UnknownNameError
+from mmeval.media.parts import Part, media_part, text_part
 from mmeval.program.calls import Reply
 from mmeval.records.response import Response, answered
 from tests.support.task_folder import installed

@@ -12,9 +12,6 @@ from mmeval.backend import sendable
 from mmeval.backend.capabilities import Capabilities
 from mmeval.backend.routes import ROUTES, TO_DESCRIBE
 from mmeval.broker.broker import JUDGE_TRIES, Broker, Scope
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part
-from mmeval.decode import DecodeLimits
 from mmeval.errors import (
     BackendDownError,
     KeyRefusedError,
@@ -22,6 +19,9 @@ from mmeval.errors import (
     StoppedError,
     StorageError,
 )
+from mmeval.media.decode import DecodeLimits
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved, Part
 from mmeval.model_backends.reference import ReferenceBackend
 from mmeval.program.calls import (
     MAX_EXCERPT_CHARS,

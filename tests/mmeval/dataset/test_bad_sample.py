@@ -3,9 +3,9 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from mmeval.content.parts import Interleaved
 from mmeval.dataset.bad_sample import MAX_NAMED, BadSamples, in_words, rows_of
 from mmeval.errors import RowError, UsageError
+from mmeval.media.parts import Interleaved
 from mmeval.records.sample import Message, Sample
 from tests.support.toy import Rows, sample, samples
 

@@ -7,11 +7,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.agent.answer import AgentProgram
-from mmeval.agent.contract import agent
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, media_part
-from mmeval.costs.prices import Price, load_prices
+from mmeval.backend.agent.answer import AgentProgram
+from mmeval.backend.agent.contract import agent
 from mmeval.dataset.bad_sample import bad_sample
 from mmeval.errors import (
     EXIT_INCOMPLETE,
@@ -27,10 +24,13 @@ from mmeval.forecast.estimate import NOTHING, Load
 from mmeval.forecast.records import MAX_REASONS, OTHER_REASONS, Forecast
 from mmeval.forecast.text import forecast_text
 from mmeval.installation import install_command
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved, media_part
 from mmeval.program.calls import Program, Reply, Role, ask_one
 from mmeval.program.protocols import Ask
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.sample import Sample, user
+from mmeval.run.costs.prices import Price, load_prices
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.store.shard import Shard
 from mmeval.task.task import FixedKinds, Selection, Task

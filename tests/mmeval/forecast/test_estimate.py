@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, PartKind, media_part
-from mmeval.decode import image
 from mmeval.forecast import estimate
 from mmeval.forecast.estimate import TokenRange, stand_in, weigh
+from mmeval.media.decode import image
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved, PartKind, media_part
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.sample import Message
 from tests.support.toy import request

@@ -1,5 +1,5 @@
-from mmeval.content.media import Media
 from mmeval.forecast.text import request_lines, short
+from mmeval.media.media import Media
 from mmeval.records.request import Request
 from mmeval.records.sample import message
 from tests.support.toy import picture

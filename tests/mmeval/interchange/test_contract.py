@@ -6,7 +6,6 @@ import pytest
 
 from mmeval.backend.contract import WholeAnswers
 from mmeval.backend.create import create_backend
-from mmeval.content.parts import text_part
 from mmeval.errors import PluginError, UnknownNameError, UsageError
 from mmeval.interchange.contract import (
     Absent,
@@ -16,6 +15,7 @@ from mmeval.interchange.contract import (
     load_format,
     open_answers,
 )
+from mmeval.media.parts import text_part
 from mmeval.records.request import Request
 from mmeval.records.response import answered
 from mmeval.records.sample import Sample, user

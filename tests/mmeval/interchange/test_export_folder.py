@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.content import Interleaved
 from mmeval.errors import UsageError
 from mmeval.interchange import (
     AnsweredRun,
@@ -15,6 +14,7 @@ from mmeval.interchange import (
     ScoredTrial,
     stem_of,
 )
+from mmeval.media import Interleaved
 from mmeval.records import ErrorInfo, Sample, Trial
 from tests.support.answered import task_of
 

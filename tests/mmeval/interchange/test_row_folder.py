@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.interchange.contract import AnsweredRun
 from mmeval.interchange.row_folder import RowFolder
 from mmeval.interchange.row_layout import RowLayout
+from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.records import Sample, Trial
 from tests.support.answered import task_of
 from tests.support.row_layout import LAYOUT

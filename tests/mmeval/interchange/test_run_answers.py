@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.parts import Part
 from mmeval.errors import CorruptMediaError, MissingDataError, UsageError
 from mmeval.interchange.contract import Absent, StoredAnswer
 from mmeval.interchange.own import read_own
+from mmeval.media.parts import Part
 from mmeval.records.sample import Sample, user
 from tests.support.stored_run import Told, rewritten, text, write_run
 from tests.support.toy import picture

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.parts import Interleaved, media_part, text_part
+from mmeval.media.parts import Interleaved, media_part, text_part
 from mmeval.metric.answer_filter import FILTERS, AnswerFilter, name_and_filter
 from mmeval.metric.apply import score_all, score_one
 from mmeval.metric.bound import bind
+from mmeval.metric.scoring.votes import with_votes
 from mmeval.metrics.text.exact_match import exact_match
 from mmeval.records.sample import Sample, user
 from mmeval.records.trial import Trial
-from mmeval.scoring.votes import with_votes
 from tests.support.toy import picture
 from tests.support.trials import trial
 

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.parts import Interleaved
 from mmeval.errors import PluginError
+from mmeval.media.parts import Interleaved
 from mmeval.metric import apply
 from mmeval.metric.apply import score_all, score_one
 from mmeval.metric.bound import BoundMetric, bind

@@ -5,9 +5,9 @@ from typing import Any, Literal
 
 import pytest
 
-from mmeval.content.parts import Interleaved
 from mmeval.errors import UsageError
 from mmeval.installation import install_command
+from mmeval.media.parts import Interleaved
 from mmeval.metric.apply import score_one
 from mmeval.metric.bound import bind, missing_role
 from mmeval.metric.contract import Metric, metric

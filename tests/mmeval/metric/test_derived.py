@@ -12,9 +12,9 @@ from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric, metric
 from mmeval.metric.derived import Derivation, derivations, with_derived
 from mmeval.metric.model import HubModel
+from mmeval.metric.scoring.score_set import ScoreSet, lines_so_far
 from mmeval.program.prompt_file import JudgePrompt
 from mmeval.records.score import Score
-from mmeval.scoring.score_set import ScoreSet, lines_so_far
 from mmeval.system.json_lines import sealed, to_line
 
 UNIT = (0.0, 1.0)

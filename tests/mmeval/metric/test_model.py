@@ -9,10 +9,10 @@ import pytest
 
 from mmeval import plugins
 from mmeval.cli import ls
-from mmeval.content.media import Media
 from mmeval.errors import MissingDataError, MissingError, PluginError, UsageError
 from mmeval.findings.finding import Finding
 from mmeval.findings.render import causes
+from mmeval.media.media import Media
 from mmeval.metric import device as device_module
 from mmeval.metric import model_files
 from mmeval.metric.apply import failed

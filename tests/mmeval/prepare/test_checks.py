@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part
 from mmeval.dataset.bad_sample import MAX_NAMED, bad_sample
 from mmeval.dataset.contract import DataSource
 from mmeval.dataset.hub import HubFile
 from mmeval.dataset.loaders.interleaved import load
 from mmeval.findings.finding import Subject
 from mmeval.findings.from_error import PREPARE_DATA
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved, Part
 from mmeval.prepare.checks import Counts, Mark, count, damaged, unexpected
 from mmeval.records.sample import Sample, user
 from mmeval.task.schema import ExpectedKeys

@@ -2,8 +2,8 @@ from typing import Annotated
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Part
+from mmeval.media.media import Media
+from mmeval.media.parts import Part
 from mmeval.program.prompt import (
     FromReference,
     FunctionPrompt,

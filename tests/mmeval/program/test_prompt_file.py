@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.parts import Interleaved, Part, media_part, text_part
 from mmeval.errors import UnknownNameError
+from mmeval.media.parts import Interleaved, Part, media_part, text_part
 from mmeval.program.prompt import PromptError
 from mmeval.program.prompt_file import (
     JudgePrompt,

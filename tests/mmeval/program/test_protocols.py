@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, PartKind
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved, Part, PartKind
 from mmeval.program.calls import Call, CallFailed, Program, Reply, Role
 from mmeval.program.protocols import (
     Ask,

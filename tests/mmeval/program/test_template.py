@@ -1,8 +1,8 @@
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Part
 from mmeval.errors import RowError, UsageError
+from mmeval.media.media import Media
+from mmeval.media.parts import Part
 from mmeval.program import template as module
 from mmeval.program.prompt import PromptError
 from mmeval.program.template import TemplatePrompt, check_template

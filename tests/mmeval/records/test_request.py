@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
 from mmeval.errors import UsageError
+from mmeval.media.media import Media
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.sample import message, user
 from tests.support import tiny_media as tiny

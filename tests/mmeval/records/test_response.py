@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.parts import Interleaved
+from mmeval.media.parts import Interleaved
 from mmeval.records.response import FinishReason, Response, worst_finish
 
 

@@ -5,8 +5,8 @@ from typing import Any, get_args
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved
 from mmeval.records.response import ERROR_KINDS, ErrorInfo, Response, Usage
 from mmeval.records.sample import Message, Sample, user
 from mmeval.records.score import Result, Score, ScoreStatus

@@ -1,8 +1,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.records.sample import Message, message

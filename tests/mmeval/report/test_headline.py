@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from mmeval.report.headline import headline_rows
-from mmeval.report.numbers import number_rows
+from mmeval.results.numbers import number_rows
 from tests.support.number_documents import document, result
 
 NO_JUDGE: dict[str, Any] = {"value": None, "scored": 0, "unavailable": 4}

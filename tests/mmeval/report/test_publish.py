@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from mmeval.costs.prices import Bill
 from mmeval.errors import Interrupted
 from mmeval.findings.finding import Finding, Subject
 from mmeval.report.publish import publish, write_at_end
+from mmeval.run.costs.prices import Bill
 from mmeval.settings.report_options import ReportContext
 from mmeval.store.spending import Payee, Spent
 from tests.support.outcomes import outcome, result, task

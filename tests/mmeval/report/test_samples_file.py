@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.content.parts import Interleaved
 from mmeval.errors import StorageError
+from mmeval.media.parts import Interleaved
 from mmeval.records.request import GenerationParams
 from mmeval.records.response import ErrorInfo, Response, Usage
 from mmeval.records.sample import Sample, user

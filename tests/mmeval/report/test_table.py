@@ -5,9 +5,9 @@ from typing import Any
 
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
-from mmeval.report.numbers import NO_DATA
 from mmeval.report.results_file import results_document
 from mmeval.report.table import render
+from mmeval.results.numbers import NO_DATA
 from mmeval.run.options import BackendSpec
 from mmeval.settings.report_options import ReportContext
 from mmeval.task.task import Group, GroupMetric, Task, UnavailableTask

@@ -7,6 +7,7 @@ import pytest
 
 from mmeval.aggregate.summary import combine
 from mmeval.errors import PluginError
+from mmeval.metric.scoring.score_set import ScoreSet
 from mmeval.records.score import UNUSED_REPLY, Result, Score
 from mmeval.results.task_results import (
     TaskNumbers,
@@ -14,7 +15,6 @@ from mmeval.results.task_results import (
     task_results,
     unscored_reasons,
 )
-from mmeval.scoring.score_set import ScoreSet
 from mmeval.system.json_lines import sealed, to_line
 from mmeval.task.task import Group, GroupMetric, Task
 from tests.support.toy import task

@@ -9,7 +9,7 @@ from mmeval.errors import MissingDataError, MissingError, NotFetchedError, Usage
 from mmeval.findings.render import Place
 from mmeval.metric.bound import missing_role
 from mmeval.records.sample import Sample, user
-from mmeval.report.numbers import NO_DATA
+from mmeval.results.numbers import NO_DATA
 from mmeval.run.availability import lacking, report_lacking, with_data
 from mmeval.task.derived_entries import skipped_piece
 from mmeval.task.task import Group, Selection, Task

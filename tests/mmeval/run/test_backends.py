@@ -6,7 +6,7 @@ import pytest
 
 from mmeval.backend.batch_size import BatchSize
 from mmeval.backend.capabilities import Capabilities
-from mmeval.cluster.engine import RayEngine
+from mmeval.broker.cluster.engine import RayEngine
 from mmeval.errors import EXIT_MISSING, MissingExtraError, UnknownNameError, UsageError
 from mmeval.findings.finding import Subject
 from mmeval.records.request import GenerationParams

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import media_part
 from mmeval.errors import UsageError
 from mmeval.findings.finding import Finding, Subject
+from mmeval.media.media import Media
+from mmeval.media.parts import media_part
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric
 from mmeval.records.sample import Sample, message

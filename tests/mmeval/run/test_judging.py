@@ -13,6 +13,7 @@ from mmeval.errors import StorageError
 from mmeval.findings.finding import Subject
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import Metric, metric
+from mmeval.metric.scoring.verdict_log import several_versions
 from mmeval.program.calls import Program, Role, ask_one
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import ErrorInfo, Response, Usage
@@ -21,7 +22,6 @@ from mmeval.records.trial import Exchange, Trial
 from mmeval.run.judging import Judging
 from mmeval.run.outcome import judge_versions
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
-from mmeval.scoring.verdict_log import several_versions
 from mmeval.system.json_lines import to_line, unsealed
 from mmeval.task.task import TaskMetric
 from tests.support.journals import brokered

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from mmeval.broker import runtime as runtime_module
-from mmeval.content.parts import Interleaved
 from mmeval.errors import (
     EXIT_INCOMPLETE,
     EXIT_OK,
@@ -17,6 +16,7 @@ from mmeval.errors import (
     UsageError,
 )
 from mmeval.findings.group import grouped
+from mmeval.media.parts import Interleaved
 from mmeval.program.protocols import episode
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import Response

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from mmeval.backend.capabilities import Capabilities
 from mmeval.backend.create import create_backend
-from mmeval.content.parts import Interleaved, PartKind, text_part
+from mmeval.media.parts import Interleaved, PartKind, text_part
 from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
 from mmeval.run.task_run import score_definition, scoring_plan, task_run

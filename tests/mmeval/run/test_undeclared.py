@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from mmeval.backend.capabilities import Capabilities
-from mmeval.content.parts import PartKind
 from mmeval.findings.finding import Finding, Subject
+from mmeval.media.parts import PartKind
 from mmeval.records.sample import Sample
 from mmeval.run.options import BackendSpec
 from mmeval.run.undeclared import undeclared

@@ -1,6 +1,6 @@
 from mmeval.backend.batch_size import BatchSize
-from mmeval.secrets import text_without_secrets, without_secrets
 from mmeval.settings.report_options import ReportContext, run_config
+from mmeval.system.secrets import text_without_secrets, without_secrets
 
 SECRET = (
     "api_key",

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, media_part, text_part
 from mmeval.errors import StorageError
 from mmeval.findings.finding import Finding, Subject
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved, Part, media_part, text_part
 from mmeval.records.response import Response, Usage
 from mmeval.store.journal import MAX_READERS, Journal
 from mmeval.store.media_store import MediaStore

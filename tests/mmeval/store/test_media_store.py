@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.content.media import Media
 from mmeval.errors import StorageError
+from mmeval.media.media import Media
 from mmeval.store.media_store import MediaStore
 from tests.support import tiny_media as tiny
 from tests.support.bad_disks import file_limit, small_disk

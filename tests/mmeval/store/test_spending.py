@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.content import Media, media_part
+from mmeval.media import Media, media_part
 from mmeval.records.response import Response, Usage, answered
 from mmeval.store.spending import Payee, Spent
 from mmeval.system.json_lines import from_line, to_line

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import torch
 
-from mmeval import decode
 from mmeval.backend.create import create_backend
 from mmeval.broker.batch_answer import answer_batch
-from mmeval.content.parts import Interleaved
 from mmeval.errors import MissingDataError, UsageError
+from mmeval.media import decode
+from mmeval.media.parts import Interleaved
 from mmeval.model_backends.diffusers import DiffusersBackend
 from mmeval.records import Message, Request, Response, user
 from tests.support.local_models import answers, fault, only, says

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from mmeval.backend.create import create_backend
-from mmeval.costs.prices import Prices
 from mmeval.errors import MissingError, MmevalError, UsageError
 from mmeval.model_backends.gemini import GeminiBackend
 from mmeval.records import ErrorInfo
+from mmeval.run.costs.prices import Prices
 from tests.support.gemini_calls import ask, exchanged, generated
 from tests.support.openai_calls import request
 from tests.support.scripted_server import Scripted

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Media, media_part
+from mmeval.media import Media, media_part
 from mmeval.model_backends.gemini import GeminiBackend
 from mmeval.model_backends.gemini.contents import (
     GENERATE,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Media, PartKind
+from mmeval.media import Media, PartKind
 from mmeval.records import Request, Response, message, user
 from tests.support.gemini_calls import (
     ask,

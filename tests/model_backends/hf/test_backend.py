@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mmeval import plugins
-from mmeval.content.media import Media
 from mmeval.errors import UsageError
+from mmeval.media.media import Media
 from mmeval.model_backends.hf import HFBackend
 from tests.support.local_models import (
     answers,

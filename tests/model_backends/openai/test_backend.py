@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mmeval.broker.broker import Scope
-from mmeval.content.media import Media
 from mmeval.errors import MissingError, UnknownNameError, UsageError
+from mmeval.media.media import Media
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.wire.backend import OFFLOAD_BYTES

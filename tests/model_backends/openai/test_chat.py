@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Media
+from mmeval.media import Media
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.wire.failures import CallError

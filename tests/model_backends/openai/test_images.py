@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
+from mmeval.media.media import Media
 from mmeval.records import Response
 from mmeval.records.sample import message, user
 from tests.support.mock_openai_server import MockServer

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved, Media, Part, PartKind, media_part, text_part
+from mmeval.media import Interleaved, Media, Part, PartKind, media_part, text_part
 from mmeval.model_backends.openai.messages import encode_messages
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.records.sample import Message, message, user

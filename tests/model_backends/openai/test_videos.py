@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Media
 from mmeval.errors import UsageError
+from mmeval.media import Media
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.videos import SyncVideosEndpoint, VideosEndpoint
 from mmeval.records import Request, Response

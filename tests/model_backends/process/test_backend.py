@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Media, text_part
+from mmeval.authoring.testing import check_backend
 from mmeval.errors import EXIT_MISSING, MmevalError, UsageError
+from mmeval.media import Media, text_part
 from mmeval.model_backends.process import ProcessBackend
 from mmeval.records import GenerationParams, Request, Response, message
-from mmeval.testing import check_backend
 from tests.support.tiny_media import picture
 from tests.support.workers import BAD, bad_command, bad_worker, noted, own_worker
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.content import Media
+from mmeval.media import Media
 from mmeval.model_backends.process.folders import MediaFaultError, MediaFolder
 
 MOST = 100

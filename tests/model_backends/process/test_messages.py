@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Media
 from mmeval.errors import UsageError
+from mmeval.media import Media
 from mmeval.model_backends.process import messages
 from mmeval.model_backends.process.folders import MediaFolder
 from mmeval.model_backends.process.messages import (

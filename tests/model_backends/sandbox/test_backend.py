@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Media
+from mmeval.authoring.testing.media import small_media
 from mmeval.errors import UsageError
+from mmeval.media import Media
 from mmeval.model_backends.sandbox import SandboxBackend
 from mmeval.records import Request, user
-from mmeval.testing.media import small_media
 from tests.support.sandbox import asking, bubblewrap, output_of, run_code
 
 

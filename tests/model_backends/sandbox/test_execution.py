@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.content import Media
+from mmeval.authoring.testing.media import small_media
+from mmeval.media import Media
 from mmeval.model_backends.sandbox import SandboxBackend
 from mmeval.model_backends.sandbox.runtime import received
 from mmeval.model_backends.sandbox.watch import load_below
-from mmeval.testing.media import small_media
 from tests.support.cli import wait_for
 from tests.support.hostile_code import in_other_namespaces
 from tests.support.sandbox import asking, bubblewrap, run_code

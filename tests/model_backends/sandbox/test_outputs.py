@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from mmeval.authoring.testing.media import small_media
 from mmeval.model_backends.sandbox.limits import MIB, Limits
 from mmeval.model_backends.sandbox.outputs import outputs_of
-from mmeval.testing.media import small_media
 
 
 @contextmanager

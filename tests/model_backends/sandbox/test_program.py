@@ -1,9 +1,9 @@
 import pytest
 
-from mmeval.content import Media, Part, media_part, text_part
+from mmeval.authoring.testing.media import small_media
+from mmeval.media import Media, Part, media_part, text_part
 from mmeval.model_backends.sandbox.program import program_of
 from mmeval.records import Request, message, user
-from mmeval.testing.media import small_media
 
 
 @pytest.mark.parametrize(

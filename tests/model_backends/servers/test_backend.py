@@ -18,7 +18,6 @@ import pytest
 
 from mmeval.backend.contract import LocalWork, Logged, Startable
 from mmeval.backend.create import create_backend
-from mmeval.costs.prices import is_billed
 from mmeval.errors import BackendDownError, MissingDataError, MmevalError, UsageError
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.servers import SGLangBackend, VLLMBackend
@@ -26,6 +25,7 @@ from mmeval.model_backends.servers.backend import ServerBackend
 from mmeval.model_backends.servers.programs import HOST
 from mmeval.model_backends.servers.server import Server
 from mmeval.records import Response
+from mmeval.run.costs.prices import is_billed
 from tests.support.cli import DEADLINE, wait_for
 from tests.support.openai_calls import request
 from tests.support.processes import gone

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved
+from mmeval.media import Interleaved
 from mmeval.model_backends.wire.failures import (
     MAX_MESSAGE_CHARS,
     REDACTED,

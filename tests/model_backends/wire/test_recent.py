@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from mmeval.content import media_part
+from mmeval.media import media_part
 from mmeval.model_backends.openai.messages import encode_messages
 from mmeval.model_backends.wire.recent import Recent
 from mmeval.records import Message, message

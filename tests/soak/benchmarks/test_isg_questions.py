@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mmeval.content.parts import Interleaved
+from mmeval.media.parts import Interleaved
 from mmeval.program.calls import MODEL, Program, Role
 from mmeval.program.protocols import Ask
 from mmeval.records.request import GenerationParams

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mmeval.content import Interleaved, Media, Part, PartKind, TagKind, find
+from mmeval.media import Interleaved, Media, Part, PartKind, TagKind, find
 from mmeval.tasks.unim.output.layout import flattened, whole_text
 from tests.support.answered import held
 from tests.support.tiny_media import PLAIN_OBJ, PLAIN_OFF, picture, wav

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmeval.content import Interleaved, media_part, wav
+from mmeval.media import Interleaved, media_part, wav
 from mmeval.metrics.audio.audio_quality import audio_quality
 from mmeval.metrics.three_d.quality_3d import quality_3d
 from tests.support.shapes import off, ply, shown

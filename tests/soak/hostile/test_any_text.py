@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.content.media import Media
-from mmeval.content.parts import (
+from mmeval.media.media import Media
+from mmeval.media.parts import (
     Interleaved,
     split_reasoning,
 )
-from tests.mmeval.content.test_parts import SOME_SPELLINGS, media, near_grammar
+from tests.mmeval.media.test_parts import SOME_SPELLINGS, media, near_grammar
 
 
 @given(near_grammar, st.lists(media, max_size=3), SOME_SPELLINGS)

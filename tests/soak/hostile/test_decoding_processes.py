@@ -9,8 +9,8 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from mmeval import decode
-from mmeval.content.media import Media
+from mmeval.media import decode
+from mmeval.media.media import Media
 from mmeval.system.processes import FreshContext
 from tests.support import tiny_media as tiny
 
@@ -33,7 +33,7 @@ def test_a_killed_process_leaves_none_behind_though_a_fork_of_it_lives_and_a_str
 ) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "import os, signal\nfrom mmeval import decode\nfrom mmeval.content.media "
+        "import os, signal\nfrom mmeval.media import decode\nfrom mmeval.media.media "
         "import Media\n"
         f"pages = decode.pages(Media.from_bytes({tiny.pdf(pages=3)!r}))\nnext(pages)\n"
         "fork = os.fork()\nif not fork:\n    os.close(1)\n    signal.pause()\n"

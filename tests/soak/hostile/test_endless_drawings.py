@@ -2,9 +2,9 @@
 
 import pytest
 
-from mmeval import decode
 from mmeval.errors import ContentError
-from tests.mmeval.decode.test_svg import RED, svg
+from mmeval.media import decode
+from tests.mmeval.media.decode.test_svg import RED, svg
 
 
 @pytest.mark.parametrize(

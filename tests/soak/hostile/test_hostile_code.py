@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from mmeval.content import Media, media_part, text_part
+from mmeval.authoring.testing.media import small_media
+from mmeval.media import Media, media_part, text_part
 from mmeval.model_backends.sandbox import SandboxBackend
 from mmeval.records import Request, Response, message
-from mmeval.testing.media import small_media
 from tests.support.hostile_code import (
     SECRET,
     HostileProgram,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mmeval.decode.limits import DecodeLimits
+from mmeval.media.decode.limits import DecodeLimits
 from mmeval.report.page import code
 from mmeval.report.page.code import Colours
 from tests.mmeval.report.page.test_code import FENCED, INNER, coloured

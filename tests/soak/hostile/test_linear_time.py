@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 import pytest
 
-from mmeval.content.media_type import MAX_BOXES, SNIFF_BYTES, handlers, sniff_mime
-from mmeval.content.parts import split_reasoning
-from mmeval.content.placeholders import SPELLINGS, find
-from mmeval.judge.json_reply import MAX_CHARS, ReplyError, read_object
+from mmeval.media.media_type import MAX_BOXES, SNIFF_BYTES, handlers, sniff_mime
+from mmeval.media.parts import split_reasoning
+from mmeval.media.placeholders import SPELLINGS, find
 from mmeval.metric.contract import load_metric
+from mmeval.metric.judge.json_reply import MAX_CHARS, ReplyError, read_object
 from mmeval.metrics.judged.code_quality import unwrapped
 from mmeval.metrics.text.choices.reader import find_choice
 from mmeval.metrics.text.constraints import all_met, constraints_of

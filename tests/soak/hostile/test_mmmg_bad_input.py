@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mmeval.content import Interleaved, Media, Part, media_part, png, text_part
+from mmeval.media import Interleaved, Media, Part, media_part, png, text_part
 from mmeval.metric.apply import score_derived, score_judged
 from mmeval.metric.bound import BoundMetric
+from mmeval.metric.scoring.trial_rows import score_trials
 from mmeval.program.calls import Call, Reply, Role
 from mmeval.records import Score, Trial
 from mmeval.run.task_run import scoring_plan
-from mmeval.scoring.trial_rows import score_trials
 from mmeval.task.selection import select
 from mmeval.task.task import Task, TaskOverrides
 from tests.support import hearing, pictures

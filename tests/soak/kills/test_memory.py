@@ -19,8 +19,8 @@ import os, resource, sys
 from pathlib import Path
 import mmeval
 from mmeval.backend.capabilities import Capabilities
-from mmeval.content.parts import Interleaved
-from mmeval.content.media import Media
+from mmeval.media.parts import Interleaved
+from mmeval.media.media import Media
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample, user
 

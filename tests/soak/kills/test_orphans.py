@@ -35,13 +35,13 @@ who that is."""
 SCRIPT = """
 import asyncio, os, sys
 from pathlib import Path
-from mmeval import decode
+from mmeval.media import decode
 from mmeval.broker.worker import WorkerProcess
 from mmeval.broker.worker_desk import WorkerJob
-from mmeval.content.media import Media
-from mmeval.decode import apart
-from mmeval.scoring.pool import ScorePool
-from mmeval.scoring.worker import Setup, is_ready
+from mmeval.media.media import Media
+from mmeval.media.decode import apart
+from mmeval.metric.scoring.pool import ScorePool
+from mmeval.metric.scoring.worker import Setup, is_ready
 from tests.support import tiny_media as tiny
 from tests.support.orphaned import Orphaned, busy_orphan, orphaned
 here, root = Path.cwd(), sys.argv[1]

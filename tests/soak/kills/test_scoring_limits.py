@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.scoring import worker
+from mmeval.metric.scoring import worker
 from tests.support.scored import PLUGINS, Lane, answered, plan, scored, values
 from tests.support.task_folder import installed, write_files
 from tests.support.toy_weights import MODEL

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mmeval.errors import MissingExtraError, MmevalError
-from mmeval.scoring import worker
-from tests.mmeval.scoring.test_trial_rows import works
+from mmeval.metric.scoring import worker
+from tests.mmeval.metric.scoring.test_trial_rows import works
 from tests.support.scored import answered, plan, scored
 
 pytestmark = pytest.mark.usefixtures("toys")

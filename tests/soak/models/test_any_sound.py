@@ -13,7 +13,7 @@ import soundfile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmeval.content.media import Media
+from mmeval.media.media import Media
 from mmeval.metric import Metric
 from mmeval.metrics.audio.clap import CLAP, clap_similarity
 from mmeval.metrics.audio.intensity import intensity

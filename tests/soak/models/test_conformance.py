@@ -5,11 +5,7 @@ from functools import cache
 
 import pytest
 
-from mmeval.backend.contract import BatchBackend
-from mmeval.content.parts import PartKind
-from mmeval.model_backends.diffusers import DiffusersBackend
-from mmeval.records.request import GenerationParams, Request
-from mmeval.testing.checks import (
+from mmeval.authoring.testing.checks import (
     CHECKS,
     BatchCheck,
     combinations,
@@ -17,6 +13,10 @@ from mmeval.testing.checks import (
     start,
     usual_prompts,
 )
+from mmeval.backend.contract import BatchBackend
+from mmeval.media.parts import PartKind
+from mmeval.model_backends.diffusers import DiffusersBackend
+from mmeval.records.request import GenerationParams, Request
 from tests.support.local_models import loaded
 from tests.support.tiny_models import tiny_model
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 import torch
 
+from mmeval.authoring.testing.checks import check_backend
 from mmeval.model_backends.diffusers import DiffusersBackend
-from mmeval.testing.checks import check_backend
 from tests.support.tiny_models import tiny_model
 
 

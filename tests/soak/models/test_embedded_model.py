@@ -3,10 +3,10 @@ backends."""
 
 from pathlib import Path
 
-from mmeval.content.parts import PartKind
+from mmeval.authoring.testing import checks
+from mmeval.media.parts import PartKind
 from mmeval.model_backends.hf.embedded.tiny import tiny_model
 from mmeval.records import GenerationParams
-from mmeval.testing import checks
 from tests.support.embedded import embedded_tiny
 from tests.support.local_models import started
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import PartKind
+from mmeval.media import PartKind
 from tests.support import gemini_server
 from tests.support.cli import KEY, QUIET, environment, mmeval
 from tests.support.doc_examples import blocks_run_by, commands

@@ -1,6 +1,6 @@
 """A local model hears a sound that is longer than its window, or a single sample."""
 
-from mmeval.content.media import Media
+from mmeval.media.media import Media
 from tests.support.local_models import (
     asked,
     loaded,

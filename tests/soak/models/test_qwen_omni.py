@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from mmeval import decode
-from mmeval.content import Media
+from mmeval.media import Media, decode
 from mmeval.model_backends.hf.adapters import qwen_omni
 from tests.model_backends.hf.adapters.test_qwen_omni import (
     BOTH,

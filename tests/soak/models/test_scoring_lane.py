@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.scoring.scorer import Scorer
+from mmeval.metric.scoring.scorer import Scorer
 from tests.support.scored import PLUGINS, answered, plan
 from tests.support.scored import Lane as Scored
 from tests.support.task_folder import installed, write_files

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval.agent import AgentProgram, agent
 from mmeval.backend import Tool
-from mmeval.content import Interleaved, text_part
+from mmeval.backend.agent import AgentProgram, agent
+from mmeval.media import Interleaved, text_part
 from mmeval.model_backends.diffusers import DiffusersBackend
 from mmeval.model_backends.hf import HFBackend
 from mmeval.program import ask_one

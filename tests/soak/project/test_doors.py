@@ -17,8 +17,8 @@ DOORS: dict[str, list[str]] = json.loads(
 """The names of each door, which are the contract with third parties."""
 WHOLE = {
     "mmeval.errors",
-    "mmeval.secrets",
-    "mmeval.wording",
+    "mmeval.system.secrets",
+    "mmeval.system.wording",
     "mmeval.plugins",
     "mmeval.dataset.hub",
 }

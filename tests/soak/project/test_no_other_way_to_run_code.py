@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 MAY = {
     "mmeval/authoring/package/wheel.py": "builds a package with pip",
-    "mmeval/decode/apart.py": "starts a process of ours that decodes",
+    "mmeval/media/decode/apart.py": "starts a process of ours that decodes",
     "mmeval/environment/devices.py": "asks torch for its devices in another process",
     "mmeval/report/results_file.py": "asks git for the commit",
     "mmeval/system/leash.py": "starts the program that the user names for a model",

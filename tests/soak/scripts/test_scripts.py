@@ -22,7 +22,7 @@ IN_A_LOOP = (
 REGISTERING = """
 import mmeval
 from mmeval.aggregate.scores import Estimate
-from mmeval.content.parts import Interleaved
+from mmeval.media.parts import Interleaved
 from mmeval.backend.capabilities import Capabilities
 from mmeval.records.response import Response
 

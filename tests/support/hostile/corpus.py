@@ -167,7 +167,7 @@ _PICTURES: Makers = {
 
 
 # Drawings: what a check of their XML cannot refuse. The check itself has tests in
-# tests/mmeval/decode/test_svg.py.
+# tests/mmeval/media/decode/test_svg.py.
 
 
 def _svg(inner: str, size: int = 90) -> bytes:

@@ -15,8 +15,8 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from mmeval.content.media import Media
 from mmeval.errors import ContentError
+from mmeval.media.media import Media
 from tests.support import documents
 from tests.support import tiny_media as tiny
 from tests.support.hostile.opening import OPENERS

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from mmeval.content.media import Media
-from mmeval.decode import document_text
 from mmeval.errors import ContentError
+from mmeval.media.decode import document_text
+from mmeval.media.media import Media
 from tests.support import tiny_media as tiny
 from tests.support.decoders import DECODERS
 from tests.support.hostile.corpus import corpus

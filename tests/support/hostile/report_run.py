@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from mmeval.backend.capabilities import Capabilities
-from mmeval.content.media import Media
-from mmeval.content.parts import Interleaved, Part, text_part
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved, Part, text_part
 from mmeval.metric.contract import metric
 from mmeval.program.calls import Program, Role, ask_one
 from mmeval.program.protocols import Ask

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import (
     AnsweredRun,
@@ -17,6 +16,7 @@ from mmeval.interchange.contract import (
     StoredAnswer,
 )
 from mmeval.interchange.row_answers import RowAnswers
+from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.metric import bind, load_metric
 from mmeval.metric.apply import score_judged, score_one
 from mmeval.metrics.judged.isg.replies import OVERALL

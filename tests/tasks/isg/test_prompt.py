@@ -1,7 +1,7 @@
 import pytest
 
-from mmeval.content import Interleaved, Media, media_part, text_part
 from mmeval.errors import TaskFileError
+from mmeval.media import Interleaved, Media, media_part, text_part
 from mmeval.records import Sample, user
 from mmeval.task.selection import select
 from mmeval.tasks.isg.prompt import prompt

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.parts import Interleaved
 from mmeval.dataset.bad_sample import rows_of
 from mmeval.dataset.contract import DataSource
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
+from mmeval.media.parts import Interleaved
 from mmeval.records.sample import Sample
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose

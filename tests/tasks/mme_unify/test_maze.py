@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from mmeval.content import Interleaved, Media, Part, media_part, text_part
+from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.program.calls import Call, Reply, Role
 from mmeval.program.protocols import Ask
 from mmeval.records import GenerationParams, Sample, answered, message, user

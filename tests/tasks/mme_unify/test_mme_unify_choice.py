@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved
+from mmeval.media import Interleaved
 from mmeval.metric.apply import score_one
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric

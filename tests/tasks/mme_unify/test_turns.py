@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mmeval.content import Interleaved, Media, Part, media_part, text_part
+from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.tasks.mme_unify.turns import Turn, answer_of, turns_of
 
 PICTURE = media_part(Media.from_bytes(b"\x89PNG\r\n\x1a\n first"), "image")

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import sidecar
 from mmeval.interchange.contract import (
@@ -20,6 +19,7 @@ from mmeval.interchange.contract import (
     Exported,
     StoredAnswer,
 )
+from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.records import ErrorInfo, Response, Sample, Trial, user
 from mmeval.system import foreign_lines
 from mmeval.tasks.mmmg.output_layout import seal

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mmeval.content import Interleaved, Media, Part, media_part, text_part
+from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.records.sample import Sample, user
 from mmeval.tasks.mmmg.output_layout import Flat, flattened, place_of, read_flat
 from tests.support.tiny_media import picture, wav

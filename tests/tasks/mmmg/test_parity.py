@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from mmeval.__main__ import main
-from mmeval.content.encode import png, wav
+from mmeval.media.encode import png, wav
 from tests.support.pictures import noise
 from tests.support.sounds import RATE, alternating, pulses, tone, voice
 

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved, Media, Part, media_part, text_part
-from mmeval.content.media import MAX_MEDIA_BYTES
 from mmeval.errors import UsageError
 from mmeval.interchange.contract import (
     Absent,
@@ -20,6 +18,8 @@ from mmeval.interchange.contract import (
     StoredAnswer,
 )
 from mmeval.interchange.row_answers import RowAnswers
+from mmeval.media import Interleaved, Media, Part, media_part, text_part
+from mmeval.media.media import MAX_MEDIA_BYTES
 from mmeval.records import ErrorInfo, Response, Sample, Score, Trial, user
 from mmeval.tasks.ueval.output import read_output, write_output
 from tests.support.answered import held, task_of

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from mmeval.content import wav
 from mmeval.errors import MediaLimitError
+from mmeval.media import wav
 from mmeval.metrics.audio.quality.recording import (
     LONGEST,
     RATE,

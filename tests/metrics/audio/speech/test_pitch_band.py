@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Media
+from mmeval.media import Media
 from mmeval.metric import bind, score_all
 from mmeval.metrics.audio.speech import pitch_band as module
 from mmeval.metrics.audio.speech.pitch_band import pitch_band

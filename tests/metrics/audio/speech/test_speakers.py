@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.content import Media
+from mmeval.media import Media
 from mmeval.metric import bind
 from mmeval.metrics.audio.clips import clip
 from mmeval.metrics.audio.speech import speakers

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.content import Media
+from mmeval.media import Media
 from mmeval.metric import bind, score_all
 from mmeval.metrics.audio.speech import speech_rate as module
 from mmeval.metrics.audio.speech.speech_rate import speech_rate

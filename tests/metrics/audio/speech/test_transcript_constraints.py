@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Media
+from mmeval.media import Media
 from mmeval.metrics.audio.clips import clip
 from mmeval.metrics.audio.speech import transcript_constraints as module
 from mmeval.metrics.audio.speech.transcript_constraints import transcript_constraints

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.content import Media, wav
+from mmeval.media import Media, wav
 from mmeval.metric import bind, loaded
 from mmeval.metrics.audio.speech import transcription
 from mmeval.metrics.audio.speech.transcription import (

@@ -10,8 +10,8 @@ import torch
 import transformers
 from PIL import Image
 
-from mmeval.content.media import Media
 from mmeval.errors import ContentError, UsageError
+from mmeval.media.media import Media
 from mmeval.metrics.image.networks import clip as module
 from mmeval.metrics.image.networks import vector_memory
 from mmeval.metrics.image.networks.clip import CLIP, Shown, cosines, embedder

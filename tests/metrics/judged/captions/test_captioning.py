@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.backend import TO_DESCRIBE
-from mmeval.content import Interleaved, Media, Part, PartKind, media_part, text_part
+from mmeval.media import Interleaved, Media, Part, PartKind, media_part, text_part
 from mmeval.metrics.judged.captions import captioning
 from mmeval.metrics.judged.captions.captioned import Captioned
 from mmeval.metrics.judged.captions.captioning import (

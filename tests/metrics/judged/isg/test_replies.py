@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.judge import ReplyError
+from mmeval.metric.judge import ReplyError
 from mmeval.metrics.judged.isg.replies import score_form, whole_form, yes_form
 
 ROBUST = score_form("robust", analyze_first=False)

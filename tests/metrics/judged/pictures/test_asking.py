@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Media, media_part
+from mmeval.media import Media, media_part
 from mmeval.metric import bind, load_metric
 from tests.support.picture_judging import LOST, RED, answer, judged, trial_of
 from tests.support.pictures import picture_trial

@@ -2,7 +2,7 @@ from itertools import product
 
 import pytest
 
-from mmeval.judge import MAX_CHARS, ReplyError, ReplyForm
+from mmeval.metric.judge import MAX_CHARS, ReplyError, ReplyForm
 from mmeval.metrics.judged.pictures.replies import (
     characters_form,
     letter_form,

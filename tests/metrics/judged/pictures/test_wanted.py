@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.decode import image
+from mmeval.media.decode import image
 from mmeval.records import Trial
 from tests.support.picture_judging import (
     BLUE,

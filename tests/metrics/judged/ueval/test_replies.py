@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.judge import ReplyError
+from mmeval.metric.judge import ReplyError
 from mmeval.metrics.judged.reading import Reading
 from mmeval.metrics.judged.ueval.replies import Met, met_form, official_object
 

@@ -3,7 +3,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from mmeval.content import Interleaved, Media, Part, media_part, text_part
+from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.metric import MetricScores, bind, load_metric
 from mmeval.metric.apply import score_judged
 from mmeval.program import Call, Role

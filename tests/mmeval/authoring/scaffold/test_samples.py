@@ -1,6 +1,6 @@
-from mmeval import decode
 from mmeval.authoring.scaffold.samples import rows_of
-from mmeval.content.media import Media
+from mmeval.media import decode
+from mmeval.media.media import Media
 
 
 def test_pictures_and_sounds_are_what_their_rows_describe_and_no_two_tasks_have_the_same() -> (

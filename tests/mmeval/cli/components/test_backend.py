@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from mmeval.authoring.testing.checks import CHECKS
 from mmeval.cli.components.backend import DUTIES
-from mmeval.testing.checks import CHECKS
 from tests.support.cli import ROOT, Ended, mmeval
 from tests.support.workers import bad_command, own_worker
 

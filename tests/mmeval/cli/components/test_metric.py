@@ -8,7 +8,7 @@ import pytest
 
 from mmeval.__main__ import main
 from mmeval.authoring.metric_cases import Case, trial_of
-from mmeval.content.parts import PartKind
+from mmeval.media.parts import PartKind
 from tests.support.task_folder import installed, write_files
 
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.media import Media
-from mmeval.content.written import ContentReader
 from mmeval.dataset.loaders.messages import is_messages, read_messages
 from mmeval.errors import UsageError
+from mmeval.media.media import Media
+from mmeval.media.written import ContentReader
 from tests.support.tiny_media import picture, wav
 
 URI = f"data:image/png;base64,{base64.b64encode(picture()).decode()}"

@@ -8,7 +8,7 @@ from mmeval.report.charts import charts_of, png, standalone
 from mmeval.report.charts.bars import ChartBar, bars
 from mmeval.report.charts.chosen import MOST_BARS, Chart
 from mmeval.report.charts.radar import radar
-from mmeval.report.numbers import number_rows
+from mmeval.results.numbers import number_rows
 from tests.support.number_documents import document, result
 
 HOSTILE = [

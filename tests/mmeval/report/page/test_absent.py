@@ -5,8 +5,8 @@ import pytest
 
 from mmeval.findings.finding import Finding
 from mmeval.metric.bound import missing_role
-from mmeval.report.numbers import number_rows
 from mmeval.report.page.absent import not_computed
+from mmeval.results.numbers import number_rows
 from tests.support.number_documents import document, result
 
 NONE: dict[str, Any] = {"value": None, "scored": 0}

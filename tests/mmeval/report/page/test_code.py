@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.decode.code import code_words
 from mmeval.errors import MediaLimitError
+from mmeval.media.decode.code import code_words
 from mmeval.report.page import code
 from mmeval.report.page.code import MAX_CODE, MAX_LINE, Colours
 

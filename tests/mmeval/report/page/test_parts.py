@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mmeval import decode
-from mmeval.content.media import Media, stored_path
+from mmeval.media import decode
+from mmeval.media.media import Media, stored_path
 from mmeval.report.page.code import Colours
 from mmeval.report.page.parts import PartWriter
 from mmeval.report.page.places import Places

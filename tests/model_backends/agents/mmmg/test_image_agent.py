@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Media, Part
-from mmeval.decode import image
+from mmeval.media import Media, Part
+from mmeval.media.decode import image
 from mmeval.model_backends.agents.mmmg.image_agent import ImageItem, read_item, white
 from mmeval.records import GenerationParams
 from tests.support.agent_cases import calls_of, driven, kinds, titles

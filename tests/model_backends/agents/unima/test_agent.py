@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Media
+from mmeval.media import Media
 from mmeval.records import GenerationParams
 from tests.support.agent_cases import calls_of, driven, kinds, titles
 from tests.support.tiny_media import picture, wav

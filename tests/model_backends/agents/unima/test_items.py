@@ -1,6 +1,6 @@
 import pytest
 
-from mmeval.content import Interleaved, Media, Part, media_part
+from mmeval.media import Interleaved, Media, Part, media_part
 from mmeval.model_backends.agents.unima.items import read_question
 from mmeval.records import Message, Request, message, user
 from tests.support.tiny_media import picture

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.judge import ReplyError
+from mmeval.metric.judge import ReplyError
 from mmeval.model_backends.agents.unima import replies
 from mmeval.model_backends.agents.unima.replies import DataAnalysis, Fault, Verdict
 

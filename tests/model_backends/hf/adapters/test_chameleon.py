@@ -8,9 +8,9 @@ from typing import Any
 import numpy
 import pytest
 
-from mmeval.content.parts import PartKind
-from mmeval.decode import image
 from mmeval.errors import UsageError
+from mmeval.media.decode import image
+from mmeval.media.parts import PartKind
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.chameleon import ChameleonAdapter
 from mmeval.records import Request, Response, message

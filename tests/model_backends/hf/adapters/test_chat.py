@@ -6,8 +6,8 @@ import pytest
 from transformers import AutoTokenizer
 
 from mmeval.broker.broker import reasoning_apart
-from mmeval.content.media import Media
 from mmeval.errors import UsageError
+from mmeval.media.media import Media
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.records import Request, Response, message

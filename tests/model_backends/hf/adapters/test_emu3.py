@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from mmeval.content import Part, PartKind
-from mmeval.decode import image
+from mmeval.media import Part, PartKind
+from mmeval.media.decode import image
 from mmeval.model_backends.hf.adapters.emu3 import Emu3Adapter
 from mmeval.model_backends.hf.generation.blocks import Block
 from mmeval.records import Request, Response

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from mmeval import decode
+from mmeval.media import decode
 from mmeval.model_backends.hf.adapters.janus import JanusAdapter
 from mmeval.model_backends.hf.conversation.encoding import placed
 from mmeval.records import Message, Request, message

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from mmeval import decode
-from mmeval.content import Media, PartKind
 from mmeval.errors import MissingDataError, UsageError
+from mmeval.media import Media, PartKind, decode
 from mmeval.model_backends.hf.adapters import qwen_omni
 from mmeval.model_backends.hf.adapters.qwen_omni import (
     Qwen3OmniAdapter,

@@ -5,8 +5,8 @@ import pytest
 import torch
 import transformers
 
-from mmeval import decode
 from mmeval.errors import MissingExtraError, UsageError
+from mmeval.media import decode
 from mmeval.model_backends.hf.adapters.vits import sampling_rate
 from mmeval.records import Request, message
 from tests.support.local_models import (

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.content import Media, Part, PartKind
-from mmeval.decode import DecodeLimits
+from mmeval.media import Media, Part, PartKind
+from mmeval.media.decode import DecodeLimits
 from mmeval.model_backends.hf.conversation.literals import Literals
 from mmeval.model_backends.hf.conversation.messages import Intake, to_chat
 from mmeval.model_backends.hf.failures import RowError

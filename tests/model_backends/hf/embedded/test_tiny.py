@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from safetensors import SafetensorError
 
-from mmeval.content import PART_KINDS, Media, PartKind
 from mmeval.errors import StorageError
+from mmeval.media import PART_KINDS, Media, PartKind
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.embedded import tiny
 from mmeval.model_backends.hf.embedded.tiny import tiny_model

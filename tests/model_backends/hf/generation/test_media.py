@@ -6,7 +6,7 @@ import pytest
 import torch
 from PIL import Image
 
-from mmeval.decode import audio, image
+from mmeval.media.decode import audio, image
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.model_backends.hf.generation.media import Span, to_picture, to_sound
 

@@ -1,6 +1,6 @@
 import pytest
 
-from mmeval.content import Media, Part, media_part, text_part
+from mmeval.media import Media, Part, media_part, text_part
 from mmeval.model_backends.hf.generation.blocks import BrokenBlock
 from mmeval.model_backends.hf.generation.weaving import Said, woven
 from tests.support.tiny_media import picture

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved, Media
+from mmeval.media import Interleaved, Media
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.responses.endpoint import ResponsesEndpoint
 from mmeval.model_backends.wire.failures import CallError

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.content import Interleaved
 from mmeval.errors import UsageError
 from mmeval.interchange import AnsweredRun
+from mmeval.media import Interleaved
 from mmeval.records import ErrorInfo, Sample, Trial
 from mmeval.tasks.isg.graph.output import write_questions
 from tests.support.answered import task_of

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content.parts import Interleaved, text_part
+from mmeval.media.parts import Interleaved, text_part
 from mmeval.metric.apply import score_one
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.judge.json_reply import ReplyError
+from mmeval.metric.judge.json_reply import ReplyError
 from mmeval.tasks.isg.graph.stages import (
     Structure,
     read_block_questions,

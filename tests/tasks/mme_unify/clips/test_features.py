@@ -2,7 +2,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mmeval.content import Interleaved, media_part
+from mmeval.media import Interleaved, media_part
 from mmeval.metrics.image.networks.resnet50 import (
     RESNET50,
     SIDE,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved, Media, media_part
+from mmeval.media import Interleaved, Media, media_part
 from mmeval.metric import bind
 from mmeval.metrics.image.networks.clip import CLIP as MARK
 from mmeval.metrics.image.networks.clip import Shown, cosines, embedder

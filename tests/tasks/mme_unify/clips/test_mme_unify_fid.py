@@ -3,8 +3,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.content import Interleaved, Media, media_part
-from mmeval.decode import frames_at
+from mmeval.media import Interleaved, Media, media_part
+from mmeval.media.decode import frames_at
 from mmeval.metric import loaded
 from mmeval.metrics.image.networks.convolutions import squeezed
 from mmeval.metrics.image.networks.inception_v3 import (

@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.content import Interleaved, Media, media_part
+from mmeval.media import Interleaved, Media, media_part
 from mmeval.metric import bind, loaded
 from mmeval.metrics.image.networks.convolutions import squeezed
 from mmeval.metrics.image.networks.resnet50 import (
@@ -42,7 +42,7 @@ def asked(*answer: Media, reference: Media | None = OTHER) -> Trial:
 def test_it_is_the_squared_distance_of_the_mean_features_of_key_and_even_frames(
     model: dict[str, str],
 ) -> None:
-    from mmeval.decode import frames_at
+    from mmeval.media.decode import frames_at
 
     network = loaded(model, resnet50)
     key = [pixels_of(one) for one in key_frames(CLIP)]

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.dataset.bad_sample import rows_of
 from mmeval.dataset.contract import DataSource
 from mmeval.errors import UsageError
 from mmeval.interchange.contract import AnsweredRun, StoredAnswer
+from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.records import ErrorInfo, Sample, Trial
 from mmeval.tasks import mme_unify
 from mmeval.tasks.mme_unify.loader import FILES, load

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from mmeval.content import Interleaved, Part, text_part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import Absent, StoredAnswer
 from mmeval.interchange.row_answers import RowAnswers
+from mmeval.media import Interleaved, Part, text_part
 from mmeval.records import Sample
 from mmeval.tasks.mme_unify.output.format import read_output
 from mmeval.tasks.mme_unify.turns import Turn, turns_of

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from mmeval.content import Media, media_part
+from mmeval.media import Media, media_part
 from mmeval.metric import bind
 from mmeval.metrics.image.networks.clip import CLIP
 from mmeval.records import Sample, Score, Trial

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.content import Media
+from mmeval.media import Media
 from mmeval.tasks.unim.data.bundles import bundles_of
 from tests.support.unim_folder import write_medium
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from mmeval.content import Interleaved, Media, Part, media_part, text_part
+from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.records import Sample, user
 from mmeval.tasks.unim.output.layout import (
     AnswerKey,

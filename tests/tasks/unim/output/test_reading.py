@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.content import Interleaved, Part, text_part
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import MANIFEST, Absent
+from mmeval.media import Interleaved, Part, text_part
 from mmeval.records import ErrorInfo
 from mmeval.tasks.unim.output.reading import read_output
 from tests.support.answered import row_sample

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.content import Interleaved, Media, Part, media_part, text_part
 from mmeval.errors import UsageError
 from mmeval.interchange import AnswerPlace, sidecar
+from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.records import ErrorInfo, Message, Sample, Trial
 from mmeval.tasks.unim.output import writing
 from mmeval.tasks.unim.output.reading import read_output

@@ -1,0 +1,47 @@
+"""Small media for conformance checks, and unreadable ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from mmeval.media.encode import png, wav
+from mmeval.media.media import Media
+from mmeval.media.parts import PartKind
+
+SIDE = 48
+"""Pixels: larger than the patch of any vision model, so that no processor refuses
+it."""
+RATE = 16_000
+"""Hz."""
+
+
+def small_media(kind: PartKind, number: int = 0) -> Media:
+    """A picture of colour gradients, a second of a tone, or any bytes for other kinds;
+    another one for each number."""
+    if kind == "image":
+        from PIL import Image
+
+        gradients = (
+            (5 * x, 5 * y, (255 - 2 * x - 2 * y + number) % 256)
+            for y in range(SIDE)
+            for x in range(SIDE)
+        )
+        return png(
+            Image.frombytes("RGB", (SIDE, SIDE), b"".join(map(bytes, gradients)))
+        )
+    if kind == "audio":
+        return wav(
+            (np.sin(np.arange(RATE) / (6 + number)) / 4).astype(np.float32), RATE
+        )
+    return Media.from_bytes(f"medium {number} of the kind {kind}".encode())
+
+
+UNREADABLE: Mapping[PartKind, Media] = {
+    "image": Media.from_bytes(b"\x89PNG\r\n\x1a\n" + bytes(64)),
+    "audio": Media.from_bytes(b"RIFF\x40\0\0\0WAVE" + bytes(64)),
+    "video": Media.from_bytes(b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom" + bytes(64)),
+    "document": Media.from_bytes(b"%PDF-1.7\n" + bytes(64)),
+}
+"""Media with the first bytes of their kind and no content."""

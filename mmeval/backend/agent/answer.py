@@ -1,0 +1,194 @@
+"""The answer of an agent, and how its program is driven to a response with a trace."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from mmeval.backend.agent.limits import USUAL_LIMITS, AnswerLimits
+from mmeval.errors import raised_at
+from mmeval.media.parts import Interleaved
+from mmeval.program.calls import Call, CallFailed, Program, Reply, next_asked
+from mmeval.records.request import GenerationParams
+from mmeval.records.response import ErrorInfo, Response, Trace, TraceStep, Usage
+from mmeval.system.json_lines import from_line, to_line
+
+
+@dataclass(frozen=True, slots=True)
+class AgentAnswer:
+    """What an agent has made of a request.
+
+    ``evidence`` is JSON: what led to the answer. It is kept with it, as are the
+    ``warnings``. With an ``error`` the answer is this failure, and ``content`` is
+    dropped.
+    """
+
+    content: Interleaved
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
+    error: ErrorInfo | None = None
+
+
+AgentProgram: TypeAlias = Program[Interleaved | AgentAnswer]
+"""What the function of an agent is: a generator of calls that returns its answer."""
+
+
+def driven(
+    program: AgentProgram,
+    *,
+    asks: Collection[str],
+    params: Mapping[str, GenerationParams],
+    limits: AnswerLimits = USUAL_LIMITS,
+) -> Program[Response]:
+    """Drive an agent to a response, in which each of its steps is noted.
+
+    ``asks`` are the roles that it may ask, ``params`` the user's parameters of them,
+    which win over those of a call. Whatever the program raises, returns or yields that
+    is not part of the contract is a failure of this answer. The limits go by the
+    replies alone, so that a program that is run again on its replies ends in the same
+    way.
+    """
+    steps: list[TraceStep] = []
+    warnings: dict[str, None] = {}
+    calls, tokens = 0, 0
+    sent: Reply | list[Reply] | None = None
+
+    def failed(error: ErrorInfo) -> Response:
+        return _response(AgentAnswer(Interleaved(), error=error), steps, warnings)
+
+    while True:
+        try:
+            asked = next_asked(program, sent)
+        except StopIteration as stop:
+            return _response(stop.value, steps, warnings)
+        except CallFailed as lost:
+            return failed(lost.error)
+        # an agent may raise anything and call sys.exit
+        except (Exception, SystemExit) as raised:
+            return failed(
+                ErrorInfo(
+                    "internal",
+                    f"{type(raised).__name__}: {raised}{raised_at(raised, __file__)}",
+                )
+            )
+        several = [asked] if isinstance(asked, Call) else asked
+        fault = _fault(several, asks)
+        error = (
+            ErrorInfo("internal", fault)
+            if fault
+            else _over(limits, calls + len(several), tokens)
+        )
+        if error is not None:
+            # what an agent does at its end may raise anything and call sys.exit
+            with contextlib.suppress(Exception, SystemExit):
+                program.close()
+            return failed(error)
+        overlaid = [_with_params(call, params.get(call.role)) for call in several]
+        replies: list[Reply]
+        if isinstance(asked, Call):
+            reply: Reply = yield overlaid[0]
+            sent, replies = reply, [reply]
+        else:
+            replies = yield overlaid
+            sent = replies
+        for call, reply in zip(several, replies, strict=True):
+            step = _step(call, reply)
+            steps.append(step)
+            warnings.update(dict.fromkeys(reply.response.warnings))
+            calls += step.calls
+            tokens += step.input_tokens + step.output_tokens
+
+
+def _fault(calls: object, asks: Collection[str]) -> str:
+    """What is wrong with what an agent has yielded; empty for calls to roles that it
+    asks."""
+    for call in calls if isinstance(calls, Sequence) else [calls]:
+        if not isinstance(call, Call):
+            return (
+                f"the agent yielded {type(calls).__name__}, and no call or list of "
+                "calls"
+            )
+        if call.role not in asks:
+            return (
+                f"the agent asked the role {call.role!r}, which is none of its "
+                "arguments"
+            )
+    return ""
+
+
+def _over(limits: AnswerLimits, calls: int, tokens: int) -> ErrorInfo | None:
+    """The limit that an answer would exceed with so many calls, after so many
+    tokens."""
+    if calls > limits.calls:
+        return ErrorInfo(
+            "over_limit",
+            f"more calls than --max_calls_per_answer allows: {limits.calls:,}",
+        )
+    if limits.tokens is not None and tokens >= limits.tokens:
+        return ErrorInfo(
+            "over_limit",
+            f"it used {tokens:,} tokens, and {limits.tokens:,} are allowed "
+            "(--max_tokens_per_answer)",
+        )
+    return None
+
+
+def _with_params(call: Call, params: GenerationParams | None) -> Call:
+    if params is None or call.request.params is params:
+        return call
+    return replace(
+        call, request=replace(call.request, params=call.request.params.overlaid(params))
+    )
+
+
+def _step(call: Call, reply: Reply) -> TraceStep:
+    response = reply.response
+    return TraceStep(
+        path=reply.path,
+        role=call.role,
+        title=call.title,
+        input_tokens=response.usage.input_tokens,
+        output_tokens=response.usage.output_tokens,
+        seconds=round(response.latency, 4),  # as the journal has it
+        error=response.error,
+        key=reply.key,
+        calls=1 if response.trace is None else 1 + response.trace.calls,
+    )
+
+
+def _response(
+    result: object, steps: Sequence[TraceStep], warnings: Mapping[str, None]
+) -> Response:
+    """What an agent has returned, with the sums of its steps."""
+    answer = AgentAnswer(result) if isinstance(result, Interleaved) else result
+    if not isinstance(answer, AgentAnswer) or not isinstance(
+        answer.content, Interleaved
+    ):
+        answer = _unusable(f"the agent returned {type(result).__name__}, and no answer")
+    evidence: Mapping[str, Any] = {}
+    try:
+        evidence = from_line(to_line(answer.evidence))
+        warnings = {**warnings, **dict.fromkeys(map(str, answer.warnings))}
+        is_usable = isinstance(evidence, dict)
+    except (TypeError, ValueError, RecursionError):  # JSON cannot hold it
+        is_usable = False
+    if not is_usable:
+        evidence, answer = {}, _unusable("the agent's evidence is no JSON object")
+    return Response(
+        output=None if answer.error is not None else answer.content,
+        error=answer.error,
+        finish_reason="stop" if answer.error is None else "error",
+        usage=Usage(
+            sum(step.input_tokens for step in steps),
+            sum(step.output_tokens for step in steps),
+        ),
+        latency=round(sum(step.seconds for step in steps), 4),
+        warnings=tuple(warnings),
+        trace=Trace(tuple(steps), evidence),
+    )
+
+
+def _unusable(why: str) -> AgentAnswer:
+    return AgentAnswer(Interleaved(), error=ErrorInfo("internal", why))

@@ -1,0 +1,151 @@
+"""Casting: gives each agent of a run its roles, and finds what is wrong with them
+before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from mmeval.backend.agent.contract import Agent, AgentBackend
+from mmeval.backend.agent.limits import USUAL_LIMITS, AnswerLimits
+from mmeval.backend.contract import AnyBackend
+from mmeval.errors import MissingError, PluginError, UsageError
+from mmeval.records.digests import canonical_json
+from mmeval.records.request import GenerationParams
+
+
+def cast(
+    backends: Mapping[str, AnyBackend],
+    params: Mapping[str, GenerationParams],
+    limits: AnswerLimits = USUAL_LIMITS,
+) -> None:
+    """Give the agents among the backends of a run their roles; ``params`` are the
+    user's of each role.
+
+    Raises MissingError for a role that an agent needs and the run has not, UsageError
+    for an agent that asks itself, directly or by another, and for a backend that cannot
+    give what the tool makes whose role it plays.
+    """
+    done: set[int] = set()
+
+    def visit(role: str, above: tuple[str, ...]) -> None:
+        backend = backends[role]
+        if not isinstance(backend, AgentBackend):
+            return
+        if any(backends[one] is backend for one in above):
+            path = " asks ".join(
+                (
+                    *above[[backends[one] is backend for one in above].index(True) :],
+                    role,
+                )
+            )
+            raise UsageError(
+                f"the agent {backend.agent.name!r} asks itself: {path}; give {role} "
+                "another backend"
+            )
+        if id(backend) in done:
+            return
+        _check_needed(backend.agent, backends)
+        for asked in backend.agent.asks(backends):
+            visit(asked, (*above, role))
+        _check_tools(backend.agent, backends)
+        backend.cast(backends, params, limits)
+        done.add(id(backend))
+
+    for role in backends:
+        visit(role, ())
+
+
+def _check_needed(agent: Agent, backends: Mapping[str, AnyBackend]) -> None:
+    missing = [
+        name
+        for name, needed in agent.signature.roles.items()
+        if needed and name not in backends
+    ]
+    if missing:
+        flags = " ".join(f"--role {name}=BACKEND" for name in missing)
+        asks = ", ".join(map(repr, missing))
+        raise MissingError(
+            f"missing roles that the agent {agent.name!r} calls: {asks}; add {flags}",
+            name=missing[0],
+        )
+
+
+def _check_tools(agent: Agent, backends: Mapping[str, AnyBackend]) -> None:
+    for role, tool in agent.tools.items():
+        if role not in backends:
+            continue
+        known = backends[role].capabilities
+        if tool.makes not in known.outputs:
+            how = f"name a backend that gives {tool.makes}"
+            if tool.makes in known.declarable:
+                how = f"if it does, say so among its arguments: outputs={tool.makes}"
+            raise UsageError(
+                f"--role {role}: this backend gives {', '.join(known.outputs)}, and "
+                f"the tool makes {tool.makes}; {how}",
+                name=role,
+            )
+
+
+def with_asked(
+    roles: Iterable[str], asks: Callable[[str], Sequence[str]]
+) -> tuple[str, ...]:
+    """These roles and all that are asked because of them; ``asks`` gives those that a
+    role asks itself."""
+    found = dict.fromkeys(roles)
+    left = list(found)
+    while left:
+        more = [role for role in asks(left.pop()) if role not in found]
+        found.update(dict.fromkeys(more))
+        left += more
+    return tuple(found)
+
+
+def asked_by(backends: Mapping[str, AnyBackend], role: str) -> tuple[str, ...]:
+    """The roles that a role asks itself, with these backends."""
+    backend = backends.get(role)
+    return backend.asked if isinstance(backend, AgentBackend) else ()
+
+
+def identity_of(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, Any]:
+    """What identifies who plays a role: for an agent with every role that is asked
+    because of it. Raises PluginError for an identity that is not a JSON object."""
+    backend = backends[role]
+    own = _own_identity(role, backend)
+    if isinstance(backend, AgentBackend):
+        others = with_asked([role], lambda one: asked_by(backends, one))[1:]
+        own["roles"] = {
+            one: _asked_as(one, backends[one], backend.params.get(one))
+            for one in sorted(others)
+        }
+    return own
+
+
+def _asked_as(
+    role: str, backend: AnyBackend, params: GenerationParams | None
+) -> dict[str, Any]:
+    return {
+        **_own_identity(role, backend),
+        **({} if params is None else {"gen": params.to_json()}),
+    }
+
+
+def _own_identity(role: str, backend: AnyBackend) -> dict[str, Any]:
+    identity = backend.identity
+    if not isinstance(identity, Mapping):
+        raise PluginError(
+            f"the identity of the {role}'s backend is a {type(identity).__name__}; it "
+            "must be a mapping",
+            name=role,
+        )
+    for name, value in identity.items():
+        try:
+            canonical_json({name: value})
+        except (TypeError, ValueError, RecursionError) as error:
+            raise PluginError(
+                f"the identity of the {role}'s backend has {name!r}, a "
+                f"{type(value).__name__} that JSON cannot hold; "
+                "give it as a text, a number, a list or a mapping",
+                name=role,
+            ) from error
+    return dict(identity)

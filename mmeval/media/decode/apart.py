@@ -1,0 +1,267 @@
+"""Decodes in a separate process, for libraries that cannot be bounded from inside.
+
+That process has a limit of processor time and of memory for each step, none of the
+user's keys in its environment, and no right to write a file. It decodes one medium
+after the other, and is replaced when a medium was too much for it. It runs nothing of
+the user's script: what it needs is imported by name. Any process or thread may decode;
+each open lazy stream has a process to itself.
+
+It sends back data of a stated size and never an object that could run code here.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import multiprocessing
+import multiprocessing.spawn
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Generator
+from dataclasses import asdict
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.errors import (
+    ContentError,
+    CorruptMediaError,
+    MediaLimitError,
+    UnsupportedMediaError,
+)
+from mmeval.media.decode.limits import DecodeLimits
+from mmeval.media.media import Media
+
+IDLE_SECONDS = 60.0
+"""After so long without a request a process ends."""
+_FRESH_SECONDS = 0.8 * IDLE_SECONDS
+_MOST_MEDIA = 1000
+"""After so many media a process is replaced, as the memory leaks of its libraries add
+up."""
+_WALL_FACTOR, _WALL_LEAST = 20.0, 60.0
+"""Wall time is a second limit, for a decoder that waits without working; a busy machine
+must not reach it."""
+ERRORS = {
+    kind.__name__: kind
+    for kind in (CorruptMediaError, MediaLimitError, UnsupportedMediaError)
+}
+"""The errors that the other process sends, by name."""
+_PASSED_ON = (
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TMPDIR",
+)
+_START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from "
+    "mmeval.media.decode.apart_worker import work; "
+    "work(int(sys.argv[2]), int(sys.argv[3]))"
+)
+
+
+class Step(NamedTuple):
+    """The result of a decoder's step: facts for JSON, and the bytes they describe."""
+
+    facts: dict[str, Any]
+    buffers: tuple[bytes, ...] = ()
+
+
+def steps_apart(
+    decoder: str, media: Media, data: bytes, limits: DecodeLimits, **options: Any
+) -> Generator[Step, None, None]:
+    """The steps of a decoder, each made in the other process when it is asked for.
+
+    ``decoder`` is ``module:function`` below ``mmeval.media.decode``: it takes (media,
+    limits, **options), imports what it needs, for which there is no limit, and returns
+    a generator of steps. Raises the errors of this package that it raises;
+    MediaLimitError where a step takes more time or memory than ``limits`` allow, or
+    the library crashes; UnsupportedMediaError where it does not run at all.
+    """
+    worker = _crew.take()
+    usable = False
+    try:
+        seconds, size = limits.step_seconds(len(data)), limits.step_bytes(len(data))
+        job = {
+            "decoder": decoder,
+            "label": media.label,
+            "mime": media.mime,
+            "limits": asdict(limits),
+            "options": options,
+            "seconds": seconds,
+            "bytes": size,
+        }
+        worker.begin(job, data)
+        while True:
+            step = worker.step(media, seconds, size)
+            if step is None:
+                usable = True
+                return
+            usable = True  # the worker waits for what is next, so it can be stopped
+            yield step
+            usable = False
+    except ContentError as error:
+        usable = worker.is_waiting
+        raise error
+    finally:
+        _crew.put_back(worker, usable=usable)
+
+
+class _Worker:
+    """A decoding process, as this process sees it."""
+
+    def __init__(self) -> None:
+        ours, theirs = multiprocessing.Pipe()
+        path = json.dumps([entry or str(Path.cwd()) for entry in sys.path])
+        command = [
+            multiprocessing.spawn.get_executable(),
+            "-I",
+            "-c",
+            _START,
+            path,
+            str(theirs.fileno()),
+            str(os.getpid()),
+        ]
+        environment = {
+            name: os.environ[name] for name in _PASSED_ON if name in os.environ
+        }
+        # One thread and one heap: more would reserve addresses, which are what its
+        # memory is limited by.
+        environment |= {
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+            "MALLOC_ARENA_MAX": "1",
+        }
+        with theirs:
+            self._process = subprocess.Popen(
+                [os.fsdecode(word) for word in command],
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+                process_group=0,  # Ctrl-C is the user's process's to handle
+            )
+        self._line: Connection = ours
+        self._media = 0
+        self._used = time.monotonic()
+        self.is_waiting = False
+
+    @property
+    def is_fresh(self) -> bool:
+        return (
+            self._media < _MOST_MEDIA and time.monotonic() < self._used + _FRESH_SECONDS
+        )
+
+    def begin(self, job: dict[str, Any], data: bytes) -> None:
+        self._media += 1
+        # a process that is gone is found when it is asked for a step
+        with contextlib.suppress(OSError):
+            self._line.send_bytes(json.dumps(job).encode())
+            self._line.send_bytes(data)
+
+    def step(self, media: Media, seconds: float, size: int) -> Step | None:
+        """The next step; None after the last. Raises the error that it ended in."""
+        self.is_waiting = False
+        try:
+            self._line.send_bytes(b"next")
+            if not self._line.poll(max(_WALL_LEAST, _WALL_FACTOR * seconds)):
+                raise MediaLimitError(
+                    f"{media.label}: decoding it took too long and was ended"
+                )
+            reply = json.loads(self._line.recv_bytes(1 << 20))
+            buffers = tuple(
+                self._line.recv_bytes() for _ in range(reply.get("buffers", 0))
+            )
+        except (EOFError, OSError):
+            raise self._fallen(media, seconds, size) from None
+        self._used, self.is_waiting = time.monotonic(), True
+        if "facts" in reply:
+            return Step(reply["facts"], buffers)
+        if "error" in reply:
+            raise ERRORS[reply["error"]](reply["words"])
+        return None
+
+    def _fallen(self, media: Media, seconds: float, size: int) -> ContentError:
+        """Why the process ended. The medium may be sound, so it is never reported as
+        damaged."""
+        code = self._process.wait()
+        if code == -signal.SIGPROF:
+            return MediaLimitError(
+                f"{media.label}: decoding it needs more than {seconds:.3g} seconds of "
+                "processor time, the limit "
+                "max_step_seconds for a file of its size"
+            )
+        if code >= 0:
+            return UnsupportedMediaError(
+                f"{media.label}: its decoder does not run here (exit code {code}); "
+                "install mmeval again"
+            )
+        return MediaLimitError(
+            f"{media.label}: its decoder ended ({signal.Signals(-code).name}): it is "
+            f"damaged, or made to need more than the {size >> 20} MiB of memory that "
+            "max_step_bytes allows a file of its size"
+        )
+
+    def stop(self) -> None:
+        """Leave the current medium and wait for another one."""
+        with contextlib.suppress(OSError):
+            self._line.send_bytes(b"stop")
+
+    def end(self) -> None:
+        self._line.close()
+        self._process.kill()
+        self._process.wait()
+
+    def forget(self) -> None:
+        """Close a process that belongs to the parent of a fork."""
+        self._line.close()
+        self._process.returncode = 0
+
+
+class _Crew:
+    """The decoding processes that wait for a medium."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: list[_Worker] = []
+
+    def take(self) -> _Worker:
+        with self._lock:
+            stale = [worker for worker in self._idle if not worker.is_fresh]
+            self._idle = [worker for worker in self._idle if worker.is_fresh]
+            found = self._idle.pop() if self._idle else None
+        for worker in stale:
+            worker.end()
+        return found or _Worker()
+
+    def put_back(self, worker: _Worker, *, usable: bool) -> None:
+        if not usable:
+            worker.end()
+            return
+        worker.stop()
+        with self._lock:
+            self._idle.append(worker)
+
+    def dismiss(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.end()
+
+    def forget(self) -> None:
+        for worker in self._idle:
+            worker.forget()
+        self._lock, self._idle = threading.Lock(), []
+
+
+_crew = _Crew()
+atexit.register(_crew.dismiss)
+os.register_at_fork(after_in_child=_crew.forget)

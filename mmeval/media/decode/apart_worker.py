@@ -1,0 +1,120 @@
+"""Runs in the decoding process: takes media one after the other, within limits."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import math
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from mmeval.errors import ContentError
+from mmeval.media.decode.apart import IDLE_SECONDS, Step
+from mmeval.media.decode.guard import decoding, quiet
+from mmeval.media.decode.limits import DecodeLimits
+from mmeval.media.media import Media
+from mmeval.system.processes import is_orphan
+
+_PACKAGE = "mmeval.media.decode."
+_DEEPEST = 400
+"""Frames of Python: a document that is nested too deeply is an error before the stack
+of C is full."""
+
+
+def work(handle: int, parent: int) -> None:
+    """Decode until the parent process is gone, or has asked nothing for a while."""
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    with Connection(handle) as line, contextlib.suppress(EOFError, OSError):
+        while _is_asked(line, parent, seconds=IDLE_SECONDS):
+            job = line.recv_bytes()
+            if job not in (b"next", b"stop"):  # meant for a medium that is finished
+                _decode(line, parent, json.loads(job), line.recv_bytes())
+
+
+def _is_asked(line: Connection, parent: int, *, seconds: float = math.inf) -> bool:
+    """Wait for a request. False when none came in time, or when the parent is gone.
+    A process that the parent has forked may keep its end of the line open."""
+    end = time.monotonic() + seconds
+    while not line.poll(1.0):
+        if is_orphan(parent) or time.monotonic() > end:
+            return False
+    return True
+
+
+def _decode(line: Connection, parent: int, job: dict[str, Any], data: bytes) -> None:
+    media = Media(data=data, mime=job["mime"], size=len(data), name=job["label"])
+    steps = _decoder(job["decoder"])(
+        media, DecodeLimits(**job["limits"]), **job["options"]
+    )
+    with contextlib.closing(steps):  # type: ignore[type-var]  # generators, all of them
+        while _is_asked(line, parent) and line.recv_bytes() == b"next":
+            try:
+                with (
+                    _bounded(job["seconds"], job["bytes"]),
+                    decoding(media, media.mime),
+                    quiet(),
+                ):
+                    step = next(steps, None)
+            except ContentError as error:
+                _send(line, {"error": type(error).__name__, "words": str(error)})
+                return
+            if step is None:
+                _send(line, {})
+                return
+            _send(
+                line, {"facts": step.facts, "buffers": len(step.buffers)}, *step.buffers
+            )
+
+
+def _decoder(name: str) -> Callable[..., Iterator[Step]]:
+    module, function = name.split(":")
+    if not module.startswith(_PACKAGE):
+        raise ValueError(f"{name} is not a decoder")
+    found: Callable[..., Iterator[Step]] = getattr(
+        importlib.import_module(module), function
+    )
+    return found
+
+
+def _send(line: Connection, reply: dict[str, Any], *buffers: bytes) -> None:
+    line.send_bytes(json.dumps(reply).encode())
+    for buffer in buffers:
+        line.send_bytes(buffer)
+
+
+@contextlib.contextmanager
+def _bounded(seconds: float, size: int) -> Iterator[None]:
+    """Limit processor time (the kernel kills the process) and added memory."""
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    depth = sys.getrecursionlimit()
+    most = _addresses() + size
+    resource.setrlimit(
+        resource.RLIMIT_AS,
+        (most if hard == resource.RLIM_INFINITY else min(most, hard), hard),
+    )
+    sys.setrecursionlimit(_DEEPEST)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        sys.setrecursionlimit(depth)
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+
+
+def _addresses() -> int:
+    """Bytes of addresses in use; 2**40 (no limit) where they are not reported."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except OSError:
+        return 2**40
+    return pages * resource.getpagesize()

@@ -1,0 +1,261 @@
+"""Decodes sound, from sound files and from the sound tracks of videos."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Generator
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from mmeval.errors import CorruptMediaError
+from mmeval.media.decode.av.container import AV_FORMATS, decoded, opened, require_codec
+from mmeval.media.decode.av.unread_sound import is_unread
+from mmeval.media.decode.container_header import wave_format, whole_wave
+from mmeval.media.decode.guard import decoding, not_read, quiet, whole_bytes
+from mmeval.media.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
+from mmeval.media.decode.memo import decoded_once
+from mmeval.media.media import Media
+from mmeval.system.extras import need
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_SOUND_FILE_MIMES = frozenset(
+    (
+        "audio/wav",
+        "audio/x-w64",
+        "audio/flac",
+        "audio/ogg",
+        "audio/mpeg",
+        "audio/aiff",
+    )
+)
+_WAVE = "audio/wav"
+_WHOLE_NUMBERS_OF_64_BITS = (1, 64)
+"""Code and bits of a WAV that libsndfile does not read, and PyAV does."""
+_UNKNOWN_LENGTH = 1 << 62
+"""Frames that libsndfile reports when a FLAC stream does not say how long it is; it
+cannot read those to the end."""
+_AUDIO_BLOCK = 1 << 20
+_SAMPLE_BYTES = 4
+LOUDEST = 1e9
+"""The largest sample: whole numbers of 24 bits as floats are smaller, and sums of its
+squares fit float32."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Audio:
+    """Sound: ``samples`` float32 (n, channels), read-only, of full scale 1; ``rate`` in
+    Hz."""
+
+    samples: np.ndarray[Any, np.dtype[np.float32]]
+    rate: int
+
+    @property
+    def seconds(self) -> float:
+        return len(self.samples) / self.rate
+
+
+def _kept_size(sound: Audio) -> int:
+    return sound.samples.nbytes
+
+
+@decoded_once(size=_kept_size)
+def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
+    """The whole sound at its own rate and channels; of a video, the sound track.
+
+    Samples outside -1..1, which MP3 and float files may hold, stay as they are up to
+    ``LOUDEST``. Decoded once: all calls share the samples, which are read-only. Raises
+    the errors of this package; no samples at all, and samples that are not numbers, are
+    corrupt.
+    """
+    import numpy
+
+    blocks = _blocks(media, limits, whole=True)
+    clock, joined, rate = Clock(media, limits), _Joined(), 0
+    with decoding(media, "sound"), quiet():
+        for block in blocks:
+            _check_audio_size(
+                media,
+                limits,
+                joined.count + len(block.samples),
+                block.samples.shape[1],
+                block.rate,
+            )
+            joined.add(_finite(media, block.samples))
+            rate = rate or block.rate
+            clock.check()
+        if not joined.count:
+            raise CorruptMediaError(f"{media.label}: it holds no samples")
+        samples = joined.whole()
+        numpy.clip(samples, -LOUDEST, LOUDEST, out=samples)
+        samples.flags.writeable = False
+        return Audio(samples, rate)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SoundStart:
+    """The start of a sound in one channel, samples (n,), and whether it goes on."""
+
+    samples: np.ndarray[Any, np.dtype[np.float32]]
+    rate: int
+    more: bool
+
+
+def sound_start(
+    media: Media, seconds: float, *, limits: DecodeLimits = DEFAULT_LIMITS
+) -> SoundStart:
+    """The first seconds of a sound, channels averaged, clipped to -1..1. No more is
+    decoded, so the sound may be longer than the limits allow. Raises the errors of this
+    package."""
+    import numpy
+
+    clock, found, count, rate = Clock(media, limits), [], 0, 0
+    blocks = _blocks(media, limits, whole=False)
+    with contextlib.closing(blocks), decoding(media, "sound"), quiet():
+        for block in blocks:
+            rate = rate or block.rate
+            count += len(block.samples)
+            _check_audio_size(
+                media, limits, min(count, int(seconds * rate)), 1, block.rate
+            )
+            found.append(
+                numpy.clip(_finite(media, block.samples).mean(axis=1), -1.0, 1.0)
+            )
+            if count > seconds * rate:
+                break
+            clock.check()
+        if not count:
+            raise CorruptMediaError(f"{media.label}: it holds no samples")
+        most = int(seconds * rate)
+        return SoundStart(numpy.concatenate(found)[:most], rate, count > most)
+
+
+def _finite(
+    media: Media, samples: np.ndarray[Any, np.dtype[np.float32]]
+) -> np.ndarray[Any, np.dtype[np.float32]]:
+    import numpy
+
+    if not numpy.isfinite(samples).all():
+        raise CorruptMediaError(
+            f"{media.label}: some of its samples are not numbers (NaN or infinite)"
+        )
+    return samples
+
+
+def _blocks(
+    media: Media, limits: DecodeLimits, *, whole: bool
+) -> Generator[Audio, None, None]:
+    """The sound block by block; ``whole`` checks its declared size by the limits."""
+    data = whole_bytes(media, limits)
+    if media.mime == _WAVE:
+        data = whole_wave(data)
+        if wave_format(data) == _WHOLE_NUMBERS_OF_64_BITS:
+            return _sound_track_blocks(media, data, limits)
+    if media.mime in _SOUND_FILE_MIMES:
+        return _sound_file_blocks(media, data, limits, whole=whole)
+    if media.mime in AV_FORMATS:
+        return _sound_track_blocks(media, data, limits)
+    raise not_read(media, ["audio", "video"], "which is not decoded as sound")
+
+
+class _Joined:
+    """Samples that grow in place: joining blocks would take their memory twice."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def add(self, block: np.ndarray[Any, np.dtype[np.float32]]) -> None:
+        channels, end = block.shape[1], self.count + len(block)
+        if not self.count:
+            self._room = block[:0].copy()
+        if end > len(self._room):
+            self._room.resize(
+                (end + _AUDIO_BLOCK // channels, channels), refcheck=False
+            )
+        self._room[self.count : end] = block
+        self.count = end
+
+    def whole(self) -> np.ndarray[Any, np.dtype[np.float32]]:
+        self._room.resize((self.count, self._room.shape[1]), refcheck=False)
+        return self._room
+
+
+def _check_audio_size(
+    media: Media, limits: DecodeLimits, frames: int, channels: int, rate: int
+) -> None:
+    if rate <= 0:
+        raise CorruptMediaError(f"{media.label}: its rate is {rate} Hz")
+    samples = frames * channels
+    within(
+        media, "max_audio_seconds", limits.max_audio_seconds, frames / rate, "seconds"
+    )
+    within(media, "max_audio_samples", limits.max_audio_samples, samples, "samples")
+    within(
+        media,
+        "max_step_bytes",
+        limits.step_bytes(media.size),
+        samples * _SAMPLE_BYTES,
+        "bytes of memory",
+    )
+
+
+def _sound_file_blocks(
+    media: Media, data: bytes, limits: DecodeLimits, *, whole: bool
+) -> Generator[Audio, None, None]:
+    with _sound_file(media, data) as file:
+        declared = file.frames
+        if declared >= _UNKNOWN_LENGTH:
+            yield from _sound_track_blocks(media, data, limits)
+            return
+        _check_audio_size(
+            media, limits, declared if whole else 0, file.channels, file.samplerate
+        )
+        count = 0
+        block = max(1, _AUDIO_BLOCK // file.channels)
+        while len(samples := file.read(block, dtype="float32", always_2d=True)):
+            count += len(samples)
+            yield Audio(samples, file.samplerate)
+        # MPEG audio only estimates its length
+        if count < declared and media.mime != "audio/mpeg":
+            raise CorruptMediaError(
+                f"{media.label}: it is cut short, {count} of {declared} frames could "
+                "be read"
+            )
+
+
+def _sound_file(media: Media, data: bytes) -> Any:
+    """The file as libsndfile opens it, a context. Raises NotImplementedError for a
+    codec or a depth that it does not read, and what soundfile raises."""
+    import soundfile
+
+    try:
+        return soundfile.SoundFile(io.BytesIO(data))
+    except soundfile.LibsndfileError as error:
+        if is_unread(data, media.mime, error.code):
+            raise NotImplementedError(error.error_string) from error
+        raise
+
+
+def _sound_track_blocks(
+    media: Media, data: bytes, limits: DecodeLimits
+) -> Generator[Audio, None, None]:
+    av = need("av", "video")
+    with opened(media, data, limits) as container:
+        if not container.streams.audio:
+            raise CorruptMediaError(f"{media.label}: it has no sound track")
+        stream = container.streams.audio[0]
+        require_codec(stream, media, data)
+        _check_audio_size(media, limits, 0, stream.channels, stream.rate)
+        resampler = av.AudioResampler(
+            format="flt", layout=stream.layout, rate=stream.rate
+        )
+        # None empties the resampler
+        for frame in chain(decoded(container, stream), (None,)):
+            for part in resampler.resample(frame):
+                yield Audio(
+                    part.to_ndarray().reshape(-1, len(part.layout.channels)),
+                    stream.rate,
+                )

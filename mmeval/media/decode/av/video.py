@@ -1,0 +1,393 @@
+"""Decodes videos, as a stream of frames."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+
+from mmeval.errors import CorruptMediaError
+from mmeval.media.decode.av.container import decoded, opened, require_codec
+from mmeval.media.decode.guard import decoding, quiet, whole_bytes
+from mmeval.media.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
+from mmeval.media.media import Media
+from mmeval.system.extras import need
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Grey: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
+    """Of shape (height, width)."""
+    Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
+    """Of shape (height, width, 3)."""
+
+T = TypeVar("T")
+
+_SEEK_SECONDS = 2.0
+"""Below this distance, decoding the frames between is cheaper than seeking to a key
+frame."""
+_FIRST_PACKETS = 100
+"""Packets in which a video's first frame is looked for, to learn how it is turned."""
+_BRIGHTNESS_FIRST = frozenset(
+    f"yuv{full}{how}p" for full in ("", "j") for how in ("420", "422", "444")
+) | {"nv12"}
+"""Formats of pixels whose first plane is the brightness in bytes: a frame is compared
+without converting it."""
+_FULL_RANGE = 2
+"""Of a frame whose brightness goes from 0 to 255; else it is 16 to 235."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A frame: place in decoding order, time (s), pixels (height, width, 3) uint8.
+
+    It is upright, turned and mirrored as the container or the stream says.
+    """
+
+    index: int
+    time: float
+    rgb: Pixels
+
+
+@dataclass(frozen=True, slots=True)
+class VideoInfo:
+    """What a video declares; ``seconds`` is 0 where its length is not declared.
+
+    Width and height are in pixels of the upright frame, ``rate`` in frames per second.
+    """
+
+    width: int
+    height: int
+    rate: float
+    seconds: float
+
+
+def video(
+    media: Media,
+    *,
+    times: Sequence[float] | None = None,
+    limits: DecodeLimits = DEFAULT_LIMITS,
+) -> Iterator[Frame]:
+    """The frames, lazily: all, or those shown at ``times`` (seconds, ascending).
+
+    A time before the first frame gives the first, one after the last the last. A
+    frame's ``index`` counts decoded frames; after a jump it continues from an estimate
+    (time by frame rate). Raises the errors of this package, when the frame is reached
+    that causes them.
+    """
+    return _checked(media, limits, _video_frames(media, limits, times))
+
+
+def frames_at(
+    media: Media, indices: Collection[int], *, limits: DecodeLimits = DEFAULT_LIMITS
+) -> Iterator[Frame]:
+    """The frames with some places in decoding order, lazily and in this order.
+
+    There are none after the last of the video. Raises the errors of this package.
+    """
+    wanted = frozenset(indices)
+    with contextlib.closing(_checked(media, limits, _passed(media, limits))) as frames:
+        for index, (moment, frame) in enumerate(
+            islice(frames, max(wanted, default=-1) + 1)
+        ):
+            if index in wanted:
+                with decoding(media, "video"), warnings.catch_warnings(action="ignore"):
+                    rgb = _upright(frame)
+                yield Frame(index, moment, rgb)
+
+
+def frames_by_change(
+    media: Media,
+    wanted: Callable[[int, float], bool],
+    *,
+    limits: DecodeLimits = DEFAULT_LIMITS,
+) -> Iterator[Frame]:
+    """The frames that ``wanted`` chooses by place and change, lazily.
+
+    It is called for each frame in order, with the mean absolute difference of its
+    shades of grey (0 to 255) to those of the frame before; 0 for the first one, 255 for
+    one of another size. Colours are made only of the frames that it chooses. Raises the
+    errors of this package, also for a video without a frame.
+    """
+    changes = _Changes()
+    index = -1
+    with contextlib.closing(_checked(media, limits, _passed(media, limits))) as frames:
+        for index, (moment, frame) in enumerate(frames):
+            with decoding(media, "video"), warnings.catch_warnings(action="ignore"):
+                chosen = wanted(index, changes.of(frame))
+                rgb = _upright(frame) if chosen else None
+            if rgb is not None:
+                yield Frame(index, moment, rgb)
+    if index < 0:
+        raise CorruptMediaError(f"{media.label}: no picture in it can be decoded")
+
+
+class _Changes:
+    """How much each frame differs from the one before. Two buffers are used for all
+    frames of a size."""
+
+    def __init__(self) -> None:
+        self._before: Grey | None = None
+        self._buffers: list[Grey] = []
+
+    def of(self, frame: Any) -> float:
+        """The mean absolute difference of shades of grey."""
+        import numpy as np
+
+        (shades, scale), before = _shades(frame), self._before
+        self._before = shades
+        if before is None:
+            return 0.0
+        if before.shape != shades.shape:
+            return 255.0
+        if not self._buffers or self._buffers[0].shape != shades.shape:
+            self._buffers = [np.empty(shades.shape, np.uint8) for _ in range(2)]
+        more, less = self._buffers
+        np.maximum(shades, before, out=more)
+        np.minimum(shades, before, out=less)
+        more -= less
+        return float(more.sum(dtype=np.uint32)) / more.size * scale
+
+
+def _shades(frame: Any) -> tuple[Grey, float]:
+    """The brightness of a frame's pixels, and the factor that brings its differences to
+    shades of grey."""
+    import numpy as np
+
+    if (
+        frame.format.name not in _BRIGHTNESS_FIRST
+        or frame.planes[0].line_size < frame.width
+    ):
+        return frame.to_ndarray(format="gray"), 1.0
+    rows = np.frombuffer(frame.planes[0], np.uint8).reshape(
+        -1, frame.planes[0].line_size
+    )
+    full = "yuvj" in frame.format.name or frame.color_range == _FULL_RANGE
+    return rows[: frame.height, : frame.width], 1.0 if full else 255 / 219
+
+
+class _Turn(NamedTuple):
+    """How stored pixels are shown: rows and columns are exchanged, then mirrored."""
+
+    is_quarter: bool
+    mirrors_columns: bool
+    mirrors_rows: bool
+
+
+def _turn_of(frame: Any) -> _Turn:
+    """How a frame is turned, by its display matrix; to the nearest quarter of a
+    circle."""
+    import numpy as np
+
+    matrix = frame.side_data.get("DISPLAYMATRIX")
+    if matrix is None:
+        return _Turn(False, False, False)
+    # (a b u, c d v, x y w): a pixel (column, row) is shown at (a*column + c*row,
+    # b*column + d*row)
+    a, b, _, c, d, *_ = np.frombuffer(matrix, np.int32).tolist()
+    if abs(b) > abs(a):
+        return _Turn(True, c < 0, b < 0)
+    return _Turn(False, a < 0, d < 0)
+
+
+def _upright(frame: Any) -> Pixels:
+    """A frame's pixels as they are shown."""
+    import numpy as np
+
+    pixels: Pixels = frame.to_ndarray(format="rgb24")
+    turn = _turn_of(frame)
+    if turn.is_quarter:
+        pixels = pixels.swapaxes(0, 1)
+    if turn.mirrors_columns:
+        pixels = pixels[:, ::-1]
+    if turn.mirrors_rows:
+        pixels = pixels[::-1]
+    return np.ascontiguousarray(pixels)
+
+
+def frame_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
+    """The number of frames, counted by decoding: a container's count may be wrong.
+    Raises the errors of this package."""
+    count = sum(1 for _ in _checked(media, limits, _passed(media, limits)))
+    if not count:
+        raise CorruptMediaError(f"{media.label}: no picture in it can be decoded")
+    return count
+
+
+def _checked(
+    media: Media, limits: DecodeLimits, frames: Generator[T, None, None]
+) -> Generator[T, None, None]:
+    """The frames, each decoded within the limit of time; what the decoder raises is an
+    error of this package."""
+    need("av", "video")
+    clock = Clock(media, limits)
+    with contextlib.closing(frames):
+        while True:
+            # Not ``quiet``: what PIL logs does not matter here, and changing its level
+            # for each frame takes a third more.
+            with decoding(media, "video"), warnings.catch_warnings(action="ignore"):
+                clock.check()
+                frame = next(frames, None)
+            if frame is None:
+                return
+            yield frame
+
+
+def _passed(
+    media: Media, limits: DecodeLimits
+) -> Generator[tuple[float, Any], None, None]:
+    """The frames of a video as the library has them, without their pixels."""
+    data = whole_bytes(media, limits)
+    with opened(media, data, limits) as container:
+        stream = _video_stream(media, data, container, limits)
+        yield from _Track(media, container, stream, limits).frames()
+
+
+def video_info(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> VideoInfo:
+    """What the container declares. Raises this package's errors.
+
+    The first frame is decoded to learn how it is turned; one that is damaged is taken
+    as upright.
+    """
+    need("av", "video")
+    data = whole_bytes(media, limits)
+    with decoding(media, "video"), quiet(), opened(media, data, limits) as container:
+        stream = _video_stream(media, data, container, limits)
+        length = (
+            float(stream.duration * stream.time_base)
+            if stream.duration
+            else (container.duration or 0) / 1e6
+        )
+        width, height = stream.width, stream.height
+        if _is_on_its_side(container, stream):
+            width, height = height, width
+        return VideoInfo(
+            width,
+            height,
+            float(stream.average_rate or 0),
+            max(0.0, float(length)),
+        )
+
+
+def _is_on_its_side(container: Any, stream: Any) -> bool:
+    """Whether the first frame is turned by a quarter; PyAV knows it of frames alone."""
+    import av
+
+    try:
+        for packet in islice(container.demux(stream), _FIRST_PACKETS):
+            for frame in packet.decode():
+                return _turn_of(frame).is_quarter
+    except av.FFmpegError:
+        return False
+    return False
+
+
+def _video_stream(
+    media: Media, data: bytes, container: Any, limits: DecodeLimits
+) -> Any:
+    if not container.streams.video:
+        raise CorruptMediaError(f"{media.label}: it has no pictures")
+    stream = container.streams.video[0]
+    require_codec(stream, media, data)
+    within(
+        media,
+        "max_video_pixels",
+        limits.max_video_pixels,
+        stream.width * stream.height,
+        "pixels a frame",
+    )
+    return stream
+
+
+def _video_frames(
+    media: Media, limits: DecodeLimits, times: Sequence[float] | None
+) -> Generator[Frame, None, None]:
+    data = whole_bytes(media, limits)
+    with opened(media, data, limits) as container:
+        stream = _video_stream(media, data, container, limits)
+        track = _Track(media, container, stream, limits)
+        frames = track.frames() if times is None else _at_times(track, times)
+        index = -1
+        for index, (moment, frame) in enumerate(frames):
+            yield Frame(index, moment, _upright(frame))
+        if index < 0 and times is None:
+            raise CorruptMediaError(f"{media.label}: no picture in it can be decoded")
+
+
+class _Track:
+    """The pictures of an opened video, by their time in seconds from the first one."""
+
+    def __init__(
+        self, media: Media, container: Any, stream: Any, limits: DecodeLimits
+    ) -> None:
+        self._media = media
+        self._container = container
+        self._stream = stream
+        self._limits = limits
+        self._start = stream.start_time or 0
+        self._decoded = 0
+
+    def frames(self) -> Iterator[tuple[float, Any]]:
+        """The frames from where the reader stands."""
+        frames = decoded(self._container, self._stream, has_begun=self._decoded > 0)
+        for frame in frames:
+            self._decoded += 1
+            within(
+                self._media,
+                "max_video_frames",
+                self._limits.max_video_frames,
+                self._decoded,
+                "frames",
+            )
+            within(
+                self._media,
+                "max_video_pixels",
+                self._limits.max_video_pixels,
+                frame.width * frame.height,
+                "pixels a frame",
+            )
+            yield self._time(frame), frame
+
+    def jump(self, moment: float) -> Iterator[tuple[float, Any]]:
+        """The frames from the last key frame before a moment on."""
+        self._container.seek(
+            self._start + int(moment / self._stream.time_base), stream=self._stream
+        )
+        return self.frames()
+
+    def _time(self, frame: Any) -> float:
+        if frame.pts is not None:
+            return float(
+                (frame.pts - self._start) * (frame.time_base or self._stream.time_base)
+            )
+        return (self._decoded - 1) / float(self._stream.average_rate or 25)
+
+
+def _at_times(track: _Track, times: Sequence[float]) -> Iterator[tuple[float, Any]]:
+    if any(later < earlier for earlier, later in pairwise(times)):
+        raise ValueError("the times of frames have to ascend")
+    frames = track.frames()
+    shown = ahead = next(frames, None)
+    for moment in times:
+        if ahead is not None and moment - ahead[0] > _SEEK_SECONDS:
+            frames, ahead = _resume(track, moment, ahead)
+        while ahead is not None and ahead[0] <= moment:
+            shown, ahead = ahead, next(frames, None)
+        if shown is None:
+            raise ValueError("no picture in it can be decoded")
+        yield shown
+
+
+def _resume(
+    track: _Track, moment: float, ahead: tuple[float, Any]
+) -> tuple[Iterator[tuple[float, Any]], tuple[float, Any]]:
+    """Jump towards a moment where that skips frames; otherwise go on from the start."""
+    jumped = track.jump(moment)
+    first = next(jumped, None)
+    if first is not None and ahead[0] <= first[0] <= moment:
+        return jumped, first
+    again = track.jump(0.0)
+    return again, next(again, ahead)

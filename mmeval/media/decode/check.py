@@ -1,0 +1,117 @@
+"""Checks whether media can be decoded, within some seconds (``mmeval check``)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mmeval.errors import (
+    ContentError,
+    MissingError,
+    MissingExtraError,
+    UnsupportedMediaError,
+)
+from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.from_error import finding_of
+from mmeval.media import decode
+from mmeval.media.decode.document import TEXT_MIMES
+from mmeval.media.media import Media, MediaKind, may_be
+from mmeval.media.media_type import UNKNOWN_MIME
+from mmeval.media.parts import Part
+
+SECONDS = 60.0
+"""How long the media of all tasks of a command are decoded, at most."""
+
+# Any: each decoder has its own result, of which nothing is wanted here.
+_DECODERS: Mapping[MediaKind, Callable[[Media], Any]] = {
+    "image": decode.image,
+    "audio": decode.audio,
+    "video": decode.video_info,
+    "3d": decode.mesh_arrays,
+}
+
+
+@dataclass
+class MediaLook:
+    """Decodes media until the seconds are over. Pictures, sounds and meshes whole, of
+    videos and PDFs the declared data; media without a decoder are passed over."""
+
+    seconds: float = SECONDS
+    spent: float = 0.0
+    looked_at: int = 0
+    passed_over: int = 0
+    """Media that came when the seconds were over."""
+    lacking: dict[MissingExtraError, set[MediaKind]] = field(default_factory=dict)
+    """The packages that are not installed, with the kinds of media that were not
+    decoded for lack of them."""
+    unsupported: list[str] = field(default_factory=list)
+    """Why media are not read here. It is not a fault, as a model may read them."""
+
+    def fault(self, media: Media) -> str:
+        """Why a medium cannot be decoded; empty where it can, or was not decoded."""
+        if self.spent >= self.seconds:
+            self.passed_over += 1
+            return ""
+        began = time.monotonic()
+        try:
+            if media.mime == "application/pdf":
+                decode.page_count(media)
+            elif decoder := _DECODERS.get(media.kind):
+                decoder(media)
+        except MissingExtraError as error:
+            known = next(
+                (one for one in self.lacking if one.command == error.command), error
+            )
+            self.lacking.setdefault(known, set()).add(media.kind)
+            return ""
+        except UnsupportedMediaError as error:
+            self.unsupported.append(str(error))
+        except (ContentError, MissingError) as error:
+            self.looked_at += 1
+            return str(error)
+        finally:
+            self.spent += time.monotonic() - began
+        self.looked_at += 1
+        return ""
+
+    def findings(self) -> Iterator[Finding]:
+        """What was not decoded: for lack of a package, of a reader, or of time."""
+        for error, kinds in self.lacking.items():
+            subject = Subject(name=", ".join(sorted(kinds)))
+            yield finding_of(error, subject, "warning")
+        if self.unsupported:
+            cause = f"mmeval does not read media such as: {self.unsupported[0]}"
+            yield Finding("unsupported", count=len(self.unsupported), cause=cause)
+        if self.passed_over:
+            yield Finding(
+                "subset",
+                count=self.passed_over,
+                of=self.looked_at + self.passed_over,
+                cause=f"media were not decoded, after {self.spent:.0f} seconds",
+                severity="note",
+            )
+
+
+def medium_problem(part: Part, media: Media) -> str:
+    """What is wrong with a medium's type and size; empty if nothing. Code is any
+    text."""
+    try:
+        mime, size = media.mime, media.size
+    except (MissingError, ContentError) as error:
+        return str(error)
+    except OSError as error:
+        return f"{media.path}: cannot be read ({error.strerror})"
+    if not size:
+        return f"{media.path or media.name} is empty"
+    if mime == UNKNOWN_MIME:
+        return f"{media.path or media.name} is of no known type"
+    if not may_be(part.kind, mime) and not (
+        part.kind == "code" and mime.startswith(TEXT_MIMES)
+    ):
+        return (
+            f"{media.path or media.name} is announced as {part.kind}, its content is "
+            f"{mime}"
+        )
+    return ""

@@ -1,0 +1,350 @@
+"""Decodes documents: PDF pages as pictures, and words of PDF, office and text.
+
+All but text files are read in the decoding process.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mmeval.errors import CorruptMediaError, UnsupportedMediaError
+from mmeval.media.decode.apart import Step, steps_apart
+from mmeval.media.decode.guard import decoding, not_read, whole_bytes
+from mmeval.media.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
+from mmeval.media.decode.memo import decoded_once
+from mmeval.media.decode.office.read import OFFICE, office_text
+from mmeval.media.media import Media
+from mmeval.media.unread_formats import UNREAD_TEXTS
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_MOST_BYTES_A_CHAR = 4
+_MOST_PIECES = 1500
+"""Pieces of text on one page: finding their places takes time by the square of their
+number."""
+TEXT_MIMES = (
+    "text/",
+    "application/json",
+    "model/gltf+json",
+    "model/obj",
+    "model/mtl",
+    "image/svg+xml",
+    *UNREAD_TEXTS,
+)
+
+
+class TextBox(NamedTuple):
+    """Words that stand together, and where: from the upper left corner, in any unit."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    text: str
+
+
+def pages(
+    media: Media,
+    *,
+    dpi: float = 144.0,
+    numbers: Sequence[int] | None = None,
+    limits: DecodeLimits = DEFAULT_LIMITS,
+) -> Iterator[Image]:
+    """The pages of a PDF as RGB pictures, one at a time; ``numbers`` count from 0.
+    All pages are given by default. Raises the errors of this package."""
+    import PIL.Image
+
+    data = _pdf_bytes(media, limits)
+    clock = Clock(media, limits)
+    with contextlib.closing(
+        steps_apart(
+            "mmeval.media.decode.document:page_steps",
+            media,
+            data,
+            limits,
+            scale=dpi / 72.0,
+            numbers=numbers,
+        )
+    ) as steps:
+        for step in steps:
+            clock.check()
+            facts = step.facts
+            yield PIL.Image.frombytes(
+                "RGB",
+                facts["size"],
+                step.buffers[0],
+                "raw",
+                facts["layout"],
+                facts["stride"],
+                1,
+            )
+
+
+def _kept_size(text: str) -> int:
+    return sys.getsizeof(text)
+
+
+@decoded_once(size=_kept_size)
+def document_text(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> str:
+    """The words of a document.
+
+    They are a PDF's text layer, pages joined by line breaks; the words of an office
+    document (docx, pptx, xlsx, xls, ods); or a text file as it is.
+
+    Empty where a PDF has pictures of text only. Decoded once. Raises the errors of this
+    package.
+    """
+    if media.mime == "application/pdf":
+        return _pdf_text(media, limits)
+    if media.mime in OFFICE:
+        return office_text(media, limits=limits)
+    text = _plain_text(media, limits)
+    within(media, "max_text_chars", limits.max_text_chars, len(text), "characters")
+    return text
+
+
+def document_start(
+    media: Media, chars: int, *, limits: DecodeLimits = DEFAULT_LIMITS
+) -> tuple[str, bool]:
+    """The first ``chars`` characters of a document's words, and whether more follow. No
+    more is read, so the document may be longer than the limits allow. Raises the errors
+    of this package."""
+    if media.mime == "application/pdf":
+        text = _pdf_text(media, replace(limits, max_pages=sys.maxsize), chars)
+    elif media.mime in OFFICE:
+        text = office_text(
+            media, limits=replace(limits, max_text_chars=sys.maxsize), chars=chars
+        )
+    else:
+        text = _plain_text(media, limits, chars)
+    return text[:chars], len(text) > chars
+
+
+def page_boxes(
+    media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS
+) -> Iterator[tuple[TextBox, ...]]:
+    """The pieces of text on each page of a PDF with their places in points, lazily.
+
+    For a page of very many pieces, its lines one below the other; none for a page that
+    is only a picture. Raises the errors of this package.
+    """
+    data = _pdf_bytes(media, limits)
+    clock = Clock(media, limits)
+    with contextlib.closing(
+        steps_apart("mmeval.media.decode.document:box_steps", media, data, limits)
+    ) as steps:
+        for step in steps:
+            clock.check()
+            yield tuple(TextBox(*box) for box in json.loads(step.buffers[0]))
+
+
+def page_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
+    """How many pages a PDF has, without drawing. Raises the errors of this package."""
+    data = _pdf_bytes(media, limits)
+    with contextlib.closing(
+        steps_apart("mmeval.media.decode.document:count_steps", media, data, limits)
+    ) as steps:
+        return int(next(steps).facts["pages"])
+
+
+def _plain_text(media: Media, limits: DecodeLimits, chars: int | None = None) -> str:
+    """A text file, or about its first ``chars`` characters and one more, if there
+    is."""
+    if not media.mime.startswith(TEXT_MIMES):
+        raise not_read(media, ["document"], "from which no text is read")
+    with decoding(media, "text"):
+        data = whole_bytes(media, limits)
+        encoding = (
+            "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+        )
+        end = (
+            len(data)
+            if chars is None
+            else min(len(data), _MOST_BYTES_A_CHAR * (chars + 2))
+        )
+        return codecs.getincrementaldecoder(encoding)().decode(
+            data[:end], final=end == len(data)
+        )
+
+
+def _pdf_bytes(media: Media, limits: DecodeLimits) -> bytes:
+    data = whole_bytes(media, limits)
+    if media.mime != "application/pdf":
+        raise not_read(media, ["document"], "not a PDF")
+    return data
+
+
+def _pdf_text(media: Media, limits: DecodeLimits, chars: int | None = None) -> str:
+    data = _pdf_bytes(media, limits)
+    clock = Clock(media, limits)
+    words: list[str] = []
+    count = 0
+    with contextlib.closing(
+        steps_apart("mmeval.media.decode.document:text_steps", media, data, limits)
+    ) as steps:
+        for step in steps:
+            clock.check()
+            words.append(step.buffers[0].decode("utf-8", "surrogatepass"))
+            count += len(words[-1])
+            if chars is not None and count > chars:
+                break
+            within(media, "max_text_chars", limits.max_text_chars, count, "characters")
+    return "\n".join(words)
+
+
+def box_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
+    """A step for each page: the pieces of its text as JSON. Runs apart."""
+    return (
+        _boxes(media, document, number, limits)
+        for document, number in _pages(media, limits)
+    )
+
+
+def count_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
+    """One step: the number of pages. Runs apart."""
+    return (
+        Step({"pages": len(document)})
+        for document, number in _pages(media, limits)
+        if not number
+    )
+
+
+def page_steps(
+    media: Media,
+    limits: DecodeLimits,
+    *,
+    scale: float,
+    numbers: Sequence[int] | None = None,
+) -> Iterator[Step]:
+    """A step for each page: its pixels, row by row. Runs apart."""
+    return (
+        _rendered(media, document, number, scale, limits)
+        for document, number in _pages(media, limits)
+        if numbers is None or number in numbers
+    )
+
+
+def text_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
+    """A step for each page: its words. Runs apart."""
+    return (_words(document, number) for document, number in _pages(media, limits))
+
+
+def _pages(media: Media, limits: DecodeLimits) -> Iterator[tuple[Any, int]]:
+    """The opened PDF with each page's number. The import is not part of a step, and so
+    has no limit."""
+
+    def opened() -> Iterator[tuple[Any, int]]:
+        with contextlib.closing(_pdf(media)) as document:
+            within(media, "max_pages", limits.max_pages, len(document), "pages")
+            if not len(document):
+                raise CorruptMediaError(f"{media.label}: it has no pages")
+            for number in range(len(document)):
+                yield document, number
+
+    return opened()
+
+
+def _pdf(media: Media) -> Any:
+    """The opened PDF. Raises UnsupportedMediaError for one with a password."""
+    import pypdfium2
+    from pypdfium2 import raw
+
+    try:
+        return pypdfium2.PdfDocument(media.read())
+    except pypdfium2.PdfiumError:
+        if raw.FPDF_GetLastError() in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
+            raise UnsupportedMediaError(
+                f"{media.label}: it is encrypted, and its password is not known"
+            ) from None
+        raise
+
+
+def _rendered(
+    media: Media, document: Any, number: int, scale: float, limits: DecodeLimits
+) -> Step:
+    with (
+        decoding(media, f"page {number + 1}"),
+        contextlib.closing(document[number]) as page,
+    ):
+        width, height = page.get_size()
+        within(
+            media,
+            "max_drawn_pixels",
+            limits.max_drawn_pixels,
+            width * scale * height * scale,
+            "pixels",
+        )
+        with contextlib.closing(page.render(scale=scale, rev_byteorder=True)) as bitmap:
+            facts = {
+                "size": (bitmap.width, bitmap.height),
+                "stride": bitmap.stride,
+                "layout": {3: "RGB", 4: "RGBX"}[bitmap.n_channels],
+            }
+            return Step(facts, (bytes(bitmap.buffer),))
+
+
+def _words(document: Any, number: int) -> Step:
+    with (
+        contextlib.closing(document[number]) as page,
+        contextlib.closing(page.get_textpage()) as text,
+    ):
+        return Step({}, (text.get_text_bounded().encode("utf-8", "surrogatepass"),))
+
+
+def _boxes(media: Media, document: Any, number: int, limits: DecodeLimits) -> Step:
+    with (
+        contextlib.closing(document[number]) as page,
+        contextlib.closing(page.get_textpage()) as text,
+    ):
+        within(
+            media,
+            "max_text_chars",
+            limits.max_text_chars,
+            text.count_chars(),
+            "characters on a page",
+        )
+        if text.count_rects() > _MOST_PIECES:
+            # one below the other
+            lines = enumerate(text.get_text_bounded().splitlines())
+            stacked = [
+                TextBox(0, at, 1, at + 1, " ".join(line.split()))
+                for at, line in lines
+                if line.strip()
+            ]
+            return Step({}, (json.dumps(stacked).encode("ascii"),))
+        left, bottom, right, top = page.get_cropbox()
+        size, turns = (right - left, top - bottom), page.get_rotation() // 90
+        found: list[TextBox] = []
+        for at in range(text.count_rects()):
+            corners = text.get_rect(at)
+            if words := " ".join(text.get_text_bounded(*corners).split()):
+                inside = (
+                    corners[0] - left,
+                    corners[1] - bottom,
+                    corners[2] - left,
+                    corners[3] - bottom,
+                )
+                found.append(TextBox(*_upright(inside, size, turns), words))
+        return Step({}, (json.dumps(found).encode("ascii"),))
+
+
+def _upright(
+    box: tuple[float, float, float, float], size: tuple[float, float], turns: int
+) -> tuple[float, float, float, float]:
+    """A box of a page as it is shown after some quarter turns to the right. From left,
+    bottom, right, top (from the lower left corner) to left, top, right, bottom (from
+    the upper left)."""
+    (left, bottom, right, top), (width, height) = box, size
+    return (
+        (left, height - top, right, height - bottom),
+        (bottom, left, top, right),
+        (width - right, bottom, width - left, top),
+        (height - top, width - right, height - bottom, width - left),
+    )[turns % 4]

@@ -1,0 +1,149 @@
+"""Guards decoders: whole bytes, typed errors, and no warnings of libraries.
+
+A medium that cannot be read is *damaged* (CorruptMediaError), which is the fault of
+whoever made it, or *unsupported* here (UnsupportedMediaError), which is not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+
+from mmeval.errors import (
+    ContentError,
+    CorruptMediaError,
+    MediaLimitError,
+    MmevalError,
+    UnsupportedMediaError,
+)
+from mmeval.media.decode.container_header import missing_bytes
+from mmeval.media.decode.limits import DecodeLimits, within
+from mmeval.media.media import Media, MediaKind
+from mmeval.media.media_type import (
+    OLD_OFFICE,
+    SNIFF_BYTES,
+    UNKNOWN_MIME,
+    has_old_directory,
+)
+from mmeval.media.zip_type import ZIP, has_directory
+
+_UNSUPPORTED_CLASSES = (
+    "DecoderNotFoundError",
+    "DemuxerNotFoundError",
+    "ExperimentalError",
+    "PatchWelcomeError",
+    "UnknownCodecError",
+)
+"""Errors of PyAV, by name: the package is optional."""
+_UNSUPPORTED_WORDS = re.compile(
+    r"\b(?:unsupported|not (?:yet )?(?:supported|implemented|available)|"
+    r"unknown (?:pixel mode|raw mode|compression|data organization)|cannot handle)\b",
+    re.IGNORECASE,
+)
+"""How Pillow and trimesh say that they do not read something: they have neither classes
+nor codes for it."""
+_WORDS = ("text/", "model/mtl")
+"""Types that are read as words alone."""
+_CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+"""Bytes that no text has, whatever its encoding."""
+_PANIC = "PanicException"
+"""Of libraries in Rust, by name: no package exports it. It is not an Exception, and
+would end the process of the decoder."""
+_ADDRESS = re.compile(r"(?:\bimage )?(?:\bfile )?<[^<>]* at 0x[0-9a-fA-F]+>")
+
+
+def whole_bytes(media: Media, limits: DecodeLimits) -> bytes:
+    """All bytes of a medium; CorruptMediaError for none, or fewer than it declares."""
+    within(media, "max_bytes", limits.max_bytes, media.size, "bytes")
+    data = media.read()
+    if not data:
+        raise CorruptMediaError(f"{media.label}: it is empty (0 bytes)")
+    missing = missing_bytes(data, media.mime)
+    if missing:
+        raise CorruptMediaError(
+            f"{media.label}: it is cut short, {missing} bytes are missing at its end"
+        )
+    return data
+
+
+def not_read(media: Media, kinds: Iterable[MediaKind], what: str) -> ContentError:
+    """The error for a medium of a type that the decoder of some kinds does not take.
+
+    It is unsupported if its first bytes are those of a known format of these kinds, or
+    a document of words in another encoding. What is of no known format, of another kind
+    or mere text is the wrong answer, and so is an archive that is cut short. ``what``
+    is what it should have been.
+    """
+    words = f"{media.label}: it is {media.mime}, {what}"
+    if media.kind not in kinds or media.mime.startswith(_WORDS):
+        return CorruptMediaError(words)
+    data = media.read()
+    if media.mime == UNKNOWN_MIME:
+        if _CONTROL.search(data, 0, SNIFF_BYTES):
+            return CorruptMediaError(words)
+        return UnsupportedMediaError(
+            f"{media.label}: it is text in another encoding than UTF-8 or UTF-16"
+        )
+    if media.mime == ZIP and not has_directory(io.BytesIO(data)):
+        return CorruptMediaError(f"{media.label}: it is a zip without a directory")
+    if media.mime == OLD_OFFICE and not has_old_directory(data):
+        return CorruptMediaError(
+            f"{media.label}: its directory is cut off or damaged ({media.mime})"
+        )
+    return UnsupportedMediaError(words)
+
+
+@contextlib.contextmanager
+def decoding(media: Media, what: str) -> Iterator[None]:
+    """Turn what a decoder of hostile bytes raises into an error that names the
+    medium. NotImplementedError, and what libraries raise instead of it, becomes
+    UnsupportedMediaError."""
+    try:
+        yield
+    except MmevalError:
+        raise
+    except MemoryError:
+        raise MediaLimitError(
+            f"{media.label}: decoding it as {what} needs more memory than there is"
+        ) from None
+    except BaseException as error:  # decoders of hostile bytes raise what they like
+        is_panic = type(error).__name__ == _PANIC
+        if not is_panic and not isinstance(error, Exception):
+            raise
+        words = f"{media.label}: it cannot be decoded as {what} ({_reason(error)})"
+        if _is_unsupported(error):
+            raise UnsupportedMediaError(words) from error
+        raise CorruptMediaError(words) from error
+
+
+def _is_unsupported(error: BaseException) -> bool:
+    """Whether an error says that the library does not read this kind of file."""
+    return (
+        isinstance(error, NotImplementedError)
+        or type(error).__name__ in _UNSUPPORTED_CLASSES
+        or _UNSUPPORTED_WORDS.search(str(error)) is not None
+    )
+
+
+def _reason(error: BaseException) -> str:
+    """A message's first line without memory addresses: same file, same reason."""
+    words = _ADDRESS.sub("the file", str(error)).strip().partition("\n")[0]
+    return words[:300] or type(error).__name__
+
+
+@contextlib.contextmanager
+def quiet(logger: str = "PIL") -> Iterator[None]:
+    """Silence a library's warnings and log lines; never held across a ``yield``."""
+    log = logging.getLogger(logger)
+    before = log.level
+    log.setLevel(logging.CRITICAL + 1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(before)

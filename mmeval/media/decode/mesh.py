@@ -1,0 +1,224 @@
+"""Decodes meshes and point clouds, in the decoding process."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mmeval.errors import CorruptMediaError
+from mmeval.media.decode.apart import Step, steps_apart
+from mmeval.media.decode.guard import decoding, not_read, whole_bytes
+from mmeval.media.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
+from mmeval.media.decode.memo import decoded_once
+from mmeval.media.decode.three_d.gltf import plain_glb
+from mmeval.media.decode.three_d.ply_faces import with_triangles
+from mmeval.media.decode.three_d.texts import plain_obj, plain_off, plain_ply
+from mmeval.media.media import Media
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_MESH_TYPES = {
+    "model/obj": "obj",
+    "model/off": "off",
+    "model/ply": "ply",
+    "model/stl": "stl",
+    "model/gltf-binary": "glb",
+    "model/gltf+json": "gltf",
+}
+
+
+class MeshArrays(NamedTuple):
+    """Coordinates of vertices (n x 3), vertices of faces (m x 3; none: a point
+    cloud)."""
+
+    vertices: NDArray[np.float64]
+    faces: NDArray[np.int64]
+
+
+def mesh_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> MeshArrays:
+    """The geometry of an obj, off, ply, stl, glb or gltf; without faces, points.
+
+    Materials, textures and colours are left out, references to other files are not
+    followed, the parts of a scene are put together where it places them, vertices at
+    one place are merged. Read-only arrays, made without importing trimesh into this
+    process. Raises the errors of this package; what a file requires and mmeval does not
+    read (packed geometry, buffers in other files) is unsupported.
+    """
+    return _arrays(media, limits)
+
+
+def _bytes_of(arrays: MeshArrays) -> int:
+    return arrays.vertices.nbytes + arrays.faces.nbytes
+
+
+@decoded_once(size=_bytes_of)
+def raw_mesh_arrays(
+    media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS
+) -> MeshArrays:
+    """The geometry as the file holds it: no vertex is merged or left out.
+
+    The parts of a scene are put together as :func:`mesh_arrays` does it; polygons are
+    cut into triangles. Read-only arrays, decoded once. Raises the errors of this
+    package.
+    """
+    return _arrays(media, limits, plain=True)
+
+
+@decoded_once(size=_bytes_of)
+def point_arrays(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> MeshArrays:
+    """The vertices alone as the file holds them: a point cloud. Read-only arrays."""
+    return _arrays(media, limits, plain=True, with_faces=False)
+
+
+def _arrays(media: Media, limits: DecodeLimits, **options: bool) -> MeshArrays:
+    import numpy as np
+
+    data = whole_bytes(media, limits)
+    kind = _MESH_TYPES.get(media.mime)
+    if kind is None:
+        raise not_read(media, ["3d"], f"not one of {', '.join(_MESH_TYPES.values())}")
+    with decoding(media, "a mesh"):
+        for step in steps_apart(
+            "mmeval.media.decode.mesh:mesh_steps",
+            media,
+            data,
+            limits,
+            kind=kind,
+            **options,
+        ):
+            points, faces = step.buffers
+            return MeshArrays(
+                np.frombuffer(points, np.float64).reshape(-1, 3),
+                np.frombuffer(faces, np.int64).reshape(-1, 3),
+            )
+    raise CorruptMediaError(f"{media.label}: it holds no vertices")
+
+
+def mesh_steps(
+    media: Media,
+    limits: DecodeLimits,
+    *,
+    kind: str,
+    plain: bool = False,
+    with_faces: bool = True,
+) -> Iterator[Step]:
+    """One step: the bytes of vertices and faces.
+
+    Runs in the decoding process. ``plain``: nothing merged; ``with_faces``: not the
+    vertices alone.
+    """
+    import numpy as np
+    import trimesh
+
+    _import_readers()
+    file_type = "glb" if kind == "gltf" else kind
+    bare: Any = {"skip_materials": True} if file_type in ("obj", "glb") else {}
+
+    def build() -> Iterator[Step]:
+        data = _readable(media, kind, exact=plain)
+        scene = trimesh.load_scene(
+            io.BytesIO(data), file_type=file_type, resolver={}, process=False, **bare
+        )
+        vertices, faces = _one_geometry(
+            media, scene, merged=not plain, with_faces=with_faces
+        )
+        within(
+            media,
+            "max_mesh_vertices",
+            limits.max_mesh_vertices,
+            len(vertices),
+            "vertices",
+        )
+        within(media, "max_mesh_faces", limits.max_mesh_faces, len(faces), "faces")
+        kept = (
+            np.ascontiguousarray(vertices, np.float64),
+            np.ascontiguousarray(faces, np.int64),
+        )
+        yield Step({}, tuple(array.tobytes() for array in kept))
+
+    return build()
+
+
+def _readable(media: Media, kind: str, *, exact: bool) -> bytes:
+    """The file in the form that trimesh reads; ``exact``: with all digits."""
+    data = media.read()
+    if kind in ("glb", "gltf"):
+        return plain_glb(media, data)
+    if kind == "off":
+        return plain_off(media, data)
+    if kind == "obj":
+        return plain_obj(data)
+    if kind == "ply":
+        data = with_triangles(plain_ply(data))
+        return _with_wide_numbers(data) if exact else data
+    return data
+
+
+def _with_wide_numbers(data: bytes) -> bytes:
+    """A text PLY with its floats declared as doubles, so that all digits are read."""
+    head, end, body = data.partition(b"end_header")
+    if b"format ascii" not in head:
+        return data
+    return (
+        re.sub(rb"(?m)^([^\S\n]*property\s+)float(32)?(?=\s)", rb"\1double", head)
+        + end
+        + body
+    )
+
+
+def _import_readers() -> None:
+    """Import what trimesh imports when first used, so that no medium pays for it."""
+    import trimesh
+
+    square = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    for kind in ("ply", "obj", "off", "stl", "glb"):
+        file: Any = square.export(file_type=kind)
+        data = file.encode() if isinstance(file, str) else file
+        trimesh.load_scene(io.BytesIO(data), file_type=kind).graph.nodes_geometry  # noqa: B018
+
+
+def _one_geometry(
+    media: Media, scene: Any, *, merged: bool, with_faces: bool
+) -> tuple[Any, Any]:
+    """The vertices and faces of all parts of a scene in their places; no faces for a
+    cloud of points."""
+    import numpy as np
+    import trimesh
+
+    placed: list[Any] = []
+    for node in scene.graph.nodes_geometry:
+        transform, name = scene.graph[node]
+        placed.append(scene.geometry[name].copy())
+        placed[-1].apply_transform(transform)
+    solid = [
+        item
+        for item in placed
+        if with_faces and isinstance(item, trimesh.Trimesh) and len(item.faces)
+    ]
+    parts = solid or [item for item in placed if len(getattr(item, "vertices", ()))]
+    if not parts:
+        raise CorruptMediaError(f"{media.label}: it holds no vertices")
+    if any(part.vertices.shape[1:] != (3,) for part in parts):
+        raise CorruptMediaError(
+            f"{media.label}: some vertices do not have three coordinates"
+        )
+    if not all(np.isfinite(part.vertices).all() for part in parts):
+        raise CorruptMediaError(
+            f"{media.label}: some of its vertices are not numbers (NaN or infinite)"
+        )
+    if not solid:
+        return np.concatenate([part.vertices for part in parts]), np.empty((0, 3))
+    if any(
+        part.faces.min() < 0 or part.faces.max() >= len(part.vertices) for part in solid
+    ):
+        raise CorruptMediaError(
+            f"{media.label}: a face names a vertex that does not exist"
+        )
+    whole: Any = solid[0] if len(solid) == 1 else trimesh.util.concatenate(solid)
+    if merged:
+        whole.merge_vertices()
+    return whole.vertices, whole.faces

@@ -1,0 +1,172 @@
+"""Decodes office documents (docx, xlsx, xls, ods, pptx): paragraphs and tables in
+order."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, BinaryIO, TypeAlias
+
+from mmeval.media.decode.apart import Step, steps_apart
+from mmeval.media.decode.guard import decoding, not_read, whole_bytes
+from mmeval.media.decode.limits import DEFAULT_LIMITS, Clock, DecodeLimits, within
+from mmeval.media.media import Media
+from mmeval.media.zip_type import DOCX, ODS, PPTX, XLSX
+
+SHEETS = (XLSX, ODS, "application/vnd.ms-excel")
+_READERS: Mapping[str, tuple[str, str]] = {
+    DOCX: ("a Word document", "body_blocks"),
+    PPTX: ("a presentation", "slide_blocks"),
+    **dict.fromkeys(SHEETS, ("a workbook", "sheet_blocks")),
+}
+OFFICE = tuple(_READERS)
+"""The MIME types that are read."""
+_LOCKED = 1
+"""The flag of an encrypted entry of a zip."""
+_MANIFEST = "META-INF/manifest.xml"
+_LOCKED_BOOK = re.compile(
+    rb"\x09\x08(?:\x10\0\0\x06\x05\0.{12}|\x08\0\0\x05\x05\0.{4})(?:\x86\0\0\0)?"
+    rb"\x2f\0",
+    re.DOTALL,
+)
+"""How the content of an old workbook with a password begins."""
+_BLOCK_CHARS = 1 << 18
+_MARKUP_CHARS = 4
+"""The least count of a cell or a paragraph, so that empty ones have a limit too."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfficeTable:
+    """Rows of cells."""
+
+    rows: tuple[tuple[str, ...], ...]
+
+
+Block: TypeAlias = str | OfficeTable
+"""A paragraph (a heading, the name of a sheet) or a table."""
+
+
+def office_blocks(
+    media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS
+) -> Generator[Block, None, None]:
+    """The paragraphs and tables of an office document in order, lazily.
+
+    They are the body of a Word document, each sheet of a workbook after its name, or
+    each slide of a presentation. Numbers of a workbook are as they are stored, without
+    their formats; a cell that holds an error is empty.
+
+    A long table may come in several. Comments, notes, headers and charts are left out.
+    Raises the errors of this package.
+    """
+    if media.mime not in _READERS:
+        raise not_read(media, ["document"], "which is not read as an office document")
+    data = whole_bytes(media, limits)
+    clock = Clock(media, limits)
+    with contextlib.closing(
+        steps_apart("mmeval.media.decode.office.read:block_steps", media, data, limits)
+    ) as steps:
+        for step in steps:
+            clock.check()
+            for block in json.loads(step.buffers[0]):
+                yield (
+                    block[0]
+                    if len(block) == 1
+                    else OfficeTable(tuple(tuple(row) for row in block[1]))
+                )
+
+
+def office_text(
+    media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS, chars: int | None = None
+) -> str:
+    """The words in order: a line for each paragraph and row, a tab between cells.
+
+    Where ``chars`` are given, a little more than so many at most. Raises the errors of
+    this package.
+    """
+    words: list[str] = []
+    count = 0
+    with contextlib.closing(office_blocks(media, limits=limits)) as blocks:
+        for block in blocks:
+            lines = (
+                [block]
+                if isinstance(block, str)
+                else ["\t".join(row) for row in block.rows]
+            )
+            words += [f"{line}\n" for line in lines]
+            count += sum(len(line) + 1 for line in lines)
+            if chars is not None and count > chars:
+                break
+            within(media, "max_text_chars", limits.max_text_chars, count, "characters")
+    return "".join(words)
+
+
+def block_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
+    """A step for each quarter of a megabyte of blocks. Runs in the decoding process."""
+    from mmeval.media.decode.office import blocks
+
+    what, reader = _READERS[media.mime]
+    return _steps(media, limits, what, getattr(blocks, reader))
+
+
+def _steps(
+    media: Media,
+    limits: DecodeLimits,
+    what: str,
+    read: Callable[[BinaryIO], Iterator[list[Any]]],
+) -> Iterator[Step]:
+    blocks: list[list[Any]] = []
+    count = sent = 0
+    with decoding(media, what):
+        data = media.read()
+        if data.startswith(b"PK"):
+            _check_entries(media, limits, data)
+        if _is_locked(data):
+            raise NotImplementedError("it is encrypted, and its password is not known")
+        for block in read(io.BytesIO(data)):
+            blocks.append(block)
+            count += _chars(block)
+            within(media, "max_text_chars", limits.max_text_chars, count, "characters")
+            if count - sent >= _BLOCK_CHARS:
+                yield _step(blocks)
+                blocks, sent = [], count
+        yield _step(blocks)
+
+
+def _check_entries(media: Media, limits: DecodeLimits, data: bytes) -> None:
+    """Check the sizes that a zip declares, and that its entries have them, before a
+    library opens it."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        unpacked = sum(entry.file_size for entry in archive.infolist())
+        within(media, "max_bytes", limits.max_bytes, unpacked, "bytes, unpacked,")
+        if any(entry.flag_bits & _LOCKED for entry in archive.infolist()):
+            return
+        if damaged := archive.testzip():
+            raise ValueError(f"its entry {damaged} is damaged")
+
+
+def _is_locked(data: bytes) -> bool:
+    """Whether a document has a password. calamine calls such a workbook unknown."""
+    if not data.startswith(b"PK"):
+        return _LOCKED_BOOK.search(data) is not None
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if any(entry.flag_bits & _LOCKED for entry in archive.infolist()):
+            return True
+        has_manifest = _MANIFEST in archive.namelist()
+        return has_manifest and b"encryption-data" in archive.read(_MANIFEST)
+
+
+def _chars(block: list[Any]) -> int:
+    if len(block) == 1:
+        return len(block[0]) + _MARKUP_CHARS
+    return sum(
+        len(cell) + _MARKUP_CHARS for row in block[1] for cell in row
+    ) + _MARKUP_CHARS * len(block[1])
+
+
+def _step(blocks: list[list[Any]]) -> Step:
+    return Step({}, (json.dumps(blocks).encode("ascii"),))

@@ -1,0 +1,187 @@
+"""Decodes pictures."""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from mmeval.errors import CorruptMediaError, MediaLimitError, UnsupportedMediaError
+from mmeval.media.decode.guard import decoding, not_read, quiet, whole_bytes
+from mmeval.media.decode.limits import DEFAULT_LIMITS, DecodeLimits, within
+from mmeval.media.decode.memo import decoded_once
+from mmeval.media.decode.picture_header import PICTURE_FORMATS, check_pieces
+from mmeval.media.media import Media
+
+if TYPE_CHECKING:
+    import numpy as np
+    from PIL.Image import Image
+
+log = logging.getLogger(__name__)
+
+_SVG = "image/svg+xml"
+_ORIENTATION = 0x0112
+_CONVERTED = 8
+"""Bytes a pixel while there are two pictures of four bytes each."""
+_LOADED = {"1": 5, "L": 5, "P": 5, "RGB": 5, "RGBA": 5, "I": 9, "F": 9}
+"""Bytes a pixel at the worst moment, by mode; ``_CONVERTED`` for all others."""
+_READERS = {"AVIF": 6, "WEBP": 8, "TIFF": 3}
+"""Bytes a pixel that a reader takes besides; that of a progressive JPEG keeps all
+coefficients."""
+_FRAME = 4
+"""Bytes a pixel for the canvas of an animation."""
+
+
+def _kept_size(picture: Image) -> int:
+    return 4 * picture.width * picture.height
+
+
+def _copy(picture: Image) -> Image:
+    return picture.copy()
+
+
+@decoded_once(size=_kept_size, copy=_copy)
+def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
+    """The picture, upright, RGB or (if transparent) RGBA; an animation's first frame.
+
+    Sixteen-bit grey is scaled to eight. An SVG is drawn in its own size, as RGBA, with
+    one font for all text. Decoded once; every call gives a copy of its own. Raises the
+    errors of this package.
+    """
+    return _decoded(media, limits, upright=True)
+
+
+def stored_image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
+    """As ``image``, but not turned by the file's orientation. Decoded at each call."""
+    return _decoded(media, limits, upright=False)
+
+
+def _decoded(media: Media, limits: DecodeLimits, *, upright: bool) -> Image:
+    import PIL.Image
+
+    data = whole_bytes(media, limits)
+    kind = PICTURE_FORMATS.get(media.mime)
+    if media.mime == _SVG:
+        from mmeval.media.decode.svg import drawn
+
+        data, kind = drawn(media, data, limits), "PNG"
+    if kind is None:
+        raise not_read(media, ["image"], "which is not decoded as a picture")
+    with decoding(media, "a picture"), quiet():
+        check_pieces(data, kind)
+        try:
+            with _opened(data, kind) as picture:
+                within(
+                    media,
+                    "max_pixels",
+                    limits.max_pixels,
+                    picture.width * picture.height,
+                    "pixels",
+                )
+                _check_memory(media, limits, picture, _loading(picture, kind))
+                picture.load()
+                return (
+                    _upright(media, limits, _rgb(picture)) if upright else _rgb(picture)
+                )
+        except PIL.Image.DecompressionBombError as error:
+            pixels = re.search("[0-9]+", str(error))
+            within(
+                media,
+                "max_pixels",
+                limits.max_pixels,
+                int(pixels[0]) if pixels else 0,
+                "pixels",
+            )
+            # Pillow's own limit, when ours is set above it.
+            raise MediaLimitError(f"{media.label}: {error}") from None
+
+
+def _opened(data: bytes, kind: str) -> Image:
+    """The picture, its pixels not yet decoded. Raises NotImplementedError for a depth,
+    compression or format that this Pillow does not read."""
+    import PIL.Image
+
+    try:
+        return PIL.Image.open(io.BytesIO(data), formats=(kind,))
+    except KeyError:
+        raise NotImplementedError(f"this Pillow does not read {kind}") from None
+    except PIL.UnidentifiedImageError:
+        pass
+    # Pillow keeps the reason to itself; the reader of the format states it.
+    reader, accepts = PIL.Image.OPEN[kind]
+    accepted = accepts is None or accepts(data[:16])
+    if isinstance(accepted, str):
+        raise NotImplementedError(accepted)
+    try:
+        return reader(io.BytesIO(data), "")
+    except SyntaxError as error:
+        # A header is looked up in a table of what is read.
+        if isinstance(error.__cause__, KeyError):
+            raise NotImplementedError(f"{kind} of this layout: {error}") from error
+        raise
+
+
+def _loading(picture: Image, kind: str) -> int:
+    """Bytes a pixel while it is loaded and converted."""
+    extra = 6 if picture.info.get("progressive") else _READERS.get(kind, 0)
+    extra += _FRAME if kind == "WEBP" and getattr(picture, "is_animated", False) else 0
+    return _LOADED.get(picture.mode, _CONVERTED) + extra
+
+
+def _check_memory(
+    media: Media, limits: DecodeLimits, picture: Image, each: int
+) -> None:
+    """``each`` pixel takes so many bytes at the worst moment."""
+    found = picture.width * picture.height * each
+    within(media, "max_step_bytes", limits.max_step_bytes, found, "bytes of memory")
+
+
+def _upright(media: Media, limits: DecodeLimits, picture: Image) -> Image:
+    from PIL import ImageOps
+
+    try:
+        with decoding(media, "an orientation"):
+            turned = picture.getexif().get(_ORIENTATION, 1) != 1
+            if turned:
+                _check_memory(media, limits, picture, _CONVERTED)
+                ImageOps.exif_transpose(picture, in_place=True)
+    # where the orientation note is damaged, the pixels are sound
+    except (CorruptMediaError, UnsupportedMediaError) as error:
+        log.debug("%s", error)
+    return picture
+
+
+def _rgb(picture: Image) -> Image:
+    if picture.mode.startswith(("I", "F")):
+        return _eight_bit(picture).convert("RGB")
+    mode = "RGBA" if picture.has_transparency_data else "RGB"
+    return picture if picture.mode == mode else picture.convert(mode)
+
+
+def _eight_bit(picture: Image) -> Image:
+    """Grey of 16 or more bits in 8, a strip at a time; Pillow would clip it to
+    white."""
+    import numpy as np
+    from PIL import Image as Pictures
+
+    grey = np.asarray(picture)
+    scale = (
+        257.0
+        if picture.mode.startswith("I") and (picture.mode != "I" or grey.max() > 255)
+        else 1.0
+    )
+    eight = np.empty(grey.shape, np.uint8)
+    for rows, found in zip(_strips(eight), _strips(grey), strict=True):
+        rows[:] = np.clip(
+            np.nan_to_num(found.astype(np.float64) / scale), 0, 255
+        ).round()
+    shown = Pictures.fromarray(eight)
+    shown.info.update(picture.info)
+    return shown
+
+
+def _strips(array: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
+    rows = max(1, 2**20 // max(1, array.shape[1]))
+    return (array[start : start + rows] for start in range(0, len(array), rows))

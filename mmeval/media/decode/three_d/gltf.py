@@ -1,0 +1,327 @@
+"""Reads glTF 2.0: its extensions, its buffers and the numbers of its geometry.
+
+trimesh takes packed, sparse and normalized numbers for zeros or for whole numbers, and
+leaves out fans, without an error. It is given a plain file instead, in which all of
+these are resolved, and places the parts of the scene.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import struct
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_to_bytes
+
+from mmeval.errors import UnsupportedMediaError
+from mmeval.media.media import Media
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# Any: JSON of a hostile file. A value of a wrong type raises where it is used.
+Tree = dict[str, Any]
+
+_MAGIC = b"glTF"
+_CHUNK_JSON, _CHUNK_BINARY = b"JSON", b"BIN\0"
+_VERSION = 2
+_SUPPORTED = re.compile(
+    r"KHR_mesh_quantization|KHR_xmp\w*|KHR_animation_pointer|KHR_techniques_webgl"
+    r"|(?:KHR|EXT|MSFT|ADOBE)_(?:materials|texture|lights)_\w+"
+)
+"""Extensions that a file may require: quantised numbers are read here, and all others
+of these do not change the geometry."""
+_NUMBERS = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+"""The type of an accessor's numbers, by the code of OpenGL."""
+_UNSIGNED, _FLOAT = 5125, 5126
+_COLUMNS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
+_TRIANGLES, _FAN = 4, 6
+_PLACED = ("children", "mesh", "matrix", "translation", "rotation", "scale")
+"""What a node says about geometry."""
+_SHOWN_CHARS = 60
+
+
+def plain_glb(media: Media, data: bytes) -> bytes:
+    """A binary glTF with the geometry of a ``.glb`` or ``.gltf`` file alone.
+
+    It needs no extension, and its numbers are floats in one buffer; its nodes and
+    scenes are those of the file. Raises UnsupportedMediaError for another version, for
+    an extension that is needed to read the geometry and not supported, and for buffers
+    in other files; any other exception for a damaged file.
+    """
+    tree, chunk = _opened(media, data)
+    _check_version(media, tree)
+    _check_extensions(media, tree)
+    plain = _PlainFile(_Numbers(media, tree, chunk))
+    meshes = []
+    for mesh in tree.get("meshes", []):
+        # what has no positions is not drawn (section 3.7.2.1)
+        drawn = [row for row in mesh["primitives"] if "POSITION" in row["attributes"]]
+        meshes.append({"primitives": [plain.primitive(row) for row in drawn]})
+    nodes = []
+    for node in tree.get("nodes", []):
+        nodes.append({key: node[key] for key in _PLACED if key in node})
+    scenes: Tree = {key: tree[key] for key in ("scene", "scenes") if key in tree}
+    return plain.whole({**scenes, "nodes": nodes, "meshes": meshes})
+
+
+def _opened(media: Media, data: bytes) -> tuple[Tree, bytes | None]:
+    """The description of a file, and the buffer beside it in a binary one."""
+    if not data.startswith(_MAGIC):
+        return json.loads(data), None
+    (version,) = struct.unpack_from("<I", data, 4)
+    if version != _VERSION:
+        raise _other_version(media, version)
+    chunks: dict[bytes, bytes] = {}
+    start = 12
+    # what follows the buffer may be left over by a writer
+    while start + 8 <= len(data) and _CHUNK_BINARY not in chunks:
+        length, kind = struct.unpack_from("<I4s", data, start)
+        chunk = data[start + 8 : start + 8 + length]
+        if len(chunk) < length:
+            raise ValueError("its last chunk is cut short")
+        chunks.setdefault(kind, chunk)
+        start += 8 + length
+    return json.loads(chunks[_CHUNK_JSON]), chunks.get(_CHUNK_BINARY)
+
+
+def _check_version(media: Media, tree: Tree) -> None:
+    asset = tree.get("asset", {})
+    version = asset.get("minVersion", asset.get("version", _VERSION))
+    major, _, minor = str(version).partition(".")
+    if int(major) != _VERSION or ("minVersion" in asset and int(minor or 0) > 0):
+        raise _other_version(media, version)
+
+
+def _other_version(media: Media, version: object) -> UnsupportedMediaError:
+    return UnsupportedMediaError(
+        f"{media.label}: it is glTF {version}, and version {_VERSION}.0 is read; "
+        "export it again"
+    )
+
+
+def _check_extensions(media: Media, tree: Tree) -> None:
+    required = [str(name) for name in tree.get("extensionsRequired", [])]
+    unknown = [name for name in required if not _SUPPORTED.fullmatch(name)]
+    if unknown:
+        raise _packed(media, unknown)
+
+
+def _packed(media: Media, extensions: list[str]) -> UnsupportedMediaError:
+    names = ", ".join(name[:_SHOWN_CHARS] for name in sorted(extensions)[:3])
+    return UnsupportedMediaError(
+        f"{media.label}: it requires {names}, which mmeval does not read; export it "
+        "without this extension"
+    )
+
+
+class _Numbers:
+    """The numbers of accessors, read out of buffers."""
+
+    def __init__(self, media: Media, tree: Tree, chunk: bytes | None) -> None:
+        self._media = media
+        self._tree = tree
+        self._chunk = chunk
+        self._buffers: dict[int, bytes] = {}
+
+    def positions(self, index: int, extensions: Tree) -> NDArray[np.float32]:
+        """Coordinates (n, 3) of a primitive with some ``extensions``."""
+        import numpy as np
+
+        values = self._values(index, extensions)
+        if values.shape[1] != 3:
+            raise ValueError("some vertices do not have three coordinates")
+        return np.ascontiguousarray(values, np.float32)
+
+    def indices(self, index: int, extensions: Tree) -> NDArray[np.uint32]:
+        """Places of vertices (n,), of a primitive with some ``extensions``."""
+        import numpy as np
+
+        return np.ascontiguousarray(self._values(index, extensions).ravel(), np.uint32)
+
+    def _values(self, index: int, extensions: Tree) -> NDArray[Any]:
+        import numpy as np
+
+        accessor = self._tree["accessors"][index]
+        is_stored = "bufferView" in accessor or "sparse" in accessor
+        if not is_stored and extensions:
+            raise _packed(self._media, list(extensions))
+        count = accessor["count"]
+        columns = _COLUMNS[accessor["type"]]
+        kind = np.dtype(_NUMBERS[accessor["componentType"]])
+        values = self._read(accessor, count, columns, kind)
+        if "sparse" in accessor:
+            values = self._replaced(values, accessor["sparse"])
+        if accessor.get("normalized") and kind.kind in "iu":
+            # section 3.6.2.2: the lowest signed number is beyond -1
+            return np.maximum(values / np.float64(np.iinfo(kind).max), -1.0)
+        return values
+
+    def _replaced(self, values: NDArray[Any], sparse: Tree) -> NDArray[Any]:
+        """The values with those that a sparse accessor has in place of some."""
+        import numpy as np
+
+        count = sparse["count"]
+        place_kind = np.dtype(_NUMBERS[sparse["indices"]["componentType"]])
+        places = self._read(sparse["indices"], count, 1, place_kind).ravel()
+        changed = values.copy()
+        changed[places] = self._read(
+            sparse["values"], count, values.shape[1], values.dtype
+        )
+        return changed
+
+    def _read(
+        self, row: Tree, count: int, columns: int, kind: np.dtype[Any]
+    ) -> NDArray[Any]:
+        """The numbers (count, columns) of one view; zeros where there is none."""
+        import numpy as np
+
+        if count < 0:
+            raise ValueError("an accessor has a negative count")
+        if "bufferView" not in row:
+            return np.zeros((count, columns), kind)
+        view = self._tree["bufferViews"][row["bufferView"]]
+        data = self._bytes_of(view)
+        width = columns * kind.itemsize
+        stride = view.get("byteStride", width)
+        offset = row.get("byteOffset", 0)
+        end = offset + (count - 1) * stride + width if count else offset
+        # in numbers of Python, which do not overflow as those of numpy do
+        if offset < 0 or stride < 1 or end > len(data):
+            raise ValueError("an accessor reads behind the end of its buffer view")
+        return np.ndarray(
+            (count, columns),
+            kind,
+            buffer=data,
+            offset=offset,
+            strides=(stride, kind.itemsize),
+        )
+
+    def _bytes_of(self, view: Tree) -> memoryview:
+        buffer = self._buffer(view["buffer"], view)
+        start = view.get("byteOffset", 0)
+        end = start + view["byteLength"]
+        if start < 0 or end > len(buffer):
+            raise ValueError("a buffer view reads behind the end of its buffer")
+        return memoryview(buffer)[start:end]
+
+    def _buffer(self, index: int, view: Tree) -> bytes:
+        if index not in self._buffers:
+            self._buffers[index] = self._buffer_read(index, view)
+        return self._buffers[index]
+
+    def _buffer_read(self, index: int, view: Tree) -> bytes:
+        buffer = self._tree["buffers"][index]
+        uri = buffer.get("uri")
+        if uri is not None:
+            return self._of_uri(uri)
+        if index == 0 and self._chunk is not None:
+            return self._chunk
+        # packed numbers stand in another buffer; this one only has their length
+        if view.get("extensions"):
+            raise _packed(self._media, list(view["extensions"]))
+        raise ValueError("one of its buffers has no bytes")
+
+    def _of_uri(self, uri: str) -> bytes:
+        head, _, body = uri.partition(",")
+        if not head.lower().startswith("data:"):
+            raise UnsupportedMediaError(
+                f"{self._media.label}: its geometry is in another file "
+                f"({uri[:_SHOWN_CHARS]!r}); export it as one .glb file"
+            )
+        data = unquote_to_bytes(body)
+        if head.lower().endswith(";base64"):
+            # some writers leave out the padding, and more of it than needed is ignored
+            return base64.b64decode(data + b"==")
+        return data
+
+
+class _PlainFile:
+    """A binary glTF in the making, of floats and indices in one buffer."""
+
+    def __init__(self, numbers: _Numbers) -> None:
+        self._numbers = numbers
+        self._accessors: list[Tree] = []
+        self._views: list[Tree] = []
+        self._pieces: list[bytes] = []
+        self._size = 0
+        # primitives share accessors: each is written once
+        self._positions: dict[int, int] = {}
+        self._indices: dict[tuple[int, bool], int] = {}
+
+    def primitive(self, row: Tree) -> Tree:
+        """A primitive of the plain file; a fan becomes triangles."""
+        extensions = row.get("extensions", {})
+        position = row["attributes"]["POSITION"]
+        mode = row.get("mode", _TRIANGLES)
+        made: Tree = {"attributes": {"POSITION": self._position(position, extensions)}}
+        if "indices" in row:
+            made["indices"] = self._index(row["indices"], extensions, mode == _FAN)
+        elif mode == _FAN:
+            count = self._accessors[made["attributes"]["POSITION"]]["count"]
+            made["indices"] = self._fan(range(count))
+        made["mode"] = _TRIANGLES if mode == _FAN else mode
+        return made
+
+    def whole(self, tree: Tree) -> bytes:
+        """The file, with the scenes, nodes and meshes of a description."""
+        tree = {
+            **tree,
+            "asset": {"version": "2.0"},
+            "accessors": self._accessors,
+            "bufferViews": self._views,
+            "buffers": [{"byteLength": self._size}],
+        }
+        words = json.dumps(tree).encode()
+        words += b" " * (-len(words) % 4)
+        chunks = [
+            struct.pack("<I4s", len(words), _CHUNK_JSON),
+            words,
+            struct.pack("<I4s", self._size, _CHUNK_BINARY),
+            *self._pieces,
+        ]
+        size = 12 + sum(len(chunk) for chunk in chunks)
+        return b"".join([_MAGIC, struct.pack("<II", _VERSION, size), *chunks])
+
+    def _position(self, index: int, extensions: Tree) -> int:
+        if index not in self._positions:
+            values = self._numbers.positions(index, extensions)
+            self._positions[index] = self._added(values, _FLOAT, "VEC3")
+        return self._positions[index]
+
+    def _index(self, index: int, extensions: Tree, is_fan: bool) -> int:
+        key = (index, is_fan)
+        if key not in self._indices:
+            values = self._numbers.indices(index, extensions)
+            self._indices[key] = (
+                self._fan(values)
+                if is_fan
+                else self._added(values, _UNSIGNED, "SCALAR")
+            )
+        return self._indices[key]
+
+    def _fan(self, corners: NDArray[np.uint32] | range) -> int:
+        """The triangles of a fan: its first corner, with each two that follow."""
+        import numpy as np
+
+        around = np.asarray(corners, np.uint32)
+        first = np.broadcast_to(around[:1], max(0, len(around) - 2))
+        triangles = np.stack([first, around[1:-1], around[2:]], axis=1)
+        return self._added(triangles.ravel(), _UNSIGNED, "SCALAR")
+
+    def _added(self, values: NDArray[Any], kind: int, shape: str) -> int:
+        piece = values.tobytes()
+        view = {"buffer": 0, "byteOffset": self._size, "byteLength": len(piece)}
+        accessor = {
+            "bufferView": len(self._views),
+            "componentType": kind,
+            "count": len(values),
+            "type": shape,
+        }
+        self._pieces.append(piece)
+        self._size += len(piece)
+        self._views.append(view)
+        self._accessors.append(accessor)
+        return len(self._accessors) - 1

@@ -1,0 +1,86 @@
+"""The text of PLY, OFF and OBJ files, in the form that trimesh reads."""
+
+from __future__ import annotations
+
+import re
+
+from mmeval.errors import UnsupportedMediaError
+from mmeval.media.media import Media
+
+_PLY_START = re.compile(rb"ply[ \t]*(\r\n|\r|\n)")
+_PLY_END = re.compile(rb"(?<=\n)[ \t]*end_header[ \t]*\r?\n")
+_PLY_END_OLD = re.compile(rb"(?<=\r)[ \t]*end_header[ \t]*\r")
+"""The end of a header whose lines end with a carriage return alone. A line feed that
+follows is the first byte of a number."""
+_PLY_REMARKS = (b"comment", b"obj_info")
+_COMMENT = re.compile(rb"#[^\r\n]*+")
+"""Of OFF and OBJ: up to the end of its line."""
+_INDENT = re.compile(rb"(?m)^[ \t]+")
+_OFF_START = re.compile(
+    rb"\A(?:\xef\xbb\xbf)?\s*+(?:ST)?C?N?(?P<odd>4?n?)OFF(?P<binary>[ \t]+BINARY\b)?"
+    rb"(?:\s*+(?P<vertices>[0-9]+)(?:[ \t]+(?P<faces>[0-9]+)(?:[ \t]+[0-9]+)?"
+    rb"|\s+(?P<faces_below>[0-9]+)\s+[0-9]+))?"
+)
+"""The keyword, and the counts of vertices, faces and edges, in one line or in three.
+Nobody needs that of edges, and some leave it out."""
+
+
+def plain_ply(data: bytes) -> bytes:
+    """A PLY with its format in the second line and no remarks or empty lines.
+
+    The format says these may stand anywhere in the header, trimesh reads the second
+    line as the format. Files whose header has no end are returned as they are.
+    """
+    start = _PLY_START.match(data)
+    if start is None:
+        return data
+    ending = _PLY_END_OLD if start[1] == b"\r" else _PLY_END
+    end = ending.search(data, start.end())
+    if end is None:
+        return data
+    formats: list[bytes] = []
+    others: list[bytes] = []
+    for line in re.split(rb"[\r\n]+", data[start.end() : end.start()]):
+        word = line.split(maxsplit=1)[:1]
+        if word == [b"format"]:
+            formats.append(line)
+        elif word and word[0] not in _PLY_REMARKS:
+            others.append(line)
+    body = data[end.end() :]
+    if b"ascii" in b"".join(formats):
+        body = re.sub(rb"[\r\n]\s+", b"\n", body.lstrip())
+    return b"\n".join([b"ply", *formats, *others, b"end_header", body])
+
+
+def plain_off(media: Media, data: bytes) -> bytes:
+    """An OFF without comments, with its counts in the line after the keyword.
+
+    trimesh takes a line for a part of the comment before it. Raises
+    UnsupportedMediaError for a file that is binary, or has another number of
+    coordinates than three.
+    """
+    plain = _COMMENT.sub(b"", data)
+    start = _OFF_START.match(plain)
+    if start is None:
+        return plain
+    if start["odd"] or start["binary"]:
+        raise UnsupportedMediaError(
+            f"{media.label}: it is an OFF file in binary or with more than three "
+            "coordinates, which mmeval does not read; export it as plain OFF"
+        )
+    if start["vertices"] is None:
+        return plain
+    counts = [start["vertices"], start["faces"] or start["faces_below"]]
+    return b"\n".join([b"OFF", b" ".join(counts), plain[start.end() :]])
+
+
+def plain_obj(data: bytes) -> bytes:
+    """An OBJ without comments, whose lines begin with their word.
+
+    trimesh leaves out lines with blanks at their beginning, and reads no comment behind
+    numbers.
+    """
+    plain = _COMMENT.sub(b"", data)
+    if b"\r" in plain:
+        plain = plain.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return _INDENT.sub(b"", plain)

@@ -1,0 +1,145 @@
+"""Media that data hold in place of a file: base64, data URIs, and sounds as numbers."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from mmeval.errors import UsageError
+from mmeval.media.encode import wav
+from mmeval.media.media import MAX_MEDIA_BYTES, Media, kind_for
+from mmeval.media.media_type import UNKNOWN_MIME, sniff_mime
+
+DATA_URI = re.compile(
+    r"data:(?P<mime>[\w.+-]+(?:/[\w.+-]*)?)?(?P<parameters>(?:;[\w.+=\"-]+)*),",
+    re.IGNORECASE,
+)
+"""The head of a data URI, up to its comma."""
+_URI_IN_TEXT = re.compile(
+    r"data:(?P<mime>(?:image|audio|video|model|application)/[\w.+-]+)"
+    r"(?:;[\w.+=\"-]+)*;base64,",
+    re.IGNORECASE,
+)
+_LEAST_CHARS = 64
+"""The shortest base64 that is treated as a medium; files are longer."""
+_HEAD_CHARS = 512
+"""Of base64, what is decoded to see whether it is a medium."""
+_RUN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_LEAST_CHARS},}}")
+_OTHER_LETTERS = str.maketrans("-_", "+/")
+_FULL_SCALE = 2**15
+"""The whole number of 16 bits that stands for a sample of 1."""
+SOUND_KEYS = frozenset(("array", "sampling_rate"))
+"""The keys of a sound as the library ``datasets`` decodes it; ``path`` may be
+another."""
+
+
+def embedded_medium(text: str) -> Media | None:
+    """The medium that a whole text is, as a data URI or base64; None for other texts.
+
+    Base64 counts where the decoded bytes are those of a picture, a sound, a video, a
+    mesh or a document that has a mark of its own. Raises UsageError for a data URI or
+    a medium whose base64 is damaged, and for one larger than ``MAX_MEDIA_BYTES``.
+    """
+    uri = DATA_URI.match(text)
+    if uri is None and not mime_of_base64(text.lstrip()[:_HEAD_CHARS]):
+        return None
+    # 4 characters for 3 bytes
+    if len(text) > MAX_MEDIA_BYTES * 4 // 3:
+        raise UsageError(
+            f"a medium in the data is larger than {MAX_MEDIA_BYTES >> 20} MiB"
+        )
+    payload = text[uri.end() :] if uri else text
+    if uri and not uri[0].lower().endswith(";base64,"):
+        return Media.from_bytes(unquote_to_bytes(payload))
+    return Media.from_bytes(_decoded(payload))
+
+
+def medium_inside(text: str) -> str:
+    """The kind of the first medium that a text holds as base64 or as a data URI; empty
+    without any."""
+    if len(text) < _LEAST_CHARS:
+        return ""
+    uri = _URI_IN_TEXT.search(text)
+    if uri is not None:
+        return kind_for(uri["mime"].lower())
+    for run in _RUN.finditer(text):
+        mime = mime_of_base64(run[0][:_HEAD_CHARS])
+        if mime:
+            return kind_for(mime)
+    return ""
+
+
+def is_sound(value: Any) -> bool:
+    """Whether a value is a sound as numbers, ``{"array": ..., "sampling_rate":
+    ...}``."""
+    return (
+        isinstance(value, Mapping)
+        and value.keys() >= SOUND_KEYS
+        and value.keys() <= SOUND_KEYS | {"path", "bytes"}
+    )
+
+
+def sound_medium(value: Mapping[str, Any]) -> Media:
+    """A sound of numbers as WAV of 16 bits. ``array`` has samples from -1 to 1, or
+    whole numbers of 16 bits, for one channel or (the shorter side) several. A plain
+    list whose whole numbers are all -1, 0 or 1 is read as samples from -1 to 1. Raises
+    UsageError for what is not such a sound, and for whole numbers of more bits."""
+    import numpy
+
+    rate = value["sampling_rate"]
+    try:
+        samples = numpy.asarray(value["array"])
+        if isinstance(rate, bool) or rate != int(rate):
+            raise ValueError(f"sampling_rate is {rate!r}")
+        if samples.dtype.kind not in "fiu":
+            raise ValueError("array holds something else than numbers")
+        if samples.dtype.kind in "iu" and samples.size:
+            # not of abs(samples): the least number of a type has no positive one in it
+            largest = max(int(samples.max()), -int(samples.min()))
+            if largest > _FULL_SCALE:
+                raise ValueError("array holds whole numbers of more than 16 bits")
+            if largest > 1 or samples.dtype == numpy.int16:
+                samples = samples / _FULL_SCALE
+        if samples.ndim == 2 and samples.shape[0] < samples.shape[1]:
+            samples = samples.T
+        return wav(samples, int(rate))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UsageError(
+            f"is not a sound of numbers ({error}); write samples from -1 to 1 under "
+            "array, and their number a second under sampling_rate"
+        ) from None
+
+
+def mime_of_base64(head: str) -> str:
+    """The MIME type of a medium by the beginning of its base64; empty for any other
+    text."""
+    letters = "".join(head.split()).translate(_OTHER_LETTERS).rstrip("=")
+    if len(letters) < _LEAST_CHARS // 2:
+        return ""
+    try:
+        data = base64.b64decode(letters[: len(letters) // 4 * 4], validate=True)
+    except binascii.Error:
+        return ""
+    mime = sniff_mime(data)
+    is_text = mime.startswith("text/") or mime in (UNKNOWN_MIME, "model/obj")
+    return "" if is_text else mime
+
+
+def base64_bytes(payload: str) -> bytes:
+    """The bytes of base64, also with blanks, without padding, or with the letters of
+    addresses. Raises ValueError for what is not base64."""
+    letters = "".join(payload.split()).translate(_OTHER_LETTERS).rstrip("=")
+    return base64.b64decode(letters + "=" * (-len(letters) % 4), validate=True)
+
+
+def _decoded(payload: str) -> bytes:
+    try:
+        return base64_bytes(payload)
+    except ValueError:
+        raise UsageError(
+            "a medium in the data is damaged: its base64 cannot be decoded"
+        ) from None

@@ -1,0 +1,318 @@
+"""Media: bytes that are read when needed and known by their SHA-256."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+from collections.abc import Hashable, Iterator, Mapping
+from io import BufferedReader, BytesIO
+from pathlib import Path, PureWindowsPath
+from typing import Any, Literal, get_args
+
+from mmeval.errors import (
+    CorruptMediaError,
+    MediaLimitError,
+    MissingDataError,
+    UsageError,
+)
+from mmeval.media.media_type import sniff_file, suffix_for
+from mmeval.system.plain_file import open_plain
+
+MAX_MEDIA_BYTES = 512 * 2**20
+"""Of a file that is read or whose digest is taken."""
+_ADDRESS = re.compile(
+    r"[a-z][a-z0-9+.-]*://|(?:blob|data|file|ftp|https?|javascript):", re.IGNORECASE
+)
+"""Addresses, which are not paths; a colon alone is not enough: names may have one."""
+
+MediaKind = Literal["image", "audio", "video", "document", "3d"]
+MEDIA_KINDS: tuple[MediaKind, ...] = get_args(MediaKind)
+_PAGES = ("image/png", "image/jpeg")
+
+
+def kind_for(mime: str) -> MediaKind:
+    """The kind of part for a MIME type; ``document`` where no other kind fits."""
+    family = mime.partition("/")[0]
+    if family in ("image", "audio", "video"):
+        return family  # type: ignore[return-value]  # just narrowed
+    return "3d" if family == "model" else "document"
+
+
+def may_be(kind: str, mime: str) -> bool:
+    """Whether a kind of part can hold a MIME type; a document may be a page's
+    picture."""
+    return kind_for(mime) == kind or (kind == "document" and mime in _PAGES)
+
+
+class Media:
+    """One medium: read only when needed; equal bytes are equal media.
+
+    Made by :meth:`from_path` (input media stay where they are), :meth:`from_bytes`
+    (just produced), or :meth:`from_json` (a record). ``name`` is a label for people; it
+    is never sent to a model and not compared.
+    """
+
+    __slots__ = (
+        "_memo",
+        "_mime",
+        "_sha256",
+        "_size",
+        "_unproven",
+        "data",
+        "name",
+        "path",
+    )
+
+    def __init__(
+        self,
+        *,
+        path: Path | None = None,
+        data: bytes | None = None,
+        sha256: str | None = None,
+        mime: str | None = None,
+        size: int | None = None,
+        name: str = "",
+    ) -> None:
+        self.path = path
+        self.data = data
+        self.name = name or (path.name if path else "")
+        self._sha256, self._mime, self._size = sha256, mime, size
+        self._memo: dict[Hashable, object] | None = None
+        # True while a record's digest has not been compared with the file's bytes
+        self._unproven = False
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """The state for another process, without the memo (large, or of this
+        process)."""
+        kept = (name for name in self.__slots__ if name != "_memo")
+        return None, {**{name: getattr(self, name) for name in kept}, "_memo": None}
+
+    @classmethod
+    def from_path(cls, path: Path) -> Media:
+        """A file on disk. Raises MissingDataError when there is none."""
+        if not path.is_file():
+            raise MissingDataError(f"{path}: no such media file")
+        return cls(path=path)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, name: str = "") -> Media:
+        """Bytes in memory, such as a picture that a model has just made."""
+        return cls(data=data, name=name)
+
+    @property
+    def sha256(self) -> str:
+        if self._sha256 is None:
+            self._sha256 = self._hash()
+        return self._sha256
+
+    @property
+    def mime(self) -> str:
+        if self._mime is None:
+            self._mime = self._sniff()
+        return self._mime
+
+    @property
+    def kind(self) -> MediaKind:
+        return kind_for(self.mime)
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        if self._size is None:
+            self._size = len(self.data) if self.data is not None else self._stat_size()
+        return self._size
+
+    @property
+    def label(self) -> str:
+        """The medium's name in messages: its path, else its name, else its digest's
+        start."""
+        return str(self.path or self.name or f"medium {self.sha256[:12]}")
+
+    @property
+    def memo(self) -> dict[Hashable, object]:
+        """Results computed from the bytes, kept with this object by
+        ``mmeval.media.decode``."""
+        if self._memo is None:
+            self._memo = {}
+        return self._memo
+
+    def read(self) -> bytes:
+        """All bytes.
+
+        Raises MissingDataError when the file has gone, MediaLimitError when it is too
+        large, CorruptMediaError when a record names the digest of the medium and the
+        file now holds something else (compared once, on the first reading).
+        """
+        if self.data is not None:
+            return self.data
+        with self._open_whole() as file:
+            data = file.read()
+        if self._unproven:
+            self._prove(data)
+        return data
+
+    def to_json(self) -> dict[str, Any]:
+        row: dict[str, Any] = {
+            "sha256": self.sha256,
+            "mime": self.mime,
+            "size": self.size,
+        }
+        if self.path is not None:
+            row["path"] = str(self.path)
+        if self.name:
+            row["name"] = self.name
+        return row
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any], root: Path) -> Media:
+        """The medium of a record; without a path, that of the store under ``root``."""
+        sha256, mime = str(row["sha256"]), str(row["mime"])
+        stored = stored_path(root, sha256, mime)
+        path = Path(row["path"]) if row.get("path") else stored
+        media = cls(
+            path=path,
+            sha256=sha256,
+            mime=mime,
+            size=int(row["size"]),
+            name=str(row.get("name", "")),
+        )
+        media._unproven = True
+        return media
+
+    def _prove(self, data: bytes) -> None:
+        """Check the recorded size and digest; CorruptMediaError where the bytes
+        differ."""
+        if len(data) == self._size and hashlib.sha256(data).hexdigest() == self._sha256:
+            self._unproven = False
+            return
+        raise CorruptMediaError(
+            f"{self.path}: the file has changed since it was recorded (sha256 "
+            f"{self._sha256}, {self._size} bytes; now "
+            f"{len(data)} bytes); restore the file, or begin a new run with --fresh"
+        )
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[BufferedReader]:
+        if self.path is None:
+            raise MissingDataError("a medium without bytes and without a file was read")
+        try:
+            with open_plain(self.path) as file:
+                yield file
+        except FileNotFoundError:
+            raise MissingDataError(
+                f"{self.path}: the media file has gone; put it back where it was"
+            ) from None
+        except OSError as error:
+            raise MissingDataError(
+                f"{self.path}: the media file cannot be read "
+                f"({error.strerror or error})"
+            ) from None
+
+    @contextlib.contextmanager
+    def _open_whole(self) -> Iterator[BufferedReader]:
+        """The file, to be read to its end. Raises MediaLimitError for one that is too
+        large, before it is read."""
+        with self._open() as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > MAX_MEDIA_BYTES:
+                raise MediaLimitError(
+                    f"{self.path}: the media file has {size:,} bytes, and "
+                    f"{MAX_MEDIA_BYTES:,} are the most that are "
+                    "read; make it smaller"
+                )
+            yield file
+
+    def _hash(self) -> str:
+        if self.data is not None:
+            return hashlib.sha256(self.data).hexdigest()
+        with self._open_whole() as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def _stat_size(self) -> int:
+        with self._open() as file:
+            return os.fstat(file.fileno()).st_size
+
+    def _sniff(self) -> str:
+        if self.data is not None:
+            return sniff_file(BytesIO(self.data), self.name)
+        with self._open() as file:
+            return sniff_file(file, self.name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Media) and other.sha256 == self.sha256
+
+    def __hash__(self) -> int:
+        return hash(self.sha256)
+
+    def __repr__(self) -> str:
+        where = str(self.path) if self.path else f"{len(self.data or b'')} bytes"
+        return f"Media({where})"
+
+
+def stored_path(root: Path, sha256: str, mime: str) -> Path:
+    """Where the store under ``root`` keeps a medium: ``<root>/ab/abcd....png``.
+
+    Raises UsageError for anything but a digest, so that no record can point elsewhere.
+    """
+    if len(sha256) != 64 or not set(sha256) <= set("0123456789abcdef"):
+        raise UsageError(
+            f"{sha256[:80]!r} is not the SHA-256 of a medium; the record is damaged"
+        )
+    return root / sha256[:2] / f"{sha256}{suffix_for(mime)}"
+
+
+def path_inside(root: Path, relative: str) -> Path:
+    """``root / relative``; UsageError where that is outside of ``root``, by links too.
+
+    What would lead out on any system is refused on all: a drive, a share, ``..`` behind
+    a backslash, an address such as ``file:...``. Nothing is expanded: ``~`` and ``%2e``
+    are letters of a name. Only the links of a hub snapshot may point elsewhere: to the
+    blobs of their own data set.
+    """
+    path = root / relative
+    try:
+        there = PureWindowsPath(relative)
+        out = bool(there.drive or there.root or _ADDRESS.match(relative))
+        out = out or _climbs(relative) or _climbs(relative.replace("\\", "/"))
+        out = out or not _kept_inside(path.resolve(), root.resolve())
+        if not out:
+            with contextlib.suppress(
+                FileNotFoundError, NotADirectoryError, PermissionError
+            ):
+                path.lstat()
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+    ) as error:  # a loop of links, a NUL character, a name that is too long
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(
+            f"{relative[:200]!r} is not a path inside {root} ({why})"
+        ) from None
+    if out:
+        raise UsageError(
+            f"{relative[:200]!r} leads out of {root}; paths in data must stay inside it"
+        )
+    return path
+
+
+def _climbs(relative: str) -> bool:
+    return Path(os.path.normpath(relative)).parts[:1] == ("..",)
+
+
+def _kept_inside(target: Path, root: Path) -> bool:
+    if target.is_relative_to(root):
+        return True
+    # huggingface_hub keeps <data set>/snapshots/<commit>/... as links into <data
+    # set>/blobs.
+    folder = next(
+        (
+            folder
+            for folder in (root, *root.parents)
+            if folder.parent.name == "snapshots"
+        ),
+        None,
+    )
+    return folder is not None and target.is_relative_to(folder.parent.parent / "blobs")

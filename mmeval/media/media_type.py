@@ -1,0 +1,351 @@
+"""The MIME type of content by its bytes, and the file suffix of a MIME type."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import BinaryIO, NamedTuple
+
+from mmeval.media.unread_formats import (
+    UNREAD_SUFFIXES,
+    unread_mime,
+    unread_text_mime,
+)
+from mmeval.media.zip_type import DOCX, ODS, PPTX, XLSX, ZIP, zip_mime
+
+UNKNOWN_MIME = "application/octet-stream"
+SNIFF_BYTES = 4096
+MAX_BOXES = 10_000
+"""Boxes of an MP4 file that are inspected; a file that hides its tracks behind more of
+them is hostile."""
+OLD_OFFICE = "application/msword"
+_TS_PACKETS = ((188, 0), (192, 4), (204, 0))
+"""Bytes of a packet of an MPEG transport stream, and where in it its mark stands: as it
+is sent, with a time before it (Blu-ray), with a check after it."""
+_TS_MARK = b"G"
+_TS_LEAST = 3
+"""Packets with their mark: the tables of programs and tracks, and one of a track."""
+_TO_HANDLER = (b"moov", b"trak", b"mdia", b"hdlr")
+"""The boxes, one inside the other, that lead to the handler of a track."""
+
+_MAGIC: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
+    (re.compile(pattern, re.DOTALL), mime)
+    for pattern, mime in (
+        (rb"\x89PNG\r\n\x1a\n", "image/png"),
+        (rb"\xff\xd8\xff", "image/jpeg"),
+        (rb"GIF8[79]a", "image/gif"),
+        (rb"BM.{4}\0\0\0\0.{4}[\x0c\x10\x28\x34\x38\x40\x6c\x7c]\0\0\0", "image/bmp"),
+        # 43 in place of 42: offsets of 64 bits (BigTIFF)
+        (rb"II[*+]\0|MM\0[*+]", "image/tiff"),
+        (rb"RIFF.{4}WEBP", "image/webp"),
+        (rb"(?:RIFF|RIFX|RF64|BW64).{4}WAVE", "audio/wav"),
+        (rb"RIFF.{4}AVI ", "video/x-msvideo"),
+        (rb"FORM.{4}AIF[FC]", "audio/aiff"),
+        (rb"fLaC", "audio/flac"),
+        (rb"OggS.{22,290}\x80theora", "video/ogg"),
+        (rb"OggS\0", "audio/ogg"),
+        (rb"ID3[\x02-\x04][^\xff].[\0-\x7f]{4}", "audio/mpeg"),
+        # Eleven bits of sync, MPEG 1, 2 or 2.5, layer II or III, a bit rate and a
+        # sample rate that exist.
+        (rb"\xff[\xe2-\xe5\xf2-\xf5\xfa-\xfd][\x10-\xef]", "audio/mpeg"),
+        (rb"\xff[\xf0\xf1\xf8\xf9]", "audio/aac"),
+        (rb"\x1aE\xdf\xa3.{0,60}\x42\x82.{1,8}matroska", "video/x-matroska"),
+        (rb"\x1aE\xdf\xa3", "video/webm"),
+        (rb"\0\0\x01\xba", "video/mpeg"),
+        (rb"FLV\x01", "video/x-flv"),
+        (rb"(?:\xef\xbb\xbf)?\s{0,64}%PDF-[0-9]", "application/pdf"),
+        # or another old office file, Excel's aside
+        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", OLD_OFFICE),
+        (rb"glTF[\x01\x02]\0\0\0", "model/gltf-binary"),
+        (
+            rb"ply[ \t]*[\r\n](?:\s++|(?:comment|obj_info)\b[^\r\n]*+)*+format\s",
+            "model/ply",
+        ),
+        (
+            rb"\A(?:\xef\xbb\xbf)?(?:\s++|#[^\r\n]*+)*+(?:ST)?C?N?4?n?OFF"
+            rb"(?:[ \t]+BINARY\s|(?:\s++|#[^\r\n]*+)*+[0-9]+\s+[0-9]+\s)",
+            "model/off",
+        ),
+        (rb"solid\b[^\n\0]*\n\s*(?:facet\s|endsolid)", "model/stl"),
+        (rb"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb", "audio/x-w64"),
+    )
+)
+_MP4_BRANDS: tuple[tuple[bytes, str], ...] = (
+    (b"M4A", "audio/mp4"),
+    (b"M4B", "audio/mp4"),
+    (b"qt  ", "video/quicktime"),
+    (b"avif", "image/avif"),
+    (b"avis", "image/avif"),
+    (b"heic", "image/heic"),
+    (b"heix", "image/heic"),
+)
+_ANY_HEIF_BRANDS = (b"mif1", b"msf1", b"miaf")
+"""Still or moving pictures of any codec: the compatible brands name it."""
+_EXCEL = "application/vnd.ms-excel"
+_BOOKS = tuple(name.encode("utf-16-le") for name in ("Workbook", "Book"))
+"""The names that the content of an old Excel file has in its directory."""
+_LOCKED_OFFICE = "application/x-tika-ooxml-protected"
+"""An office document with a password; the name is Apache Tika's."""
+_LOCKED = "EncryptedPackage".encode("utf-16-le")
+"""The name of its encrypted content in its directory."""
+_ROOT_NAME = b"R\0"
+_ROOT_TYPE = b"\x05"
+_ROOT_TYPE_PLACE = 66
+"""In an entry of that directory, behind its name and the length of this."""
+_TEXT_BY_SUFFIX: Mapping[str, str] = {
+    ".csv": "text/csv",
+    ".md": "text/markdown",
+    ".html": "text/html",
+    ".gltf": "model/gltf+json",
+    ".obj": "model/obj",
+    ".mtl": "model/mtl",
+    ".json": "application/json",
+    ".py": "text/x-python",
+}
+_SUFFIX_BY_MIME: Mapping[str, str] = {
+    "image/png": ".png",
+    "image/jpeg": ".jpg",
+    "image/gif": ".gif",
+    "image/bmp": ".bmp",
+    "image/tiff": ".tiff",
+    "image/webp": ".webp",
+    "image/svg+xml": ".svg",
+    "image/avif": ".avif",
+    "image/heic": ".heic",
+    "audio/wav": ".wav",
+    "audio/x-w64": ".w64",
+    "audio/flac": ".flac",
+    "audio/ogg": ".ogg",
+    "audio/mpeg": ".mp3",
+    "audio/mp4": ".m4a",
+    "audio/aac": ".aac",
+    "audio/aiff": ".aiff",
+    "audio/webm": ".weba",
+    "video/mp4": ".mp4",
+    "video/webm": ".webm",
+    "video/quicktime": ".mov",
+    "video/x-msvideo": ".avi",
+    "video/x-matroska": ".mkv",
+    "video/mpeg": ".mpg",
+    "video/mp2t": ".ts",
+    "video/ogg": ".ogv",
+    "video/x-flv": ".flv",
+    "application/pdf": ".pdf",
+    "application/json": ".json",
+    OLD_OFFICE: ".doc",
+    ZIP: ".zip",
+    "model/gltf-binary": ".glb",
+    "model/ply": ".ply",
+    "model/off": ".off",
+    "model/stl": ".stl",
+    "text/plain": ".txt",
+    **{mime: suffix for suffix, mime in _TEXT_BY_SUFFIX.items()},
+    DOCX: ".docx",
+    XLSX: ".xlsx",
+    PPTX: ".pptx",
+    ODS: ".ods",
+    _EXCEL: ".xls",
+    **UNREAD_SUFFIXES,
+}
+_OBJ_LINE = re.compile(r"(?:#|(?:v|vn|vt|vp|f|l|p|o|g|s|mtllib|usemtl)(?:\s|$))")
+_OBJ_VERTEX = re.compile(r"v(?:\s+[-+0-9.eE]+){3,}\s*(?:#.*)?$")
+_SVG = re.compile(
+    r"(?:(?:<\?xml[^>]*>|<!--(?:(?!-->).)*-->|"
+    r"<!DOCTYPE svg[^>\[]*(?:\[[^\]]*\]\s*)?>)\s*)*+<(?:svg|svg:svg)[\s>/]",
+    re.DOTALL,
+)
+_GLTF = re.compile(r'\A\{.*"asset"\s*:\s*\{[^{}]*"version"\s*:\s*"[0-9]', re.DOTALL)
+"""glTF without a name: an object with an asset of a version, near its beginning."""
+_HTML = re.compile(r"<(?:!doctype html|html)[\s>]", re.IGNORECASE)
+
+
+def sniff_file(file: BinaryIO, name: str = "") -> str:
+    """The MIME type of a file by its first bytes, the directory of a zip or of an old
+    office file, and an MP4's tracks."""
+    head, size, tail = file.read(SNIFF_BYTES), file.seek(0, os.SEEK_END), b""
+    if head.startswith(b"\xd0\xcf\x11\xe0") and len(head) > 52:
+        file.seek(old_office_directory(head))
+        tail = file.read(SNIFF_BYTES)
+    mime = sniff_mime(head, name, size=size, tail=tail)
+    if mime == ZIP:
+        return zip_mime(file)
+    if mime == "video/mp4":
+        tracks = handlers(file, size)
+        return "audio/mp4" if b"soun" in tracks and b"vide" not in tracks else mime
+    return mime
+
+
+def sniff_mime(
+    head: bytes, name: str = "", *, size: int | None = None, tail: bytes = b""
+) -> str:
+    """The MIME type of content by its first bytes; a name decides only for plain text.
+
+    A binary STL, which has no mark of its own, is recognised by its ``size`` (bytes in
+    all), an old office file by its ``tail`` (its directory). Every zip is
+    ``application/zip``; only ``sniff_file`` looks inside. Unknown binary content is
+    ``application/octet-stream``.
+    """
+    for pattern, mime in _MAGIC:
+        if pattern.match(head):
+            return _by_content(mime, head, tail)
+    if head[4:8] == b"ftyp":
+        return _by_brand(head)
+    if head[4:8] in (b"moov", b"wide"):
+        return "video/quicktime"
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return ZIP
+    if (
+        size is not None
+        and len(head) >= 84
+        and size == 84 + 50 * int.from_bytes(head[80:84], "little")
+    ):
+        return "model/stl"
+    return unread_mime(head) or _sniff_text(head, name)
+
+
+def old_office_directory(head: bytes) -> int:
+    """The place of the directory of an old office file, by its first bytes; it may lie
+    beyond the end of one that is cut short."""
+    sector_bits = 12 if head[30:31] == b"\x0c" else 9
+    return (int.from_bytes(head[48:52], "little") + 1) << sector_bits
+
+
+def has_old_directory(data: bytes) -> bool:
+    """Whether the directory of an old office file begins with its root, as it has to.
+
+    The type of the entry is checked and one letter of its name: some programs for the
+    Mac write "R" in place of "Root Entry".
+    """
+    start = old_office_directory(data[:64])
+    is_named = data.startswith(_ROOT_NAME, start)
+    return is_named and data.startswith(_ROOT_TYPE, start + _ROOT_TYPE_PLACE)
+
+
+def suffix_for(mime: str) -> str:
+    """The file suffix of a MIME type, with its dot; ``.bin`` when there is none."""
+    return _SUFFIX_BY_MIME.get(mime, ".bin")
+
+
+def handlers(file: BinaryIO, size: int) -> set[bytes]:
+    """The handlers of an MP4's tracks: ``soun`` for sound, ``vide`` for video, others.
+
+    ``size`` is the file's, in bytes. Of a damaged file, those that can be found.
+    """
+    return set(_handlers(file, 0, size, _TO_HANDLER, iter(range(MAX_BOXES))))
+
+
+class Box(NamedTuple):
+    """A box of an MP4: its name, the start of its content, and the end that it
+    declares, also beyond the file."""
+
+    name: bytes
+    start: int
+    end: int
+
+
+def boxes(file: BinaryIO, at: int, end: int) -> Iterator[Box]:
+    """The boxes of an MP4 between two places, up to one that is shorter than its own
+    head. Length 1: a long one follows; 0: all the rest."""
+    while at + 8 <= end:
+        file.seek(at)
+        head = file.read(16)
+        length, start = int.from_bytes(head[:4]), at + 8
+        if length == 1:
+            length, start = int.from_bytes(head[8:16]), at + 16
+        stop = at + length if length else end
+        if stop < start:
+            return
+        yield Box(head[4:8], start, stop)
+        at = stop
+
+
+def _by_content(mime: str, head: bytes, tail: bytes) -> str:
+    """The type of a container, which depends on what is inside."""
+    if mime == OLD_OFFICE and _LOCKED in tail:
+        return _LOCKED_OFFICE
+    if mime == OLD_OFFICE and any(name in tail for name in _BOOKS):
+        return _EXCEL
+    # Matroska holds sound alone as often as video; the names of its codecs are near the
+    # start.
+    is_matroska = mime in ("video/webm", "video/x-matroska")
+    if is_matroska and b"A_" in head and b"V_" not in head:
+        return "audio/webm"
+    return mime
+
+
+def _by_brand(head: bytes) -> str:
+    """The MIME type of an MP4 or HEIF file, by the brands at its beginning."""
+    major, end = head[8:12], min(len(head), int.from_bytes(head[:4]))
+    any_heif = major in _ANY_HEIF_BRANDS
+    brands = [head[at : at + 4] for at in range(16, end, 4)] if any_heif else [major]
+    found = (
+        mime for name, mime in _MP4_BRANDS for brand in brands if brand.startswith(name)
+    )
+    return next(found, "image/heic" if any_heif else "video/mp4")
+
+
+def _is_transport_stream(head: bytes) -> bool:
+    """Whether each packet of an MPEG transport stream begins with its mark."""
+    for length, lead in _TS_PACKETS:
+        marks = head[lead::length]
+        if len(marks) >= _TS_LEAST and marks == _TS_MARK * len(marks):
+            return True
+    return False
+
+
+def _sniff_text(head: bytes, name: str) -> str:
+    named = _TEXT_BY_SUFFIX.get(PurePosixPath(name).suffix.lower())
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return named or "text/plain"
+    if b"\x00" in head:
+        return "video/mp2t" if _is_transport_stream(head) else UNKNOWN_MIME
+    is_whole = len(head) < SNIFF_BYTES
+    try:
+        # A character cut by the end of the window is not a sign of binary content.
+        text = codecs.getincrementaldecoder("utf-8")().decode(head, final=is_whole)
+    except UnicodeDecodeError:
+        # Comments and names of an OBJ are in any encoding; its words are ASCII.
+        is_obj = _is_obj(head.decode("latin-1"), is_whole)
+        return "model/obj" if is_obj else UNKNOWN_MIME
+    text = text.lstrip("\ufeff \t\r\n")
+    if _SVG.match(text):
+        return "image/svg+xml"
+    if _HTML.match(text):
+        return "text/html"
+    if _is_obj(text, is_whole):
+        by_words = "model/obj"
+    elif _GLTF.match(text):
+        by_words = "model/gltf+json"
+    else:
+        by_words = unread_text_mime(text)
+    return named or by_words or "text/plain"
+
+
+def _is_obj(text: str, is_whole: bool) -> bool:
+    """Whether every line starts with a word of OBJ, and one is a vertex: it has no
+    mark. The last line may be cut where the text is not whole."""
+    lines = [line.strip() for line in text.splitlines()]
+    if not is_whole:
+        lines = lines[:-1]
+    filled = [line for line in lines if line]
+    has_vertex = any(map(_OBJ_VERTEX.match, filled))
+    return has_vertex and all(map(_OBJ_LINE.match, filled))
+
+
+def _handlers(
+    file: BinaryIO, at: int, end: int, path: tuple[bytes, ...], budget: Iterator[int]
+) -> Iterator[bytes]:
+    for box in boxes(file, at, end):
+        if next(budget, None) is None:
+            return
+        if box.name != path[0]:
+            continue
+        if len(path) > 1:
+            yield from _handlers(file, box.start, min(box.end, end), path[1:], budget)
+        elif box.start + 12 <= min(box.end, end):
+            # after the version, the flags and a field without meaning
+            file.seek(box.start + 8)
+            yield file.read(4)

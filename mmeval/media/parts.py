@@ -1,0 +1,441 @@
+"""Parts of content, and the sequence of parts of a prompt, answer or reference."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from mmeval.media.media import Media
+from mmeval.media.placeholders import (
+    DEFAULT_SPELLINGS,
+    Tag,
+    canonical_label,
+    find,
+    label_kind,
+    render,
+)
+
+PartKind = Literal[
+    "text", "code", "image", "audio", "video", "document", "3d", "reasoning"
+]
+PART_KINDS: tuple[PartKind, ...] = get_args(PartKind)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One piece of content.
+
+    ``text`` holds the words of text, code and reasoning, ``media`` everything that has
+    bytes. ``raw`` is what stands in the raw text for this part: the words themselves, a
+    placeholder, or nothing (a picture that came beside the text). A placeholder without
+    its medium is *dangling*: benchmarks count tags, files, or both, and their rule
+    decides. ``label`` is the placeholder's kind and number (``image1``).
+    """
+
+    kind: PartKind
+    text: str | None = None
+    media: Media | None = None
+    raw: str = ""
+    label: str = ""
+
+    @property
+    def dangling(self) -> bool:
+        return self.media is None and self.text is None
+
+    def to_json(self) -> dict[str, Any]:
+        row: dict[str, Any] = {"type": self.kind}
+        if self.text is not None:
+            row["text"] = self.text
+        if self.media is not None:
+            row["media"] = self.media.to_json()
+        if self.raw != (self.text or ""):
+            row["raw"] = self.raw
+        if self.label:
+            row["label"] = self.label
+        return row
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any], media_root: Path) -> Part:
+        media, text = row.get("media"), row.get("text")
+        return cls(
+            kind=row["type"],
+            text=text,
+            media=None if media is None else Media.from_json(media, media_root),
+            raw=row.get("raw", text or ""),
+            label=row.get("label", ""),
+        )
+
+
+def text_part(text: str) -> Part:
+    return Part("text", text=text, raw=text)
+
+
+def media_part(media: Media, kind: PartKind | None = None) -> Part:
+    """A medium without a placeholder; the MIME type gives its kind by default."""
+    return Part(kind or media.kind, media=media)
+
+
+@dataclass(frozen=True, slots=True)
+class Interleaved:
+    """An ordered sequence of parts: the one type of prompts, answers and references."""
+
+    parts: tuple[Part, ...] = ()
+
+    @classmethod
+    def from_text(
+        cls,
+        text: str,
+        media: Mapping[str, Media | str] | None = None,
+        *,
+        spellings: Sequence[str] = DEFAULT_SPELLINGS,
+    ) -> Interleaved:
+        """Text with placeholders; ``media`` maps ``image1`` to media, ``code1`` to
+        words.
+
+        A placeholder that the mapping does not know becomes a dangling part; a medium
+        that no placeholder names is appended, in the mapping's order. A placeholder
+        without a number is the n-th of its kind. ``Interleaved.from_text(t).raw == t``
+        for every text.
+        """
+        if not media and "<" not in text and "#" not in text:
+            return cls((text_part(text),) if text else ())
+        given = {canonical_label(name): item for name, item in (media or {}).items()}
+        tags = list(find(text, spellings))
+        names = _names(tags)
+        parts = _weave(text, tags, [given.get(name) for name in names])
+        named = set(names)
+        return cls(
+            (
+                *parts,
+                *(
+                    _appended(label, item)
+                    for label, item in given.items()
+                    if label not in named
+                ),
+            )
+        )
+
+    @classmethod
+    def from_reply(
+        cls,
+        text: str,
+        media: Sequence[Media | Part],
+        *,
+        spellings: Sequence[str] = DEFAULT_SPELLINGS,
+    ) -> Interleaved:
+        """A reply whose media came beside its text, without labels.
+
+        The n-th distinct placeholder of a kind gets the n-th medium of that kind, and
+        media without a placeholder follow the text in their order. A medium has the
+        kind of its content, or of the part that holds it.
+        """
+        beside = (
+            media_part(item) if isinstance(item, Media) else item for item in media
+        )
+        return cls(
+            tuple(_filled(cls.from_text(text, spellings=spellings).parts, beside))
+        )
+
+    @property
+    def raw(self) -> str:
+        """The text as it was written, placeholders and in-text reasoning included."""
+        return "".join(part.raw for part in self.parts)
+
+    @property
+    def text(self) -> str:
+        """The answer's text as written, with placeholders, without hidden reasoning."""
+        return "".join(part.raw for part in self.parts if part.kind != "reasoning")
+
+    @property
+    def words(self) -> str:
+        """The text parts alone; where other parts are left out, a blank separates
+        words."""
+        texts: list[str] = []
+        for is_text, run in groupby(self.parts, key=lambda part: part.kind == "text"):
+            text = "".join(part.text or "" for part in run) if is_text else ""
+            glued = (
+                texts and text and not texts[-1][-1].isspace() and not text[0].isspace()
+            )
+            texts += [" ", text] if glued else [text] if text else []
+        return "".join(texts)
+
+    def media(self, kind: PartKind | None = None) -> tuple[Media, ...]:
+        """The media in order, of one kind or of all; dangling placeholders have
+        none."""
+        return tuple(
+            p.media
+            for p in self.parts
+            if p.media is not None and kind in (None, p.kind)
+        )
+
+    @property
+    def empty(self) -> bool:
+        """True for nothing but white space and reasoning: no medium, placeholder or
+        code."""
+        return all(
+            part.kind == "reasoning"
+            or (part.kind == "text" and not (part.text or "").strip())
+            for part in self.parts
+        )
+
+    def rendered(self, spelling: str = "tag") -> str:
+        """The text with non-text parts as fresh placeholders, numbered by order per
+        kind."""
+        seen: dict[str, int] = {}
+        out: list[str] = []
+        for part in self.parts:
+            if part.kind == "reasoning":
+                continue
+            if part.kind == "text":
+                out.append(part.text or "")
+                continue
+            seen[part.kind] = seen.get(part.kind, 0) + 1
+            out.append(render(part.kind, seen[part.kind], spelling))
+        return "".join(out)
+
+    def filled(self, media: Sequence[Media]) -> Interleaved:
+        """The content with media for its dangling placeholders.
+
+        The n-th distinct one of a kind gets the n-th medium of that kind; the other
+        media follow in their order. Every other part stays as it is.
+        """
+        return Interleaved(tuple(_filled(self.parts, map(media_part, media))))
+
+    def respelled(self, spellings: Sequence[str]) -> Interleaved:
+        """The same answer, placeholders read in other spellings; its raw text stays.
+
+        What a placeholder stands for stays with it. Media and words that follow the
+        text, and those whose placeholder is none in these spellings, go where
+        :meth:`filled` puts them, a labelled one only to its own placeholder; what
+        stands between texts keeps its place.
+        """
+        last = max(
+            (
+                at
+                for at, part in enumerate(self.parts)
+                if part.raw and part.kind != "reasoning"
+            ),
+            default=-1,
+        )
+        parts: list[Part] = []
+        loose: list[Part] = []
+        for written, run in groupby(
+            enumerate(self.parts),
+            key=lambda item: bool(item[1].raw) and _shown(item[1]),
+        ):
+            if written:
+                read, unread = _read_again([part for _, part in run], spellings)
+                parts.extend(read)
+                loose.extend(unread)
+            else:
+                for at, part in run:
+                    (parts if at < last or not _shown(part) else loose).append(part)
+        again = tuple(_filled(parts, loose))
+        return self if again == self.parts else Interleaved(again)
+
+    def blocks(self) -> Interleaved:
+        """The same answer as blocks: neighbouring texts as one, stripped, none of them
+        blank.
+
+        Texts are joined as they are written, with a line break where they would run
+        into each other. Texts around hidden reasoning are joined; the reasoning is put
+        before them.
+        """
+        parts: list[Part] = []
+        for is_text, run in groupby(
+            self.parts, key=lambda part: part.kind in ("text", "reasoning")
+        ):
+            members = list(run)
+            if not is_text:
+                parts += members
+                continue
+            words = ""
+            for text in (part.text or "" for part in members if part.kind == "text"):
+                glued = (
+                    words and text and not words[-1].isspace() and not text[0].isspace()
+                )
+                words += f"\n{text}" if glued else text
+            parts += [part for part in members if part.kind == "reasoning"]
+            parts += [text_part(words.strip())] if words.strip() else []
+        return self if tuple(parts) == self.parts else Interleaved(tuple(parts))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        return [part.to_json() for part in self.parts]
+
+    @classmethod
+    def from_json(
+        cls, rows: Iterable[Mapping[str, Any]], media_root: Path
+    ) -> Interleaved:
+        return cls(tuple(Part.from_json(row, media_root) for row in rows))
+
+
+def _filled(parts: Sequence[Part], loose: Iterable[Part]) -> list[Part]:
+    """Parts whose dangling placeholders hold what is loose. Each distinct one holds the
+    next part of its kind that has its label or none; the rest follows in its order."""
+    open_: dict[str, Part] = {}
+    for at, part in enumerate(parts):
+        if part.dangling:
+            open_.setdefault(_place(part, at), part)
+    given: dict[str, Part] = {}
+    left: list[Part] = []
+    for part in loose:
+        fits = (
+            place
+            for place, hole in open_.items()
+            if hole.kind == part.kind and part.label in ("", hole.label)
+        )
+        place = next(fits, None)
+        if place is None:
+            left.append(part)
+        else:
+            given[place] = part
+            del open_[place]
+    filled = []
+    for at, part in enumerate(parts):
+        held = given.get(_place(part, at)) if part.dangling else None
+        filled.append(
+            part if held is None else replace(part, media=held.media, text=held.text)
+        )
+    return filled + left
+
+
+def _place(part: Part, at: int) -> str:
+    """A placeholder's identity: its label, or its position when it has no number."""
+    return part.label if part.label[-1:].isdigit() else f"@{at}"
+
+
+def _read_again(
+    run: Sequence[Part], spellings: Sequence[str]
+) -> tuple[list[Part], list[Part]]:
+    """The parts of a written run with its placeholders read in some spellings.
+    Also what no placeholder stands for now: its placeholder has become words."""
+    held: dict[int, Part] = {}
+    at = 0
+    for part in run:
+        if part.kind != "text" and not part.dangling:
+            held[at] = part
+        at += len(part.raw)
+    text = "".join(part.raw for part in run)
+    tags = [tag for tag in find(text, spellings) if tag.kind != "text"]
+    items: list[Media | str | None] = []
+    for tag in tags:
+        part_there = held.get(tag.start)
+        same = part_there is not None and (part_there.kind, part_there.raw) == (
+            tag.kind,
+            tag.raw,
+        )
+        kept = held.pop(tag.start) if same else None
+        items.append(None if kept is None else kept.media or kept.text)
+    return _weave(text, tags, items), [
+        replace(part, raw="", label="") for part in held.values()
+    ]
+
+
+def _shown(part: Part) -> bool:
+    return part.kind != "reasoning"
+
+
+def split_reasoning(text: str, opening: str, closing: str) -> list[Part]:
+    """Cut text at hidden reasoning, ``<think>...</think>``; parts keep their raw text.
+
+    An opening tag that is never closed hides the rest (the model ran out of tokens
+    while thinking); a closing tag without an opening one hides what stands before it
+    (chat templates often write the opening tag themselves). Nested pairs are one part;
+    an opening tag that is merely mentioned while thinking does not keep the answer
+    hidden.
+    """
+    marks = (
+        list(re.finditer(f"{re.escape(opening)}|{re.escape(closing)}", text))
+        if opening and closing
+        else []
+    )
+    parts: list[Part] = []
+    at = here = 0
+    if marks and marks[0][0] == closing != opening:
+        at, here = marks[0].end(), 1
+        parts.append(_reasoning(text[:at], text[: marks[0].start()]))
+    while here < len(marks):
+        start = marks[here]
+        if start[0] != opening:
+            here += 1  # it closes nothing: words of the answer
+            continue
+        last = _closing_mark(marks, here, closing)
+        if start.start() > at:
+            parts.append(text_part(text[at : start.start()]))
+        inner_end, at = (len(text), len(text)) if last is None else marks[last].span()
+        parts.append(
+            _reasoning(text[start.start() : at], text[start.end() : inner_end])
+        )
+        here = len(marks) if last is None else last + 1
+    return [*parts, text_part(text[at:])] if at < len(text) else parts
+
+
+def _reasoning(raw: str, inner: str) -> Part:
+    return Part("reasoning", text=inner.strip(), raw=raw)
+
+
+def _closing_mark(
+    marks: Sequence[re.Match[str]], opened: int, closing: str
+) -> int | None:
+    """The mark that ends the reasoning begun by mark ``opened``; None if never
+    closed."""
+    at = opened + 1
+    while at < len(marks) and marks[at][0] != closing:
+        at += 1
+    if at == len(marks):
+        return None
+    nested = at - opened - 1
+    while nested and at + 1 < len(marks) and marks[at + 1][0] == closing:
+        at, nested = at + 1, nested - 1
+    return at
+
+
+def _names(tags: Sequence[Tag]) -> list[str]:
+    """The label of each placeholder; one without a number is counted among its like."""
+    names: list[str] = []
+    unnumbered: dict[str, int] = {}
+    for tag in tags:
+        if tag.index is None:
+            unnumbered[tag.kind] = unnumbered.get(tag.kind, 0) + 1
+        names.append(
+            tag.label if tag.index is not None else f"{tag.kind}{unnumbered[tag.kind]}"
+        )
+    return names
+
+
+def _weave(
+    text: str, tags: Sequence[Tag], items: Sequence[Media | str | None]
+) -> list[Part]:
+    """The parts of a text cut at its placeholders."""
+    parts: list[Part] = []
+    at = 0
+    for tag, item in zip(tags, items, strict=True):
+        if tag.kind == "text":
+            # a block token for text stands for words that are somewhere else; it stays
+            # as it is written
+            continue
+        if tag.start > at:
+            parts.append(text_part(text[at : tag.start]))
+        media, words = (
+            (None, item) if item is None or isinstance(item, str) else (item, None)
+        )
+        parts.append(
+            Part(tag.kind, text=words, media=media, raw=tag.raw, label=tag.label)
+        )
+        at = tag.end
+    if at < len(text):
+        parts.append(text_part(text[at:]))
+    return parts
+
+
+def _appended(label: str, item: Media | str) -> Part:
+    kind = label_kind(label)
+    if isinstance(item, str):
+        return Part(kind or "code", text=item, label=label)
+    return Part(
+        item.kind if kind in (None, "text", "code") else kind, media=item, label=label
+    )

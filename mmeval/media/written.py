@@ -1,0 +1,236 @@
+"""Reads content as people write it in data rows and on the command line.
+
+- ``"a <<image1>> b"``: a text with tags, for the media of the row.
+- ``{"text": "a <<image1>> b", "media": {"image1": "img/a.png"}}``: a text with its own
+  media; those without a tag follow it.
+- ``[{"type": "text", "text": "a"}, {"type": "image", "path": "img/a.png"}]``: parts in
+  order; their texts are taken as they are, tags and all. Parts as chat data have them
+  are read too: ``{"type": "image_url", "image_url": {"url": "data:..."}}``, and
+  ``{"type": "image"}`` for the next picture of the row.
+
+In a ``media`` mapping the keys are a kind and a number (``image1``, ``audio2``,
+``3d1``); for ``code1`` the value is the code itself. Any other medium is a path, base64
+or a data URI, a mapping with one of these or bytes, or a sound as ``{"array": ...,
+"sampling_rate": ...}``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mmeval.errors import UnknownNameError, UsageError
+from mmeval.media.embedded import embedded_medium, is_sound, sound_medium
+from mmeval.media.media import MEDIA_KINDS, Media
+from mmeval.media.parts import Interleaved, Part, text_part
+from mmeval.media.placeholders import (
+    DEFAULT_SPELLINGS,
+    canonical_label,
+    find,
+    label_kind,
+)
+
+Resolve = Callable[[str, str], Media]
+"""``resolve(path, where)``: the medium at a written path. Raises UsageError that begins
+with ``where``."""
+
+_LABEL = re.compile(r"(image|audio|video|document|code|3d)[0-9]{1,9}")
+_SAME_TYPES = {
+    "input_text": "text",
+    "output_text": "text",
+    "image_url": "image",
+    "input_image": "image",
+    "audio_url": "audio",
+    "input_audio": "audio",
+    "video_url": "video",
+    "input_video": "video",
+}
+"""Types of parts in chat data, as they are called here."""
+_MEDIUM_KEYS = ("path", "url", "bytes", "data", "source")
+"""The keys under which a part, or a mapping in it, holds its medium."""
+_TYPE_NAMES: Mapping[type, str] = {
+    type(None): "missing",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+    dict: "an object",
+    bytes: "bytes",
+}
+
+
+class ContentReader:
+    """Reads a row's content. ``shared`` are its own media by label, for all its
+    texts."""
+
+    __slots__ = ("_named", "resolve", "shared", "spellings")
+
+    def __init__(
+        self,
+        resolve: Resolve,
+        shared: Mapping[str, Any] | None = None,
+        spellings: Sequence[str] = DEFAULT_SPELLINGS,
+    ) -> None:
+        self.resolve, self.spellings = resolve, spellings
+        self.shared = self._media(shared, "media") if shared else {}
+        self._named: set[str] = set()
+
+    def read(self, written: Any, where: str) -> Interleaved:
+        """Content in any written form. Raises UsageError for what is wrong at
+        ``where``."""
+        if isinstance(written, str):
+            return self._text(written, {})
+        if isinstance(written, Mapping):
+            return self._text_with_media(written, where)
+        if isinstance(written, list):
+            return Interleaved(
+                tuple(
+                    self._part(part, f"{where}[{i}]") for i, part in enumerate(written)
+                )
+            )
+        raise UsageError(
+            f'{where} is {_named_type(written)}; write a text, {{"text", "media"}} or '
+            "a list of parts",
+            name=where,
+        )
+
+    def unnamed(self) -> list[str]:
+        """Labels of the row's media that no text read so far has named."""
+        return [label for label in self.shared if label not in self._named]
+
+    def check_all_named(self) -> None:
+        """Raises UsageError for a medium of the row that no text has named."""
+        unnamed = self.unnamed()
+        if unnamed:
+            label = unnamed[0]
+            raise UsageError(
+                f'media "{label}" is named by no text; put the tag <<{label}>> where '
+                "it belongs"
+            )
+
+    def _text(self, text: str, own: Mapping[str, Media | str]) -> Interleaved:
+        if not self.shared:
+            return Interleaved.from_text(text, own, spellings=self.spellings)
+        tagged = {tag.label for tag in find(text, self.spellings)}
+        self._named |= tagged
+        borrowed = {
+            label: item for label, item in self.shared.items() if label in tagged
+        }
+        return Interleaved.from_text(
+            text, {**borrowed, **own}, spellings=self.spellings
+        )
+
+    def _text_with_media(self, written: Mapping[str, Any], where: str) -> Interleaved:
+        if "type" in written:
+            raise UsageError(
+                f"{where} is a single part; put it into a list", name=where
+            )
+        unknown = written.keys() - {"text", "media"}
+        if unknown:
+            raise UnknownNameError(f"key of {where}", min(unknown), ("text", "media"))
+        text = written.get("text") or ""
+        if not isinstance(text, str):
+            raise UsageError(
+                f"{where}.text is {_named_type(text)}, not a text", name=f"{where}.text"
+            )
+        return self._text(text, self._media(written.get("media"), f"{where}.media"))
+
+    def _media(self, written: Any, where: str) -> dict[str, Media | str]:
+        if written is None:
+            return {}
+        if not isinstance(written, Mapping):
+            raise UsageError(
+                f"{where} is {_named_type(written)}, not a mapping from labels to "
+                "paths",
+                name=where,
+            )
+        found: dict[str, Media | str] = {}
+        for key, value in written.items():
+            label = canonical_label(str(key))
+            if not _LABEL.fullmatch(label):
+                raise UsageError(
+                    f"{where} {key!r} is no label: write a kind and a number, such as "
+                    "image1",
+                    name=where,
+                )
+            if value is not None:  # parquet fills the labels that a row lacks with null
+                found[label] = self._medium(label, value, f"{where} {key}")
+        return found
+
+    def _medium(self, label: str, value: Any, where: str) -> Media | str:
+        if isinstance(value, str) and label.startswith("code"):
+            return value
+        medium = self._held(value, where)
+        if medium is None:
+            raise UsageError(f"{where} is {_named_type(value)}, not a path", name=where)
+        return medium
+
+    def _held(self, value: Any, where: str) -> Media | None:
+        """The medium that a value is or holds; None where it is nothing of the kind."""
+        if isinstance(value, Media):
+            return value
+        if isinstance(value, Interleaved):
+            return next(iter(value.media()), None)
+        if isinstance(value, Mapping) and not is_sound(value):
+            given = [value[key] for key in _MEDIUM_KEYS if value.get(key) is not None]
+            return self._held(given[0], where) if given else None
+        try:
+            return self._read_medium(value, where)
+        except UsageError as error:
+            about = str(error)
+            fault = about if about.startswith(where) else f"{where}: {about}"
+            raise UsageError(fault, name=where) from None
+
+    def _read_medium(self, value: Any, where: str) -> Media | None:
+        if isinstance(value, bytes):
+            return Media.from_bytes(value)
+        if isinstance(value, str):
+            return embedded_medium(value) or self.resolve(value, where)
+        return sound_medium(value) if is_sound(value) else None
+
+    def _next_shared(self, kind: str) -> Media | None:
+        """The first of the row's media of a kind that no text or part has named."""
+        for label in self.unnamed():
+            medium = self.shared[label]
+            if label_kind(label) == kind and isinstance(medium, Media):
+                self._named.add(label)
+                return medium
+        return None
+
+    def _part(self, written: Any, where: str) -> Part:
+        if not isinstance(written, Mapping):
+            raise UsageError(
+                f'{where} is {_named_type(written)}, not a part such as {{"type": '
+                f'"text", "text": "..."}}',
+                name=where,
+            )
+        written_type = written.get("type")
+        kind = _SAME_TYPES.get(str(written_type), written_type)
+        if kind in ("text", "code"):
+            text = written.get("text")
+            if not isinstance(text, str):
+                raise UsageError(
+                    f'{where} needs "text", which is {_named_type(text)}', name=where
+                )
+            return (
+                text_part(text) if kind == "text" else Part("code", text=text, raw=text)
+            )
+        if kind not in MEDIA_KINDS:
+            raise UnknownNameError(
+                f"type of part in {where}:", str(kind), ("text", "code", *MEDIA_KINDS)
+            )
+        keys = (*_MEDIUM_KEYS, kind, f"{kind}_url", str(written_type))
+        given = [written[key] for key in keys if written.get(key) is not None]
+        medium = self._held(given[0], where) if given else self._next_shared(kind)
+        if medium is None:
+            path = given[0] if given else None
+            raise UsageError(
+                f'{where} needs "path", which is {_named_type(path)}', name=where
+            )
+        return Part(kind, media=medium)
+
+
+def _named_type(value: Any) -> str:
+    return _TYPE_NAMES.get(type(value), type(value).__name__)

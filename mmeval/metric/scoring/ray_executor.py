@@ -1,0 +1,97 @@
+"""Scoring processes that are actors of a Ray cluster, as an executor that a pool uses
+like one of processes."""
+
+from __future__ import annotations
+
+import logging
+import queue
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
+
+from mmeval.broker.cluster.node import Shared, enter
+from mmeval.broker.cluster.ray_cluster import (
+    ROOM_SECONDS,
+    WATCH_SECONDS,
+    RayCluster,
+    in_a_line,
+)
+from mmeval.metric.scoring.worker import Setup, settle
+from mmeval.system.processes import settle_signals
+
+log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Scores:
+    """The actor: a scoring process."""
+
+    def __init__(self, setup: Setup, shared: Shared) -> None:
+        enter(shared)
+        settle_signals()
+        settle(setup)
+
+    def do(self, work: Callable[[], T]) -> T:
+        return work()
+
+
+class RayExecutor(ThreadPoolExecutor):
+    """Calls functions in ``count`` actors, each of which a thread of this process waits
+    for. Where an actor dies, its call raises BrokenProcessPool; another takes its
+    place."""
+
+    def __init__(self, cluster: RayCluster, setup: Setup, count: int) -> None:
+        super().__init__(count, thread_name_prefix="mmeval-ray-score")
+        self._cluster, self._setup = cluster, setup
+        self._free: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._actors: set[Any] = set()
+        for _ in range(count):
+            self._free.put(None)
+
+    def submit(
+        self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Future[T]:
+        return super().submit(self._call, partial(work, *args, **kwargs))
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        # first, so that no other actor is started
+        super().shutdown(wait=False, cancel_futures=cancel_futures)
+        for actor in list(self._actors):  # what is at work is not waited for
+            self._cluster.kill(actor)
+        super().shutdown(wait)
+
+    def _call(self, work: Callable[[], T]) -> T:
+        ray = self._cluster.connect()
+        actor = self._free.get()
+        try:
+            actor = actor or self._started(ray)
+            answer = actor.do.remote(work)
+            while not ray.wait([answer], timeout=WATCH_SECONDS)[0]:
+                self._cluster.reach_head()  # without one no death is reported
+            found: T = ray.get(answer)
+        except ray.exceptions.RayTaskError as error:
+            raise error.cause from None
+        except ray.exceptions.RayError as error:
+            self._cluster.kill(actor)
+            self._actors.discard(actor)
+            actor = None
+            raise BrokenProcessPool(in_a_line(error)) from None
+        finally:
+            self._free.put(actor)
+        return found
+
+    def _started(self, ray: Any) -> Any:
+        made = self._cluster.actor_class(Scores).options(**self._cluster.options(1))
+        actor = made.remote(self._setup, self._cluster.shared)
+        self._actors.add(actor)
+        if not ray.wait([actor.__ray_ready__.remote()], timeout=ROOM_SECONDS)[0]:
+            log.warning(
+                "a scoring process waits for room in the Ray cluster: it takes a CPU "
+                "that no worker has. Give fewer "
+                "workers, or score_workers=0"
+            )
+        return actor

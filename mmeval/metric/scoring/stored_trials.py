@@ -1,0 +1,94 @@
+"""Trials of a run folder: their rows, and trials put together again from these and the
+journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mmeval.media.parts import Interleaved
+from mmeval.records.response import ErrorInfo, Response
+from mmeval.records.sample import Sample
+from mmeval.records.trial import Exchange, Trial
+from mmeval.store.journal import Journal
+from mmeval.store.segment import forget_store
+from mmeval.system.json_lines import to_line
+
+
+def trial_row(
+    trial: Trial, keys: Sequence[str], stores: Sequence[Path]
+) -> dict[str, Any]:
+    """What is recorded of a trial besides its place and digest (see TaskRecords).
+
+    ``keys`` name its exchanges in the journal. Media below ``stores`` are written
+    without their path, as they are found by their content.
+    """
+    calls = zip(trial.exchanges, keys, strict=True)
+    row: dict[str, Any] = {
+        "x": [[exchange.path, exchange.role, key] for exchange, key in calls]
+    }
+    if trial.error is not None:
+        row["error"] = trial.error.to_json()
+    elif trial.output is not None and not _is_only_answer(trial):
+        row["output"] = written = trial.output.to_json()
+        for store in stores:
+            forget_store(written, store)
+    failed = {
+        exchange.path: {
+            "d": exchange.request_digest,
+            "r": exchange.response.to_json(),
+        }
+        for exchange in trial.exchanges
+        if exchange.response.error is not None and exchange.response.trace is not None
+    }
+    if failed:
+        row["failed"] = failed
+    if trial.left_out:
+        row["left_out"] = list(trial.left_out)
+    return row
+
+
+def _is_only_answer(trial: Trial) -> bool:
+    return (
+        len(trial.exchanges) == 1 and trial.output is trial.exchanges[0].response.output
+    )
+
+
+def stored_trial(row: Mapping[str, Any], sample: Sample, journal: Journal) -> Trial:
+    """A trial by its row (see TaskRecords); failed calls, without answer, are missing,
+    but for those of agents."""
+    exchanges = tuple(exchange for exchange, _ in stored_exchanges(row, journal))
+    trial = Trial(sample, row["n"], exchanges, left_out=tuple(row.get("left_out", ())))
+    error, output = row.get("error"), row.get("output")
+    if error is not None:
+        return replace(trial, error=ErrorInfo.from_json(error))
+    if output is not None:
+        return replace(trial, output=Interleaved.from_json(output, journal.media.root))
+    if not exchanges:
+        return replace(
+            trial, error=ErrorInfo("internal", "its answer is no longer in the journal")
+        )
+    return replace(trial, output=exchanges[0].response.output)
+
+
+def stored_exchanges(
+    row: Mapping[str, Any], journal: Journal
+) -> Iterator[tuple[Exchange, bytes]]:
+    """The calls of a trial with the JSON of their responses, in order: those answered,
+    and those that agents failed.
+
+    The journal answers no call with a failure, so an agent's, which has a trace, stands
+    in the trial's row.
+    """
+    failed = row.get("failed", {})
+    for path, role, key in row["x"]:
+        if path in failed:
+            response = Response.from_json(failed[path]["r"], journal.media.root)
+            yield (
+                Exchange(path, role, failed[path]["d"], response),
+                to_line(failed[path]["r"]),
+            )
+        elif (entry := journal.get(key)) is not None:
+            yield Exchange(path, role, entry.request_digest, entry.response), entry.line

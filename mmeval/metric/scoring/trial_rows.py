@@ -1,0 +1,207 @@
+"""Scoring: a trial that travels as one line becomes a row of scores.
+
+The line holds what the journal and the sample file hold anyway. It is decoded once, and
+all metrics of its task score the same objects. Who does it, and where, is
+:mod:`mmeval.metric.scoring.scorer`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mmeval.media.parts import Interleaved
+from mmeval.metric.apply import NO_LIMIT, failed, score_all, score_one
+from mmeval.metric.bound import BoundMetric
+from mmeval.metric.derived import BY_MISSING_OUTPUT, BY_REFUSAL
+from mmeval.metric.result import MetricScores, writable
+from mmeval.records.response import ErrorInfo, Response
+from mmeval.records.sample import Sample
+from mmeval.records.score import Refusals, Score
+from mmeval.records.trial import Exchange, Trial, is_refused
+from mmeval.system.json_lines import sealed, to_line
+from mmeval.system.time_limit import TimeLimit
+
+
+@dataclass(frozen=True)
+class ScoringPlan:
+    """What a worker must know of a task; metrics by name, to send to a new process.
+
+    ``metrics`` are (plugin name, switches, profile); ``unavailable`` maps outputs to
+    the reason known before the run. ``batch`` is how many trials a metric wants at
+    once, at least 1 where one opens a model; 0 where none does either: then any process
+    scores the task, else the one that holds the models.
+    """
+
+    task: str
+    metrics: tuple[tuple[str, Mapping[str, Any], str], ...]
+    unavailable: Mapping[str, str]
+    missing_output: float | None
+    labels: tuple[str, ...]
+    cluster_key: str
+    media_root: Path
+    judged_outputs: tuple[str, ...] = ()
+    refusals: Refusals = "scored"
+    batch: int = 0
+
+
+def trial_line(
+    trial: Trial,
+    sample_line: bytes,
+    *,
+    index: int,
+    digest: str,
+    responses: Sequence[bytes],
+) -> bytes:
+    """A trial as JSON; ``output`` is left out where the only exchange has the same.
+    ``responses`` are those of its exchanges, as the journal has them."""
+    exchanges, output = trial.exchanges, trial.output
+    calls = b",".join(
+        b'{"path":"%s","role":%s,"d":"%s","response":%s}'
+        % (e.path.encode(), to_line(e.role), e.request_digest.encode(), line)
+        for e, line in zip(exchanges, responses, strict=True)
+    )
+    same = len(exchanges) == 1 and output is exchanges[0].response.output
+    tail = b"" if same or output is None else b',"output":' + to_line(output.to_json())
+    tail += (
+        b"" if trial.error is None else b',"error":' + to_line(trial.error.to_json())
+    )
+    tail += b',"left_out":' + to_line(trial.left_out) if trial.left_out else b""
+    head = b'{"i":%d,"n":%d,"d":"%s","sample":%s' % (
+        index,
+        trial.repeat,
+        digest.encode(),
+        sample_line,
+    )
+    return b'%s,"exchanges":[%s]%s}' % (head, calls, tail)
+
+
+def trial_from(
+    row: Mapping[str, Any], media_root: Path, *, sample: Sample | None = None
+) -> Trial:
+    """The trial of a :func:`trial_line` line; of a ``sample`` already read, if
+    given."""
+    exchanges = tuple(
+        Exchange(
+            e["path"], e["role"], e["d"], Response.from_json(e["response"], media_root)
+        )
+        for e in row["exchanges"]
+    )
+    error = row.get("error")
+    if error is not None:
+        output = None
+    elif "output" in row:
+        output = Interleaved.from_json(row["output"], media_root)
+    else:
+        output = exchanges[0].response.output
+    return Trial(
+        sample=sample or Sample.from_json(row["sample"], media_root),
+        repeat=row["n"],
+        exchanges=exchanges,
+        output=output,
+        error=None if error is None else ErrorInfo.from_json(error),
+        left_out=tuple(row.get("left_out", ())),
+    )
+
+
+def score_row(
+    row: Mapping[str, Any], trial: Trial, plan: ScoringPlan, scores: Mapping[str, Score]
+) -> bytes:
+    """One line of a score set."""
+    status = (
+        "ok"
+        if trial.error is None
+        else "unsupported"
+        if trial.error.kind == "unsupported"
+        else "failed"
+    )
+    record: dict[str, Any] = {
+        "i": row["i"],
+        "n": row["n"],
+        "s": trial.sample.id,
+        "d": row["d"],
+        "status": status,
+    }
+    if trial.error is not None:
+        record["error"] = trial.error.to_json()
+    if is_refused(trial):
+        record["refused"] = True
+    record["scores"] = {name: scores[name].to_json() for name in sorted(scores)}
+    if plan.labels:
+        record["labels"] = {key: trial.sample.metadata.get(key) for key in plan.labels}
+    if plan.cluster_key:
+        cluster = trial.sample.metadata.get(plan.cluster_key)
+        record["cluster"] = trial.sample.id if cluster is None else str(cluster)
+    try:
+        return sealed(to_line(record))
+    except TypeError:
+        record["scores"] = {
+            name: writable(scores[name]).to_json() for name in sorted(scores)
+        }
+        return sealed(to_line(record))
+
+
+def score_trials(
+    trials: Sequence[Trial],
+    plan: ScoringPlan,
+    metrics: Sequence[BoundMetric],
+    limit: TimeLimit = NO_LIMIT,
+) -> list[dict[str, Score]]:
+    """The scores that need no judge, of a task's trials; batched metrics all at once. A
+    trial without an answer has none; an empty answer has the score that the benchmark
+    defines for it, if any."""
+    found = [_without_looking(trial, plan, metrics) for trial in trials]
+    open_ = [
+        (trial, scores)
+        for trial, scores in zip(trials, found, strict=True)
+        if trial.error is None and fixed_score(trial, plan) is None
+    ]
+    for bound in metrics:
+        if bound.metric.batch:
+            each = score_all(bound, [trial for trial, _ in open_], limit)
+        else:
+            each = [_timed(bound, trial, limit) for trial, _ in open_]
+        for (_, scores), more in zip(open_, each, strict=True):
+            scores.update(more)
+    return found
+
+
+def _without_looking(
+    trial: Trial, plan: ScoringPlan, metrics: Sequence[BoundMetric]
+) -> dict[str, Score]:
+    """The scores that need no metric."""
+    if trial.error is not None:
+        return {}
+    scores = {
+        name: Score.unavailable(reason) for name, reason in plan.unavailable.items()
+    }
+    fixed = fixed_score(trial, plan)
+    if fixed is not None:
+        scores.update(dict.fromkeys(plan.judged_outputs, fixed))
+        scores.update(
+            {name: fixed for bound in metrics for name in bound.metric.outputs}
+        )
+    return scores
+
+
+def fixed_score(trial: Trial, plan: ScoringPlan) -> Score | None:
+    """The score of an answer by every metric where no metric looks at it; else None."""
+    if plan.refusals == "unscored" and is_refused(trial):
+        return Score.refused("the model refused", **BY_REFUSAL)
+    is_empty = trial.output is not None and trial.output.empty
+    if plan.missing_output is not None and is_empty:
+        return Score(plan.missing_output, evidence=BY_MISSING_OUTPUT)
+    return None
+
+
+def _timed(bound: BoundMetric, trial: Trial, limit: TimeLimit) -> MetricScores:
+    limit.begin()
+    try:
+        return score_one(bound, trial)
+    # the alarm came when the metric was through, and before its end was noted
+    except TimeoutError as late:
+        return failed(bound, late)
+    finally:
+        limit.end()

@@ -1,0 +1,79 @@
+"""What a run has spent, in words and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mmeval.run.costs.prices import Bill
+from mmeval.store.spending import Spent
+
+
+def spent_words(bills: Sequence[Bill]) -> str:
+    """One line: ``calls: 1,203, tokens in: 84,210, out: 9,120, 0.30 USD``. Where only
+    some prices are known, the models without one are named; where none is, there are
+    no dollars."""
+    total = sum((bill.spent for bill in bills), Spent())
+    words = [f"calls: {total.calls:,}"]
+    if total.tokens:
+        words += [
+            f"tokens in: {total.input_tokens:,}",
+            f"out: {total.output_tokens:,}",
+        ]
+    if total.images:
+        words.append(f"images made: {total.images:,}")
+    if total.videos:
+        words.append(f"videos made: {total.videos:,}")
+    known = known_dollars(bills)
+    unknown = sorted({bill.payee.model for bill in bills if bill.usd is None})
+    if known is not None:
+        words.append(
+            f"{dollars(known)}{' without ' if unknown else ''}{', '.join(unknown)}"
+        )
+    return ", ".join(words)
+
+
+def known_dollars(bills: Iterable[Bill]) -> float | None:
+    """The dollars of the bills with a price, local models left out; None without
+    any."""
+    known = [
+        bill.usd for bill in bills if bill.usd is not None and not bill.payee.local
+    ]
+    return sum(known) if known else None
+
+
+def spent_json(bills: Sequence[Bill]) -> dict[str, Any]:
+    """The bill of all sessions of the folder; ``usd`` is null if a price is unknown,
+    ``prices`` where one is from. ``{"usd", "calls", "input_tokens", "output_tokens",
+    "images", "by_role": [...]}``, and ``"videos"`` where some were made."""
+    known = [bill.usd for bill in bills if bill.usd is not None]
+    total = sum((bill.spent for bill in bills), Spent())
+    return {
+        "usd": round(sum(known), 6) if len(known) == len(bills) else None,
+        **_counts(total),
+        "by_role": [
+            {
+                "role": bill.payee.role,
+                "model": bill.payee.model,
+                "usd": None if bill.usd is None else round(bill.usd, 6),
+                **({"prices": bill.source} if bill.source else {}),
+                **_counts(bill.spent),
+            }
+            for bill in bills
+        ],
+    }
+
+
+def _counts(spent: Spent) -> dict[str, int]:
+    return {
+        "calls": spent.calls,
+        "input_tokens": spent.input_tokens,
+        "output_tokens": spent.output_tokens,
+        "images": spent.images,
+        **({"videos": spent.videos} if spent.videos else {}),
+    }
+
+
+def dollars(amount: float) -> str:
+    """Cents, and more digits for what is less than one."""
+    return f"{amount:.2f} USD" if amount >= 0.01 or not amount else f"{amount:.6f} USD"

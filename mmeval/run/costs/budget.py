@@ -1,0 +1,278 @@
+"""Budget of a run folder: calls stop when it is spent.
+
+Every try of every role counts, in all sessions of the folder: the journal has the usage
+of earlier ones. A call is sent when the amount spent, the probable cost of the calls in
+flight (the mean of earlier calls) and its own probable cost fit the limit; else it
+waits until a call in flight has ended. So a limit is exceeded at most by the cost of
+the calls in flight above the mean; the limit of calls is never exceeded. A model's
+calls are sent one at a time until its first answer shows their cost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from mmeval.backend.contract import AnyBackend, asked_model
+from mmeval.broker.runtime import BackendRuntime
+from mmeval.errors import EXIT_INCOMPLETE, MmevalError, StoppedError, UsageError
+from mmeval.findings.finding import Finding
+from mmeval.records.request import Request
+from mmeval.records.response import Response
+from mmeval.run.costs.bill import spent_words
+from mmeval.run.costs.prices import FREE, Price, Prices, bills, is_billed, line_to_add
+from mmeval.store.spending import Payee, Spending, Spent
+from mmeval.store.ticket import Ticket
+
+log = logging.getLogger(__name__)
+
+Send = Callable[[Request, Ticket], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of a run: US dollars, tokens (in and out), calls (each try), or
+    None."""
+
+    usd: float | None = None
+    tokens: int | None = None
+    calls: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.by_usage or self.calls is not None
+
+    @property
+    def by_usage(self) -> bool:
+        """Whether the cost of a call is known only after it."""
+        return self.usd is not None or self.tokens is not None
+
+
+class BudgetSpentError(MmevalError):
+    """A limit was reached; all answers are kept."""
+
+    exit_code = EXIT_INCOMPLETE
+
+
+def check_prices(
+    limits: Limits, prices: Prices, backends: Mapping[str, AnyBackend]
+) -> None:
+    """Refuse a budget in dollars without all prices: UsageError with the line to
+    add."""
+    billed = {role: one.identity for role, one in backends.items() if is_billed(one)}
+    payees = [
+        Payee(role, asked_model(one), address=str(one.get("base_url", "")))
+        for role, one in billed.items()
+    ]
+    _prices_of(payees, limits, prices)
+
+
+def _prices_of(
+    payees: Collection[Payee], limits: Limits, prices: Prices
+) -> dict[Payee, Price]:
+    """The price of each payee; zero where no dollars are counted. Raises UsageError
+    with a line to add for each model without one."""
+    if limits.usd is None:
+        return dict.fromkeys(payees, FREE)
+    known = {
+        payee: price for payee in payees if (price := prices.of(payee)) is not None
+    }
+    roles: dict[str, list[str]] = {}
+    for payee in payees:
+        if payee not in known:
+            roles.setdefault(payee.model, []).append(payee.role)
+    if not roles:
+        return known
+    named = " and ".join(f"{model} ({', '.join(of)})" for model, of in roles.items())
+    lines = "\n  ".join(map(line_to_add, roles))
+    raise UsageError(
+        f"--budget_usd: no price is known for {named}. Write it into a file, below "
+        "models:, and name the file with "
+        "--model_cost_config (dollars for a million tokens, 0 where nothing is "
+        f"charged):\n  {lines}",
+        name=", ".join(roles),
+    )
+
+
+class _Cost(NamedTuple):
+    usd: float
+    tokens: float
+
+
+@dataclass
+class _Account:
+    """The usage of one backend's calls in this folder, earlier sessions included."""
+
+    name: str
+    price: Price
+    used: Spent
+    in_flight: int = 0
+    warned: bool = False
+
+    @property
+    def mean(self) -> _Cost | None:
+        """The mean cost of a call; None before the first answer."""
+        answered = self.used.answered
+        return (
+            _Cost(self.price.cost(self.used) / answered, self.used.tokens / answered)
+            if answered
+            else None
+        )
+
+
+class Budget:
+    """Enforces the limits of a run folder, in which ``spending`` was used before.
+
+    ``stop`` is called when a limit prevents a call; no call is made from then on. The
+    calls in flight end first: some may wait for others in a batch, and would be stopped
+    too.
+    """
+
+    def __init__(self, limits: Limits, prices: Prices, spending: Spending) -> None:
+        """Raises UsageError for a dollar budget where a price of earlier calls is
+        unknown."""
+        self.limits = limits
+        self.stop: Callable[[], None] = lambda: None
+        self.reached = False
+        self._prices, self._spending = prices, spending
+        self._calls, self._tokens = spending.total.calls, spending.total.tokens
+        paid = _prices_of([payee for payee, _ in spending], limits, prices)
+        self._usd = sum(paid[payee].cost(used) for payee, used in spending)
+        self._reserved: list[_Cost] = []  # of each call in flight
+        self._call_ended = asyncio.Event()
+
+    def watch(self, roles: Mapping[str, BackendRuntime]) -> None:
+        """Make calls of these roles wait until they fit the budget, if it has
+        limits."""
+        if not self.limits:
+            return
+        for role, runtime in {
+            id(runtime): (role, runtime) for role, runtime in roles.items()
+        }.values():
+            payee = runtime.payee(role)
+            if payee is None:
+                continue
+            used = sum(
+                (used for other, used in self._spending if other.model == payee.model),
+                Spent(),
+            )
+            price = _prices_of([payee], self.limits, self._prices)[payee]
+            account = _Account(payee.model, price, used)
+            runtime.send = partial(self._pay, account, runtime, runtime.send)
+
+    def findings(self) -> Iterator[Finding]:
+        """That a limit is reached, with the flags that raise it; nothing before."""
+        spent = self._spent_limits
+        if not spent:
+            return
+        flags = [f"--budget_{name} {getattr(self.limits, name):.15g}" for name in spent]
+        bill = spent_words(bills(self._spending, self._prices))
+        yield Finding(
+            "budget",
+            cause=f"the budget is spent: {' and '.join(flags)} ({bill})",
+            remedy=" ".join(f"--budget_{name} N" for name in spent),
+            severity="error",
+        )
+
+    def spent_error(self, so_far: str) -> BudgetSpentError:
+        """The error that ends a run at a limit; ``so_far`` is its progress."""
+        (finding,) = self.findings()
+        return BudgetSpentError(
+            f"{finding.cause}. {so_far}; everything that was answered is kept: raise "
+            "the budget and run the same command"
+        )
+
+    async def _pay(
+        self,
+        account: _Account,
+        runtime: BackendRuntime,
+        send: Send,
+        request: Request,
+        ticket: Ticket,
+    ) -> Response:
+        reserved = await self._admitted(account, runtime)
+        used = Spent(calls=1)
+        try:
+            response = await send(request, ticket)
+            used = Spent()
+            if response.error is None or response.error.kind != "unreachable":
+                used.add(response)
+            return response
+        finally:
+            try:
+                self._settle(account, reserved, used)
+            finally:
+                self._call_ended.set()  # whatever was raised: no call waits for ever
+
+    async def _admitted(self, account: _Account, runtime: BackendRuntime) -> _Cost:
+        """Wait until a call fits; return its reserved cost. Raises StoppedError if
+        never."""
+        while not self._fits(account):
+            if self._spent_limits and not self._reserved:
+                self.reached = True
+                self.stop()
+                raise StoppedError("the budget was spent before the call was made")
+            self._call_ended.clear()
+            await self._call_ended.wait()
+            if runtime.stopped:
+                raise StoppedError("stopped before the call was made")
+        reserved = account.mean or _Cost(0.0, 0.0)
+        self._reserved.append(reserved)
+        self._calls += 1
+        account.in_flight += 1
+        return reserved
+
+    def _fits(self, account: _Account) -> bool:
+        """Whether a call may be sent. With none in flight it may: its cost is
+        unknown."""
+        if self._spent_limits:
+            return False
+        mean = account.mean
+        if mean is None:
+            return not (self.limits.by_usage and account.in_flight)
+        if not self._reserved:
+            return True
+        usd = self._usd + mean.usd + sum(cost.usd for cost in self._reserved)
+        tokens = (
+            self._tokens + mean.tokens + sum(cost.tokens for cost in self._reserved)
+        )
+        return _within(usd, self.limits.usd) and _within(tokens, self.limits.tokens)
+
+    @property
+    def _spent_limits(self) -> list[str]:
+        spent = {"usd": self._usd, "tokens": self._tokens, "calls": self._calls}
+        return [
+            name
+            for name, amount in spent.items()
+            if not _within(amount, getattr(self.limits, name), room=True)
+        ]
+
+    def _settle(self, account: _Account, reserved: _Cost, used: Spent) -> None:
+        self._reserved.remove(reserved)
+        account.in_flight -= 1
+        account.used += used
+        self._calls += used.calls - 1  # one was counted when it was sent
+        self._usd += account.price.cost(used)
+        self._tokens += used.tokens
+        by_tokens = self.limits.by_usage and not account.price.cost(
+            Spent(answered=1, images=1, videos=1)
+        )
+        if by_tokens and used.answered and not used.tokens and not account.warned:
+            account.warned = True
+            log.warning(
+                "%s does not report the tokens of its calls: they are not counted, "
+                "and only --budget_calls limits them",
+                account.name,
+            )
+
+
+def _within(amount: float, limit: float | None, *, room: bool = False) -> bool:
+    """Whether an amount is within a limit; with ``room``, whether something is left."""
+    if limit is None:
+        return True
+    # ten calls of a cent are a dime, whatever binary fractions make of it
+    amount = round(amount, 9)
+    return amount < limit if room else amount <= limit

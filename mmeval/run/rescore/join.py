@@ -1,0 +1,150 @@
+"""The files of shards joined into their run: journals, media, records of tasks, score
+rows.
+
+A file is written under another name and then renamed, and nothing is taken out of a
+shard: joining that ends in the middle is done again. What the run has already is left
+as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from mmeval.errors import StorageError
+from mmeval.metric.scoring.score_set import FINISHED, PLAN, ROWS
+from mmeval.metric.scoring.verdict_log import FILE as VERDICTS
+from mmeval.store.journal import Journal
+from mmeval.store.media_store import MediaStore
+from mmeval.store.paths import trial_key
+from mmeval.store.segment import INBOX
+from mmeval.system.folders import link_or_copy
+from mmeval.system.json_lines import read_lines, unsealed
+from mmeval.system.wording import file_name
+
+Row = Mapping[str, Any]
+ADVICE = "The shards are as they were: free space, then run the same command"
+
+
+def join(
+    run: Path,
+    shards: Sequence[Path],
+    made_again: Mapping[str, Sequence[bytes]] = MappingProxyType({}),
+) -> None:
+    """Bring what shards hold into their run, the newest shard last; ``made_again`` are
+    lines of trials by task that none of them has any more. Raises StorageError."""
+    try:
+        for shard in shards:
+            if any((shard / "journal" / INBOX).glob("*.receipt")):
+                Journal(
+                    shard / "journal", MediaStore(shard / "media")
+                ).close()  # finishes what receipts began
+            _link(run, shard, "media/*/[!.]*")  # before the lines that name them
+            _link(run, shard, "journal/*.jsonl")
+        for name in _names(shards, "samples/*.jsonl"):
+            _add(run / name, [shard / name for shard in shards])
+        more = {f"{file_name(task)}.jsonl": rows for task, rows in made_again.items()}
+        trial_files = {path.name for path in _names(shards, "trials/*.jsonl")}
+        for file in sorted({*trial_files, *more}):
+            name = Path("trials", file)
+            latest = _Latest()
+            _add(
+                run / name,
+                [shard / name for shard in shards],
+                latest.takes,
+                more=more.get(file, ()),
+            )
+            for scores in _names(shards, f"scores/{Path(name).stem}/*"):
+                _join_scores(run / scores, [shard / scores for shard in shards], latest)
+    except OSError as error:
+        raise StorageError(
+            f"{run}: the shards cannot be merged ({error.strerror or error}). {ADVICE}"
+        ) from None
+
+
+def _link(run: Path, shard: Path, pattern: str) -> None:
+    for source in sorted(shard.glob(pattern)):
+        target = run / source.relative_to(shard)
+        # a shard that was copied in part must not replace what the run has in full
+        if target.is_file() and target.stat().st_size >= source.stat().st_size:
+            continue
+        link_or_copy(source, target)
+
+
+def _names(shards: Sequence[Path], pattern: str) -> list[Path]:
+    return sorted(
+        {path.relative_to(shard) for shard in shards for path in shard.glob(pattern)}
+    )
+
+
+class _Latest:
+    """The latest row of each trial of a task: the digest of its answer, empty where it
+    failed."""
+
+    def __init__(self) -> None:
+        self._digests: dict[int, str] = {}
+
+    def takes(self, row: Row) -> bool:
+        """Whether a row joins the earlier ones: a failure does not where there is an
+        answer."""
+        key = trial_key(row["i"], row["n"])
+        if "error" in row and self._digests.get(key):
+            return False
+        self._digests[key] = "" if "error" in row else row["d"]
+        return True
+
+    def is_of(self, row: Row) -> bool:
+        """Whether a score row is of the latest form of its trial."""
+        known = self._digests.get(trial_key(row["i"], row["n"]))
+        return known == ("" if row["status"] != "ok" else row["d"])
+
+
+def _join_scores(target: Path, sources: Sequence[Path], latest: _Latest) -> None:
+    for source in sources:
+        if (source / PLAN).exists() and not (target / PLAN).exists():
+            link_or_copy(source / PLAN, target / PLAN)
+    rows = [source / name for source in sources for name in (FINISHED, ROWS)]
+    _add(target / ROWS, rows, latest.is_of, known=target / FINISHED)
+    _add(target / VERDICTS, [source / VERDICTS for source in sources])
+
+
+def _add(
+    target: Path,
+    sources: Iterable[Path],
+    takes: Callable[[Row], bool] = lambda _: True,
+    known: Path | None = None,
+    more: Iterable[bytes] = (),
+) -> None:
+    """Add to a file the lines of others, and ``more``, that neither it nor ``known``
+    has, and that it ``takes``, as a whole or not at all. Its own lines are shown to
+    ``takes`` first."""
+    seen = (
+        {hash(line) for _, line, _ in read_lines(known)} if known is not None else set()
+    )
+    # the run is locked: what is there under this name is of a merge that was killed
+    temporary = target.with_name(f".{target.name}.new")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    added = False
+    try:
+        with temporary.open("wb") as out:
+            for _, line, row in read_lines(target):
+                takes(row)
+                seen.add(hash(line))
+                out.write(line)
+            read = chain.from_iterable(map(read_lines, sources))
+            others = ((line, row) for _, line, row in read)
+            last = ((line, unsealed(line)) for line in more)
+            for line, row in chain(others, last):
+                if hash(line) not in seen and takes(row):
+                    seen.add(hash(line))
+                    added = True
+                    out.write(line)
+        if added:
+            temporary.replace(target)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)

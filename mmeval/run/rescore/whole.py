@@ -1,0 +1,346 @@
+"""Whether the shards that are merged still hold the trials that they recorded.
+
+A shard records at its end how many trials of each task it has, with a digest of them.
+Files that were copied in part hold fewer. What is missing is taken from the run and its
+other shards, or made again: the task's protocol is followed on the answers of the
+journal, and the digest proves the result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.dataset.bad_sample import error_of
+from mmeval.media.media import stored_path
+from mmeval.metric.scoring.stored_trials import trial_row
+from mmeval.program.calls import Call, Reply, followed, reply_to
+from mmeval.records.sample import Sample
+from mmeval.records.trial import Exchange, Trial
+from mmeval.run.rescore.division import Division, StoredShard
+from mmeval.run.task_run import TaskRun, scoring_plan
+from mmeval.store.journal import Journal
+from mmeval.store.media_store import MediaStore
+from mmeval.store.paths import trial_key
+from mmeval.store.shard import Shard
+from mmeval.store.task_records import TaskRecords, recorded_trials, sample_rows, tally
+from mmeval.system.json_lines import read_rows, sealed, to_line
+from mmeval.system.number_set import NumberSet
+from mmeval.task.task import Task
+
+_BY_CONTENT = re.compile(r"([^/@+]+)(?:\+[^/]*)?/([0-9a-f]+)/(\d+)(?:/\d+)?")
+"""A key of the journal that names a call by its request: role, digest, repeat."""
+
+Row = Mapping[str, Any]
+
+
+class Whole(NamedTuple):
+    """What comes of the check.
+
+    ``lost`` are the keys of the trials, by task, that no folder holds. ``made_again``
+    are lines of trials by task. ``lacking`` states for each shard what is lost.
+    """
+
+    lost: Mapping[str, frozenset[int]]
+    made_again: Mapping[str, Sequence[bytes]]
+    lacking: Sequence[str]
+
+
+def checked(
+    run: Path,
+    shards: Sequence[StoredShard],
+    division: Division,
+    tasks: Sequence[Task],
+) -> Whole:
+    """Check the finished shards of a division. Reads all folders, changes none."""
+    folders = [run, *(shard.path for shard in shards)]
+    journal = Journal(
+        run / "journal",
+        MediaStore(run / "media"),
+        writable=False,
+        others=folders[1:],
+    )
+    lost: dict[str, frozenset[int]] = {}
+    made_again: dict[str, Sequence[bytes]] = {}
+    lacking: list[str] = []
+    with closing(journal):
+        for task in tasks:
+            stored = _StoredTask(run, task, folders, journal)
+            for shard in division.shards:
+                if not shard.is_finished:
+                    continue
+                keys = shard.share(task)
+                gone = stored.check(shard, keys)
+                if not gone:
+                    continue
+                lost[task.name] = lost.get(task.name, frozenset()) | gone
+                if shard.shard in stored.with_others:
+                    lacking.append(
+                        f"shard {shard.shard} holds other trials of {task.name} than "
+                        "it recorded"
+                    )
+                else:
+                    lacking.append(
+                        f"shard {shard.shard} lacks trials of {task.name}: "
+                        f"{len(gone):,} of {len(keys):,}"
+                    )
+            made_again[task.name] = stored.made_again
+    return Whole(lost, made_again, lacking)
+
+
+class _Stored(NamedTuple):
+    """A recorded trial: the digest of its row, and what is there of it.
+
+    ``is_held``: its sample, an answer and the media are there. ``is_full``: each of its
+    calls has an answer, or the record of a failure.
+    """
+
+    digest: str
+    has_failed: bool
+    is_held: bool
+    is_full: bool
+
+
+class _StoredTask:
+    """A task in the folders of a run and its shards."""
+
+    def __init__(
+        self, run: Path, task: Task, folders: Sequence[Path], journal: Journal
+    ) -> None:
+        self.made_again: list[bytes] = []
+        self.with_others: set[Shard] = set()
+        """The shards that hold other trials than they recorded."""
+        self._run, self._task, self._folders = run, task, folders
+        self._journal = journal
+        self._samples = NumberSet()
+        for folder in folders:
+            for place, _ in sample_rows(folder, task.name):
+                self._samples.add(place)
+        self._by_folder = {folder: self._stored(folder) for folder in folders}
+        self._any: dict[int, _Stored] = {}
+        """Each trial as any folder has it, with an answer rather than a failure."""
+        for trials in self._by_folder.values():
+            for key, stored in trials.items():
+                if not stored.has_failed or key not in self._any:
+                    self._any[key] = stored
+
+    def check(self, shard: StoredShard, keys: Collection[int]) -> frozenset[int]:
+        """The keys of a shard's trials that are lost. What can be made again joins
+        ``made_again``."""
+        recorded = shard.of_whole.get("trials", {}).get(self._task.name)
+        own = self._by_folder[shard.path]
+        digests = {key: own[key].digest for key in keys if key in own}
+        has_rows = len(digests) == len(keys)
+        if recorded and has_rows and not self._has_answers(own, digests, recorded):
+            self.with_others.add(shard.shard)
+            return frozenset(keys)
+        is_cut = self._has_cut_journal(shard)
+        lost = {key for key in keys if not self._is_held(key, is_cut=is_cut)}
+        without_row = [key for key in sorted(lost) if key not in self._any]
+        if not recorded or not without_row:
+            return frozenset(lost)
+        for key in keys:
+            if key not in digests and key in self._any:
+                digests[key] = self._any[key].digest
+        again = self._again(without_row, digests, recorded)
+        self.made_again += again.values()
+        return frozenset(lost - again.keys())
+
+    def _has_answers(
+        self, own: Mapping[int, _Stored], known: Mapping[int, str], recorded: Row
+    ) -> bool:
+        """Whether a shard with a row for each trial has what it recorded; ``known`` are
+        the digests of these rows.
+
+        A trial that failed first and was answered later has two rows, and a copy may
+        have lost the second one. It is taken from another folder, or made again.
+        """
+        if tally(known) == recorded:
+            return True
+        digests = dict(known)
+        failed = [key for key in sorted(known) if own[key].has_failed]
+        for key in failed:
+            digests[key] = self._any[key].digest
+        if tally(digests) == recorded:
+            return True
+        without_answer = [key for key in failed if self._any[key].has_failed]
+        if not without_answer:
+            return False
+        again = self._again(without_answer, digests, recorded)
+        self.made_again += again.values()
+        return bool(again)
+
+    def _is_held(self, key: int, *, is_cut: bool) -> bool:
+        """Whether a trial is there; ``is_cut``: its shard's journal is shorter than it
+        was, so that a call without an answer has lost it."""
+        stored = self._any.get(key)
+        if stored is None:
+            return False
+        return stored.is_held and (stored.is_full or not is_cut)
+
+    def _stored(self, folder: Path) -> dict[int, _Stored]:
+        """The latest row of each trial in a folder."""
+        latest = {
+            trial_key(row["i"], row["n"]): row
+            for row in recorded_trials(folder, self._task.name)
+        }
+        return {key: self._state(row) for key, row in latest.items()}
+
+    def _state(self, row: Row) -> _Stored:
+        has_sample = row["i"] in self._samples
+        if "error" in row:
+            return _Stored(row["d"], has_failed=True, is_held=has_sample, is_full=True)
+        failed = row.get("failed", {})
+        calls = [call for path, _, call in row["x"] if path not in failed]
+        lines = [self._journal.row(call) for call in calls]
+        answers = [line["r"] for line in lines if line is not None]
+        # tries of a call may have failed before the one that was answered
+        lost = [
+            call
+            for call, line in zip(calls, lines, strict=True)
+            if line is None and not self._journal.failures(call)
+        ]
+        outputs = [answer.get("output", ()) for answer in answers]
+        outputs.append(row.get("output", ()))
+        outputs += [[answer["turn"]] for answer in answers if "turn" in answer]
+        has_media = all(self._has_media(part) for output in outputs for part in output)
+        return _Stored(
+            row["d"],
+            has_failed=False,
+            is_held=has_sample and has_media and (bool(answers) or not calls),
+            is_full=not lost,
+        )
+
+    def _has_media(self, part: Row) -> bool:
+        """Whether the medium of a part is in the store of a folder, in its size. One of
+        a data set stays where it is."""
+        medium = part.get("media")
+        if medium is None or "path" in medium:
+            return True
+        for folder in self._folders:
+            file = stored_path(folder / "media", medium["sha256"], medium["mime"])
+            if file.is_file() and file.stat().st_size == medium["size"]:
+                return True
+        return False
+
+    @staticmethod
+    def _has_cut_journal(shard: StoredShard) -> bool:
+        """Whether a segment of a shard's journal is missing or shorter than it was."""
+        for name, size in shard.of_whole.get("journal", {}).items():
+            file = shard.path / "journal" / name
+            if not file.is_file() or file.stat().st_size < size:
+                return True
+        return False
+
+    def _again(
+        self, keys: Sequence[int], known: Mapping[int, str], recorded: Row
+    ) -> dict[int, bytes]:
+        """The lines of trials, made again of the journal; none unless all of them are
+        as ``recorded``. ``known`` are the digests of the rows that the shard has."""
+        answers = _Answers(self._journal, self._folders)
+        wanted = {key >> 16 for key in keys}
+        samples: dict[int, Sample] = {}
+        for folder in self._folders:
+            for place, row in sample_rows(folder, self._task.name):
+                if place in wanted:
+                    samples[place] = Sample.from_json(row, folder / "media")
+        for task_run in self._ways():
+            rows: dict[int, Row] = {}
+            for key in keys:
+                try:
+                    sample = samples[key >> 16]
+                    rows[key] = self._row_again(key, sample, task_run, answers)
+                except (Exception, SystemExit):
+                    # A protocol may raise anything on answers that are not its own.
+                    # The trial is not made again then: one that failed stays so, and
+                    # one without a row is lost.
+                    if key not in known:
+                        break
+            digests = {key: row["d"] for key, row in rows.items()}
+            if tally({**known, **digests}) == recorded:
+                return {key: sealed(to_line(row)) for key, row in rows.items()}
+        return {}
+
+    def _ways(self) -> Iterator[TaskRun]:
+        """How the task may have been asked: which of them depends on the model, which
+        is not made here."""
+        task = self._task
+        usual = TaskRun(
+            task,
+            scoring_plan(task, self._run / "media"),
+            TaskRecords(self._run, task.name),
+            spellings=tuple(task.config.get("placeholders") or ()),
+        )
+        for is_whole in (False, True):
+            for blocks in {task.blocks, False}:
+                yield replace(usual, whole=is_whole, blocks=blocks)
+
+    def _row_again(
+        self, key: int, sample: Sample, run: TaskRun, answers: _Answers
+    ) -> Row:
+        """The row of a trial. Raises LookupError for an answer that is lost, and what
+        the protocol raises."""
+        repeat = key & 0xFFFF
+        exchanges: list[Exchange] = []
+        calls: list[str] = []
+
+        def answer(call: Call, path: str) -> Reply:
+            place = f"{self._task.name}/{sample.id}/{repeat}#{path}"
+            name = answers.key_of(call, place, repeat)
+            entry = self._journal.get(name)
+            if entry is None or entry.request_digest != call.request.digest:
+                raise LookupError(place)
+            exchanges.append(
+                Exchange(path, call.role, entry.request_digest, entry.response)
+            )
+            calls.append(name)
+            return reply_to(call, entry.response, path, name)
+
+        fault = error_of(sample)
+        output = None
+        if fault is None:
+            output = run.recorded(followed(run.program(sample), answer))
+        left_out = [kind for one in exchanges for kind in one.response.left_out]
+        trial = Trial(
+            sample,
+            repeat,
+            tuple(exchanges),
+            output,
+            fault,
+            tuple(dict.fromkeys(left_out)),
+        )
+        stores = [folder / "media" for folder in self._folders]
+        row = trial_row(trial, calls, stores)
+        return {"i": key >> 16, "n": repeat, "d": trial.digest, **row}
+
+
+class _Answers:
+    """The keys of a journal's answers, by the place of their call and by what it
+    asks."""
+
+    def __init__(self, journal: Journal, folders: Sequence[Path]) -> None:
+        self._by_place: dict[str, str] = {}
+        self._by_content: dict[tuple[str, str, int], str] = {}
+        for folder in folders:
+            for segment in sorted((folder / "journal").glob("*.jsonl")):
+                for _, row in read_rows(segment):
+                    self._note(row, journal)
+
+    def _note(self, row: Row, journal: Journal) -> None:
+        key = row["k"]
+        if key not in journal:
+            return
+        self._by_place[row.get("by") or key.partition("@")[0]] = key
+        by_content = _BY_CONTENT.fullmatch(key)
+        if by_content is not None:
+            role, digest, repeat = by_content.groups()
+            self._by_content[role, digest, int(repeat)] = key
+
+    def key_of(self, call: Call, place: str, repeat: int) -> str:
+        """The key of a call's answer. Raises LookupError without one."""
+        content = (call.role, call.request.digest, repeat)
+        return self._by_content.get(content) or self._by_place[place]
