@@ -10,7 +10,7 @@ from mmeval.media import Media, Part
 from mmeval.media.decode import OFFICE, document_start
 from mmeval.metric import metric
 from mmeval.metric.judge import Combine, Question, Repeats
-from mmeval.metrics.judged.material import as_the_reference
+from mmeval.metrics.judged.material import Material, as_the_reference
 from mmeval.metrics.judged.quality_grades import (
     GRADES,
     MAX_SHOWN_CHARS,
@@ -34,6 +34,7 @@ from mmeval.records import Score, Trial
 
 Fence = Literal["safe", "released"]
 """How code is fenced in the prompt."""
+Prompt = Annotated[Written, JudgePrompt("code", "cut")]
 DIMENSIONS = Dimensions(
     ("correctness", "readability", "design", "efficiency", "security", "testability"),
     0,
@@ -84,10 +85,8 @@ def code_quality(
     unreadable: Unreadable = "zero",
     repeats: Repeats = 1,
     combine: Combine = "mean",
-    prompt: Annotated[Written, JudgePrompt("code", "cut")] = "code_quality",
-    dimensions_prompt: Annotated[
-        Written, JudgePrompt("code", "cut")
-    ] = "code_quality_dimensions",
+    prompt: Prompt = "code_quality",
+    dimensions_prompt: Prompt = "code_quality_dimensions",
 ) -> Program[Score]:
     """How good the code of an answer is. The mean over its pieces, each graded by a
     judge from 1 to 5 and worth ``(grade - 1) / 4``.
@@ -117,8 +116,9 @@ def code_quality(
     pieces = labelled(trial.output, "code")
     if not pieces:
         return nothing_of("code")
-    scale = GRADES if rubric == "grade" else RELEASED
-    written = prompt if rubric == "grade" else dimensions_prompt
+    scale, written = GRADES, prompt
+    if rubric == "dimensions":
+        scale, written = RELEASED, dimensions_prompt
     asking = _Asking(judge, scale, written, fence, unreadable)
     items = [(label, asking.item(part)) for label, part in pieces]
     return (yield from judged_together(items, scale, repeats=repeats, combine=combine))
@@ -134,26 +134,26 @@ class _Asking(NamedTuple):
     unreadable: Unreadable
 
     def item(self, part: Part) -> ItemScore | Asked:
-        try:
-            code = part.text or "" if part.media is None else _beginning(part.media)
-        except CorruptMediaError as error:
-            return unreadable_item(str(error), self.unreadable)
-        except ContentError as error:
-            return ItemScore.none(str(error))
+        code = part.text or ""
+        if part.media is not None:
+            try:
+                code = _beginning(part.media)
+            except CorruptMediaError as error:
+                return unreadable_item(str(error), self.unreadable)
+            except ContentError as error:
+                return ItemScore.none(str(error))
         bare = unwrapped(code)
         if not bare.text.strip():
-            return unreadable_item(
-                NO_CODE if part.dangling else "there is no code in it", self.unreadable
-            )
-        shown = shown_start(bare.text if self.fence == "safe" else code)
-        fenced = (
-            safely_fenced(shown.text, bare.language)
-            if self.fence == "safe"
-            else fenced_again(shown.text)
-        )
-        question = Question(
-            self.judge, self.scale.form, self.prompt, {"code": fenced, "cut": shown.cut}
-        )
+            why = NO_CODE if part.dangling else "there is no code in it"
+            return unreadable_item(why, self.unreadable)
+        if self.fence == "safe":
+            shown = shown_start(bare.text)
+            fenced = safely_fenced(shown.text, bare.language)
+        else:
+            shown = shown_start(code)
+            fenced = fenced_again(shown.text)
+        values: Material = {"code": fenced, "cut": shown.cut}
+        question = Question(self.judge, self.scale.form, self.prompt, values)
         return Asked(question, shown.seen)
 
 
@@ -183,9 +183,8 @@ def unwrapped(code: str) -> Code:
         return Code(code)
     *body, closing = bare[opening.end() :].split("\n")
     fence = opening["fence"]
-    if closing.strip() != fence or any(
-        line.lstrip().startswith(fence) for line in body
-    ):
+    ends_before = any(line.lstrip().startswith(fence) for line in body)
+    if ends_before or closing.strip() != fence:
         return Code(code)
     return Code("\n".join(body), opening["language"])
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from mmeval.media import Interleaved, media_part
+from mmeval.media import Interleaved, Media, media_part
 from mmeval.metric import metric
 from mmeval.metric.judge import Combine, Question, Repeats, ReplyError, Vote, combined
 from mmeval.metrics.document.ocr import OCR_NEEDS
@@ -24,7 +24,6 @@ from mmeval.metrics.judged.quality_grades import (
 )
 from mmeval.metrics.quality.items import (
     UNSEEN,
-    Item,
     ItemScore,
     Unreadable,
     items_of,
@@ -69,20 +68,18 @@ class WeightedForm(DimensionsForm):
         if self.overall in found:
             return super().read(text)
         given = self.dimensions.read(found)
-        if lacking := [name for name in WEIGHTS if name not in given]:
-            raise ReplyError(
-                f"the reply's JSON lacks {self.overall!r} and {lacking[0]!r}"
-            )
+        for name in WEIGHTS:
+            if name not in given:
+                raise ReplyError(
+                    f"the reply's JSON lacks {self.overall!r} and {name!r}"
+                )
         return {**given, self.overall: weighted_overall(given)}
 
 
 def weighted_overall(given: Mapping[str, float]) -> float:
     """The weighted mean of the six dimensions, from 0 to 100."""
-    return (
-        MOST_OVERALL
-        * sum(weight * given[name] for name, weight in WEIGHTS.items())
-        / MOST_OF_A_DIMENSION
-    )
+    total = sum(weight * given[name] for name, weight in WEIGHTS.items())
+    return MOST_OVERALL * total / MOST_OF_A_DIMENSION
 
 
 def _of_hundred(number: float) -> float:
@@ -172,53 +169,44 @@ def document_quality(
     if not items:
         return nothing_of("document")
     route = markdown_route(extraction, ocr, hints=hints)
-    known = {
-        at: score
-        for at, item in enumerate(items)
-        if (score := _unasked(item, extraction, ocr, unreadable)) is not None
-    }
     scale = SCALES[rubric]
+    known: list[ItemScore | None] = []
     calls: list[Call] = []
-    for item in (item for at, item in enumerate(items) if at not in known):
-        values = {
-            "document": _shown(item),
-            "hints": "yes" if hints else "",
-            "rubric": rubric,
-        }
-        calls += [
-            replace(
-                Question(judge, scale.form, prompt, values).call(), convert=(route,)
-            )
-        ] * repeats
-    replies: list[Reply] = (yield from ask_all(calls)) if calls else []
-    judged = (
-        _judged(replies[start : start + repeats], combine, scale, unreadable)
-        for start in range(0, len(replies), repeats)
-    )
-    return together(
-        [
-            (item.label, known[at] if at in known else next(judged))
-            for at, item in enumerate(items)
-        ]
-    )
+    for item in items:
+        score = _unasked(item.media, extraction, ocr, unreadable)
+        known.append(score)
+        if score is None and item.media is not None:
+            values = {
+                "document": Interleaved((media_part(item.media, "document"),)),
+                "hints": "yes" if hints else "",
+                "rubric": rubric,
+            }
+            call = Question(judge, scale.form, prompt, values).call()
+            calls += [replace(call, convert=(route,))] * repeats
+    replies: list[Reply] = []
+    if calls:
+        replies = yield from ask_all(calls)
+    scores: list[tuple[str, ItemScore]] = []
+    for item, given in zip(items, known, strict=True):
+        score = given
+        if score is None:
+            score = _judged(replies[:repeats], combine, scale, unreadable)
+            replies = replies[repeats:]
+        scores.append((item.label, score))
+    return together(scores)
 
 
 def _unasked(
-    item: Item, extraction: Extraction, ocr: Ocr, unreadable: Unreadable
+    media: Media | None, extraction: Extraction, ocr: Ocr, unreadable: Unreadable
 ) -> ItemScore | None:
     """The score of a document without a judge; None where a judge has to read it."""
-    if item.media is None:
+    if media is None:
         return unreadable_item(UNSEEN, unreadable)
-    if extraction == "pictures" and item.media.kind != "image":
+    if extraction == "pictures" and media.kind != "image":
         return ItemScore.none(NOT_A_PICTURE)
-    if ocr == "none" and item.media.kind == "image":
+    if ocr == "none" and media.kind == "image":
         return ItemScore.unavailable(NO_OCR)
     return None
-
-
-def _shown(item: Item) -> Interleaved:
-    assert item.media is not None  # checked by the caller
-    return Interleaved((media_part(item.media, "document"),))
 
 
 def _judged(
@@ -226,16 +214,13 @@ def _judged(
 ) -> ItemScore:
     """The score of a document by the replies to its question."""
     first = replies[0].response
-    if first.error is not None and first.error.kind == "bad_media":
-        return unreadable_item(first.error.message, unreadable)
-    if (
-        first.error is not None
-        and first.error.kind == "unsupported"
-        and NO_OCR in first.error.message
-    ):
-        return ItemScore.unavailable(first.error.message)
+    error = first.error
+    if error is not None and error.kind == "bad_media":
+        return unreadable_item(error.message, unreadable)
+    if error is not None and error.kind == "unsupported" and NO_OCR in error.message:
+        return ItemScore.unavailable(error.message)
     score = item_score(combined(scale.form, replies, combine), scale)
     remarks = [*first.warnings, *score.evidence.get(REMARKS, ())]
-    return replace(
-        score, evidence={**score.evidence, **({REMARKS: remarks} if remarks else {})}
-    )
+    if not remarks:
+        return score
+    return replace(score, evidence={**score.evidence, REMARKS: remarks})

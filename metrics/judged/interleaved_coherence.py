@@ -114,17 +114,19 @@ def interleaved_coherence(
     seen = {"captions": answer.evidence}
     if lost := without_captions({"answer": [answer], "question": asked}, seen):
         return dict.fromkeys(OUTPUTS, lost)
-    values = {"answer": answer.text, "input": asked[0].text if asked else ""}
+    values = {"answer": answer.text, "input": ""}
+    if asked:
+        values["input"] = asked[0].text
     lowest = judge_failure == "lowest"
-    form = grades_form(
-        (COHERENCE, STYLE), reading, takes_all=lowest and reading == "official"
-    )
+    takes_all = lowest and reading == "official"
+    form = grades_form((COHERENCE, STYLE), reading, takes_all=takes_all)
     replies = yield from _ask(Question(judge, form, prompt, values), form, repeats)
+    if lowest:
+        replies = list(map(as_empty, replies))
     # Each grade separately, over all replies.
-    given = [as_empty(reply) for reply in replies] if lowest else replies
     coherence, style = [
-        Graded(one.grade.name, combined(one, given, combine))
-        for one in form.of_each(lowest=lowest)
+        Graded(grade_form.grade.name, combined(grade_form, replies, combine))
+        for grade_form in form.of_each(lowest=lowest)
     ]
     return _scores(coherence, style, weight, seen)
 
@@ -146,18 +148,20 @@ class Graded:
 
     @property
     def evidence(self) -> dict[str, Any]:
-        raw = raw_votes(self.verdict)
-        return {**self.verdict.evidence, **({RAW: raw} if raw else {})}
+        evidence = self.verdict.evidence
+        if raw := raw_votes(self.verdict):
+            evidence[RAW] = raw
+        return evidence
 
 
 def _empty(weight: float) -> MetricScores:
     said = {"reason": "the answer is empty"}
-    both = {COHERENCE: LOWEST, STYLE: LOWEST, "weight": weight}
-    grades: list[dict[str, Any]] = [{COHERENCE: LOWEST}, {STYLE: LOWEST}, both]
-    return {
-        name: Score(share(LOWEST), evidence={**said, **given})
-        for name, given in zip(OUTPUTS, grades, strict=True)
-    }
+    coherence, style = {COHERENCE: LOWEST}, {STYLE: LOWEST}
+    both: dict[str, Any] = {**coherence, **style, "weight": weight}
+    scores: dict[str, Score] = {}
+    for name, given in zip(OUTPUTS, (coherence, style, both), strict=True):
+        scores[name] = Score(share(LOWEST), evidence={**said, **given})
+    return scores
 
 
 def _ask(question: Question, form: GradesForm, repeats: int) -> Program[list[Reply]]:
@@ -165,25 +169,33 @@ def _ask(question: Question, form: GradesForm, repeats: int) -> Program[list[Rep
     call = question.call()
     replies = yield from ask_all([call] * repeats)
     half = [at for at, reply in enumerate(replies) if is_half_said(reply)]
-    if not half:
-        return replies
-    found = yield from ask_all([replace(call, accept=form.part_fault)] * len(half))
-    instead = dict(zip(half, found, strict=True))
-    return [instead.get(at, reply) for at, reply in enumerate(replies)]
+    if half:
+        again = replace(call, accept=form.part_fault)
+        found = yield from ask_all([again] * len(half))
+        for at, reply in zip(half, found, strict=True):
+            replies[at] = reply
+    return replies
 
 
 def _scores(
     coherence: Graded, style: Graded, weight: float, answer: Mapping[str, Any]
 ) -> MetricScores:
+    evidence: dict[str, Any] = {}
+    for graded in (coherence, style):
+        evidence[graded.name] = graded.verdict.values.get(graded.name)
+    evidence |= {"weight": weight, **answer}
     both = weighted([coherence.worth, style.worth], [weight, 1 - weight])
-    grades = {one.name: one.verdict.values.get(one.name) for one in (coherence, style)}
     # where a reply lacks one, none counts
     votes = zip(coherence.verdict.votes, style.verdict.votes, strict=False)
-    unread = sum(any(vote.get(UNREADABLE) for vote in pair) for pair in votes)
-    counted = {UNREAD: unread} if unread and both.known else {}
+    unread = 0
+    for first, second in votes:
+        if first.get(UNREADABLE) or second.get(UNREADABLE):
+            unread += 1
+    if unread and both.known:
+        evidence[UNREAD] = unread
     scores = (
         coherence.worth.scored(coherence.evidence),
         style.worth.scored(style.evidence),
-        both.scored({**grades, "weight": weight, **answer, **counted}),
+        both.scored(evidence),
     )
     return dict(zip(OUTPUTS, scores, strict=True))

@@ -14,11 +14,10 @@ from mmeval.system import Checked
 
 
 def _values_fault(values: Mapping[str, Any] | None) -> str:
-    numbers = all(
-        type(value) in (int, float) and 0 <= value <= 1
-        for value in (values or {}).values()
-    )
-    return "" if numbers else "a number from 0 to 1 for each option"
+    for value in (values or {}).values():
+        if type(value) not in (int, float) or not 0 <= value <= 1:
+            return "a number from 0 to 1 for each option"
+    return ""
 
 
 @metric(range=(0, 1), version="1", source="our own, with the prompt of the same name")
@@ -53,47 +52,43 @@ def judge_choice(
     chooses. Evidence: the choice with the judge's reason, the votes, and as spread the
     share of them with another choice.
     """
-    known = _meanings(
-        trial.sample.metadata.get(options_key) if options_key else options
-    )
-    if len(known) < 2:
-        return Score.unscored(
-            "there are no two "
-            f"options{f' under {options_key!r}' if options_key else ''}"
-        )
-    right = str(trial.sample.metadata.get(wanted_key, "")) if wanted_key else wanted
-    worth = (
-        {option: float(option == right) for option in known}
-        if values is None
-        else values
-    )
-    if values is None and right not in known:
-        return Score.unscored(f"the wanted option {right!r} is none of the options")
-    if missing := sorted(known.keys() - worth.keys()):
-        return Score.unscored(
-            f"the switch values says nothing of the option {missing[0]!r}"
-        )
-    form = ReplyForm((Text("reason"), Choice("choice", tuple(known), unsure=True)))
-    listed = [{"name": name, "meaning": meaning} for name, meaning in known.items()]
+    labels, under = trial.sample.metadata, ""
+    if options_key:
+        options = labels.get(options_key, ())
+        under = f" under {options_key!r}"
+    meanings = _meanings(options)
+    if len(meanings) < 2:
+        return Score.unscored(f"there are no two options{under}")
+    if wanted_key:
+        wanted = str(labels.get(wanted_key, ""))
+    if values is None:
+        if wanted not in meanings:
+            why = f"the wanted option {wanted!r} is none of the options"
+            return Score.unscored(why)
+        values = {option: option == wanted for option in meanings}
+    if missing := sorted(meanings.keys() - values.keys()):
+        why = f"the switch values says nothing of the option {missing[0]!r}"
+        return Score.unscored(why)
+    choice = Choice("choice", tuple(meanings), unsure=True)
+    form = ReplyForm((Text("reason"), choice))
+    listed = [{"name": name, "meaning": text} for name, text in meanings.items()]
     seen = material(
         trial, show_input=show_input, show_references=show_references, media=media
     )
-    questions = [
-        Question(judge, form, prompt, {**seen, "question": question, "options": listed})
-    ]
+    seen |= {"question": question, "options": listed}
+    questions = [Question(judge, form, prompt, seen)]
     (verdict,) = yield from ask_verdicts(questions, repeats=repeats)
     if verdict.unknown("choice"):
-        possible = [float(worth[option]) for option in known]
+        possible = [float(values[option]) for option in meanings]
         return verdict.unscored("choice", bounds=(min(possible), max(possible)))
-    return Score(float(worth[verdict.values["choice"]]), evidence=verdict.evidence)
+    value = float(values[verdict.values["choice"]])
+    return Score(value, evidence=verdict.evidence)
 
 
 def _meanings(options: Any) -> dict[str, str]:
     """The meaning of each option; empty where there is only its name."""
     if isinstance(options, Mapping):
         return {str(name): str(meaning or "") for name, meaning in options.items()}
-    return (
-        dict.fromkeys(map(str, options), "")
-        if isinstance(options, list | tuple)
-        else {}
-    )
+    if isinstance(options, list | tuple):
+        return dict.fromkeys(map(str, options), "")
+    return {}

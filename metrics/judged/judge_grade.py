@@ -32,10 +32,12 @@ _GRADE = re.compile(r"-?\d{1,9}")
 
 
 def _levels_fault(levels: Any) -> str:
-    names = [str(name) for name in levels] if isinstance(levels, Mapping) else []
     if len(levels) < 2:
         return "two levels or more"
-    if not all(_GRADE.fullmatch(name) for name in names):
+    if not isinstance(levels, Mapping):
+        return ""
+    names = list(map(str, levels))
+    if not all(map(_GRADE.fullmatch, names)):
         return "a list, or a mapping whose keys are whole numbers"
     if len(set(map(int, names))) < len(names):
         return "levels of different grades"
@@ -74,26 +76,21 @@ def judge_grade(
     ``majority``. Evidence: the grade with the judge's reason, the votes, and their
     spread (in grades).
     """
-    named = (
-        levels.items() if isinstance(levels, Mapping) else enumerate(levels, start=1)
-    )
-    scale = {int(grade): text for grade, text in named}
+    scale = dict(enumerate(levels, start=1))
+    if isinstance(levels, Mapping):
+        scale = {int(grade): text for grade, text in levels.items()}
     low, high = min(scale), max(scale)
     form = ReplyForm((Text("reason"), Number("grade", low, high, unsure=True)))
     listed: list[Mapping[str, Any]] = [
-        {"grade": grade, "text": scale[grade]} for grade in sorted(scale)
+        {"grade": grade, "text": text} for grade, text in sorted(scale.items())
     ]
     seen = material(
         trial, show_input=show_input, show_references=show_references, media=media
     )
-    questions = [
-        Question(
-            judge, form, prompt, {**seen, "criterion": criterion, "levels": listed}
-        )
-    ]
+    seen |= {"criterion": criterion, "levels": listed}
+    questions = [Question(judge, form, prompt, seen)]
     (verdict,) = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
     if verdict.unknown("grade"):
         return verdict.unscored("grade", bounds=(0.0, 1.0))
-    return Score(
-        (verdict.values["grade"] - low) / (high - low), evidence=verdict.evidence
-    )
+    share = (verdict.values["grade"] - low) / (high - low)
+    return Score(share, evidence=verdict.evidence)

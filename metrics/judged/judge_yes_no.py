@@ -54,8 +54,12 @@ def judge_yes_no(
     votes, and their spread.
     """
     labels = trial.sample.metadata
-    asked = labels.get(question_key) if question_key else question
-    right = _wanted(labels.get(wanted_key)) if wanted_key else wanted
+    asked: Any = question
+    if question_key:
+        asked = labels.get(question_key)
+    right: bool | None = wanted
+    if wanted_key:
+        right = _wanted(labels.get(wanted_key))
     if not isinstance(asked, str) or not asked.strip():
         return Score.unscored(f"the row has no question under {question_key!r}")
     if right is None:
@@ -63,12 +67,18 @@ def judge_yes_no(
     values = material(
         trial, show_input=show_input, show_references=show_references, media=media
     )
-    questions = [Question(judge, FORM, prompt, {**values, "question": asked})]
+    values["question"] = asked
+    questions = [Question(judge, FORM, prompt, values)]
     (verdict,) = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
     if verdict.lost or (verdict.unknown("verdict") and not_sure is None):
         return verdict.unscored("verdict", bounds=(0.0, 1.0))
     yes = verdict.values["verdict"]
-    value = not_sure if yes is None else float(yes) if right else 1 - float(yes)
+    if yes is None:
+        value = not_sure
+    elif right:
+        value = float(yes)
+    else:
+        value = 1 - float(yes)
     return Score(value, evidence=verdict.evidence)
 
 

@@ -28,16 +28,17 @@ def material(
 
     Without ``media`` each medium is a placeholder. Hidden reasoning is never shown.
     """
-    references = (
-        [shown(one, media=media) for one in trial.sample.references]
-        if show_references
-        else []
-    )
-    return {
+    seen: Material = {
         "answer": shown(trial.output, media=media),
-        "input": shown(asked_of(trial.sample), media=media) if show_input else "",
-        "references": references,
+        "input": "",
+        "references": [],
     }
+    if show_input:
+        seen["input"] = shown(asked_of(trial.sample), media=media)
+    if show_references:
+        references = trial.sample.references
+        seen["references"] = [shown(content, media=media) for content in references]
+    return seen
 
 
 def as_the_reference(trial: Trial, _switches: Mapping[str, Any]) -> Interleaved:
@@ -47,21 +48,21 @@ def as_the_reference(trial: Trial, _switches: Mapping[str, Any]) -> Interleaved:
     if not trial.sample.references:
         return trial.output or Interleaved()
     who = f"{trial.sample.id} {trial.repeat}"
-    return Interleaved(
-        tuple(another(part, who) for part in trial.sample.references[0].parts)
-    )
+    parts = [another(part, who) for part in trial.sample.references[0].parts]
+    return Interleaved(tuple(parts))
 
 
 def another(part: Part, name: str) -> Part:
     """A part with a stand-in for its medium: the same bytes and another digest,
     different for each name."""
-    if (media := part.media) is None:
+    media = part.media
+    if media is None:
         return part
-    told = hashlib.sha256(f"{media.sha256} {name}".encode()).hexdigest()
+    digest = hashlib.sha256(f"{media.sha256} {name}".encode()).hexdigest()
     same = Media(
         path=media.path,
         data=media.data,
-        sha256=told,
+        sha256=digest,
         mime=media.mime,
         size=media.size,
         name=media.name,
@@ -74,7 +75,8 @@ def asked_of(sample: Sample) -> Interleaved:
     parts: list[Part] = []
     for message in sample.input:
         if message.role == "user":
-            parts += [text_part("\n\n")] if parts else []
+            if parts:
+                parts.append(text_part("\n\n"))
             parts += message.content.parts
     return Interleaved(tuple(parts))
 

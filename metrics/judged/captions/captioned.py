@@ -36,7 +36,9 @@ class Caption:
         }
         if self.lost:
             said["lost"] = self.lost
-        return {**said, "remarks": list(self.remarks)} if self.remarks else said
+        if self.remarks:
+            said["remarks"] = list(self.remarks)
+        return said
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,9 @@ class Captioned:
         if not gone:
             return ""
         why = f"no caption of {gone[0].label}: {gone[0].lost}"
-        more = len(gone) - 1
-        return f"{why} (and {more} more)" if more else why
+        if len(gone) == 1:
+            return why
+        return f"{why} (and {len(gone) - 1} more)"
 
     @property
     def cause(self) -> Cause:
@@ -74,16 +77,14 @@ def without_captions(
 ) -> Score | None:
     """The score of a trial with a lost caption, unscored with bounds 0 and 1.
     It has the reason. ``contents`` are by name; None where all are complete."""
-    for whose, words in (
-        (whose, words) for whose, each in contents.items() for words in each
-    ):
-        if words.lost:
-            reason = f"the {whose} cannot be shown whole: {words.lost}"
-            return Score(
-                status="unscored",
-                reason=reason,
-                evidence=evidence,
-                bounds=(0.0, 1.0),
-                cause=words.cause,
-            )
+    for whose, each in contents.items():
+        for words in each:
+            if words.lost:
+                return Score(
+                    status="unscored",
+                    reason=f"the {whose} cannot be shown whole: {words.lost}",
+                    evidence=evidence,
+                    bounds=(0.0, 1.0),
+                    cause=words.cause,
+                )
     return None

@@ -8,12 +8,13 @@ and the medium, so that a caption serves every metric, trial and task with this 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
 
 from mmeval.backend import TO_DESCRIBE
-from mmeval.media import Interleaved, Media, Part, PartKind, media_part
+from mmeval.media import Interleaved, Part, PartKind, media_part
 from mmeval.metrics.judged.captions import released
 from mmeval.metrics.judged.captions.captioned import Caption, Captioned
 from mmeval.program import (
@@ -26,7 +27,7 @@ from mmeval.program import (
     Written,
     ask_all,
 )
-from mmeval.records import HOPELESS, Cause, Message, Response
+from mmeval.records import HOPELESS, Cause, Response
 
 CaptionPrompt = Annotated[Written, JudgePrompt("kind", "medium", form=False)]
 """The switch with the caption prompt of one kind of medium. It may use ``kind``, and
@@ -68,89 +69,71 @@ def captioned_all(
     answer's: a placeholder without a medium stays as it is written, with the caption
     that the data may have, and a file that cannot be decoded is lost.
     """
-    contents = [*answers, *data]
-    each = [(content, _labelled(content)) for content in contents]
-    wanted = {
-        _identity(part): part
-        for content, parts in each
-        for part in _to_caption(content, parts, form)
-        if part
-    }
+    each: list[tuple[Interleaved, list[Part], list[Part | None]]] = []
+    wanted: dict[tuple[PartKind, str], Part] = {}
+    for content in (*answers, *data):
+        parts = _labelled(content)
+        to_caption = _to_caption(content, parts, form)
+        each.append((content, parts, to_caption))
+        for part in filter(None, to_caption):
+            wanted[_identity(part)] = part
+
     replies: Sequence[Reply] = []
     if wanted:
-        replies = yield from ask_all(
-            [_call(captioner, part, prompts) for part in wanted.values()]
-        )
+        calls = [_call(captioner, part, prompts) for part in wanted.values()]
+        replies = yield from ask_all(calls)
     said = dict(zip(wanted, replies, strict=True))
-    return [
-        _put_together(content, parts, said, form, is_data=number >= len(answers))
-        for number, (content, parts) in enumerate(each)
-    ]
+
+    made: list[Captioned] = []
+    for content, parts, to_caption in each:
+        captions: list[Caption | None] = []
+        for part, captioned in zip(parts, to_caption, strict=True):
+            reply = said[_identity(captioned)] if captioned else None
+            caption = _caption(part, reply, form)
+            if form == STANDARD and len(made) >= len(answers):
+                caption = _of_data(part, caption)
+            captions.append(caption)
+        # Two items may have one label: each counts, but an item that is named twice is
+        # listed once.
+        listed = tuple(dict.fromkeys(filter(None, captions)))
+        if form == RELEASED:
+            texts = {caption.label: caption.text for caption in listed}
+            text = released.marked_up(content.text, texts)
+        else:
+            text = _in_turn(parts, captions)
+        made.append(Captioned(text, listed))
+    return made
 
 
-def _put_together(
-    content: Interleaved,
-    parts: Sequence[Part],
-    said: Mapping[tuple[PartKind, str], Reply],
-    form: CaptionForm,
-    *,
-    is_data: bool,
-) -> Captioned:
-    replies = [
-        said[_identity(part)] if part else None
-        for part in _to_caption(content, parts, form)
-    ]
-    found = [
-        (part, _caption(part, reply, form))
-        for part, reply in zip(parts, replies, strict=True)
-    ]
-    if is_data and form == STANDARD:
-        found = [(part, _of_data(part, caption)) for part, caption in found]
-    # Two items may have one label: each counts, but an item that is named twice is
-    # listed once.
-    listed = tuple(
-        dict.fromkeys(caption for _, caption in found if caption is not None)
-    )
-    if form == RELEASED:
-        return Captioned(
-            released.marked_up(content.text, {one.label: one.text for one in listed}),
-            listed,
-        )
-    return Captioned("".join(_in_turn(found)), listed)
-
-
-def _in_turn(found: Sequence[tuple[Part, Caption | None]]) -> Iterator[str]:
-    """The text of each part. A caption is written once for its item, since repeated
+def _in_turn(parts: Sequence[Part], captions: Sequence[Caption | None]) -> str:
+    """The text of the parts. A caption is written once for its item, since repeated
     tags would make the text many times longer."""
-    told: set[Caption] = set()
-    for part, caption in found:
-        if caption is None or not caption.text:
-            yield _written(part, caption)
+    pieces: list[str] = []
+    written: set[Caption] = set()
+    for part, caption in zip(parts, captions, strict=True):
+        if caption in written:
+            pieces.append(_written(part, replace(caption, text=SAID_ABOVE)))
             continue
-        yield _written(
-            part, replace(caption, text=SAID_ABOVE) if caption in told else caption
-        )
-        told.add(caption)
+        pieces.append(_written(part, caption))
+        if caption is not None and caption.text:
+            written.add(caption)
+    return "".join(pieces)
 
 
 def _labelled(content: Interleaved) -> list[Part]:
     """The parts, media labelled; an item without a placeholder gets a free number."""
     taken = {part.label for part in content.parts}
-    names = {part.kind: _names(part.kind) for part in content.parts}
+    numbers: Counter[PartKind] = Counter()
     named: list[Part] = []
     for part in content.parts:
         label = part.label
         if part.kind not in ("text", "reasoning") and not label[-1:].isdigit():
-            label = next(name for name in names[part.kind] if name not in taken)
+            numbers[part.kind] += 1
+            while f"{part.kind}{numbers[part.kind]}" in taken:
+                numbers[part.kind] += 1
+            label = f"{part.kind}{numbers[part.kind]}"
         named.append(replace(part, label=label))
     return named
-
-
-def _names(kind: PartKind) -> Iterator[str]:
-    number = 0
-    while True:
-        number += 1
-        yield f"{kind}{number}"
 
 
 def _identity(part: Part) -> tuple[PartKind, str]:
@@ -161,24 +144,23 @@ def _identity(part: Part) -> tuple[PartKind, str]:
 
 def _kind(part: Part) -> PartKind:
     """The kind that decides prompt and captioner: a file of code is a document."""
-    return "document" if part.kind == "code" else part.kind
+    if part.kind == "code":
+        return "document"
+    return part.kind
 
 
 def _to_caption(
     content: Interleaved, parts: Sequence[Part], form: CaptionForm
 ) -> list[Part | None]:
     """The parts, with None for each that needs no caption."""
-    if form == STANDARD:
-        return [part if part.media is not None else None for part in parts]
-    tags = released.tags(content.text)
-    return [
-        part
-        if part.media is not None
-        and part.label in tags
-        and not released.is_not_found(part)
-        else None
-        for part in parts
-    ]
+    tags = released.tags(content.text) if form == RELEASED else frozenset()
+    wanted: list[Part | None] = []
+    for part in parts:
+        is_wanted = part.media is not None
+        if is_wanted and form == RELEASED:
+            is_wanted = part.label in tags and not released.is_not_found(part)
+        wanted.append(part if is_wanted else None)
+    return wanted
 
 
 def _call(captioner: Role, part: Part, prompts: Mapping[PartKind, Written]) -> Call:
@@ -186,45 +168,35 @@ def _call(captioner: Role, part: Part, prompts: Mapping[PartKind, Written]) -> C
     answer."""
     kind = _kind(part)
     assert part.media is not None  # checked by the caller
-    shown = Interleaved((media_part(part.media, _sent_as(kind, part.media)),))
+    sent_as = kind
+    if kind in ("document", "3d") and part.media.kind == "image":
+        # Pictures of a document, and textures of a model, are pictures.
+        sent_as = "image"
+    shown = Interleaved((media_part(part.media, sent_as),))
     messages = PromptFile.of(prompts[kind]).messages({"kind": kind, "medium": shown})
-    call = captioner.variant(kind).send(
-        _with_medium(messages, shown), accept=_fault, convert=TO_DESCRIBE
-    )
+    if not any(message.content.media() for message in messages):
+        # The prompt does not place the medium, which then stands before the words.
+        *before, last = messages
+        content = Interleaved((*shown.parts, *last.content.parts))
+        messages = (*before, replace(last, content=content))
+    call = captioner.variant(kind).send(messages, accept=_fault, convert=TO_DESCRIBE)
     return replace(call, example=_EXAMPLE)
 
 
-def _sent_as(kind: PartKind, media: Media) -> PartKind:
-    """Pictures of a document, and textures of a model, are pictures."""
-    return "image" if kind in ("document", "3d") and media.kind == "image" else kind
-
-
-def _with_medium(
-    messages: tuple[Message, ...], shown: Interleaved
-) -> tuple[Message, ...]:
-    """A prompt's messages with the medium first, unless the prompt places it."""
-    if any(message.content.media() for message in messages):
-        return messages
-    *before, last = messages
-    return (
-        *before,
-        replace(last, content=Interleaved((*shown.parts, *last.content.parts))),
-    )
-
-
 def _fault(response: Response) -> str:
-    return "" if response.text.strip() else "the caption is empty"
+    if response.text.strip():
+        return ""
+    return "the caption is empty"
 
 
 def _caption(part: Part, reply: Reply | None, form: CaptionForm) -> Caption | None:
     """The caption of an item; None for a part that is not an item."""
-    if part.kind in ("text", "reasoning") or (
-        part.kind == "code" and part.raw == part.text
-    ):
+    is_code_in_text = part.kind == "code" and part.raw == part.text
+    if part.kind in ("text", "reasoning") or is_code_in_text:
         return None
-    bare = Caption(part.label, part.kind)
     if form == RELEASED:
         return _released(part, reply)
+    bare = Caption(part.label, part.kind)
     if part.text is not None:
         return replace(bare, text=part.text)
     if part.media is None:
@@ -237,11 +209,12 @@ def _told(bare: Caption, reply: Reply) -> Caption:
     """The caption in the captioner's reply."""
     error = reply.response.error
     if error is None:
-        text, remarks = _harmless(reply.text.strip()), list(reply.response.warnings)
+        # Changed so that it cannot be read as the placeholder of another item.
+        text = re.sub(r"(?<=<)(?=<)|(?<=>)(?=>)", " ", reply.text.strip())
+        remarks = reply.response.warnings
         if len(text) > MAX_CAPTION_CHARS:
-            remarks.append(
-                f"cut after {MAX_CAPTION_CHARS:,} of {len(text):,} characters"
-            )
+            cut = f"cut after {MAX_CAPTION_CHARS:,} of {len(text):,} characters"
+            remarks = (*remarks, cut)
         return replace(bare, text=text[:MAX_CAPTION_CHARS], remarks=tuple(remarks))
     if error.kind == "bad_media":
         return replace(bare, remarks=(error.message,))
@@ -259,12 +232,8 @@ def _of_data(part: Part, caption: Caption | None) -> Caption | None:
         return caption
     if part.media is None:
         return None  # it stays as it is written
-    return replace(
-        caption,
-        lost=f"{'; '.join(caption.remarks)}; repair the data",
-        cause="final",
-        remarks=(),
-    )
+    lost = f"{'; '.join(caption.remarks)}; repair the data"
+    return replace(caption, lost=lost, cause="final", remarks=())
 
 
 def _released(part: Part, reply: Reply | None) -> Caption | None:
@@ -276,45 +245,33 @@ def _released(part: Part, reply: Reply | None) -> Caption | None:
     if reply is None:
         return None  # a tag that stays, or an item without a tag
     error = reply.response.error
-    if error is not None and error.kind == "unsupported":
+    if error is None:
+        words = released.useful_words(reply.text)
+        return replace(bare, text=words, remarks=reply.response.warnings)
+    if error.kind == "unsupported":
         return _told(bare, reply)
-    if error is not None:
-        return replace(
-            bare,
-            remarks=(
-                f"the caption failed ({error.kind}: {error.message}) and is empty",
-            ),
-        )
-    return replace(
-        bare, text=released.useful_words(reply.text), remarks=reply.response.warnings
-    )
-
-
-def _harmless(text: str) -> str:
-    """A caption changed so that it cannot be read as the placeholder of another
-    item."""
-    return re.sub(r"(?<=<)(?=<)|(?<=>)(?=>)", " ", text)
+    remark = f"the caption failed ({error.kind}: {error.message}) and is empty"
+    return replace(bare, remarks=(remark,))
 
 
 def _written(part: Part, caption: Caption | None) -> str:
     """The text of a part in the standard form."""
     if part.kind == "reasoning":
         return ""
-    if (
-        part.kind in ("text", "code")
-        and part.text is not None
-        and part.raw == part.text
-    ):
-        return part.text
+    is_verbatim = part.text is not None and part.raw == part.text
+    if part.kind in ("text", "code") and is_verbatim:
+        return part.raw
     if caption is None:
         return part.raw
-    said = f"<<{caption.label}: {_body(part, caption)}>>"
-    return said if part.raw else f"\n{said}\n"
-
-
-def _body(part: Part, caption: Caption) -> str:
     if caption.text or part.text is not None:
-        return caption.text
-    if caption.lost:
-        return NO_CAPTION
-    return NOTHING_GIVEN if part.media is None else NOTHING_READABLE
+        words = caption.text
+    elif caption.lost:
+        words = NO_CAPTION
+    elif part.media is None:
+        words = NOTHING_GIVEN
+    else:
+        words = NOTHING_READABLE
+    said = f"<<{caption.label}: {words}>>"
+    if part.raw:
+        return said
+    return f"\n{said}\n"

@@ -28,7 +28,9 @@ def marked_up(text: str, captions: Mapping[str, str]) -> str:
 
     def written(tag: re.Match[str]) -> str:
         caption = captions.get(canonical_label(tag[1]))
-        return tag[0] if caption is None else f"<{tag[1]}:{caption}>"
+        if caption is None:
+            return tag[0]
+        return f"<{tag[1]}:{caption}>"
 
     return _TAG.sub(written, text)
 

@@ -7,11 +7,10 @@ import math
 
 from mmeval.metric import metric
 from mmeval.metrics.judged.isg.pairs import (
-    ImagesPrompt,
+    LikePrompt,
     PairPrompts,
     PairVerdicts,
     TextImagePrompt,
-    TextsPrompt,
     ask_pairs,
     is_unfit,
 )
@@ -43,8 +42,8 @@ def isg_block(
     reading: Reading = "robust",
     lost: Lost = "unscored",
     analyze_first: bool = False,
-    images_prompt: ImagesPrompt = "isg_block_images",
-    texts_prompt: TextsPrompt = "isg_block_texts",
+    images_prompt: LikePrompt = "isg_block_images",
+    texts_prompt: LikePrompt = "isg_block_texts",
     text_image_prompt: TextImagePrompt = "isg_block_text_image",
 ) -> Program[Score]:
     """How well pairs of blocks stand in the relations that the row asks about: the mean
@@ -79,31 +78,27 @@ def isg_block(
 def _mean(found: PairVerdicts, reading: Reading, lost: Lost) -> Score:
     evidence = found.evidence(lost)
     if reading == "official" and any(map(is_unfit, found.given.values())):
-        return Score(
-            LOWEST,
-            evidence={
-                **evidence,
-                "reason": "the released script cannot add up the numbers",
-            },
-        )
-    numbers = [
-        verdict.values[VERDICT]
-        for verdict in found.given.values()
-        if verdict.values.get(VERDICT) is not None
-    ]
+        evidence["reason"] = "the released script cannot add up the numbers"
+        return Score(LOWEST, evidence=evidence)
+    numbers: list[float] = []
+    for verdict in found.given.values():
+        number = verdict.values.get(VERDICT)
+        if number is not None:
+            numbers.append(number)
     unknown = found.unknown(lost)
-    if not unknown:
+    if unknown:
+        count = len(numbers) + len(unknown)
+        low = (math.fsum(numbers) + len(unknown) * LOWEST) / count
+        high = (math.fsum(numbers) + len(unknown) * HIGHEST) / count
+        if reading == "official":
+            low = LOWEST
         return Score(
-            math.fsum(numbers) / len(numbers) if numbers else LOWEST, evidence=evidence
+            status="unscored",
+            reason=unknown[0].lost,
+            evidence=evidence,
+            bounds=(low, high),
+            cause=min((verdict.cause for verdict in unknown), key=CAUSES.index),
         )
-    count = len(numbers) + len(unknown)
-    low, high = (
-        (math.fsum(numbers) + len(unknown) * end) / count for end in (LOWEST, HIGHEST)
-    )
-    return Score(
-        status="unscored",
-        reason=unknown[0].lost,
-        evidence=evidence,
-        bounds=(LOWEST if reading == "official" else low, high),
-        cause=min((verdict.cause for verdict in unknown), key=CAUSES.index),
-    )
+    if not numbers:
+        return Score(LOWEST, evidence=evidence)
+    return Score(math.fsum(numbers) / len(numbers), evidence=evidence)

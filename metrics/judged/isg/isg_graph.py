@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from mmeval.metric import MetricScores, metric
 from mmeval.metric.judge import ReplyError, read_object, strict_json
@@ -20,7 +20,8 @@ from mmeval.metrics.judged.isg.rows import (
 from mmeval.records import Sample, Score, Trial
 from mmeval.system import Share
 
-OUTPUTS = ("isg_graph_structure", "isg_graph_block", "isg_graph_image")
+STRUCTURE, BLOCK, IMAGE = "isg_graph_structure", "isg_graph_block", "isg_graph_image"
+OUTPUTS = (STRUCTURE, BLOCK, IMAGE)
 _WORD = re.compile(r"\w+")
 
 
@@ -53,65 +54,54 @@ def isg_graph(trial: Trial, *, alike: Share = 0.5) -> MetricScores:
     """
     if trial.output is None:
         return dict.fromkeys(OUTPUTS, Score.unscored("there is no answer to score"))
-    written, fault = strict_json(trial.output.text), ""
+    fault: dict[str, str] = {}
+    written = strict_json(trial.output.text)
     if not isinstance(written, dict):
         try:
             written = read_object(trial.output.text)
         except ReplyError as error:
-            written, fault = {}, str(error)
-    sides = [trial.sample, Sample(trial.sample.id, (), metadata={GRAPH: written})]
-    wanted, found = map(_structure, sides)
-    scores = [
-        Score(float(found == wanted), evidence={"found": found, "wanted": wanted})
-        if wanted
-        else None
-    ]
-    for questions in (_about_blocks, _about_pictures):
-        own, given = map(questions, sides)
-        missed = _missed(own, given, alike)
-        scores.append(
-            Score(1 - len(missed) / len(own), evidence={"missed": missed})
-            if own
-            else None
-        )
-    why = {"reason": fault} if fault else {}
-    return {
-        name: Score.inapplicable("the row has none")
-        if score is None
-        else Score(score.value, evidence={**score.evidence, **why})
-        for name, score in zip(OUTPUTS, scores, strict=True)
-    }
+            written, fault = {}, {"reason": str(error)}
+    answer = Sample(trial.sample.id, (), metadata={GRAPH: written})
+    scores = dict.fromkeys(OUTPUTS, Score.inapplicable("the row has none"))
+
+    wanted, found = _structure(trial.sample), _structure(answer)
+    if wanted:
+        evidence = {"found": found, "wanted": wanted, **fault}
+        scores[STRUCTURE] = Score(float(found == wanted), evidence=evidence)
+    for output, label, keys in (
+        (BLOCK, BLOCK_QUESTIONS, ("subject", "object")),
+        (IMAGE, IMAGE_QUESTIONS, ("image",)),
+    ):
+        own = _questions(trial.sample, label, keys)
+        if own:
+            missed = _missed(own, _questions(answer, label, keys), alike)
+            share = 1 - len(missed) / len(own)
+            scores[output] = Score(share, evidence={"missed": missed, **fault})
+    return scores
 
 
 def _structure(sample: Sample) -> list[str]:
     """The blocks of the answer; nothing where there is no list of texts."""
     predict = predict_of(sample)
     found = predict.get("structure", predict.get("structural"))
-    answer = found.get("Answer") if isinstance(found, dict) else None
-    return list(map(str, answer)) if isinstance(answer, list | tuple) else []
+    if not isinstance(found, dict):
+        return []
+    answer = found.get("Answer")
+    if not isinstance(answer, list | tuple):
+        return []
+    return list(map(str, answer))
 
 
-def _about_blocks(sample: Sample) -> list[AskedThing]:
-    return _questions(
-        listed(predict_of(sample).get(BLOCK_QUESTIONS)), ("subject", "object")
-    )
-
-
-def _about_pictures(sample: Sample) -> list[AskedThing]:
-    return _questions(listed(predict_of(sample).get(IMAGE_QUESTIONS)), ("image",))
-
-
-def _questions(rows: Sequence[Any], keys: Sequence[str]) -> list[AskedThing]:
-    """The questions that have words and all their blocks."""
-    found = (
-        AskedThing(
-            tuple(str(row.get(key) or "") for key in keys),
-            str(row.get("Question") or ""),
-        )
-        for row in rows
-        if isinstance(row, dict)
-    )
-    return [one for one in found if one.words and all(one.about)]
+def _questions(sample: Sample, label: str, keys: Sequence[str]) -> list[AskedThing]:
+    """The questions under a label that have words and all their blocks."""
+    questions: list[AskedThing] = []
+    for row in listed(predict_of(sample).get(label)):
+        if isinstance(row, dict):
+            about = tuple(str(row.get(key) or "") for key in keys)
+            words = str(row.get("Question") or "")
+            if words and all(about):
+                questions.append(AskedThing(about, words))
+    return questions
 
 
 def _missed(
@@ -121,9 +111,9 @@ def _missed(
     Equal ones are taken first, then for each the nearest."""
     equal = Counter(map(_folded, written))
     rest: list[int] = []
-    for number, one in enumerate(map(_folded, wanted)):
-        if equal[one]:
-            equal[one] -= 1
+    for number, question in enumerate(map(_folded, wanted)):
+        if equal[question]:
+            equal[question] -= 1
         else:
             rest.append(number)
     left: dict[tuple[str, ...], list[frozenset[str]]] = {}
@@ -134,7 +124,11 @@ def _missed(
         about, words = _folded(wanted[number])
         own = frozenset(words)
         others = left.get(about, [])
-        near = [_f1(own, other) for other in others]
+        near: list[float] = []
+        for other in others:
+            shared = len(own & other)
+            # The F1 of the two sets of words; neither has one where both are empty.
+            near.append(2 * shared / max(len(own) + len(other), 1))
         if near and max(near) >= alike:
             del others[near.index(max(near))]
         else:
@@ -142,10 +136,10 @@ def _missed(
     return missed
 
 
-def _folded(one: AskedThing) -> tuple[tuple[str, ...], tuple[str, ...]]:
+_Folded: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+def _folded(question: AskedThing) -> _Folded:
     """What a question is about, and its words in small letters."""
-    return one.about, tuple(_WORD.findall(one.words.casefold()))
-
-
-def _f1(one: frozenset[str], other: frozenset[str]) -> float:
-    return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
+    words = _WORD.findall(question.words.casefold())
+    return question.about, tuple(words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 from mmeval.media import Interleaved, Part, text_part
 from mmeval.metric import metric
@@ -23,12 +23,12 @@ from mmeval.metrics.judged.isg.rows import (
     structure_fault,
     unscorable,
 )
-from mmeval.metrics.judged.material import as_the_reference, asked_of
+from mmeval.metrics.judged.material import Material, as_the_reference, asked_of
 from mmeval.metrics.judged.reading import Lost, Reading, is_unknown, is_unread
 from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Score, Trial
 
-Prompt: TypeAlias = Annotated[Written, JudgePrompt("query", "answer", "golden")]
+Prompt = Annotated[Written, JudgePrompt("query", "answer", "golden")]
 
 
 @metric(
@@ -65,57 +65,45 @@ def isg_holistic(
     if why := unscorable(trial):
         return Score.unscored(why)
     blocks = blocks_of(trial.output)
+    fault = ""
     if not blocks or blocks[0].text == "":
-        return Score(
-            LOWEST,
-            evidence={
-                "asked": [],
-                "reason": "the answer is empty, or begins with an empty text",
-            },
-        )
-    if reading == "official" and ends_early(trial):
-        return Score(
-            LOWEST, evidence={"asked": [], "reason": structure_fault(trial, reading)}
-        )
-    values = {
+        fault = "the answer is empty, or begins with an empty text"
+    elif reading == "official" and ends_early(trial):
+        fault = structure_fault(trial, reading)
+    if fault:
+        return Score(LOWEST, evidence={"asked": [], "reason": fault})
+    values: Material = {
         "query": _in_lines(asked_of(trial.sample)),
         "answer": _in_lines(trial.output or Interleaved()),
-        "golden": _in_lines(trial.sample.references[0]) if with_golden else "",
+        "golden": "",
     }
-    (verdict,) = yield from ask_verdicts(
-        [
-            Question(
-                judge, whole_form(reading, analyze_first=analyze_first), prompt, values
-            )
-        ]
-    )
+    if with_golden:
+        values["golden"] = _in_lines(trial.sample.references[0])
+    form = whole_form(reading, analyze_first=analyze_first)
+    (verdict,) = yield from ask_verdicts([Question(judge, form, prompt, values)])
     evidence = {"asked": [0], **said(verdict)}
     if is_unknown(verdict, lost):
-        bounds = (LOWEST, HIGHEST)
         return Score(
             status="unscored",
             reason=verdict.lost,
             evidence=evidence,
-            bounds=bounds,
+            bounds=(LOWEST, HIGHEST),
             cause=verdict.cause,
         )
+    if is_unread(verdict, lost):
+        evidence[UNREAD] = 1
     value = verdict.values.get(OVERALL)
-    unread = {UNREAD: 1} if is_unread(verdict, lost) else {}
-    return Score(LOWEST if value is None else value, evidence={**evidence, **unread})
+    if value is None:
+        value = LOWEST
+    return Score(value, evidence=evidence)
 
 
 def _in_lines(content: Interleaved) -> Interleaved:
     """The blocks with a line for each text, without files that are not pictures."""
-    shown = (
-        part for part in blocks_of(content) if part.kind != "image" or is_shown(part)
-    )
-    return Interleaved(
-        tuple(
-            _line(part) if part.kind == "text" else replace(part, raw="")
-            for part in shown
-        )
-    )
-
-
-def _line(part: Part) -> Part:
-    return text_part(f"{' '.join((part.text or '').splitlines())}\n")
+    shown: list[Part] = []
+    for part in blocks_of(content):
+        if part.kind == "text":
+            shown.append(text_part(f"{' '.join((part.text or '').splitlines())}\n"))
+        elif part.kind != "image" or is_shown(part):
+            shown.append(replace(part, raw=""))
+    return Interleaved(tuple(shown))

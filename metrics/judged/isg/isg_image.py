@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
-from mmeval.media import Interleaved, Part
+from mmeval.media import Interleaved
 from mmeval.metric import metric
 from mmeval.metric.judge import (
     UNREAD,
     Dependencies,
     GraphQuestion,
     Question,
-    ReplyForm,
     ask_graph,
 )
 from mmeval.metrics.judged.isg.pairs import is_unfit
 from mmeval.metrics.judged.isg.replies import VERDICT, yes_form
 from mmeval.metrics.judged.isg.rows import (
     ENDS_HERE,
-    ImageQuestion,
     image_questions,
     is_shown,
     structure_fault,
@@ -31,7 +28,7 @@ from mmeval.metrics.judged.reading import Lost, Reading, is_unread
 from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Score, Trial
 
-Prompt: TypeAlias = Annotated[Written, JudgePrompt("picture", "question")]
+Prompt = Annotated[Written, JudgePrompt("picture", "question")]
 
 
 @metric(
@@ -71,45 +68,38 @@ def isg_image(
     if why := unscorable(trial):
         return Score.unscored(why)
     rows = image_questions(trial.sample, reading)
+    no_rows = "the row has no questions about pictures"
     if not rows and reading == "robust":
-        return Score.inapplicable("the row has no questions about pictures")
+        return Score.inapplicable(no_rows)
     fault = structure_fault(trial, reading, pictures_alone=True)
     if fault or not rows:
-        return Score(
-            0.0,
-            evidence={
-                "asked": [],
-                "reason": fault or "the row has no questions about pictures",
-            },
-        )
-    blocks, form = tokens_of(trial), yes_form(reading, analyze_first=analyze_first)
-    questions = [_put(row, blocks, judge, form, prompt) for row in rows]
+        return Score(0.0, evidence={"asked": [], "reason": fault or no_rows})
+    blocks = tokens_of(trial)
+    form = yes_form(reading, analyze_first=analyze_first)
+    questions: list[GraphQuestion] = []
+    for row in rows:
+        shown = blocks.get(row.image)
+        question = None
+        why = "it has no words"
+        if row.words and shown and shown.kind == "image" and is_shown(shown):
+            values: Material = {
+                "picture": Interleaved((shown,)),
+                "question": row.words,
+            }
+            question, why = Question(judge, form, prompt, values), ""
+        elif row.words:
+            why = f"{row.image or 'no picture':.40} is no picture of this answer"
+        questions.append(GraphQuestion(row.id, question, row.parents, why))
     graph = yield from ask_graph(
         questions, field=VERDICT, dependencies=dependencies, lost_is_no=lost == "wrong"
     )
-    verdicts = [one.verdict for one in graph.verdicts if one.verdict is not None]
-    unread = sum(is_unread(one, lost) for one in verdicts)
-    told = {UNREAD: unread} if unread else {}
-    if any(map(is_unfit, verdicts)):
+    unread, unfit = 0, False
+    for node in graph.verdicts:
+        if node.verdict is not None:
+            unread += is_unread(node.verdict, lost)
+            unfit = unfit or is_unfit(node.verdict)
+    counted = {UNREAD: unread} if unread else {}
+    if unfit:
         why = f"{ENDS_HERE}: a Judge is no text"
-        return Score(0.0, evidence={**graph.evidence, **told, "reason": why})
-    return graph.share(**told)
-
-
-def _put(
-    row: ImageQuestion,
-    blocks: Mapping[str, Part],
-    judge: Role,
-    form: ReplyForm,
-    prompt: Written,
-) -> GraphQuestion:
-    shown = blocks.get(row.image)
-    if shown is None or shown.kind != "image" or not is_shown(shown) or not row.words:
-        why = (
-            f"{row.image or 'no picture':.40} is no picture of this answer"
-            if row.words
-            else "it has no words"
-        )
-        return GraphQuestion(row.id, None, row.parents, why)
-    values: Material = {"picture": Interleaved((shown,)), "question": row.words}
-    return GraphQuestion(row.id, Question(judge, form, prompt, values), row.parents)
+        return Score(0.0, evidence={**graph.evidence, **counted, "reason": why})
+    return graph.share(**counted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from mmeval.metric import MetricScores, Range, metric
@@ -59,89 +59,86 @@ def isg_recorded(trial: Trial, *, reading: Reading = "robust") -> MetricScores:
     value is their mean, with their number as its weight.
     """
     labels, blocks = trial.sample.metadata, blocks_of(trial.output)
-    answered = bool(blocks) and not (blocks[0].kind == "text" and blocks[0].text == "")
+    begins_empty = bool(blocks) and blocks[0].kind == "text" and blocks[0].text == ""
+    answered = bool(blocks) and not begins_empty
     rows = [_levels(labels.get(RESULT), trial, reading, answered=answered)]
     if reading == "official":
-        rows += [
-            _levels(one[RESULT], trial, reading, answered=one[ANSWERED])
-            for one in labels.get(EARLIER, ())
-        ]
-    return {
-        name: _together(values)
-        for name, values in zip(OUTPUTS, zip(*rows, strict=True), strict=True)
-    }
-
-
-def _together(values: Sequence[float | None]) -> Score:
-    known = [value for value in values if value is not None]
-    if not known:
-        return Score.inapplicable("the judge file has no questions for this level")
-    return Score(math.fsum(known) / len(known), weight=len(known))
+        for line in labels.get(EARLIER, ()):
+            rows.append(_levels(line[RESULT], trial, reading, answered=line[ANSWERED]))
+    scores: dict[str, Score] = {}
+    for name, values in zip(OUTPUTS, zip(*rows, strict=True), strict=True):
+        known = [value for value in values if value is not None]
+        if known:
+            scores[name] = Score(math.fsum(known) / len(known), weight=len(known))
+        else:
+            why = "the judge file has no questions for this level"
+            scores[name] = Score.inapplicable(why)
+    return scores
 
 
 def _levels(
     result: Any, trial: Trial, reading: Reading, *, answered: bool
 ) -> tuple[float | None, ...]:
     """The four levels by one line of the file."""
-    found: Mapping[str, Any] = (
-        result if isinstance(result, Mapping) and "error" not in result else {}
-    )
+    image: float | None
+    found: Mapping[str, Any] = {}
+    if isinstance(result, Mapping) and "error" not in result:
+        found = result
     if reading == "official":
         right = found.get("structure") is True
-        image: float | None = _yes_share(_rows(found.get("image")), reading) or 0.0
+        image = _yes_share(found.get("image"), reading) or 0.0
     else:
         found = small_keys(found) if blocks_of(trial.output) else {}
         right = found.get("structure", found.get("structural")) is True
-        rows = _rows(found.get("image"))
-        share = _yes_share(rows, reading) if right else None
-        image = (share or 0.0) if image_questions(trial.sample) else None
-    block = _block(_rows(found.get("block")), reading) if right else LOWEST
-    return (
-        float(right),
-        block,
-        image,
-        _holistic(found.get("holistic"), reading) if answered else LOWEST,
-    )
+        image = None
+        if image_questions(trial.sample):
+            share = _yes_share(found.get("image"), reading)
+            image = share if right and share else 0.0
+    block: float | None = LOWEST
+    if right:
+        block = _block(found.get("block"), reading)
+    holistic = LOWEST
+    if answered:
+        recorded = _read(found.get("holistic"), reading)
+        score, _ = score_of(recorded, OVERALL, reading)
+        holistic = LOWEST if score is None else score
+    return (float(right), block, image, holistic)
 
 
-def _block(rows: Sequence[Any], reading: Reading) -> float | None:
+def _block(rows: Any, reading: Reading) -> float | None:
     """The mean of the recorded numbers; 1 without a usable one, None without questions.
     Official oddity: a call that failed, and a value that is not a number, make the
     whole sample 1."""
-    if not rows:
+    if not isinstance(rows, list | tuple) or not rows:
         return None
-    judged = [
-        row["VQA_judge_Score"]
-        for row in rows
-        if isinstance(row, Mapping) and "VQA_judge_Score" in row
-    ]
-    scores = [score_of(_read(one, reading), VERDICT, reading) for one in judged]
-    if reading == "official" and (
-        None in judged or any(remark == "unfit" for _, remark in scores)
-    ):
+    known: list[float] = []
+    is_spoilt = False
+    for row in rows:
+        if isinstance(row, Mapping) and "VQA_judge_Score" in row:
+            recorded = row["VQA_judge_Score"]
+            score, remark = score_of(_read(recorded, reading), VERDICT, reading)
+            is_spoilt = is_spoilt or recorded is None or remark == "unfit"
+            if score is not None:
+                known.append(score)
+    if not known or (is_spoilt and reading == "official"):
         return LOWEST
-    known = [score for score, _ in scores if score is not None]
-    return math.fsum(known) / len(known) if known else LOWEST
+    return math.fsum(known) / len(known)
 
 
-def _yes_share(rows: Sequence[Any], reading: Reading) -> float | None:
-    if not rows:
+def _yes_share(rows: Any, reading: Reading) -> float | None:
+    if not isinstance(rows, list | tuple) or not rows:
         return None
-    judged = (row.get("judge") if isinstance(row, Mapping) else None for row in rows)
-    return sum(says_yes(_read(one, reading), reading) for one in judged) / len(rows)
-
-
-def _holistic(recorded: Any, reading: Reading) -> float:
-    score, _ = score_of(_read(recorded, reading), OVERALL, reading)
-    return LOWEST if score is None else score
+    count = 0
+    for row in rows:
+        recorded = row.get("judge") if isinstance(row, Mapping) else None
+        count += says_yes(_read(recorded, reading), reading)
+    return count / len(rows)
 
 
 def _read(recorded: Any, reading: Reading) -> Mapping[str, Any]:
     """A recorded reply, ready for its readings; what is not an object has nothing."""
     if not isinstance(recorded, Mapping):
         return {}
-    return recorded if reading == "official" else small_keys(recorded)
-
-
-def _rows(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else ()
+    if reading == "official":
+        return recorded
+    return small_keys(recorded)

@@ -30,11 +30,12 @@ def isg_structural(trial: Trial, *, reading: Reading = "robust") -> Score:
     """
     if why := unscorable(trial):
         return Score.unscored(why)
-    fault = structure_fault(trial, reading)
-    sides = {"found": trial.output, "wanted": trial.sample.references[0]}
-    orders = {
-        name: structure_of(side, reading)[:MOST_LETTERS] for name, side in sides.items()
+    wanted = structure_of(trial.sample.references[0], reading)
+    evidence = {
+        "found": structure_of(trial.output, reading)[:MOST_LETTERS],
+        "wanted": wanted[:MOST_LETTERS],
     }
-    return Score(
-        float(not fault), evidence={**orders, **({"reason": fault} if fault else {})}
-    )
+    fault = structure_fault(trial, reading)
+    if fault:
+        evidence["reason"] = fault
+    return Score(float(not fault), evidence=evidence)

@@ -3,8 +3,8 @@ blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple
 
 from mmeval.media import Interleaved, Part
 from mmeval.metric.judge import UNREAD, Question, ReplyForm, Verdict, ask_verdicts
@@ -15,16 +15,11 @@ from mmeval.metrics.judged.isg.rows import (
     tokens_of,
 )
 from mmeval.metrics.judged.reading import Lost, is_unknown, is_unread
-from mmeval.program import JudgePrompt, Program, Role, Written
+from mmeval.program import JudgePrompt, Program, Role, Value, Written
 from mmeval.records import Trial
 
-ImagesPrompt: TypeAlias = Annotated[
-    Written, JudgePrompt("first", "second", "question", "scored")
-]
-TextsPrompt: TypeAlias = Annotated[
-    Written, JudgePrompt("first", "second", "question", "scored")
-]
-TextImagePrompt: TypeAlias = Annotated[
+LikePrompt = Annotated[Written, JudgePrompt("first", "second", "question", "scored")]
+TextImagePrompt = Annotated[
     Written, JudgePrompt("text", "picture", "question", "scored")
 ]
 
@@ -51,23 +46,17 @@ class PairVerdicts(NamedTuple):
     def evidence(self, lost: Lost) -> dict[str, Any]:
         """The numbers of the questions that were asked, their verdicts, and why the
         others were not."""
-        unread = sum(is_unread(one, lost) for one in self.given.values())
-        return {
-            "asked": list(self.given),
-            "verdicts": {
-                str(number): said(verdict) for number, verdict in self.given.items()
-            },
-            **(
-                {
-                    "not_asked": {
-                        str(number): why for number, why in self.unasked.items()
-                    }
-                }
-                if self.unasked
-                else {}
-            ),
-            **({UNREAD: unread} if unread else {}),
+        verdicts = {
+            str(number): said(verdict) for number, verdict in self.given.items()
         }
+        evidence: dict[str, Any] = {"asked": list(self.given), "verdicts": verdicts}
+        if self.unasked:
+            not_asked = {str(number): why for number, why in self.unasked.items()}
+            evidence["not_asked"] = not_asked
+        unread = sum(is_unread(verdict, lost) for verdict in self.given.values())
+        if unread:
+            evidence[UNREAD] = unread
+        return evidence
 
 
 def is_unfit(verdict: Verdict) -> bool:
@@ -120,33 +109,31 @@ def _put(
     form: ReplyForm,
     prompts: PairPrompts,
 ) -> Question:
-    tokens = (question.subject, question.object)
-    first, second = (blocks[token] for token in tokens)
-    shown: Sequence[Any] = [
-        part.text if part.kind == "text" else Interleaved((part,))
-        for part in (first, second)
-    ]
-    if first.kind == second.kind:
-        prompt = prompts.images if first.kind == "image" else prompts.texts
-        words = (
-            question.words
-            if first.kind == "image"
-            else _named(question.words, dict(zip(tokens, _TEXTS, strict=True)))
-        )
-        values = {"first": shown[0], "second": shown[1], "question": words}
+    first, second = blocks[question.subject], blocks[question.object]
+    shown: list[Value] = []
+    for part in (first, second):
+        if part.kind == "text":
+            shown.append(part.text or "")
+        else:
+            shown.append(Interleaved((part,)))
+    words = question.words
+    if first.kind != second.kind:
+        if first.kind == "image":
+            picture, text = shown
+            words = words.replace(question.object, "`Text`")
+        else:
+            text, picture = shown
+            words = words.replace(question.subject, "`Text`")
+        prompt = prompts.text_image
+        values = {"text": text, "picture": picture}
     else:
-        prompt, at = prompts.text_image, int(first.kind == "image")
-        words = _named(question.words, {tokens[at]: "`Text`"})
-        values = {"text": shown[at], "picture": shown[1 - at], "question": words}
-    return Question(judge, form, prompt, {**values, "scored": "yes"})
-
-
-_TEXTS = ("`Text 1`", "`Text 2`")
-
-
-def _named(words: str, names: Mapping[str, str]) -> str:
-    """A question with the texts that it is about under the names by which they are
-    shown."""
-    for token, name in names.items():
-        words = words.replace(token, name)
-    return words
+        prompt = prompts.images
+        if first.kind == "text":
+            prompt = prompts.texts
+            # The names by which the two texts are shown.
+            names = {question.subject: "`Text 1`", question.object: "`Text 2`"}
+            for token, name in names.items():
+                words = words.replace(token, name)
+        values = {"first": shown[0], "second": shown[1]}
+    values |= {"question": words, "scored": "yes"}
+    return Question(judge, form, prompt, values)

@@ -74,14 +74,12 @@ class ScoreForm(ReadForm):
                 f"{self.key} is {found.get(self.key.lower())!r:.80}, not a number "
                 "from 1 to 10"
             )
-        odd = (
-            {}
-            if remark is None
-            else {UNREADABLE: True}
-            if remark == "unreadable"
-            else {"remark": remark}
-        )
-        return {self.key: value, **odd, **_words(found, self.reading)}
+        vote: dict[str, Any] = {self.key: value}
+        if remark == "unreadable":
+            vote[UNREADABLE] = True
+        elif remark is not None:
+            vote["remark"] = remark
+        return {**vote, **_words(found, self.reading)}
 
 
 @dataclass(frozen=True)
@@ -91,16 +89,15 @@ class YesForm(ReadForm):
 
     def read(self, text: str) -> Vote:
         found = reply_object(text, VERDICT, self.reading)
-        if self.reading == "robust" and VERDICT.lower() not in found:
-            raise ReplyError(f"the reply has no {VERDICT}")
-        odd: Vote = {}
-        if self.reading == "official" and not isinstance(found.get(VERDICT), str):
-            odd = {"remark": "unfit"} if VERDICT in found else {UNREADABLE: True}
-        return {
-            VERDICT: says_yes(found, self.reading),
-            **odd,
-            **_words(found, self.reading),
-        }
+        vote: dict[str, Any] = {VERDICT: says_yes(found, self.reading)}
+        if self.reading == "robust":
+            if VERDICT.lower() not in found:
+                raise ReplyError(f"the reply has no {VERDICT}")
+        elif VERDICT not in found:
+            vote[UNREADABLE] = True
+        elif not isinstance(found[VERDICT], str):
+            vote["remark"] = "unfit"
+        return {**vote, **_words(found, self.reading)}
 
 
 @dataclass(frozen=True)
@@ -124,17 +121,18 @@ class WholeForm(ScoreForm):
         """Two keys with what is asked for, the words first where the judge is to
         analyze first."""
         keys = [f'"{key}": {asked}' for key, asked in pair.items()]
-        return "{" + ", ".join(reversed(keys) if self.analyze_first else keys) + "}"
+        if self.analyze_first:
+            keys.reverse()
+        return "{" + ", ".join(keys) + "}"
 
     def read(self, text: str) -> Vote:
         found = reply_object(text, self.key, self.reading)
-        scores = {name: score_of(found, name, "robust")[0] for name in DIMENSIONS}
-        return {
-            **super().read(text),
-            "dimensions": {
-                name: one for name, one in scores.items() if one is not None
-            },
-        }
+        dimensions: dict[str, float] = {}
+        for name in DIMENSIONS:
+            score, _ = score_of(found, name, "robust")
+            if score is not None:
+                dimensions[name] = score
+        return {**super().read(text), "dimensions": dimensions}
 
 
 def scale(
@@ -142,22 +140,16 @@ def scale(
 ) -> tuple[float, float]:
     """The range of a score. Official oddity: numbers outside of the scale count as they
     are."""
-    return (
-        (-math.inf, math.inf)
-        if switches["reading"] == "official"
-        else (LOWEST, HIGHEST)
-    )
+    if switches["reading"] == "official":
+        return (-math.inf, math.inf)
+    return (LOWEST, HIGHEST)
 
 
 def score_form(reading: Reading, *, analyze_first: bool) -> ScoreForm:
     """The reply with a score of a pair of blocks."""
-    return ScoreForm(
-        _ordered(
-            Number(VERDICT, LOWEST, HIGHEST, whole=False), analyze_first=analyze_first
-        ),
-        example=f'{{"{VERDICT}": 10}}',
-        reading=reading,
-    )
+    number = Number(VERDICT, LOWEST, HIGHEST, whole=False)
+    fields = _ordered(number, analyze_first=analyze_first)
+    return ScoreForm(fields, example=f'{{"{VERDICT}": 10}}', reading=reading)
 
 
 def yes_form(reading: Reading, *, analyze_first: bool) -> YesForm:
@@ -180,10 +172,12 @@ def whole_form(reading: Reading, *, analyze_first: bool) -> WholeForm:
 def reply_object(text: str, key: str, reading: Reading) -> Mapping[str, Any]:
     """The object of a reply: robust the first one or what has the key inside of it, its
     keys in small letters; official the whole reply as it stands, or empty."""
-    if reading == "official":
-        whole = strict_json(text)
-        return whole if isinstance(whole, dict) else {}
-    return small_keys(read_object(text, [key], first=True))
+    if reading == "robust":
+        return small_keys(read_object(text, [key], first=True))
+    whole = strict_json(text)
+    if isinstance(whole, dict):
+        return whole
+    return {}
 
 
 def small_keys(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -203,20 +197,24 @@ def score_of(
     Official oddity: numbers are taken as they are, true is 1, and a value that cannot
     be added up is *unfit*, which there makes the whole sample's score 1.
     """
-    value = found.get(key if reading == "official" else key.casefold())
     if reading == "official":
-        if isinstance(value, int) or (
-            isinstance(value, float) and math.isfinite(value)
-        ):
+        value = found.get(key)
+        if isinstance(value, float) and not math.isfinite(value):
+            return None, "unfit"
+        if isinstance(value, int | float):
             return float(min(max(value, -_LARGEST), _LARGEST)), None
         return None, "unfit" if key in found else "unreadable"
+    key = key.casefold()
+    value = found.get(key)
     if isinstance(value, Mapping):
         value = small_keys(value).get("score")
     number = _number(value)
     if number is None:
-        return None, "unfit" if key.casefold() in found else "unreadable"
+        return None, "unfit" if key in found else "unreadable"
     clamped = min(max(number, LOWEST), HIGHEST)
-    return clamped, None if clamped == number else "clamped"
+    if clamped == number:
+        return clamped, None
+    return clamped, "clamped"
 
 
 def says_yes(found: Mapping[str, Any], reading: Reading) -> bool:
@@ -230,22 +228,29 @@ def says_yes(found: Mapping[str, Any], reading: Reading) -> bool:
 
 
 def _number(value: Any) -> float | None:
-    if isinstance(value, bool):
-        return None
     if isinstance(value, str):
         read = _NUMBER.fullmatch(value)
         return float(read[1]) if read else None
+    if isinstance(value, bool):
+        return None
     if isinstance(value, int):
         return float(max(min(value, 10**9), -(10**9)))
-    return value if isinstance(value, float) and math.isfinite(value) else None
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    return None
 
 
 def _ordered(
     verdict: Number | YesNo, *, analyze_first: bool
 ) -> tuple[Text | Number | YesNo, ...]:
-    return (Text(REASON), verdict) if analyze_first else (verdict, Text(REASON))
+    if analyze_first:
+        return (Text(REASON), verdict)
+    return (verdict, Text(REASON))
 
 
 def _words(found: Mapping[str, Any], reading: Reading) -> dict[str, str]:
-    value = found.get(REASON if reading == "official" else REASON.lower())
-    return {REASON: value[:MAX_TEXT_CHARS]} if isinstance(value, str) else {}
+    key = REASON if reading == "official" else REASON.lower()
+    value = found.get(key)
+    if isinstance(value, str):
+        return {REASON: value[:MAX_TEXT_CHARS]}
+    return {}

@@ -58,11 +58,9 @@ class ImageQuestion(NamedTuple):
 
 def blocks_of(content: Interleaved | None) -> tuple[Part, ...]:
     """The blocks as they stand, blank ones included; hidden reasoning is none."""
-    return (
-        ()
-        if content is None
-        else tuple(part for part in content.parts if part.kind != "reasoning")
-    )
+    if content is None:
+        return ()
+    return tuple(part for part in content.parts if part.kind != "reasoning")
 
 
 def tokens_of(trial: Trial) -> dict[str, Part]:
@@ -74,9 +72,9 @@ def tokens_between(query: Interleaved, answer: Interleaved | None) -> dict[str, 
     """The blocks by their tokens, numbered by side and kind from 1.
     A block that is neither text nor picture has none."""
     found: dict[str, Part] = {}
-    for side, parts in (("query", blocks_of(query)), ("gen", blocks_of(answer))):
+    for side, content in (("query", query), ("gen", answer)):
         seen: Counter[str] = Counter()
-        for part in parts:
+        for part in blocks_of(content):
             if part.kind in ("text", "image") and not is_foreign(part):
                 kind = "img" if part.kind == "image" else "text"
                 seen[kind] += 1
@@ -92,9 +90,9 @@ def is_foreign(part: Part) -> bool:
 
 def is_shown(part: Part) -> bool:
     """Whether a judge can look at a block: a text, or a file that is a picture."""
-    return part.kind == "text" or (
-        part.media is not None and part.media.mime.startswith("image/")
-    )
+    if part.media is None:
+        return part.kind == "text"
+    return part.kind == "text" or part.media.mime.startswith("image/")
 
 
 def structure_of(content: Interleaved | None, reading: Reading = "robust") -> str:
@@ -102,15 +100,15 @@ def structure_of(content: Interleaved | None, reading: Reading = "robust") -> st
     no text counts as a picture; else each kind has its own letter, and an unknown type
     has ``?``.
     """
-    official = reading == "official"
-    return "".join(
-        "I"
-        if official and part.kind != "text"
-        else "?"
-        if is_foreign(part)
-        else part.kind[0].upper()
-        for part in blocks_of(content)
-    )
+    letters = ""
+    for part in blocks_of(content):
+        if reading == "official" and part.kind != "text":
+            letters += "I"
+        elif is_foreign(part):
+            letters += "?"
+        else:
+            letters += part.kind[0].upper()
+    return letters
 
 
 def structure_fault(
@@ -124,11 +122,8 @@ def structure_fault(
     predict = trial.sample.metadata.get(GRAPH, UNLABELLED)
     if fault or reading != "official" or predict is UNLABELLED:
         return fault
-    if (
-        pictures_alone
-        and isinstance(predict, Mapping)
-        and predict.keys() == {IMAGE_QUESTIONS}
-    ):
+    labels = set(predict) if isinstance(predict, Mapping) else set()
+    if pictures_alone and labels == {IMAGE_QUESTIONS}:
         predict = {BLOCK_QUESTIONS: {"questions": []}, **predict}
     return ended_early(predict)
 
@@ -136,28 +131,29 @@ def structure_fault(
 def ends_early(trial: Trial) -> bool:
     """Official oddity: whether the released script ends a sample of the right structure
     with an exception."""
-    return bool(structure_fault(trial, "official")) and not _order_fault(
-        trial, "official"
-    )
+    if _order_fault(trial, "official"):
+        return False
+    return bool(structure_fault(trial, "official"))
 
 
 def unscorable(trial: Trial) -> str:
     """Why a trial cannot be scored at all; empty when it can."""
     if trial.output is None:
         return "there is no answer to score"
-    return "" if trial.sample.references else "the golden answer is missing"
+    if not trial.sample.references:
+        return "the golden answer is missing"
+    return ""
 
 
 def block_questions(sample: Sample) -> list[BlockQuestion]:
     """The questions about pairs of blocks, a text for each piece that is one and else
     an empty one."""
     rows = listed(predict_of(sample).get(BLOCK_QUESTIONS))
-    return [
-        BlockQuestion(
-            n, *(_text(row, key) for key in ("subject", "object", "Question"))
-        )
-        for n, row in enumerate(rows)
-    ]
+    questions: list[BlockQuestion] = []
+    for number, row in enumerate(rows):
+        pieces = [_text(row, key) for key in ("subject", "object", "Question")]
+        questions.append(BlockQuestion(number, *pieces))
+    return questions
 
 
 def image_questions(sample: Sample, reading: Reading = "robust") -> list[ImageQuestion]:
@@ -169,27 +165,21 @@ def image_questions(sample: Sample, reading: Reading = "robust") -> list[ImageQu
         asked = next(iter(asked.values()), None)
     found: list[ImageQuestion] = []
     for number, row in enumerate(listed(asked)):
-        written, parents = (
-            (row.get("id"), row.get("Preliminary"))
-            if isinstance(row, Mapping)
-            else (None, None)
-        )
-        ahead = parents if isinstance(parents, list | tuple) else [parents]
-        if reading == "official":
-            ahead = [
-                one if is_id(one) else f"no id: {one!r:.40}"
-                for one in ahead
-                if ahead is parents or one
-            ]
+        written = parents = None
+        if isinstance(row, Mapping):
+            written, parents = row.get("id"), row.get("Preliminary")
+        if not isinstance(parents, list | tuple):
+            # Official oddity: what is no list is a parent, unless it is empty.
+            parents = [parents] if parents or reading == "robust" else []
+        ahead: list[int | str] = []
+        for parent in parents:
+            if is_id(parent):
+                ahead.append(parent)
+            elif reading == "official":
+                ahead.append(f"no id: {parent!r:.40}")
         own = written if is_id(written) else f"#{number}"
-        found.append(
-            ImageQuestion(
-                own,
-                _text(row, "image"),
-                _text(row, "Question"),
-                tuple(filter(is_id, ahead)),
-            )
-        )
+        image, words = _text(row, "image"), _text(row, "Question")
+        found.append(ImageQuestion(own, image, words, tuple(ahead)))
     return found
 
 
@@ -200,16 +190,13 @@ def is_id(value: Any) -> TypeGuard[int | str]:
 def listed(value: Any) -> Sequence[Any]:
     """The list of a bare list, or of an object: that of ``questions``, else the first
     one."""
+    values = [value]
     if isinstance(value, Mapping):
-        value = next(
-            (
-                v
-                for v in (value.get("questions"), *value.values())
-                if isinstance(v, list | tuple)
-            ),
-            None,
-        )
-    return value if isinstance(value, list | tuple) else ()
+        values = [value.get("questions"), *value.values()]
+    for rows in values:
+        if isinstance(rows, list | tuple):
+            return rows
+    return ()
 
 
 def ended_early(predict: Any) -> str:
@@ -219,21 +206,19 @@ def ended_early(predict: Any) -> str:
     if not isinstance(predict, Mapping):
         return f"{ENDS_HERE}: the row has no questions"
     asked = predict.get(BLOCK_QUESTIONS)
-    if not isinstance(asked, Mapping) or not isinstance(
-        asked.get("questions"), list | tuple
-    ):
+    rows = asked.get("questions") if isinstance(asked, Mapping) else None
+    if not isinstance(rows, list | tuple):
         return f"{ENDS_HERE}: block_qa has no questions"
     if IMAGE_QUESTIONS not in predict:
         return ""
-    asked = predict[IMAGE_QUESTIONS]
-    rows = next(iter(asked.values()), None) if isinstance(asked, Mapping) else asked
+    rows = predict[IMAGE_QUESTIONS]
+    if isinstance(rows, Mapping):
+        rows = next(iter(rows.values()), None)
     if not isinstance(rows, list | tuple):
         return f"{ENDS_HERE}: image_qa has no list"
-    if not all(
-        isinstance(row, Mapping) and "id" in row and "Preliminary" in row
-        for row in rows
-    ):
-        return f"{ENDS_HERE}: a question of image_qa lacks id or Preliminary"
+    for row in rows:
+        if not isinstance(row, Mapping) or not row.keys() >= {"id", "Preliminary"}:
+            return f"{ENDS_HERE}: a question of image_qa lacks id or Preliminary"
     return ""
 
 
@@ -254,15 +239,13 @@ def irregularities(predict: Any, blocks: Mapping[str, Part]) -> Iterator[str]:
         elif not isinstance(value, Mapping | list | tuple) and value is not None:
             yield f"{name} is no list"
     for number, row in enumerate(listed(predict.get(BLOCK_QUESTIONS))):
-        lacks = [
-            key for key in ("subject", "object", "Question") if not _text(row, key)
-        ]
-        yield from (f"block question {number} lacks {key}" for key in lacks)
-        ends = {_text(row, key) for key in ("subject", "object")} - {"", ALL, *blocks}
-        yield from (
-            f"block question {number} is about {_short(end)!r}, which is no block"
-            for end in sorted(ends)
-        )
+        where = f"block question {number}"
+        for key in ("subject", "object", "Question"):
+            if not _text(row, key):
+                yield f"{where} lacks {key}"
+        ends = {_text(row, "subject"), _text(row, "object")}
+        for end in sorted(ends - {"", ALL, *blocks}):
+            yield f"{where} is about {_short(end)!r}, which is no block"
     yield from _image_irregularities(listed(predict.get(IMAGE_QUESTIONS)), blocks)
 
 
@@ -271,10 +254,10 @@ def _order_fault(trial: Trial, reading: Reading) -> str:
     found = structure_of(trial.output, reading)
     if not found:
         return "the answer is empty"
+    if found == wanted:
+        return ""
     return (
-        ""
-        if found == wanted
-        else f"the blocks are {_short(found)}, and those of the golden answer "
+        f"the blocks are {_short(found)}, and those of the golden answer "
         f"{_short(wanted)}"
     )
 
@@ -282,49 +265,50 @@ def _order_fault(trial: Trial, reading: Reading) -> str:
 def _image_irregularities(
     rows: Sequence[Any], blocks: Mapping[str, Part]
 ) -> Iterator[str]:
-    ids = Counter(
-        row["id"] for row in rows if isinstance(row, Mapping) and is_id(row.get("id"))
-    )
+    ids: Counter[int | str] = Counter()
+    for row in rows:
+        if isinstance(row, Mapping) and is_id(row.get("id")):
+            ids[row["id"]] += 1
     for number, row in enumerate(rows):
         where = f"image question {number}"
         if not isinstance(row, Mapping):
             yield f"{where} is no object"
             continue
-        yield from (
-            f"{where} lacks {key}"
-            for key in ("image", "Question")
-            if not _text(row, key)
-        )
+        for key in ("image", "Question"):
+            if not _text(row, key):
+                yield f"{where} lacks {key}"
         if _text(row, "image") and row["image"] not in blocks:
             yield f"{where} is about {_short(row['image'])!r}, which is no block"
-        if not is_id(row.get("id")) or ids[row["id"]] > 1:
+        own = row.get("id")
+        if not is_id(own) or ids[own] > 1:
             yield f"{where} has no id of its own"
         parents = row.get("Preliminary")
         if not isinstance(parents, list | tuple):
             yield f"{where} has no list Preliminary"
             continue
-        strange = [
-            parent
-            for parent in parents
-            if not is_id(parent) or parent not in ids or parent == row.get("id")
-        ]
-        yield from (
-            f"{where} depends on {parent!r:.40}, which is no other question"
-            for parent in strange
-        )
+        for parent in parents:
+            if not is_id(parent) or parent not in ids or parent == own:
+                yield f"{where} depends on {parent!r:.40}, which is no other question"
 
 
 def predict_of(sample: Sample) -> Mapping[str, Any]:
     """What a row carries under ``predict``; nothing where that is not an object."""
     found = sample.metadata.get(GRAPH)
-    return found if isinstance(found, Mapping) else {}
+    if isinstance(found, Mapping):
+        return found
+    return {}
 
 
 def _text(row: Any, key: str) -> str:
     value = row.get(key) if isinstance(row, Mapping) else None
-    return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value
+    return ""
 
 
 def _short(text: str) -> str:
     # it is part of the sample's digest
-    return text if len(text) <= 40 else shortened(text, 37)
+    # it is part of the sample's digest
+    if len(text) <= 40:
+        return text
+    return shortened(text, 37)

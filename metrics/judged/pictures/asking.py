@@ -86,7 +86,9 @@ class Finding:
         wrong."""
         if not self.missing:
             return worth(value(self.answer))
-        return unknown(self.missing, self.verdict.cause) if self.open else worth(0.0)
+        if self.open:
+            return unknown(self.missing, self.verdict.cause)
+        return worth(0.0)
 
     def is_(self, wanted: str) -> Worth:
         """1 when the answer is the wanted one, else 0."""
@@ -97,13 +99,12 @@ class Finding:
         """The question, and the answer with the judge's words or why there is none. For
         people. Where unreadable replies count as wrong, also their number, for
         :mod:`mmeval.run.complaints`."""
-        lost = {"lost": self.missing} if self.missing else {}
-        return {
-            **self.about,
-            **self.verdict.evidence,
-            **lost,
-            **({UNREAD: self.unread} if self.unread else {}),
-        }
+        evidence = {**self.about, **self.verdict.evidence}
+        if self.missing:
+            evidence["lost"] = self.missing
+        if self.unread:
+            evidence[UNREAD] = self.unread
+        return evidence
 
     @property
     def unread(self) -> int:
@@ -111,7 +112,7 @@ class Finding:
         one."""
         if self.lost != "wrong":
             return 0
-        votes = sum(1 for vote in self.verdict.votes if vote.get(UNREADABLE))
+        votes = sum(bool(vote.get(UNREADABLE)) for vote in self.verdict.votes)
         return votes + (self.verdict.replied and bool(self.verdict.lost))
 
 
@@ -128,8 +129,10 @@ class PictureQuestion(Question):
         if self.picture is None:
             return call
         *before, last = call.request.messages
-        shown, words = (media_part(self.picture, "image"),), last.content.parts
-        parts = (*shown, *words) if self.media_first else (*words, *shown)
+        picture = media_part(self.picture, "image")
+        parts = (*last.content.parts, picture)
+        if self.media_first:
+            parts = (picture, *last.content.parts)
         messages = (*before, replace(last, content=Interleaved(parts)))
         return replace(call, request=replace(call.request, messages=messages))
 
@@ -144,13 +147,12 @@ class Inquiry(NamedTuple):
 
 def ask(inquiries: Sequence[Inquiry], *, repeats: int = 1) -> Program[list[Finding]]:
     """Ask questions of any kind, all at the same time."""
-    verdicts = yield from ask_verdicts(
-        [one.question for one in inquiries], repeats=repeats
-    )
-    return [
-        Finding(one.about, verdict, one.lost)
-        for one, verdict in zip(inquiries, verdicts, strict=True)
-    ]
+    questions = [inquiry.question for inquiry in inquiries]
+    verdicts = yield from ask_verdicts(questions, repeats=repeats)
+    findings: list[Finding] = []
+    for inquiry, verdict in zip(inquiries, verdicts, strict=True):
+        findings.append(Finding(inquiry.about, verdict, inquiry.lost))
+    return findings
 
 
 def presence(
@@ -162,9 +164,8 @@ def presence(
     reasons: bool = True,
 ) -> Inquiry:
     """Is it so? ``yes`` or ``no``; the official reading looks for ``word`` alone."""
-    return _inquiry(
-        asking, prompt, about, yes_no_form(asking.reading, word, reasons=reasons)
-    )
+    form = yes_no_form(asking.reading, word, reasons=reasons)
+    return _inquiry(asking, prompt, about, form)
 
 
 def letter(
@@ -178,32 +179,24 @@ def letter(
     """Which option, each a letter with its meaning? The answer is the letter."""
     listed = [{"name": name, "meaning": meaning} for name, meaning in options.items()]
     whole = About({**about.values, "options": listed}, about.picture)
-    return _inquiry(
-        asking,
-        prompt,
-        whole,
-        letter_form(asking.reading, tuple(options), stated=stated),
-    )
+    form = letter_form(asking.reading, tuple(options), stated=stated)
+    return _inquiry(asking, prompt, whole, form)
 
 
 def ask_presence(
     asking: Asking, prompt: Written, about: Sequence[About]
 ) -> Program[list[Finding]]:
     """Are these things so? One answer each."""
-    return (
-        yield from ask(
-            [presence(asking, prompt, one) for one in about], repeats=asking.repeats
-        )
-    )
+    inquiries = [presence(asking, prompt, question) for question in about]
+    return (yield from ask(inquiries, repeats=asking.repeats))
 
 
 def ask_letter(
     asking: Asking, prompt: Written, about: About, options: Mapping[str, str]
 ) -> Program[Finding]:
     """Which of some options is it? The letter stands alone."""
-    (found,) = yield from ask(
-        [letter(asking, prompt, about, options, stated=False)], repeats=asking.repeats
-    )
+    inquiry = letter(asking, prompt, about, options, stated=False)
+    (found,) = yield from ask([inquiry], repeats=asking.repeats)
     return found
 
 
@@ -212,23 +205,19 @@ def ask_words(
 ) -> Program[list[Finding]]:
     """What is written there? The texts in reading order, with blanks between them."""
     form = words_form(asking.reading)
-    return (
-        yield from ask(
-            [_inquiry(asking, prompt, one, form) for one in about],
-            repeats=asking.repeats,
-        )
-    )
+    inquiries = [_inquiry(asking, prompt, question, form) for question in about]
+    return (yield from ask(inquiries, repeats=asking.repeats))
 
 
 def ask_characters(
     askings: Sequence[Asking], prompt: Written, picture: Media
 ) -> Program[list[Finding]]:
     """Which Chinese characters are written there? One answer from each judge."""
-    forms = [characters_form(one.reading) for one in askings]
-    inquiries = [
-        _inquiry(one, prompt, About({}, picture), form)
-        for one, form in zip(askings, forms, strict=True)
-    ]
+    about = About({}, picture)
+    inquiries: list[Inquiry] = []
+    for asking in askings:
+        form = characters_form(asking.reading)
+        inquiries.append(_inquiry(asking, prompt, about, form))
     return (yield from ask(inquiries, repeats=askings[0].repeats))
 
 
@@ -236,8 +225,6 @@ def _inquiry(asking: Asking, prompt: Written, about: About, form: ReplyForm) -> 
     question = PictureQuestion(
         asking.judge, form, prompt, about.values, about.picture, asking.media_first
     )
-    return Inquiry(
-        question,
-        {name: value for name, value in about.values.items() if name != "options"},
-        asking.lost,
-    )
+    noted = dict(about.values)
+    noted.pop("options", None)
+    return Inquiry(question, noted, asking.lost)

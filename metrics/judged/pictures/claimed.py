@@ -22,6 +22,7 @@ from mmeval.metrics.judged.pictures.asking import (
 from mmeval.metrics.judged.pictures.counts import FEWEST, MOST, Counts, ask_count
 from mmeval.metrics.judged.pictures.form import Look, question, supposing, text_under
 from mmeval.metrics.judged.pictures.places import (
+    Place,
     PlacePrompts,
     ask_places,
     exactly_one,
@@ -69,10 +70,8 @@ MORE: Mapping[str, str] = {
 
 
 def _count_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    return (
-        text_under("object_key")(sample, switches)
-        or Counts(switches["fewest"], switches["most"]).fault
-    )
+    fault = text_under("object_key")(sample, switches)
+    return fault or Counts(switches["fewest"], switches["most"]).fault
 
 
 @question(
@@ -101,10 +100,9 @@ def judge_self_count(
     if not fewest <= says <= most:
         return wrong(f"the answer says {says}; {fewest} to {most} were asked for")
     about = About({"description": look.labels[object_key]}, look.picture)
+    counts = Counts(fewest, most)
     return (
-        yield from ask_count(
-            look.asking, prompt, about, Counts(fewest, most), says, claimed=says
-        )
+        yield from ask_count(look.asking, prompt, about, counts, says, claimed=says)
     )
 
 
@@ -116,10 +114,9 @@ def _colors_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
 
 
 def _any_colors(trial: Trial, switches: Mapping[str, Any]) -> str:
-    objects, colors = (
-        texts_of(trial.sample.metadata, switches[key])
-        for key in ("object_key", "color_key")
-    )
+    labels = trial.sample.metadata
+    objects = texts_of(labels, switches["object_key"])
+    colors = texts_of(labels, switches["color_key"])
     return json.dumps(dict(zip(objects, colors, strict=False)))
 
 
@@ -148,12 +145,12 @@ def judge_self_color(
     ``judge_presence``. Evidence: ``claimed``, and ``questions`` with the judge's own
     words.
     """
-    objects, colors = (texts_of(look.labels, key) for key in (object_key, color_key))
+    objects = texts_of(look.labels, object_key)
+    colors = texts_of(look.labels, color_key)
     says = look.claim(lambda words: colors_in(words, objects, colors))
-    things = [
-        colored(thing, color, plain=thing not in many_colored)
-        for thing, color in says.items()
-    ]
+    things: list[str] = []
+    for thing, color in says.items():
+        things.append(colored(thing, color, plain=thing not in many_colored))
     return (yield from _ask_all(look, prompt, things, claimed=says))
 
 
@@ -163,22 +160,19 @@ def colored(thing: str, color: str, *, plain: bool) -> str:
     >>> colored("mug", "red", plain=True)
     'exactly one mug, which is mostly red and has no other major color'
     """
-    return f"{exactly_one(thing)}, which is mostly {color}" + (
-        " and has no other major color" if plain else ""
-    )
+    description = f"{exactly_one(thing)}, which is mostly {color}"
+    if plain:
+        description += " and has no other major color"
+    return description
 
 
 def _sizes_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     labels = sample.metadata
-    if len(texts_of(labels, switches["object_key"])) < 2:
-        return (
-            f"the row has no list of two texts or more under {switches['object_key']!r}"
-        )
-    if labels.get(switches["relation_key"]) not in MORE:
-        return (
-            f"the row's label {switches['relation_key']!r} must be one of "
-            f"{', '.join(MORE)}"
-        )
+    object_key, relation_key = switches["object_key"], switches["relation_key"]
+    if len(texts_of(labels, object_key)) < 2:
+        return f"the row has no list of two texts or more under {object_key!r}"
+    if labels.get(relation_key) not in MORE:
+        return f"the row's label {relation_key!r} must be one of {', '.join(MORE)}"
     if not isinstance(labels.get(switches["note_key"], ""), str):
         return f"the row's label {switches['note_key']!r} must be a text"
     return ""
@@ -218,7 +212,9 @@ def judge_self_size(
     objects = texts_of(look.labels, object_key)
     says = look.claim(lambda words: sizes_in(words, objects, look.statements))
     more, note = MORE[look.labels[relation_key]], look.labels.get(note_key, "")
-    pairs = [larger(small, large, more, note) for small, large in combinations(says, 2)]
+    pairs: list[str] = []
+    for small, large in combinations(says, 2):
+        pairs.append(larger(small, large, more, note))
     return (yield from _ask_all(look, prompt, pairs, claimed=says))
 
 
@@ -228,25 +224,24 @@ def larger(small: str, large: str, more: str, note: str = "") -> str:
     >>> larger("pea", "plum", "larger")
     'exactly one pea and exactly one plum, and the plum is obviously larger than the pea'
     """  # noqa: E501
-    description = (
-        f"{exactly_one(small, large)}, and the {large} is obviously {more} than the "
-        f"{small}"
-    )
-    return f"{description}. {note}" if note else description
+    things = exactly_one(small, large)
+    description = f"{things}, and the {large} is obviously {more} than the {small}"
+    if note:
+        description += f". {note}"
+    return description
 
 
 def _ask_all(
     look: Look, prompt: Written, descriptions: Sequence[str], **evidence: Any
 ) -> Program[Score]:
     """1 when the picture shows everything that is described."""
-    about = [
-        About({"description": description}, look.picture)
-        for description in descriptions
-    ]
+    about: list[About] = []
+    for description in descriptions:
+        about.append(About({"description": description}, look.picture))
     found = yield from ask_presence(look.asking, prompt, about)
-    return product([one.is_("yes") for one in found]).scored(
-        {**evidence, "questions": [one.evidence for one in found]}
-    )
+    questions = [finding.evidence for finding in found]
+    value = product([finding.is_("yes") for finding in found])
+    return value.scored({**evidence, "questions": questions})
 
 
 def _pairs_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -289,18 +284,17 @@ def judge_self_position(
     """
     asked = pairs_of(look.labels[object_key])
     letters = "abcd" if asked[0].where == "quarter" else "abc"
-    says = [
-        letters[number].upper()
-        for number in look.claim(lambda words: letters_in(words, letters, len(asked)))
-    ]
-    places = [
-        place._replace(letter=letter) for place, letter in zip(asked, says, strict=True)
-    ]
+    says = look.claim(lambda words: letters_in(words, letters, len(asked)))
+    claimed = [letters[number].upper() for number in says]
+    places: list[Place] = []
+    for place, letter in zip(asked, claimed, strict=True):
+        places.append(place._replace(letter=letter))
     prompts = PlacePrompts(
         prompt, quarter_prompt, left_right_prompt, above_below_prompt
     )
+    picture = look.picture
     return (
-        yield from ask_places(look.asking, prompts, places, look.picture, claimed=says)
+        yield from ask_places(look.asking, prompts, places, picture, claimed=claimed)
     )
 
 
@@ -333,14 +327,10 @@ def judge_self_text(
     says = look.claim(
         lambda words: text_in(words, look.statements, least=least, most=most)
     )
+    thing, picture = look.labels[object_key], look.picture
     return (
         yield from ask_one_place(
-            look.asking,
-            prompt,
-            look.labels[object_key],
-            says,
-            look.picture,
-            claimed=says,
+            look.asking, prompt, thing, says, picture, claimed=says
         )
     )
 
@@ -375,9 +365,8 @@ def judge_pattern(
     if says is None:
         return wrong("the answer does not describe the pattern in <<...>>")
     pattern = look.labels[pattern_key]
-    described = presence(
-        look.asking, prompt, About({"pattern": pattern, "claim": says})
-    )
+    claim = About({"pattern": pattern, "claim": says})
+    described = presence(look.asking, prompt, claim)
     drawn = presence(look.asking, picture_prompt, About({"pattern": pattern}, picture))
     words, seen = yield from ask([described, drawn], repeats=look.asking.repeats)
     evidence = {"claimed": says, "words": words.evidence, "picture": seen.evidence}

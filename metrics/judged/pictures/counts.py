@@ -27,27 +27,18 @@ class Counts(NamedTuple):
     @property
     def options(self) -> Mapping[str, str]:
         """What each letter means."""
-        numbers = {
-            self.letter(count): str(count)
-            for count in range(self.fewest, self.most + 1)
-        }
-        fewer = f"fewer than {self.fewest}, or the picture is blank"
-        return {
-            "A": fewer,
-            **numbers,
-            self.letter(self.most + 1): f"more than {self.most}",
-        }
+        meanings = {"A": f"fewer than {self.fewest}, or the picture is blank"}
+        for count in range(self.fewest, self.most + 1):
+            meanings[self.letter(count)] = str(count)
+        meanings[self.letter(self.most + 1)] = f"more than {self.most}"
+        return meanings
 
     @property
     def fault(self) -> str:
         """What is wrong with the two; empty when nothing is."""
-        sound = 0 <= self.fewest <= self.most <= self.fewest + 20
-        return (
-            ""
-            if sound
-            else f"{self.fewest} to {self.most} is no range of counts, or a very long "
-            "one"
-        )
+        if 0 <= self.fewest <= self.most <= self.fewest + 20:
+            return ""
+        return f"{self.fewest} to {self.most} is no range of counts, or a very long one"
 
 
 def ask_count(

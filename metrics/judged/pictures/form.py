@@ -74,16 +74,16 @@ def question(
     """Make a metric, 0 to 1, of a rule; ``check`` says what is wrong with a row.
     ``statements`` adds the switch of that name, ``second_judge`` a judge, ``official``
     switches of that profile."""
-    roles = ("judge", "second_judge") if second_judge else ("judge",)
-    left_out = {
-        *(() if statements else ("statements",)),
-        *(() if second_judge else ("second_media_first",)),
-    }
-    profile = {
-        **OFFICIAL,
-        **({"statements": "official"} if statements else {}),
-        **(official or {}),
-    }
+    roles, left_out = ["judge"], set()
+    profile = {**OFFICIAL, **(official or {})}
+    if second_judge:
+        roles.append("second_judge")
+    else:
+        left_out.add("second_media_first")
+    if statements:
+        profile["statements"] = "official"
+    else:
+        left_out.add("statements")
 
     def describe(rule: Callable[..., Program[Score]]) -> Metric:
         def judged(
@@ -101,12 +101,15 @@ def question(
             if fault := check(trial.sample, own):
                 return Score.unscored(fault)
             asking = Asking(judge, reading, lost, media_first, repeats)
-            others = tuple(
-                Asking(one, reading, lost, second_media_first, repeats)
-                for one in second
-            )
+            others: list[Asking] = []
+            for role in second:
+                others.append(Asking(role, reading, lost, second_media_first, repeats))
             try:
-                return (yield from rule(Look(trial, asking, others, statements), **own))
+                return (
+                    yield from rule(
+                        Look(trial, asking, tuple(others), statements), **own
+                    )
+                )
             except Settled as settled:
                 return settled.score
 
@@ -134,20 +137,23 @@ def _sign(
     """
     shared = inspect.signature(judged, eval_str=True).parameters
     _, *own = inspect.signature(rule, eval_str=True).parameters.values()
-    parameters = [
-        shared["trial"],
-        *(shared["judge"].replace(name=role) for role in roles),
-        *(switch for switch in own if not switch.name.endswith("prompt")),
-        *(
-            one
-            for one in shared.values()
-            if one.kind is one.KEYWORD_ONLY and one.name not in left_out
-        ),
-        *(prompt for prompt in own if prompt.name.endswith("prompt")),
-    ]
+    prompts: list[inspect.Parameter] = []
+    parameters = [shared["trial"]]
+    for role in roles:
+        parameters.append(shared["judge"].replace(name=role))
+    for parameter in own:
+        is_prompt = parameter.name.endswith("prompt")
+        (prompts if is_prompt else parameters).append(parameter)
+    for parameter in shared.values():
+        is_switch = parameter.kind is parameter.KEYWORD_ONLY
+        if is_switch and parameter.name not in left_out:
+            parameters.append(parameter)
+    parameters += prompts
     judged.__name__, judged.__doc__ = rule.__name__, rule.__doc__
     judged.__signature__ = inspect.Signature(parameters)
-    judged.__annotations__ = {one.name: one.annotation for one in parameters}
+    judged.__annotations__ = {
+        parameter.name: parameter.annotation for parameter in parameters
+    }
 
 
 def text_under(key: str) -> SampleCheck:
@@ -155,11 +161,9 @@ def text_under(key: str) -> SampleCheck:
 
     def check(sample: Sample, switches: Mapping[str, Any]) -> str:
         label = switches[key]
-        return (
-            ""
-            if isinstance(sample.metadata.get(label), str)
-            else f"the row has no text under {label!r}"
-        )
+        if isinstance(sample.metadata.get(label), str):
+            return ""
+        return f"the row has no text under {label!r}"
 
     return check
 
@@ -169,7 +173,8 @@ def supposing(words: Callable[[Trial, Mapping[str, Any]], str]) -> Supposed:
     switches."""
 
     def supposed(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
-        parts = () if trial.output is None else trial.output.parts
-        return Interleaved((*parts, text_part(words(trial, switches))))
+        answer = trial.output or Interleaved()
+        claim = text_part(words(trial, switches))
+        return Interleaved((*answer.parts, claim))
 
     return supposed

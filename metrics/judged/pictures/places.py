@@ -51,10 +51,6 @@ SIDES: Mapping[str, tuple[Where, str]] = {
 }
 
 
-_PAIRS: tuple[Where, Where] = ("left_right", "above_below")
-"""The question for the first pair of things, and for the second."""
-
-
 def exactly_one(*things: str) -> str:
     """The description of things that occur once each.
 
@@ -100,20 +96,17 @@ class Placed(NamedTuple):
     @property
     def worth(self) -> Worth:
         """1 when the things are there and the letter is right."""
-        return (
-            self.presence.is_("yes")
-            if self.letter is None
-            else self.letter.is_(self.place.letter)
-        )
+        if self.letter is None:
+            return self.presence.is_("yes")
+        return self.letter.is_(self.place.letter)
 
     @property
     def evidence(self) -> dict[str, object]:
-        found = (
-            {}
-            if self.letter is None
-            else {"place": {**self.letter.evidence, "wanted": self.place.letter}}
-        )
-        return {"presence": self.presence.evidence, **found}
+        evidence: dict[str, object] = {"presence": self.presence.evidence}
+        if self.letter is not None:
+            wanted = self.place.letter
+            evidence["place"] = {**self.letter.evidence, "wanted": wanted}
+        return evidence
 
 
 def ask_places(
@@ -126,35 +119,31 @@ def ask_places(
     """1 when all places' things are there exactly once, and where they should be. Two
     steps: the second omits places whose things were not found, and all if those of one
     are known to be absent."""
-    about = [
-        About({"description": exactly_one(*place.things)}, picture) for place in places
-    ]
+    about: list[About] = []
+    for place in places:
+        about.append(About({"description": exactly_one(*place.things)}, picture))
     there = yield from ask_presence(asking, prompts.there, about)
-    decided = product([one.is_("yes") for one in there]) == worth(0.0)
-    looked_for = [not decided and presence.answer == "yes" for presence in there]
-    inquiries = [
-        _where(asking, prompts, place, picture)
-        for place, asked in zip(places, looked_for, strict=True)
-        if asked
-    ]
-    found = iter(
-        (yield from ask(inquiries, repeats=asking.repeats)) if inquiries else []
-    )
-    placed = [
-        Placed(place, presence, next(found) if asked else None)
-        for place, presence, asked in zip(places, there, looked_for, strict=True)
-    ]
-    return product([one.worth for one in placed]).scored(
-        {**evidence, "places": [one.evidence for one in placed]}
-    )
 
+    is_decided = product([presence.is_("yes") for presence in there]) == worth(0.0)
+    inquiries: dict[int, Inquiry] = {}
+    for number, (place, presence) in enumerate(zip(places, there, strict=True)):
+        if presence.answer == "yes" and not is_decided:
+            values = {"description": place.things[0]}
+            if place.where != "quarter":
+                values = dict(zip(("first", "second"), place.things, strict=True))
+            where = About(values, picture)
+            words, options = prompts.of(place.where), OPTIONS[place.where]
+            inquiries[number] = letter(asking, words, where, options)
+    letters: dict[int, Finding] = {}
+    if inquiries:
+        found = yield from ask(list(inquiries.values()), repeats=asking.repeats)
+        letters = dict(zip(inquiries, found, strict=True))
 
-def _where(
-    asking: Asking, prompts: PlacePrompts, place: Place, picture: Media
-) -> Inquiry:
-    names = ("description",) if place.where == "quarter" else ("first", "second")
-    about = About(dict(zip(names, place.things, strict=True)), picture)
-    return letter(asking, prompts.of(place.where), about, OPTIONS[place.where])
+    placed: list[Placed] = []
+    for number, (place, presence) in enumerate(zip(places, there, strict=True)):
+        placed.append(Placed(place, presence, letters.get(number)))
+    value = product([one.worth for one in placed])
+    return value.scored({**evidence, "places": [one.evidence for one in placed]})
 
 
 def places_of(label: Any) -> list[Place]:
@@ -165,9 +154,8 @@ def places_of(label: Any) -> list[Place]:
 
 
 def _place(item: Any) -> Place:
-    if not isinstance(item, list | tuple) or not all(
-        isinstance(word, str) for word in item
-    ):
+    is_list = isinstance(item, list | tuple)
+    if not is_list or not all(isinstance(word, str) for word in item):
         raise ValueError(f"{item!r:.80} is no list of texts")
     if len(item) == 2 and item[1] in QUARTERS:
         return Place("quarter", item[:1], QUARTERS[item[1]])
@@ -180,17 +168,19 @@ def _place(item: Any) -> Place:
 
 def pairs_of(label: Any) -> list[Place]:
     """The two things or pairs of a label, without letters; empty when it is neither."""
+    if _are_two_things(label):
+        return [Place("quarter", [thing], "") for thing in label]
     if not isinstance(label, list | tuple) or len(label) != 2:
         return []
-    if all(isinstance(thing, str) and thing for thing in label):
-        return [Place("quarter", [thing], "") for thing in label]
-    if all(_is_pair(pair) for pair in label):
-        return [
-            Place(where, pair, "") for where, pair in zip(_PAIRS, label, strict=True)
-        ]
-    return []
+    if not all(map(_are_two_things, label)):
+        return []
+    return [
+        Place("left_right", label[0], ""),
+        Place("above_below", label[1], ""),
+    ]
 
 
-def _is_pair(pair: Any) -> bool:
-    items: Sequence[Any] = pair if isinstance(pair, list | tuple) else ()
-    return len(items) == 2 and all(isinstance(thing, str) and thing for thing in items)
+def _are_two_things(label: Any) -> bool:
+    if not isinstance(label, list | tuple) or len(label) != 2:
+        return False
+    return all(isinstance(thing, str) and thing for thing in label)

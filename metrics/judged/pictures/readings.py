@@ -19,20 +19,17 @@ Common = Literal["text", "set"]
 
 def text_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     """Why a row has no text to compare with; empty when it has."""
-    text = sample.metadata.get(switches["text_key"])
-    thing = sample.metadata.get(switches["object_key"])
+    text_key, object_key = switches["text_key"], switches["object_key"]
+    text, thing = sample.metadata.get(text_key), sample.metadata.get(object_key)
     texts = list(text.values()) if isinstance(text, Mapping) else [text]
     if not texts or not all(isinstance(one, str) for one in texts):
-        return (
-            "the row has no text, nor a text for each place, under "
-            f"{switches['text_key']!r}"
-        )
-    if not isinstance(thing, str) and (thing is not None or isinstance(text, Mapping)):
-        return f"the row has no text under {switches['object_key']!r}"
+        return f"the row has no text, nor a text for each place, under {text_key!r}"
+    needs_thing = thing is not None or isinstance(text, Mapping)
+    if needs_thing and not isinstance(thing, str):
+        return f"the row has no text under {object_key!r}"
     if switches.get("region") == "bbox":
-        return box_fault(
-            sample.metadata.get(switches["bbox_key"]), switches["bbox_key"]
-        )
+        bbox_key = switches["bbox_key"]
+        return box_fault(sample.metadata.get(bbox_key), bbox_key)
     return ""
 
 
@@ -45,39 +42,38 @@ def ask_one_place(
     **evidence: Any,
 ) -> Program[Score]:
     """The word accuracy of the text read on one thing, or anywhere in the picture."""
-    found = yield from ask_words(
-        asking, prompt, [About({} if place is None else {"place": place}, picture)]
-    )
+    values = {} if place is None else {"place": place}
+    found = yield from ask_words(asking, prompt, [About(values, picture)])
     return compared(found, [text], **evidence)
 
 
 def nothing_read(scene: Finding, text: Mapping[str, str]) -> Score:
     """The score where the picture shows another scene: each place counts as empty."""
     pairs = accuracy_of([("", wanted) for wanted in text.values()])
-    value = (
-        unknown(scene.missing, scene.verdict.cause)
-        if scene.open
-        else worth(pairs.value or 0.0)
-    )
+    value = worth(pairs.value or 0.0)
+    if scene.open:
+        value = unknown(scene.missing, scene.verdict.cause)
     return value.scored({"scene": scene.evidence, "readings": [], **pairs.evidence})
 
 
 def compared(found: Sequence[Finding], wanted: Sequence[str], **evidence: Any) -> Score:
     """The word accuracy of the texts read in some places."""
-    pairs = accuracy_of(zip((one.answer for one in found), wanted, strict=True))
-    readings = [one.evidence for one in found]
-    return worth_of(found, pairs).scored(
-        {**evidence, "readings": readings, **pairs.evidence}
-    )
+    answers = [finding.answer for finding in found]
+    pairs = accuracy_of(zip(answers, wanted, strict=True))
+    readings = [finding.evidence for finding in found]
+    noted = {**evidence, "readings": readings, **pairs.evidence}
+    return worth_of(found, pairs).scored(noted)
 
 
 def worth_of(found: Sequence[Finding], pairs: Accuracy) -> Worth:
     """The readings' value: unknown if any is lost, or 0 if all are and count as
     wrong."""
-    lacking = next((one for one in found if one.open), None)
-    if lacking is not None:
-        return unknown(lacking.missing, lacking.verdict.cause)
-    return worth(0.0 if all(one.missing for one in found) else pairs.value or 0.0)
+    for finding in found:
+        if finding.open:
+            return unknown(finding.missing, finding.verdict.cause)
+    if all(finding.missing for finding in found):
+        return worth(0.0)
+    return worth(pairs.value or 0.0)
 
 
 def common_characters(first: str, second: str, common: Common = "text") -> str:
@@ -85,4 +81,6 @@ def common_characters(first: str, second: str, common: Common = "text") -> str:
     each."""
     seen = set(second)
     both = [letter for letter in first if letter in seen]
-    return "".join(dict.fromkeys(both) if common == "set" else both)
+    if common == "set":
+        return "".join(dict.fromkeys(both))
+    return "".join(both)

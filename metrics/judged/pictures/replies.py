@@ -79,8 +79,13 @@ class OfficialForm(ReplyForm):
     def read(self, text: str) -> Vote:
         if not text.strip():
             raise ReplyError("the reply is empty")
-        vote = {"reason": text[:MAX_TEXT_CHARS], ANSWER: self.parse(text)}
-        return vote if self.readable(text) else {**vote, UNREADABLE: True}
+        vote: dict[str, Any] = {
+            "reason": text[:MAX_TEXT_CHARS],
+            ANSWER: self.parse(text),
+        }
+        if not self.readable(text):
+            vote[UNREADABLE] = True
+        return vote
 
 
 @dataclass(frozen=True)
@@ -111,14 +116,9 @@ class _Words:
         return "a list of texts" if self.several else "a text"
 
     def read(self, value: Any) -> str:
-        if not self.several and isinstance(value, str):
-            return value
-        if (
-            self.several
-            and isinstance(value, list)
-            and all(isinstance(item, str) for item in value)
-        ):
-            return " ".join(value)
+        items = value if self.several else [value]
+        if isinstance(items, list) and all(isinstance(item, str) for item in items):
+            return " ".join(items)
         raise ReplyError(f"is not {self.asked()}")
 
 
@@ -128,22 +128,21 @@ def yes_no_form(
     """Yes or no; ``reasons`` says whether the official reply begins with reasons.
     ``word`` is what the official reading looks for: its answer is the word, or
     nothing."""
+    fields = _fields(_YesNo())
     if reading == "robust":
-        return RobustForm(_fields(_YesNo()), plain_yes_no, example='{"answer": "yes"}')
-    wording = (
-        'Reason step by step, then end your reply with "Yes" or "No".'
-        if reasons
-        else 'Reply with "Yes" or "No" only.'
-    )
-    return OfficialForm(
-        _fields(_YesNo()),
-        wording,
-        parse=lambda text: word if word in reply_tail(text) else UNREAD,
-        readable=lambda text: any(
-            either in reply_tail(text) for either in ("yes", "no")
-        ),
-        example="Yes",
-    )
+        return RobustForm(fields, plain_yes_no, example='{"answer": "yes"}')
+    wording = 'Reply with "Yes" or "No" only.'
+    if reasons:
+        wording = 'Reason step by step, then end your reply with "Yes" or "No".'
+
+    def parse(text: str) -> str:
+        return word if word in reply_tail(text) else UNREAD
+
+    def readable(text: str) -> bool:
+        tail = reply_tail(text)
+        return "yes" in tail or "no" in tail
+
+    return OfficialForm(fields, wording, parse, readable, example="Yes")
 
 
 def letter_form(
@@ -151,23 +150,22 @@ def letter_form(
 ) -> ReplyForm:
     """One of some letters; ``stated``: officially a final ``Answer: X``, else alone."""
     if reading == "robust":
-        return RobustForm(
-            _fields(Choice(ANSWER, tuple(letters))),
-            lambda text: plain_letter(text, letters),
-        )
+        fields = _fields(Choice(ANSWER, tuple(letters)))
+        return RobustForm(fields, lambda text: plain_letter(text, letters))
+    fields = _fields(_Words(False))
     if stated:
         wording = (
             "Reason step by step, then end your reply with `Answer: X`, where X is "
             "the letter."
         )
         return OfficialForm(
-            _fields(_Words(False)),
+            fields,
             wording,
             parse=lambda text: stated_letter(text, letters),
             readable=lambda text: stated_letter(text, letters) != UNREAD,
         )
     return OfficialForm(
-        _fields(_Words(False)),
+        fields,
         "Reply with the letter only.",
         parse=first_letter,
         readable=lambda text: first_letter(text) in letters,
@@ -216,7 +214,9 @@ def stated_letter(text: str, letters: Sequence[str]) -> str:
     """The first ``nswer: X``. Official oddity: exactly one blank, no bracket, no
     star."""
     found = re.search(f"nswer: ([{''.join(letters)}])", text)
-    return found[1] if found else UNREAD
+    if found is None:
+        return UNREAD
+    return found[1]
 
 
 def first_letter(text: str) -> str:
@@ -228,7 +228,9 @@ def listed_texts(text: str) -> str:
     """The items of the first list that stands on one line, in small letters.
     Official oddity: only strict JSON is a list; single quotes make it empty."""
     items = texts_in(text)
-    return UNREAD if items is None else " ".join(items).lower().strip()
+    if items is None:
+        return UNREAD
+    return " ".join(items).lower().strip()
 
 
 # --- plain replies, read robustly -----------------------------------------------------
@@ -245,8 +247,9 @@ _ALONE = re.compile(r"\W*+([A-Za-z])(?:[.):](?:[ \t][^\n]{0,200}+)?|\W*+)")
 
 def plain_yes_no(text: str) -> str:
     """Yes or no as the whole last sentence, or "the answer is yes"; else ReplyError."""
-    sentences = [_bare(piece) for piece in _SENTENCE_END.split(text[-_LAST_CHARS:])]
-    last = next((sentence for sentence in reversed(sentences) if sentence), "")
+    last = ""
+    for piece in _SENTENCE_END.split(text[-_LAST_CHARS:]):
+        last = _bare(piece) or last
     found = _YES_OR_NO.fullmatch(last.casefold())
     if found is None:
         raise ReplyError("the reply does not end with yes or no")
@@ -258,8 +261,10 @@ def plain_letter(text: str, letters: Sequence[str]) -> str:
     stated = set(_STATED.findall(text))
     if len(stated) > 1:
         raise ReplyError("the reply states several letters")
+    letter = "".join(stated)
     alone = _ALONE.fullmatch(text.strip())
-    letter = next(iter(stated), alone[1].upper() if alone else "")
+    if alone and not letter:
+        letter = alone[1].upper()
     if letter not in letters:
         raise ReplyError(f"the reply states none of the letters {', '.join(letters)}")
     return letter
@@ -270,9 +275,8 @@ def plain_texts(text: str) -> str:
     start, end = text.find("["), text.rfind("]")
     if not 0 <= start < end:
         raise ReplyError("the reply holds no list of texts")
-    return _Words(True).read(
-        read_object(f'{{"{ANSWER}": {text[start : end + 1]}}}', [ANSWER])[ANSWER]
-    )
+    as_object = f'{{"{ANSWER}": {text[start : end + 1]}}}'
+    return _Words(True).read(read_object(as_object, [ANSWER])[ANSWER])
 
 
 def plain_characters(text: str) -> str:

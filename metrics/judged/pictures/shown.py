@@ -35,11 +35,9 @@ def unless_settled(found: T | Score) -> T:
 
 def answer_of(trial: Trial) -> Interleaved:
     """The answer of a trial that has one."""
-    return unless_settled(
-        Score.unscored("there is no answer to score")
-        if trial.output is None
-        else trial.output
-    )
+    if trial.output is None:
+        raise Settled(Score.unscored("there is no answer to score"))
+    return trial.output
 
 
 def only_picture(trial: Trial) -> Media:
@@ -60,10 +58,9 @@ def each_picture(trial: Trial, count: int) -> list[Media]:
     """All pictures of an answer with exactly so many."""
     found = media_of(answer_of(trial), "image")
     if len(found) != count:
-        raise Settled(
-            wrong(f"the answer has {len(found)} pictures, not exactly {count}")
-        )
-    return [_sound(one) for one in found]
+        why = f"the answer has {len(found)} pictures, not exactly {count}"
+        raise Settled(wrong(why))
+    return list(map(_sound, found))
 
 
 def region_of(trial: Trial, region: Region, *, bbox_key: str, margin: int) -> Media:

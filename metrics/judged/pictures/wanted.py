@@ -11,7 +11,6 @@ from mmeval.metrics.judged.pictures.asking import (
     About,
     BarePrompt,
     ChoicePrompt,
-    Finding,
     Inquiry,
     PairPrompt,
     PlacePrompt,
@@ -36,7 +35,7 @@ from mmeval.metrics.judged.pictures.readings import (
     worth_of,
 )
 from mmeval.metrics.judged.pictures.shown import each_picture, last_picture, region_of
-from mmeval.metrics.judged.pictures.worth import Worth, mean, product
+from mmeval.metrics.judged.pictures.worth import mean, product
 from mmeval.metrics.structure.self_description import texts_of
 from mmeval.metrics.text.normalisers import han
 from mmeval.metrics.text.word_accuracy import accuracy_of
@@ -48,23 +47,20 @@ Pictures = Literal["only", "last", "each"]
 
 
 def _presence_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    descriptions = texts_of(sample.metadata, switches["object_key"])
+    object_key, bbox_key = switches["object_key"], switches["bbox_key"]
+    descriptions = texts_of(sample.metadata, object_key)
     if not descriptions:
-        return f"the row has no descriptions under {switches['object_key']!r}"
+        return f"the row has no descriptions under {object_key!r}"
     if switches["scene"] and len(descriptions) < 2:
-        return (
-            f"the row has no description but the scene under {switches['object_key']!r}"
-        )
-    if switches["region"] == "bbox" and switches["pictures"] != "only":
+        return f"the row has no description but the scene under {object_key!r}"
+    if switches["region"] != "bbox":
+        return ""
+    if switches["pictures"] != "only":
         return (
             "region: bbox is the box of the only picture; it does not go with "
             f"pictures: {switches['pictures']}"
         )
-    if switches["region"] == "bbox":
-        return box_fault(
-            sample.metadata.get(switches["bbox_key"]), switches["bbox_key"]
-        )
-    return ""
+    return box_fault(sample.metadata.get(bbox_key), bbox_key)
 
 
 def _enough_pictures(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
@@ -73,12 +69,8 @@ def _enough_pictures(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
     if switches["pictures"] != "each":
         return answer
     wanted = len(texts_of(trial.sample.metadata, switches["object_key"]))
-    return Interleaved(
-        tuple(
-            media_part(picture, "image")
-            for picture in answer.media("image")[:1] * wanted
-        )
-    )
+    pictures = [media_part(picture, "image") for picture in answer.media("image")[:1]]
+    return Interleaved(tuple(pictures * wanted))
 
 
 @question(
@@ -127,59 +119,48 @@ def judge_presence(
     descriptions = texts_of(look.labels, object_key)
     if pictures == "each":
         shown = each_picture(look.trial, len(descriptions))
-    elif pictures == "last":
-        shown = [last_picture(look.trial, look.statements)] * len(descriptions)
     else:
-        shown = [region_of(look.trial, region, bbox_key=bbox_key, margin=margin)] * len(
-            descriptions
-        )
+        if pictures == "last":
+            picture = last_picture(look.trial, look.statements)
+        else:
+            picture = region_of(look.trial, region, bbox_key=bbox_key, margin=margin)
+        shown = [picture] * len(descriptions)
     word: Word = "yes" if wanted else "no"
     inquiries: list[Inquiry] = []
-    for number, (description, picture) in enumerate(
-        zip(descriptions, shown, strict=True)
-    ):
+    for description, picture in zip(descriptions, shown, strict=True):
         about = About({"description": description}, picture)
-        general = scene and not number
-        words = scene_prompt if general else prompt
-        inquiries.append(
-            presence(look.asking, words, about, word=word, reasons=not general)
-        )
+        if scene and not inquiries:
+            inquiry = presence(
+                look.asking, scene_prompt, about, word=word, reasons=False
+            )
+        else:
+            inquiry = presence(look.asking, prompt, about, word=word)
+        inquiries.append(inquiry)
     found = yield from ask(inquiries, repeats=look.asking.repeats)
-    value = _value(found, word, scene=scene, all_of_them=pictures == "each")
-    return value.scored({"questions": [one.evidence for one in found]})
 
-
-def _value(
-    found: list[Finding], word: Word, *, scene: bool, all_of_them: bool
-) -> Worth:
-    items = [one.is_(word) for one in found[scene:]]
-    together = product(items) if all_of_them else mean(items)
-    return product([_scene(found[0], word), together]) if scene else together
-
-
-def _scene(found: Finding, word: Word) -> Worth:
-    """Official oddity (6c7142e8): ``wanted: false`` seeks "no" in the scene's reply. A
-    reply with neither word passes. A robust answer has one of the words, so that there
-    it makes no difference."""
-    return (
-        found.is_("yes")
-        if word == "yes"
-        else found.worth(lambda answer: float(answer != "no"))
-    )
+    items = [finding.is_(word) for finding in found[scene:]]
+    value = product(items) if pictures == "each" else mean(items)
+    if scene:
+        general = found[0].is_("yes")
+        if not wanted:
+            # Official oddity (6c7142e8): it seeks "no" in the reply about the scene.
+            # A reply with neither word passes. A robust answer has one of the words,
+            # so that there it makes no difference.
+            general = found[0].worth(lambda answer: float(answer != "no"))
+        value = product([general, value])
+    return value.scored({"questions": [finding.evidence for finding in found]})
 
 
 def _count_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     counts = Counts(switches["fewest"], switches["most"])
     if fault := counts.fault or text_under("object_key")(sample, switches):
         return fault
-    count = sample.metadata.get(switches["count_key"])
-    if type(count) is not int or not counts.fewest <= count <= counts.most:
-        between = f"{counts.fewest} to {counts.most}"
-        return (
-            f"the row's label {switches['count_key']!r} must be {between}, not "
-            f"{count!r:.40}"
-        )
-    return ""
+    count_key = switches["count_key"]
+    count = sample.metadata.get(count_key)
+    if type(count) is int and counts.fewest <= count <= counts.most:
+        return ""
+    between = f"{counts.fewest} to {counts.most}"
+    return f"the row's label {count_key!r} must be {between}, not {count!r:.40}"
 
 
 @question(
@@ -206,11 +187,8 @@ def judge_count(
     letter; ``counted``; the judge's own words.
     """
     about = About({"description": look.labels[object_key]}, look.picture)
-    return (
-        yield from ask_count(
-            look.asking, prompt, about, Counts(fewest, most), look.labels[count_key]
-        )
-    )
+    counts, wanted = Counts(fewest, most), look.labels[count_key]
+    return (yield from ask_count(look.asking, prompt, about, counts, wanted))
 
 
 def _places_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -219,7 +197,9 @@ def _places_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
         places = places_of(sample.metadata.get(key))
     except ValueError as error:
         return f"the row's label {key!r}: {error}"
-    return "" if places else f"the row has no places under {key!r}"
+    if not places:
+        return f"the row has no places under {key!r}"
+    return ""
 
 
 @question(
@@ -254,11 +234,8 @@ def judge_position(
     prompts = PlacePrompts(
         prompt, quarter_prompt, left_right_prompt, above_below_prompt
     )
-    return (
-        yield from ask_places(
-            look.asking, prompts, places_of(look.labels[constraint_key]), look.picture
-        )
-    )
+    places = places_of(look.labels[constraint_key])
+    return (yield from ask_places(look.asking, prompts, places, look.picture))
 
 
 @question(
@@ -301,26 +278,21 @@ def judge_ocr(
     text, thing = look.labels[text_key], look.labels.get(object_key)
     if not isinstance(text, Mapping):
         words = prompt if thing else anywhere_prompt
-        return (
-            yield from ask_one_place(look.asking, words, thing or None, text, picture)
-        )
-    (scene,) = yield from ask_presence(
-        look.asking, scene_prompt, [About({"description": thing}, picture)]
-    )
+        thing = thing or None
+        return (yield from ask_one_place(look.asking, words, thing, text, picture))
+    about = About({"description": thing}, picture)
+    (scene,) = yield from ask_presence(look.asking, scene_prompt, [about])
     if scene.answer != "yes":
         return nothing_read(scene, text)
-    found = yield from ask_words(
-        look.asking, prompt, [About({"place": place}, picture) for place in text]
-    )
+    places = [About({"place": place}, picture) for place in text]
+    found = yield from ask_words(look.asking, prompt, places)
     return compared(found, list(text.values()), scene=scene.evidence)
 
 
 def _one_text_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    if isinstance(sample.metadata.get(switches["text_key"]), Mapping):
-        return (
-            f"the row has several texts under {switches['text_key']!r}; one is read "
-            "here"
-        )
+    text_key = switches["text_key"]
+    if isinstance(sample.metadata.get(text_key), Mapping):
+        return f"the row has several texts under {text_key!r}; one is read here"
     return text_fault(sample, switches)
 
 
@@ -357,21 +329,17 @@ def judge_ocr_multilingual(
     before the words for each judge. Evidence: ``readings``, the errors, and both sides
     as they were compared.
     """
-    text, thing = look.labels[text_key], look.labels.get(object_key)
+    text, thing = look.labels[text_key], look.labels.get(object_key) or None
+    picture = look.picture
     if not han(text):
         words = prompt if thing else anywhere_prompt
-        return (
-            yield from ask_one_place(
-                look.asking, words, thing or None, text, look.picture
-            )
-        )
-    found = yield from ask_characters(
-        [look.asking, *look.second], chinese_prompt, look.picture
-    )
-    read = common_characters(han(found[0].answer), han(found[1].answer), common)
+        return (yield from ask_one_place(look.asking, words, thing, text, picture))
+    askings = [look.asking, *look.second]
+    found = yield from ask_characters(askings, chinese_prompt, picture)
+    first, second = [han(finding.answer) for finding in found]
+    read = common_characters(first, second, common)
     pairs = accuracy_of(
         [(read, text)], normalise="none", unit="character", blanks="keep"
     )
-    return worth_of(found, pairs).scored(
-        {"readings": [one.evidence for one in found], **pairs.evidence}
-    )
+    readings = [finding.evidence for finding in found]
+    return worth_of(found, pairs).scored({"readings": readings, **pairs.evidence})

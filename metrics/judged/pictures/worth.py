@@ -28,12 +28,11 @@ class Worth:
         """The value as a score; unscored with bounds where it is not known."""
         if self.known:
             return Score(self.low, evidence=evidence)
-        bounds = (self.low, self.high)
         return Score(
             status="unscored",
             reason=self.reason,
             evidence=evidence,
-            bounds=bounds,
+            bounds=(self.low, self.high),
             cause=self.cause,
         )
 
@@ -51,40 +50,33 @@ def unknown(reason: str, cause: Cause) -> Worth:
 def product(factors: Sequence[Worth]) -> Worth:
     """The product: 0 if a factor is known to be 0, even with unknowns; 1 without
     any."""
-    return _of_both(
-        math.prod(one.low for one in factors),
-        math.prod(one.high for one in factors),
-        factors,
-    )
+    low = math.prod(factor.low for factor in factors)
+    high = math.prod(factor.high for factor in factors)
+    return _of_both(low, high, factors)
 
 
 def mean(parts: Sequence[Worth]) -> Worth:
     """The mean; 1 without parts, since then nothing is missing."""
     if not parts:
         return worth(1.0)
-    count = len(parts)
-    return _of_both(
-        sum(one.low for one in parts) / count,
-        sum(one.high for one in parts) / count,
-        parts,
-    )
+    low = sum(part.low for part in parts) / len(parts)
+    high = sum(part.high for part in parts) / len(parts)
+    return _of_both(low, high, parts)
 
 
 def weighted(parts: Sequence[Worth], weights: Sequence[float]) -> Worth:
     """The sum by weights (at least 0, 1 in all); an unknown of weight 0 has no
     effect."""
-    low = sum(one.low * weight for one, weight in zip(parts, weights, strict=True))
-    high = sum(one.high * weight for one, weight in zip(parts, weights, strict=True))
+    low = high = 0.0
+    for part, weight in zip(parts, weights, strict=True):
+        low += part.low * weight
+        high += part.high * weight
     return _of_both(min(1.0, low), min(1.0, high), parts)
 
 
 def _of_both(low: float, high: float, of: Sequence[Worth]) -> Worth:
-    lacking = [one for one in of if not one.known]
-    if low == high or not lacking:
+    unknowns = [part for part in of if not part.known]
+    if low == high or not unknowns:
         return Worth(low, high)
-    return Worth(
-        low,
-        high,
-        lacking[0].reason,
-        min((one.cause for one in lacking), key=CAUSES.index),
-    )
+    cause = min((part.cause for part in unknowns), key=CAUSES.index)
+    return Worth(low, high, unknowns[0].reason, cause)
