@@ -9,6 +9,7 @@ known without asking, and :func:`judged_together` asks all questions at the same
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
@@ -58,22 +59,17 @@ class Dimensions:
     high: float
 
     def asked(self) -> list[str]:
-        return [
-            f'"{name}": <{Number(name, self.low, self.high).asked()}>'
-            for name in self.names
-        ]
+        asked = Number("", self.low, self.high).asked()
+        return [f'"{name}": <{asked}>' for name in self.names]
 
     def read(self, found: Mapping[str, Any]) -> Vote:
         """The dimensions that are numbers, on the scale or not."""
-        numbers = ((name, _number(name, found.get(name))) for name in self.names)
-        return {name: number for name, number in numbers if number is not None}
-
-
-def _number(name: str, value: Any) -> float | None:
-    try:
-        return Number(name, -_LARGEST, _LARGEST, whole=False).read(value)
-    except ReplyError:
-        return None
+        numbers: dict[str, float] = {}
+        for name in self.names:
+            number = Number(name, -_LARGEST, _LARGEST, whole=False)
+            with contextlib.suppress(ReplyError):
+                numbers[name] = number.read(found.get(name))
+        return numbers
 
 
 @dataclass(frozen=True)
@@ -94,25 +90,23 @@ class DimensionsForm(ReplyForm):
     @property
     def asked(self) -> str:
         whole = Number(self.overall, self.dimensions.low, self.most, whole=False)
-        return (
-            "{"
-            + ", ".join(
-                [*self.dimensions.asked(), f'"{self.overall}": <{whole.asked()}>']
-            )
-            + "}"
-        )
+        asked = [*self.dimensions.asked(), f'"{self.overall}": <{whole.asked()}>']
+        return "{" + ", ".join(asked) + "}"
 
     def read(self, text: str) -> Vote:
         found = self.object_in(text)
+        vote: dict[str, Any] = {}
         words = found.get(_REASON.name)
-        said = {_REASON.name: _REASON.read(words)} if isinstance(words, str) else {}
-        lacking = {UNREADABLE: True} if self.overall not in found else {}
-        return {
-            **said,
-            **self.dimensions.read(found),
-            self.overall: self._overall(found),
-            **lacking,
-        }
+        if isinstance(words, str):
+            vote[_REASON.name] = _REASON.read(words)
+        vote |= self.dimensions.read(found)
+        if self.overall in found:
+            vote[self.overall] = self._read_overall(found[self.overall])
+        elif self.absent is not None:
+            vote |= {self.overall: self.absent, UNREADABLE: True}
+        else:
+            raise ReplyError(f"the reply's JSON lacks {self.overall!r}")
+        return vote
 
     @staticmethod
     def object_in(text: str) -> Mapping[str, Any]:
@@ -122,12 +116,7 @@ class DimensionsForm(ReplyForm):
             raise ReplyError("the reply is not one JSON object and nothing else")
         return found
 
-    def _overall(self, found: Mapping[str, Any]) -> float:
-        if self.overall not in found:
-            if self.absent is None:
-                raise ReplyError(f"the reply's JSON lacks {self.overall!r}")
-            return self.absent
-        value = found[self.overall]
+    def _read_overall(self, value: Any) -> float:
         if isinstance(value, str) and not self.quotable:
             raise ReplyError(f"{self.overall} is in quotes")
         try:
@@ -193,19 +182,20 @@ def judged_together(
 ) -> Program[Score]:
     """The mean quality of items with their labels. The judge is asked about some, all
     at the same time; the quality of the others is known."""
-    asked = [one for _, one in items if isinstance(one, Asked)]
-    graded = yield from grade_questions(
-        [one.question for one in asked], scale, repeats=repeats, combine=combine
-    )
-    found = iter(
-        _with_seen(one, score) for one, score in zip(asked, graded, strict=True)
-    )
-    return together(
-        [
-            (label, next(found) if isinstance(one, Asked) else one)
-            for label, one in items
-        ]
-    )
+    asked = [one.question for _, one in items if isinstance(one, Asked)]
+    graded = yield from grade_questions(asked, scale, repeats=repeats, combine=combine)
+    scores: list[tuple[str, ItemScore]] = []
+    for label, one in items:
+        if isinstance(one, ItemScore):
+            scores.append((label, one))
+            continue
+        score = graded.pop(0)
+        evidence = {**score.evidence, **one.seen}
+        remarks = [*one.seen.get(REMARKS, ()), *score.evidence.get(REMARKS, ())]
+        if remarks:
+            evidence[REMARKS] = remarks
+        scores.append((label, replace(score, evidence=evidence)))
+    return together(scores)
 
 
 def grade_questions(
@@ -223,44 +213,35 @@ def item_score(verdict: Verdict, scale: Scale) -> ItemScore:
     number beyond the scale counts as its end; the evidence says so and keeps its value.
     It also counts the replies that lack the number or go beyond its scale (``UNREAD``),
     of which a run warns."""
-    one_vote = verdict.votes[0] if len(verdict.votes) == 1 else {}
-    evidence = {**one_vote, **verdict.evidence}
+    evidence = dict(verdict.evidence)
+    if len(verdict.votes) == 1:
+        evidence = {**verdict.votes[0], **evidence}
     if why := verdict.unknown(scale.key):
-        return ItemScore(
-            None,
-            {k: said for k, said in evidence.items() if k != _REASON.name},
-            why,
-            verdict.cause,
-        )
+        evidence.pop(_REASON.name, None)
+        return ItemScore(None, evidence, why, verdict.cause)
+    evidence.pop(UNREADABLE, None)
     raw = scale.worth(verdict.values[scale.key])
     quality = min(1.0, max(0.0, raw))
-    beyond = (
-        {RAW: raw, REMARKS: [f"{scale.key} is beyond the scale and counts as its end"]}
-        if raw != quality
-        else {}
-    )
-    unfit = sum(1 for vote in verdict.votes if _is_unfit(vote, scale))
-    said = {key: value for key, value in evidence.items() if key != UNREADABLE}
-    return ItemScore(quality, {**said, **beyond, **({UNREAD: unfit} if unfit else {})})
+    if raw != quality:
+        evidence[RAW] = raw
+        evidence[REMARKS] = [f"{scale.key} is beyond the scale and counts as its end"]
+    unfit = sum(_is_unfit(vote, scale) for vote in verdict.votes)
+    if unfit:
+        evidence[UNREAD] = unfit
+    return ItemScore(quality, evidence)
 
 
 def _is_unfit(vote: Vote, scale: Scale) -> bool:
     """Whether a reply counts although its number is missing or beyond the scale."""
     number = vote.get(scale.key)
-    return bool(vote.get(UNREADABLE)) or (
-        isinstance(number, int | float) and not 0 <= scale.worth(number) <= 1
-    )
+    if vote.get(UNREADABLE):
+        return True
+    return isinstance(number, int | float) and not 0 <= scale.worth(number) <= 1
 
 
 def lowest_grade(remark: str) -> ItemScore:
     """The lowest grade for an item that needs no judge."""
     return ItemScore(share(LOWEST), {SCORE: LOWEST, _REASON.name: remark})
-
-
-def _with_seen(asked: Asked, score: ItemScore) -> ItemScore:
-    remarks = [*asked.seen.get(REMARKS, ()), *score.evidence.get(REMARKS, ())]
-    both = {**score.evidence, **asked.seen, **({REMARKS: remarks} if remarks else {})}
-    return replace(score, evidence=both)
 
 
 class Shown(NamedTuple):
@@ -278,7 +259,5 @@ def shown_start(text: str) -> Shown:
     """The part of a text that a judge is shown."""
     if len(text) <= MAX_SHOWN_CHARS:
         return Shown(text, {})
-    return Shown(
-        text[:MAX_SHOWN_CHARS],
-        {REMARKS: [f"the judge saw the first {MAX_SHOWN_CHARS:,} characters"]},
-    )
+    remark = f"the judge saw the first {MAX_SHOWN_CHARS:,} characters"
+    return Shown(text[:MAX_SHOWN_CHARS], {REMARKS: [remark]})

@@ -20,6 +20,7 @@ from mmeval.metric.judge import (
 )
 from mmeval.metrics.judged.judge_yes_no import FORM
 from mmeval.metrics.judged.material import (
+    Material,
     another,
     as_the_reference,
     asked_of,
@@ -55,28 +56,26 @@ def _supposed(trial: Trial, switches: Mapping[str, Any]) -> Interleaved:
     as are asked about."""
     if graph_fault(trial.sample, switches):
         return trial.output or Interleaved()
-    wanted = {
-        one.part for one in read_questions(trial.sample.metadata[switches["questions"]])
-    } - {""}
+    wanted: set[str] = set()
+    for question in read_questions(trial.sample.metadata[switches["questions"]]):
+        if question.part:
+            wanted.add(question.part)
     reference = as_the_reference(trial, switches)
     if wanted <= parts_by_label(reference).keys():
         return reference
     made = parts_by_label(trial.output or Interleaved())
     parts: list[Part] = []
     for kind in PART_KINDS:
-        numbers = [
-            int(label.removeprefix(kind))
-            for label in wanted
-            if label_kind(label) == kind
-        ]
-        if first := made.get(f"{kind}1"):
-            # else the texts would be one
-            apart = [Part("code", text="")] if kind == "text" else []
-            for number in range(min(max(numbers, default=1), MOST_PARTS)):
-                parts += [
-                    another(first, f"{trial.sample.id} {trial.repeat} {number}"),
-                    *apart,
-                ]
+        first = made.get(f"{kind}1")
+        if first is None:
+            continue
+        own = [label for label in wanted if label_kind(label) == kind]
+        numbers = [int(label.removeprefix(kind)) for label in own]
+        for number in range(min(max(numbers, default=1), MOST_PARTS)):
+            name = f"{trial.sample.id} {trial.repeat} {number}"
+            parts.append(another(first, name))
+            if kind == "text":
+                parts.append(Part("code", text=""))  # else the texts would be one
     return Interleaved(tuple(parts))
 
 
@@ -126,33 +125,31 @@ def question_graph(
     if fault := graph_fault(trial.sample, {"questions": questions}):
         return Score.unscored(fault)
     every = read_questions(trial.sample.metadata[questions])
-    rows = [one for one in every if label_kind(one.part) not in trial.left_out]
+    rows = [row for row in every if label_kind(row.part) not in trial.left_out]
+    if not every:
+        return Score.inapplicable("the row has no questions")
     if not rows:
-        return Score.inapplicable(
-            "the row has no questions"
-            if not every
-            else "the model was not asked for what they are about"
-        )
-    unasked = {one.id for one in every} - {one.id for one in rows}
+        return Score.inapplicable("the model was not asked for what they are about")
+    unasked = {row.id for row in every}
+    unasked -= {row.id for row in rows}
     answer = trial.output or Interleaved()
     parts = parts_by_label(answer)
     asked = asked_of(trial.sample) if show_input else ""
     graph: list[GraphQuestion] = []
-    for one in rows:
-        seen = _seen(answer, parts, one.part)
-        parents = [parent for parent in one.parents if parent not in unasked]
+    for row in rows:
+        seen = _seen(answer, parts, row.part)
+        parents = [parent for parent in row.parents if parent not in unasked]
         if isinstance(seen, str):
-            graph.append(GraphQuestion(one.id, None, parents, seen))
+            graph.append(GraphQuestion(row.id, None, parents, seen))
             continue
-        values = {
+        values: Material = {
             "answer": seen,
             "input": asked,
-            "question": one.text,
-            "shown": "part" if one.part else "answer",
+            "question": row.text,
+            "shown": "part" if row.part else "answer",
         }
-        graph.append(
-            GraphQuestion(one.id, Question(judge, FORM, prompt, values), parents)
-        )
+        question = Question(judge, FORM, prompt, values)
+        graph.append(GraphQuestion(row.id, question, parents))
     found = yield from ask_graph(
         graph, dependencies=dependencies, lost_is_no=lost == "wrong", repeats=repeats
     )
@@ -163,14 +160,14 @@ def _seen(
     answer: Interleaved, parts: Mapping[str, Part], label: str
 ) -> Interleaved | str:
     """What the judge is shown of an answer, or why there is nothing to show."""
+    if not label and answer.empty:
+        return "the answer is empty"
     if not label:
-        return "the answer is empty" if answer.empty else shown(answer)
+        return shown(answer)
     part = parts.get(label)
-    return (
-        f"the answer has no {label}"
-        if part is None or part.dangling
-        else Interleaved((part,))
-    )
+    if part is None or part.dangling:
+        return f"the answer has no {label}"
+    return Interleaved((part,))
 
 
 def parts_by_label(answer: Interleaved) -> dict[str, Part]:
@@ -195,27 +192,22 @@ def read_questions(rows: Any) -> list[RowQuestion]:
 def _row(item: Any, number: int) -> RowQuestion:
     row: Any = {"question": item} if isinstance(item, str) else item
     if not isinstance(row, Mapping) or row.keys() - _KEYS:
-        raise ValueError(
-            f"question {number} is no text and no mapping of {', '.join(sorted(_KEYS))}"
-        )
-    text = row.get("question")
-    id = row.get("id")
-    parents = row.get("parents")
-    part = row.get("part")
-    id = number if id is None else id
-    parents = () if parents is None else parents
-    part = "" if part is None else part
+        keys = ", ".join(sorted(_KEYS))
+        raise ValueError(f"question {number} is no text and no mapping of {keys}")
+    given = {key: value for key, value in row.items() if value is not None}
+    text, part = given.get("question"), given.get("part", "")
+    id, parents = given.get("id", number), given.get("parents", ())
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"question {number} has no text")
-    if not isinstance(parents, list | tuple) or not all(
-        type(one) in (int, str) for one in (id, *parents)
-    ):
+    is_list = isinstance(parents, list | tuple)
+    if not is_list or not all(type(one) in (int, str) for one in (id, *parents)):
         raise ValueError(
             f"question {number} has an id or parents that are no text and no whole "
             "number"
         )
     label = canonical_label(part) if isinstance(part, str) else ""
-    if part and (label_kind(label) not in PART_KINDS or not label[-1:].isdigit()):
+    is_label = label_kind(label) in PART_KINDS and label[-1:].isdigit()
+    if part and not is_label:
         raise ValueError(
             f"question {number} has the part {part!r:.40}; it must be a kind and a "
             "number, such as image1"

@@ -38,6 +38,6 @@ def is_unknown(verdict: Verdict, lost: Lost) -> bool:
 def is_unread(verdict: Verdict, lost: Lost) -> bool:
     """Whether a reply that could not be used counts all the same: officially, or as
     ``lost: wrong`` says."""
-    return any(vote.get(UNREADABLE) for vote in verdict.votes) or (
-        bool(verdict.lost) and not is_unknown(verdict, lost)
-    )
+    if any(vote.get(UNREADABLE) for vote in verdict.votes):
+        return True
+    return bool(verdict.lost) and not is_unknown(verdict, lost)

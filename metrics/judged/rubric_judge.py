@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from mmeval.media import PART_KINDS, Interleaved
+from mmeval.media import PART_KINDS, Interleaved, Part
 from mmeval.metric import metric
 from mmeval.metric.judge import (
     Combine,
@@ -44,14 +44,15 @@ class Criterion:
         placeholder, with ``media`` the words are left out."""
         if answer is None or self.side == "text":
             return shown(answer, media=False)
-        kept = (
-            part
-            for part in shown(answer).parts
-            if not self.kinds or part.media is None or part.kind in self.kinds
-        )
-        return Interleaved(
-            tuple(part for part in kept if self.side == "all" or part.media is not None)
-        )
+        kept: list[Part] = []
+        for part in shown(answer).parts:
+            if part.media is None:
+                is_seen = self.side == "all"
+            else:
+                is_seen = not self.kinds or part.kind in self.kinds
+            if is_seen:
+                kept.append(part)
+        return Interleaved(tuple(kept))
 
 
 def rubric_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -102,66 +103,44 @@ def rubric_judge(
     seen = material(
         trial, show_input=show_input, show_references=show_references, media=media
     )
-    questions = [
-        Question(judge, FORM, prompt, _values(seen, one, trial.output, media=media))
-        for one in rubric
-    ]
+    questions: list[Question] = []
+    for criterion in rubric:
+        values: Material = {**seen, "criterion": criterion.text}
+        if media:
+            values["answer"] = criterion.seen(trial.output)
+        questions.append(Question(judge, FORM, prompt, values))
     verdicts = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
     return _score(rubric, verdicts)
 
 
-def _values(
-    seen: Material, criterion: Criterion, answer: Interleaved | None, *, media: bool
-) -> Material:
-    return {
-        **seen,
-        "criterion": criterion.text,
-        **({"answer": criterion.seen(answer)} if media else {}),
-    }
-
-
 def _score(criteria: Sequence[Criterion], verdicts: Sequence[Verdict]) -> Score:
-    pairs = list(zip(criteria, verdicts, strict=True))
-    whole = sum(one.weight for one in criteria)
-    met = sum(
-        one.weight * float(verdict.values.get("met") or 0) for one, verdict in pairs
+    evidence: list[dict[str, Any]] = []
+    met: list[float] = []
+    unknown: list[Verdict] = []
+    unknown_weights: list[float] = []
+    for criterion, verdict in zip(criteria, verdicts, strict=True):
+        row = {
+            "id": criterion.id,
+            "criterion": criterion.text,
+            "weight": criterion.weight,
+            "met": None,
+        }
+        evidence.append({**row, **verdict.evidence, **verdict.loss})
+        met.append(criterion.weight * float(verdict.values.get("met") or 0))
+        if verdict.unknown("met"):
+            unknown.append(verdict)
+            unknown_weights.append(criterion.weight)
+    whole = sum(criterion.weight for criterion in criteria)
+    if not unknown:
+        return Score(sum(met) / whole, evidence={"criteria": evidence})
+    highest = sum(met) + sum(unknown_weights)
+    return Score(
+        status="unscored",
+        reason=unknown[0].unknown("met"),
+        evidence={"criteria": evidence},
+        bounds=(sum(met) / whole, highest / whole),
+        cause=min((verdict.cause for verdict in unknown), key=CAUSES.index),
     )
-    unknown = [
-        (one, verdict.unknown("met"))
-        for one, verdict in pairs
-        if verdict.unknown("met")
-    ]
-    evidence = [_evidence(one, verdict) for one, verdict in pairs]
-    if unknown:
-        _, reason = unknown[0]
-        highest = met + sum(one.weight for one, _ in unknown)
-        cause = min(
-            (verdict.cause for verdict in verdicts if verdict.unknown("met")),
-            key=CAUSES.index,
-        )
-        bounds = (met / whole, highest / whole)
-        return Score(
-            status="unscored",
-            reason=reason,
-            evidence={"criteria": evidence},
-            bounds=bounds,
-            cause=cause,
-        )
-    return Score(met / whole, evidence={"criteria": evidence})
-
-
-def _evidence(criterion: Criterion, verdict: Verdict) -> dict[str, Any]:
-    row = {
-        "id": criterion.id,
-        "criterion": criterion.text,
-        "weight": criterion.weight,
-        "met": None,
-    }
-    return {
-        **row,
-        **verdict.evidence,
-        **verdict.loss,
-    }
 
 
 def read_criteria(rubric: Any) -> list[Criterion]:
@@ -177,14 +156,10 @@ def read_criteria(rubric: Any) -> list[Criterion]:
 def _criterion(item: Any, number: int) -> Criterion:
     row: Any = {"criterion": item} if isinstance(item, str) else item
     if not isinstance(row, Mapping) or row.keys() - _KEYS:
-        raise ValueError(
-            f"criterion {number} is no text and no mapping of "
-            f"{', '.join(sorted(_KEYS))}"
-        )
-    text = row.get("criterion")
-    weight = row.get("weight", 1)
-    side = row.get("side", "all")
-    kinds = row.get("kinds", ())
+        keys = ", ".join(sorted(_KEYS))
+        raise ValueError(f"criterion {number} is no text and no mapping of {keys}")
+    text, weight = row.get("criterion"), row.get("weight", 1)
+    side, kinds = row.get("side", "all"), row.get("kinds", ())
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"criterion {number} has no text")
     if type(weight) not in (int, float) or not 0 < weight < float("inf"):
@@ -197,17 +172,11 @@ def _criterion(item: Any, number: int) -> Criterion:
             f"criterion {number} has the side {side!r:.40}; it must be all, text or "
             "media"
         )
-    if not isinstance(kinds, list | tuple) or not all(
-        kind in PART_KINDS for kind in kinds
-    ):
+    is_list = isinstance(kinds, list | tuple)
+    if not is_list or not all(kind in PART_KINDS for kind in kinds):
         raise ValueError(
             f"criterion {number} has the kinds {kinds!r:.80}; they must be a list of "
             "kinds of part"
         )
-    return Criterion(
-        str(row.get("id", number)),
-        text,
-        float(weight),
-        cast("Side", side),
-        tuple(kinds),
-    )
+    id = str(row.get("id", number))
+    return Criterion(id, text, float(weight), side, tuple(kinds))

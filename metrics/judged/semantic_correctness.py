@@ -109,22 +109,24 @@ def semantic_correctness(
         "document": caption_document,
         "3d": caption_3d,
     }
-    data = [] if reference.content is None else [reference.content]
+    data: list[Interleaved] = []
+    if reference.content is not None:
+        data.append(reference.content)
     candidate, *others = yield from captioned_all(
         [trial.output], captioner, prompts, data=data
     )
-    made = (
-        {"reference_captions": others[0].evidence}
-        if others and others[0].captions
-        else {}
-    )
-    seen = {"captions": candidate.evidence, "reference": reference.origin, **made}
+    seen: dict[str, Any] = {
+        "captions": candidate.evidence,
+        "reference": reference.origin,
+    }
+    words = reference.words
+    if others:
+        words = others[0].text
+        if others[0].captions:
+            seen["reference_captions"] = others[0].evidence
     if lost := without_captions({"answer": [candidate], "reference": others}, seen):
         return lost
-    values = {
-        "candidate": candidate.text,
-        "reference": others[0].text if others else reference.words,
-    }
+    values = {"candidate": candidate.text, "reference": words}
     questions = [Question(judge, score_form(reading), prompt, values)]
     (verdict,) = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
     evidence = {**verdict.evidence, **seen}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 
-from mmeval.media import Interleaved, Part, render
+from mmeval.media import Interleaved, render
 from mmeval.metric import metric
 from mmeval.metric.judge import Combine, Question, Repeats
-from mmeval.metrics.judged.material import as_the_reference
+from mmeval.metrics.judged.material import Material, as_the_reference
 from mmeval.metrics.judged.quality_grades import (
     GRADES,
     Asked,
@@ -24,6 +25,7 @@ from mmeval.metrics.quality.items import ItemScore
 from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Score, Trial
 
+Prompt = Annotated[Written, JudgePrompt("text", "cut")]
 LABEL = "text1"
 """The one item that the text of an answer is."""
 DIMENSIONS = Dimensions(
@@ -65,10 +67,8 @@ def text_quality(
     rubric: Rubric = "grade",
     repeats: Repeats = 1,
     combine: Combine = "mean",
-    prompt: Annotated[Written, JudgePrompt("text", "cut")] = "text_quality",
-    dimensions_prompt: Annotated[
-        Written, JudgePrompt("text", "cut")
-    ] = "text_quality_dimensions",
+    prompt: Prompt = "text_quality",
+    dimensions_prompt: Prompt = "text_quality_dimensions",
 ) -> Program[Score]:
     """How well the text is written: a judge's grade of 1 to 5, as ``(grade - 1) / 4``.
 
@@ -91,41 +91,30 @@ def text_quality(
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
-    written = prompt if rubric == "grade" else dimensions_prompt
-    scale = GRADES if rubric == "grade" else RELEASED
-    item = _item(trial.output, judge, scale, written)
-    return (
-        yield from judged_together(
-            [(LABEL, item)], scale, repeats=repeats, combine=combine
-        )
-    )
-
-
-def _item(
-    answer: Interleaved, judge: Role, scale: Scale, prompt: Written
-) -> ItemScore | Asked:
-    if not answer.words.strip():
-        return lowest_grade("there is no text")
-    shown = shown_start(tagged_text(answer))
-    return Asked(
-        Question(judge, scale.form, prompt, {"text": shown.text, "cut": shown.cut}),
-        shown.seen,
-    )
+    scale, written = GRADES, prompt
+    if rubric == "dimensions":
+        scale, written = RELEASED, dimensions_prompt
+    item: ItemScore | Asked = lowest_grade("there is no text")
+    if trial.output.words.strip():
+        shown = shown_start(tagged_text(trial.output))
+        values: Material = {"text": shown.text, "cut": shown.cut}
+        item = Asked(Question(judge, scale.form, written, values), shown.seen)
+    items = [(LABEL, item)]
+    return (yield from judged_together(items, scale, repeats=repeats, combine=combine))
 
 
 def tagged_text(answer: Interleaved) -> str:
     """The text with a tag, as written or numbered by place, for all that is not
     text."""
-    places: dict[str, int] = {}
-    return "".join(_written(part, places) for part in answer.parts)
-
-
-def _written(part: Part, places: dict[str, int]) -> str:
-    if part.kind == "text":
-        return part.text or ""
-    if part.kind == "reasoning":
-        return ""
-    places[part.kind] = places.get(part.kind, 0) + 1
-    if part.raw and part.raw != part.text:
-        return part.raw
-    return render(part.kind, places[part.kind])
+    places: Counter[str] = Counter()
+    pieces: list[str] = []
+    for part in answer.parts:
+        if part.kind == "text":
+            pieces.append(part.text or "")
+        elif part.kind != "reasoning":
+            places[part.kind] += 1
+            if part.raw and part.raw != part.text:
+                pieces.append(part.raw)
+            else:
+                pieces.append(render(part.kind, places[part.kind]))
+    return "".join(pieces)

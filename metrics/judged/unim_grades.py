@@ -70,9 +70,9 @@ class Grade:
 
     def read(self, value: Any) -> float:
         number = self.written(value)
-        return min(
-            HIGHEST, max(LOWEST, math.floor(number + 0.5) if self.whole else number)
-        )
+        if self.whole:
+            number = math.floor(number + 0.5)
+        return min(HIGHEST, max(LOWEST, number))
 
 
 # --- semantic correctness -------------------------------------------------------------
@@ -104,9 +104,8 @@ def score_form(reading: Reading) -> ReplyForm:
 
 
 def _without_reasons(form: ReplyForm) -> str:
-    return ReplyForm(
-        tuple(one for one in form.fields if not isinstance(one, Text))
-    ).asked
+    grades = [one for one in form.fields if not isinstance(one, Text)]
+    return ReplyForm(tuple(grades)).asked
 
 
 def stated_grade(text: str) -> int | None:
@@ -119,7 +118,9 @@ def stated_grade(text: str) -> int | None:
     if number and value in range(LOWEST, HIGHEST + 1):
         return int(value)
     digit = re.search(r"\b[1-5]\b", text)
-    return int(digit[0]) if digit else None
+    if digit is None:
+        return None
+    return int(digit[0])
 
 
 # --- coherence and style --------------------------------------------------------------
@@ -134,35 +135,42 @@ class GradesForm(ReadForm):
 
     @property
     def asked(self) -> str:
-        return _without_reasons(self) if self.reading == "official" else super().asked
+        if self.reading == "official":
+            return _without_reasons(self)
+        return super().asked
 
     def fault(self, response: Response) -> str:
         if self.takes_all:
-            is_reply = response.is_refused or bool(response.text.strip())
-            return "" if is_reply else "the reply is empty"
-        faults = {one.grade.name: one.fault(response) for one in self.of_each()}
+            if response.is_refused or response.text.strip():
+                return ""
+            return "the reply is empty"
+        faults = {form.grade.name: form.fault(response) for form in self.of_each()}
         lacking = [f"{name}: {fault}" for name, fault in faults.items() if fault]
         if not lacking:
             return ""
-        return (
-            next(iter(faults.values()))
-            if len(lacking) == len(faults)
-            else f"{HALF_SAID}{lacking[0]}"
-        )
+        if len(lacking) == len(faults):
+            return next(iter(faults.values()))
+        return f"{HALF_SAID}{lacking[0]}"
 
     def part_fault(self, response: Response) -> str:
         """For ``Call.accept``: the fault of a reply where some of the grades
         suffice."""
-        faults = [one.fault(response) for one in self.of_each()]
-        return faults[0] if all(faults) else ""
+        faults = [form.fault(response) for form in self.of_each()]
+        if all(faults):
+            return faults[0]
+        return ""
 
     def of_each(self, *, lowest: bool = False) -> list[OneGradeForm]:
         """A form for each single grade, over the same replies."""
-        grades = [one for one in self.fields if isinstance(one, Grade)]
-        return [
-            OneGradeForm((_REASON, one), grade=one, reading=self.reading, lowest=lowest)
-            for one in grades
-        ]
+        forms: list[OneGradeForm] = []
+        for grade in self.fields:
+            if isinstance(grade, Grade):
+                fields = (_REASON, grade)
+                form = OneGradeForm(
+                    fields, grade=grade, reading=self.reading, lowest=lowest
+                )
+                forms.append(form)
+        return forms
 
 
 @dataclass(frozen=True)
@@ -191,23 +199,23 @@ class OneGradeForm(ReadForm):
             raise
 
     def _read(self, text: str) -> Vote:
-        found = _object(text, self.grade.name, self.reading)
-        if self.grade.name not in found:
-            raise ReplyError(f"the reply's JSON lacks {self.grade.name!r}")
-        value = found[self.grade.name]
+        name = self.grade.name
+        found = _object(text, name, self.reading)
+        if name not in found:
+            raise ReplyError(f"the reply's JSON lacks {name!r}")
+        value = found[name]
         try:
             grade, written = self.grade.read(value), self.grade.written(value)
         except ReplyError as error:
-            raise ReplyError(f"{self.grade.name} {error}") from None
+            raise ReplyError(f"{name} {error}") from None
+        vote: dict[str, Any] = {}
         reason = found.get(_REASON.name)
-        words = (
-            {_REASON.name: reason[:MAX_TEXT_CHARS]} if isinstance(reason, str) else {}
-        )
-        return {
-            **words,
-            self.grade.name: grade,
-            **({RAW: value} if written != grade else {}),
-        }
+        if isinstance(reason, str):
+            vote[_REASON.name] = reason[:MAX_TEXT_CHARS]
+        vote[name] = grade
+        if written != grade:
+            vote[RAW] = value
+        return vote
 
 
 def grades_form(
@@ -215,7 +223,8 @@ def grades_form(
 ) -> GradesForm:
     """The reply about some grades; the release asks for no reasons, nor does it
     round."""
-    grades = (Grade(name, whole=reading != "official") for name in names)
+    whole = reading == "robust"
+    grades = [Grade(name, whole=whole) for name in names]
     example = "{" + ", ".join(f'"{name}": 3' for name in names) + "}"
     return GradesForm(
         (_REASON, *grades), example=example, reading=reading, takes_all=takes_all

@@ -67,10 +67,9 @@ def mean(parts: Sequence[Worth]) -> Worth:
 def weighted(parts: Sequence[Worth], weights: Sequence[float]) -> Worth:
     """The sum by weights (at least 0, 1 in all); an unknown of weight 0 has no
     effect."""
-    low = high = 0.0
-    for part, weight in zip(parts, weights, strict=True):
-        low += part.low * weight
-        high += part.high * weight
+    pairs = list(zip(parts, weights, strict=True))
+    low = sum(part.low * weight for part, weight in pairs)
+    high = sum(part.high * weight for part, weight in pairs)
     return _of_both(min(1.0, low), min(1.0, high), parts)
 
 

@@ -31,6 +31,7 @@ Remark = Literal["not_sure", "odd_value", "missing_key"]
 """Why a criterion is not met though the judge has not said no: it is not sure, or an
 official reply says something else or nothing."""
 REMARKS: tuple[Remark, ...] = get_args(Remark)
+MISSING: Remark | None = "missing_key"
 YES, NO = ("true", "yes", "y", "1"), ("false", "no", "n", "0")
 _MAX_RAW_CHARS, _LARGEST = 200, 2**53
 
@@ -70,15 +71,20 @@ class MetForm(ReadForm):
             Met().read(found[KEY])
         else:
             found = official_object(text)
-        met, remark = said(found[KEY]) if KEY in found else (False, "missing_key")
-        words = found.get(EXPLANATION)
-        return {
+        met, remark = False, MISSING
+        if KEY in found:
+            met, remark = said(found[KEY])
+        vote = {
             KEY: met,
             "raw": _plain(found.get(KEY)),
             "reply": text[:MAX_TEXT_CHARS],
-            **({"remark": remark} if remark else {}),
-            **({EXPLANATION: words[:MAX_TEXT_CHARS]} if isinstance(words, str) else {}),
         }
+        if remark:
+            vote["remark"] = remark
+        words = found.get(EXPLANATION)
+        if isinstance(words, str):
+            vote[EXPLANATION] = words[:MAX_TEXT_CHARS]
+        return vote
 
 
 def met_form(reading: Reading) -> MetForm:
@@ -94,7 +100,9 @@ def said(value: Any) -> tuple[bool, Remark | None]:
     word = value.strip().casefold() if isinstance(value, str) else ""
     if word in YES or word in NO:
         return word in YES, None
-    return False, "not_sure" if word == NOT_SURE else "odd_value"
+    if word == NOT_SURE:
+        return False, "not_sure"
+    return False, "odd_value"
 
 
 def official_object(text: str) -> Mapping[str, Any]:
@@ -107,26 +115,28 @@ def official_object(text: str) -> Mapping[str, Any]:
     waits for the last.
     """
     whole = text[max(0, text.find("{")) : text.rfind("}") + 1]
-    ways = (
+    for way in (
         _between(_FENCE, _FENCE_END, text),
         _between(_KEYED, _BRACE, text),
         whole,
         _STRAY.sub(r"\\\\", whole),
-    )
-    found = next(
-        (value for way in ways if isinstance(value := strict_json(way), dict)), None
-    )
-    if found is None:
-        raise ReplyError("the reply holds no JSON object")
-    return found
+    ):
+        found = strict_json(way)
+        if isinstance(found, dict):
+            return found
+    raise ReplyError("the reply holds no JSON object")
 
 
 def _between(opening: re.Pattern[str], closing: re.Pattern[str], text: str) -> str:
     """From the first opening to the first closing after it: a later opening has none
     where this one has none."""
     start = opening.search(text)
-    end = closing.search(text, start.end()) if start else None
-    return text[start.end() : end.end()] if start and end else ""
+    if start is None:
+        return ""
+    end = closing.search(text, start.end())
+    if end is None:
+        return ""
+    return text[start.end() : end.end()]
 
 
 def _plain(value: Any) -> Any:
@@ -134,4 +144,6 @@ def _plain(value: Any) -> Any:
     cut text."""
     if value is None or (isinstance(value, int | float) and abs(value) < _LARGEST):
         return value
-    return (value if isinstance(value, str) else json.dumps(value))[:_MAX_RAW_CHARS]
+    if not isinstance(value, str):
+        value = json.dumps(value)
+    return value[:_MAX_RAW_CHARS]

@@ -8,7 +8,7 @@ a text or as an object with ``criterion`` (its other keys are labels), and
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 Kind = Literal["open", "closed"]
 """The kind of question: a guide in steps with several pictures, or one figure with an
@@ -39,16 +39,17 @@ def kind_of(labels: Mapping[str, Any], kinds: Kinds = "labels") -> Kind:
     if kinds == "released":
         return released_kind(labels)
     task, written = task_of(labels), _word(labels.get("question_type"))
-    kind = KINDS.get(task) or next(
-        (kind for kind in get_args(Kind) if kind == written), None
+    if task in KINDS:
+        return KINDS[task]
+    if written == "open":
+        return "open"
+    if written == "closed":
+        return "closed"
+    raise ValueError(
+        f"the task {task[:40]!r} is none of UEval's ({', '.join(TASKS)}), and "
+        "question_type says neither "
+        "open nor closed"
     )
-    if kind is None:
-        raise ValueError(
-            f"the task {task[:40]!r} is none of UEval's ({', '.join(TASKS)}), and "
-            "question_type says neither "
-            "open nor closed"
-        )
-    return kind
 
 
 def released_kind(labels: Mapping[str, Any]) -> Kind:
@@ -65,17 +66,13 @@ def criteria_of(labels: Mapping[str, Any], label: str) -> tuple[str, ...]:
         return ()
     if not isinstance(rows, list | tuple):
         raise ValueError(f"{label!r} is no list of criteria")
-    return tuple(
-        _criterion(row, f"criterion {number} of {label!r}")
-        for number, row in enumerate(rows, start=1)
-    )
-
-
-def _criterion(row: Any, where: str) -> str:
-    text = row.get("criterion") if isinstance(row, Mapping) else row
-    if not isinstance(text, str) or not text.strip():
-        raise ValueError(f"{where} has no text")
-    return text
+    criteria: list[str] = []
+    for number, row in enumerate(rows, start=1):
+        text = row.get("criterion") if isinstance(row, Mapping) else row
+        if not isinstance(text, str) or not text.strip():
+            raise ValueError(f"criterion {number} of {label!r} has no text")
+        criteria.append(text)
+    return tuple(criteria)
 
 
 def row_fault(labels: Mapping[str, Any], kinds: Kinds = "labels") -> str:
@@ -90,4 +87,6 @@ def row_fault(labels: Mapping[str, Any], kinds: Kinds = "labels") -> str:
 
 
 def _word(value: Any) -> str:
-    return value.strip().lower() if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value.strip().lower()
+    return ""

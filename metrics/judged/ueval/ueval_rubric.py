@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 from mmeval.media import Interleaved, Part
 from mmeval.metric import MetricScores, metric
 from mmeval.metric.judge import UNREAD, Question, Verdict, ask_verdicts
 from mmeval.metrics.judged.material import Material, as_the_reference, asked_of
-from mmeval.metrics.judged.pictures.worth import mean, unknown, worth
+from mmeval.metrics.judged.pictures.worth import Worth, mean, unknown, worth
 from mmeval.metrics.judged.reading import Lost, Reading, is_unknown, is_unread
 from mmeval.metrics.judged.ueval.replies import KEY, REMARKS, met_form
 from mmeval.metrics.judged.ueval.rows import (
@@ -31,15 +31,11 @@ OUTPUTS = ("ueval_text", "ueval_image")
 WithoutMedia = Literal["not_met", "asked"]
 """What the criteria of a side are where the answer has no text, or no picture: not met
 without a call, or asked."""
-TextPrompt: TypeAlias = Annotated[
-    Written, JudgePrompt("question", "answer", "criterion")
-]
-OpenPrompt: TypeAlias = Annotated[
+TextPrompt = Annotated[Written, JudgePrompt("question", "answer", "criterion")]
+OpenPrompt = Annotated[
     Written, JudgePrompt("question", "answer", "criterion", "pictures")
 ]
-ClosedPrompt: TypeAlias = Annotated[
-    Written, JudgePrompt("question", "criterion", "pictures")
-]
+ClosedPrompt = Annotated[Written, JudgePrompt("question", "criterion", "pictures")]
 
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -106,22 +102,19 @@ def ueval_rubric(
         "open": image_open_prompt,
         "closed": image_closed_prompt,
     }
-    sides = _sides(trial, output, kind_of(labels, kinds), prompts)
+    text, image = _sides(trial, output, kind_of(labels, kinds), prompts)
     form = met_form(reading)
-    questions = [
-        [
-            Question(judge, form, side.prompt, {**side.values, "criterion": one})
-            for one in side.to_ask(without_media)
-        ]
-        for side in sides
-    ]
-    verdicts = yield from ask_verdicts([*questions[0], *questions[1]])
-    split = len(questions[0])
-    scores = (
-        _score(side, own, lost)
-        for side, own in zip(sides, (verdicts[:split], verdicts[split:]), strict=True)
-    )
-    return dict(zip(OUTPUTS, scores, strict=True))
+    questions: list[Question] = []
+    for side in (text, image):
+        for criterion in side.to_ask(without_media):
+            values = {**side.values, "criterion": criterion}
+            questions.append(Question(judge, form, side.prompt, values))
+    verdicts = yield from ask_verdicts(questions)
+    split = len(text.to_ask(without_media))
+    return {
+        "ueval_text": _score(text, verdicts[:split], lost),
+        "ueval_image": _score(image, verdicts[split:], lost),
+    }
 
 
 @dataclass(frozen=True)
@@ -139,11 +132,9 @@ class Side:
 
     def to_ask(self, without_media: WithoutMedia) -> tuple[str, ...]:
         """The criteria that the judge is asked about."""
-        return (
-            ()
-            if self.unasked or (self.empty and without_media == "not_met")
-            else self.criteria
-        )
+        if self.unasked or (self.empty and without_media == "not_met"):
+            return ()
+        return self.criteria
 
 
 def _sides(
@@ -152,36 +143,31 @@ def _sides(
     """The text of an answer, and its pictures; each with what its prompt shows and
     nothing else."""
     labels, words = trial.sample.metadata, output.words
-    pictures = Interleaved(tuple(part for part in output.parts if _is_picture(part)))
-    about: Material = {"question": asked_of(trial.sample)}
+    pictures: list[Part] = []
+    for part in output.parts:
+        mime = part.media.mime if part.media else ""
+        if part.kind == "image" and mime.startswith("image/"):
+            pictures.append(part)
+    text_values: Material = {"question": asked_of(trial.sample), "answer": words}
+    image_values: Material = {**text_values, "pictures": Interleaved(tuple(pictures))}
+    if kind == "closed":
+        del image_values["answer"]
     text = Side(
         criteria=criteria_of(labels, TEXT_CRITERIA),
         prompt=prompts["text"],
-        values={**about, "answer": words},
+        values=text_values,
         empty=not words.strip(),
         unasked="text" in trial.left_out,
     )
     image = Side(
         criteria=criteria_of(labels, IMAGE_CRITERIA),
         prompt=prompts[kind],
-        values={
-            **about,
-            **({"answer": words} if kind == "open" else {}),
-            "pictures": pictures,
-        },
-        empty=not pictures.parts,
+        values=image_values,
+        empty=not pictures,
         unasked="image" in trial.left_out,
-        noted={"pictures": len(pictures.parts), "kind": kind},
+        noted={"pictures": len(pictures), "kind": kind},
     )
     return text, image
-
-
-def _is_picture(part: Part) -> bool:
-    return (
-        part.kind == "image"
-        and part.media is not None
-        and part.media.mime.startswith("image/")
-    )
 
 
 def _score(side: Side, verdicts: Sequence[Verdict], lost: Lost) -> Score:
@@ -193,47 +179,35 @@ def _score(side: Side, verdicts: Sequence[Verdict], lost: Lost) -> Score:
         return Score.inapplicable("the row has no criteria for this side")
     if not verdicts:
         rows: list[dict[str, Any]] = [
-            {"criterion": one, "met": False} for one in side.criteria
+            {"criterion": criterion, "met": False} for criterion in side.criteria
         ]
-        return Score(
-            0.0,
-            evidence={
-                "reason": "the answer has nothing on this side",
-                **_evidence(side, rows),
-            },
-        )
-    rows = [
-        _row(one, verdict) for one, verdict in zip(side.criteria, verdicts, strict=True)
-    ]
-    values = [
-        unknown(one.lost, one.cause)
-        if is_unknown(one, lost)
-        else worth(bool(one.values.get(KEY)))
-        for one in verdicts
-    ]
-    unread = sum(is_unread(one, lost) for one in verdicts)
-    return mean(values).scored(
-        {**_evidence(side, rows), **({UNREAD: unread} if unread else {})}
-    )
-
-
-def _row(criterion: str, verdict: Verdict) -> dict[str, Any]:
-    (vote,) = verdict.votes or ({},)
-    said = {name: value for name, value in vote.items() if name != KEY}
-    return {
-        "criterion": criterion,
-        "met": vote.get(KEY),
-        **said,
-        **verdict.loss,
-    }
+        reason = "the answer has nothing on this side"
+        return Score(0.0, evidence={"reason": reason, **_evidence(side, rows)})
+    rows = []
+    values: list[Worth] = []
+    unread = 0
+    for criterion, verdict in zip(side.criteria, verdicts, strict=True):
+        (vote,) = verdict.votes or ({},)
+        row = {"criterion": criterion, "met": vote.get(KEY), **vote, **verdict.loss}
+        row.pop(KEY, None)
+        rows.append(row)
+        if is_unknown(verdict, lost):
+            values.append(unknown(verdict.lost, verdict.cause))
+        else:
+            values.append(worth(bool(verdict.values.get(KEY))))
+        unread += is_unread(verdict, lost)
+    evidence = _evidence(side, rows)
+    if unread:
+        evidence[UNREAD] = unread
+    return mean(values).scored(evidence)
 
 
 def _evidence(side: Side, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     remarks = Counter(row.get("remark") for row in rows)
-    counts = {"met": sum(row["met"] is True for row in rows), "total": len(rows)}
     return {
         "criteria": rows,
-        **counts,
+        "met": sum(row["met"] is True for row in rows),
+        "total": len(rows),
         **{remark: remarks[remark] for remark in REMARKS},
         **side.noted,
     }
