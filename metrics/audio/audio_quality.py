@@ -44,15 +44,15 @@ class Combining(NamedTuple):
 
 
 def _margin_fault(value: float | None) -> str:
-    return (
-        ""
-        if value is None or 1 <= value <= WIDEST_MARGIN
-        else f"a number from 1 to {WIDEST_MARGIN:g}, or null"
-    )
+    if value is None or 1 <= value <= WIDEST_MARGIN:
+        return ""
+    return f"a number from 1 to {WIDEST_MARGIN:g}, or null"
 
 
 def _power_fault(value: float | None) -> str:
-    return "" if value is None or 0 < value < math.inf else "a number above 0, or null"
+    if value is None or 0 < value < math.inf:
+        return ""
+    return "a number above 0, or null"
 
 
 @metric(
@@ -121,24 +121,19 @@ def audio_quality(
     steady tone depends on the processor.
     """
     how = Combining(combination, apply_b_per, final_power, rounding)
-    return quality_of_media(
-        trial,
-        "audio",
-        lambda media: _quality_of(media, hpss_margin, how),
-        unreadable=unreadable,
-    )
 
+    def quality(media: Media) -> ItemScore:
+        samples = recording(media)
+        seconds = len(samples) / RATE
+        if seconds < SHORTEST:
+            return ItemScore.none(
+                f"{math.floor(1000 * seconds) / 1000:g} seconds of sound, without the "
+                "silence around it: "
+                f"{SHORTEST:g} are the least whose loudness is defined"
+            )
+        return quality_of(heard_in(samples, hpss_margin), how)
 
-def _quality_of(media: Media, margin: float | None, how: Combining) -> ItemScore:
-    samples = recording(media)
-    seconds = len(samples) / RATE
-    if seconds < SHORTEST:
-        return ItemScore.none(
-            f"{math.floor(1000 * seconds) / 1000:g} seconds of sound, without the "
-            "silence around it: "
-            f"{SHORTEST:g} are the least whose loudness is defined"
-        )
-    return quality_of(heard_in(samples, margin), how)
+    return quality_of_media(trial, "audio", quality, unreadable=unreadable)
 
 
 def quality_of(heard: Heard, how: Combining) -> ItemScore:
@@ -148,22 +143,17 @@ def quality_of(heard: Heard, how: Combining) -> ItemScore:
     whole = combined(
         heard, scores, factors, combination=how.combination, apply_b_per=how.apply_b_per
     )
-    power = (
-        how.final_power if how.final_power is not None else FINAL_POWER[how.combination]
-    )
-    exact = whole**power
-    quality = in_released_digits(exact) if how.rounding == "released" else exact
-    measured = {
-        name: _finite(term)
-        for name, term in heard._asdict().items()
-        if name not in NOT_REPORTED
-    }
-    return ItemScore(
-        quality,
-        {**measured, **scores, **factors, "q01": whole, "quality_0_100": 100 * exact},
-    )
-
-
-def _finite(value: Any) -> Any:  # a number or nothing
-    """The loudness of silence is minus infinity, which JSON does not have."""
-    return None if value is None or math.isinf(value) else value
+    power = how.final_power
+    if power is None:
+        power = FINAL_POWER[how.combination]
+    quality = exact = whole**power
+    if how.rounding == "released":
+        quality = in_released_digits(exact)
+    evidence: dict[str, Any] = {}
+    for name, term in heard._asdict().items():
+        if name not in NOT_REPORTED:
+            # The loudness of silence is minus infinity, which JSON does not have.
+            is_number = term is not None and not math.isinf(term)
+            evidence[name] = term if is_number else None
+    evidence |= {**scores, **factors, "q01": whole, "quality_0_100": 100 * exact}
+    return ItemScore(quality, evidence)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from mmeval.errors import MmevalError, UsageError
+from mmeval.media import Media
 from mmeval.metric import HubModel, loaded, metric
 from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, clip, resampled, the_only_clip
 from mmeval.metrics.models import bound, network_of, of_length_one, opening
@@ -49,23 +50,34 @@ def embeddings(clips: Sequence[Samples], model: Mapping[str, Any]) -> Vectors:
 
     if not clips:
         return np.zeros((0, 0), np.float32)
-    encoder = loaded(model, _encoder)
-    return np.concatenate(
-        [
-            _encoded(encoder, clips[at : at + _AT_ONCE])
-            for at in range(0, len(clips), _AT_ONCE)
-        ]
-    )
+    torch, encoder = need("torch", "hf"), loaded(model, _encoder)
+    rate, vectors = encoder.features.sampling_rate, []
+    for at in range(0, len(clips), _AT_ONCE):
+        heard: list[Samples] = []
+        for samples in clips[at : at + _AT_ONCE]:
+            heard.append(_cropped(resampled(samples, RATE, rate), encoder))
+        inputs = encoder.features(
+            heard,
+            sampling_rate=rate,
+            padding="pad",
+            truncation="rand_trunc",
+            return_tensors="np",
+        )["input_features"]
+        with torch.inference_mode():
+            inputs = torch.from_numpy(np.asarray(inputs, np.float32)).to(encoder.device)
+            found = encoder.network.get_audio_features(input_features=inputs)
+        pooled = getattr(found, "pooler_output", found).float().cpu()
+        vectors.append(of_length_one(np.asarray(pooled, np.float32)))
+    return np.concatenate(vectors)
 
 
 def nearest_mean(clip: Vectors, references: Vectors, nearest: int = NEAREST) -> float:
     """The mean of the largest cosines of one embedding with those of references."""
     import numpy as np
 
-    cosines = np.sort(references.astype(np.float64) @ clip.astype(np.float64))[
-        -nearest:
-    ]
-    return float(np.clip(cosines.mean(), -1.0, 1.0))
+    cosines = references.astype(np.float64) @ clip.astype(np.float64)
+    mean = np.sort(cosines)[-nearest:].mean()
+    return float(np.clip(mean, -1.0, 1.0))
 
 
 @metric(
@@ -102,22 +114,19 @@ def _similarity(trial: Trial, model: str | Mapping[str, Any], nearest: int) -> S
     answer = the_only_clip(trial)
     if isinstance(answer, Score):
         return answer
-    sounds = [
-        sound
-        for reference in trial.sample.references
-        for sound in reference.media("audio")
-    ]
+    sounds: list[Media] = []
+    for reference in trial.sample.references:
+        sounds += reference.media("audio")
     if not sounds:
         return Score.unscored("the sample has no reference with a sound")
     try:
-        clips = [clip(sound) for sound in sounds]
+        clips = list(map(clip, sounds))
     except MmevalError as error:
         return Score.unscored(f"a reference: {error}")
     found = embeddings([answer, *clips], bound(model))
-    return Score(
-        nearest_mean(found[0], found[1:], nearest),
-        evidence={"cosines": [float(c) for c in found[1:] @ found[0]]},
-    )
+    own, references = found[0], found[1:]
+    value = nearest_mean(own, references, nearest)
+    return Score(value, evidence={"cosines": (references @ own).tolist()})
 
 
 def _encoder(folder: Path, device: str) -> _Encoder:
@@ -137,29 +146,6 @@ def _encoder(folder: Path, device: str) -> _Encoder:
     return _Encoder(network, features, device)
 
 
-def _encoded(encoder: _Encoder, clips: Sequence[Samples]) -> Vectors:
-    import numpy as np
-
-    torch = need("torch", "hf")
-    heard = [
-        _cropped(resampled(clip, RATE, encoder.features.sampling_rate), encoder)
-        for clip in clips
-    ]
-    inputs = encoder.features(
-        heard,
-        sampling_rate=encoder.features.sampling_rate,
-        padding="pad",
-        truncation="rand_trunc",
-        return_tensors="np",
-    )["input_features"]
-    with torch.inference_mode():
-        inputs = torch.from_numpy(np.asarray(inputs, np.float32)).to(encoder.device)
-        found = encoder.network.get_audio_features(input_features=inputs)
-    return of_length_one(
-        np.asarray(getattr(found, "pooler_output", found).float().cpu(), np.float32)
-    )
-
-
 def _cropped(samples: Samples, encoder: _Encoder) -> Samples:
     """The part of a clip that fits the encoder, at a random start seeded by the
     clip."""
@@ -168,10 +154,7 @@ def _cropped(samples: Samples, encoder: _Encoder) -> Samples:
     most = int(encoder.features.nb_max_samples)
     if len(samples) <= most:
         return samples
-    seed = hashlib.sha256(np.ascontiguousarray(samples).tobytes()).digest()[:8]
-    start = int(
-        np.random.default_rng(int.from_bytes(seed, "big")).integers(
-            0, len(samples) - most + 1
-        )
-    )
+    digest = hashlib.sha256(np.ascontiguousarray(samples).tobytes()).digest()
+    random = np.random.default_rng(int.from_bytes(digest[:8], "big"))
+    start = int(random.integers(0, len(samples) - most + 1))
     return samples[start : start + most]

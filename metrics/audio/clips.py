@@ -35,11 +35,17 @@ def clip(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Samples:
     ``mmeval.media.decode``, by whose limits an hour is the longest sound.
     """
     sound = audio(media, limits=limits)
-    channels = sound.samples.shape[1]
-    mono = sound.samples[:, 0] if channels == 1 else sound.samples.mean(axis=1)
-    samples = resampled(mono, sound.rate, RATE)
+    samples = resampled(one_channel(sound.samples), sound.rate, RATE)
     samples.flags.writeable = False
     return samples
+
+
+def one_channel(samples: Samples) -> Samples:
+    """The mean of the channels of samples (n, channels)."""
+    if samples.shape[1] == 1:
+        return samples[:, 0]
+    mean: Samples = samples.mean(axis=1)
+    return mean
 
 
 def the_only_clip(trial: Trial) -> Samples | Score:
@@ -50,7 +56,9 @@ def the_only_clip(trial: Trial) -> Samples | Score:
     whose sound exceeds the limits, since it was not decoded.
     """
     found = the_only_medium(trial, "audio", "sounds")
-    return found if isinstance(found, Score) else produced(found)
+    if isinstance(found, Score):
+        return found
+    return produced(found)
 
 
 def produced(sound: Media) -> Samples | Score:
@@ -73,7 +81,9 @@ def decodable(sound: Media, called: str = "") -> Media | Score:
 def the_only_decodable(trial: Trial) -> Media | Score:
     """The answer's only sound if decodable, else the score of ``the_only_clip``."""
     sound = the_only_medium(trial, "audio", "sounds")
-    return sound if isinstance(sound, Score) else decodable(sound)
+    if isinstance(sound, Score):
+        return sound
+    return decodable(sound)
 
 
 def resampled(samples: Samples, rate: int, wanted: int) -> Samples:

@@ -34,11 +34,10 @@ class Asked(NamedTuple):
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    return (
-        ""
-        if _asked(sample, switches["intensity_key"])
-        else _fault(switches["intensity_key"])
-    )
+    key = switches["intensity_key"]
+    if _asked(sample, key):
+        return ""
+    return f"the label {key!r} is no pair such as ['start', 'fade in']"
 
 
 @metric(
@@ -87,20 +86,32 @@ def intensity(
         return clip
     asked = _asked(trial.sample, intensity_key)
     if asked is None:
-        return Score.unscored(_fault(intensity_key))
+        fault = _sample_fault(trial.sample, {"intensity_key": intensity_key})
+        return Score.unscored(fault)
     heard = window(
         trimmed(clip, top_db), asked.edge, longest=seconds, short_end=short_end
     )
     levels = rms(heard, frame=frame, hop=hop)
     line = line_of_peaks(levels, distance=distance, margin=margin, hop=hop)
     if line is None:
-        return wrong(
-            _why_no_line(heard, levels), slope=None, stderr=None, trend="<none>"
-        )
-    trend = _trend(line, steepness=steepness, error=error)
-    return Score(
-        float(trend == asked.trend), evidence={**line._asdict(), "trend": trend}
-    )
+        if not len(heard):
+            why = (
+                "less than two seconds are left without the silence at both ends: "
+                "there is nothing to look at"
+            )
+        elif levels.min() == levels.max():
+            why = "it is equally loud throughout: its loudness has no peaks"
+        else:
+            why = (
+                "its loudness has fewer than two peaks, through which no line can be "
+                "laid"
+            )
+        return wrong(why, slope=None, stderr=None, trend="<none>")
+    trend: Trend = "<none>"
+    if abs(line.slope) > steepness and line.stderr < error:
+        trend = "fade in" if line.slope > 0 else "fade out"
+    evidence = {**line._asdict(), "trend": trend}
+    return Score(float(trend == asked.trend), evidence=evidence)
 
 
 def line_of_peaks(
@@ -115,50 +126,26 @@ def line_of_peaks(
     if not span:
         return None
     scaled = (levels - levels.min()) / span
-    peaks = find_peaks(scaled, distance=distance)[0].tolist()
-    if not peaks:
+    points = find_peaks(scaled, distance=distance)[0].tolist()
+    if not points:
         return None
-    last = len(scaled) - 1
-    points = [
-        *([0] if peaks[0] >= margin else []),
-        *peaks,
-        *([last] if peaks[-1] < len(scaled) - margin else []),
-    ]
+    first, last = points[0], points[-1]
+    if first >= margin:
+        points.insert(0, 0)
+    if last < len(scaled) - margin:
+        points.append(len(scaled) - 1)
     if len(points) < 2:
         return None
     fit = linregress(numpy.asarray(points) * hop / RATE, scaled[points])
     return Line(float(fit.slope), float(fit.stderr))
 
 
-def _why_no_line(heard: Samples, levels: Samples) -> str:
-    if not len(heard):
-        return (
-            "less than two seconds are left without the silence at both ends: there "
-            "is nothing to look at"
-        )
-    if levels.min() == levels.max():
-        return "it is equally loud throughout: its loudness has no peaks"
-    return "its loudness has fewer than two peaks, through which no line can be laid"
-
-
-def _trend(line: Line, *, steepness: float, error: float) -> Trend:
-    if not (abs(line.slope) > steepness and line.stderr < error):
-        return "<none>"
-    return "fade in" if line.slope > 0 else "fade out"
-
-
 def _asked(sample: Sample, key: str) -> Asked | None:
     """What the row asks for; None where its label is not valid."""
     label: Any = sample.metadata.get(key)
-    if (
-        not isinstance(label, (list, tuple))
-        or len(label) != 2
-        or label[0] not in EDGES
-        or label[1] not in TRENDS
-    ):
+    if not isinstance(label, (list, tuple)) or len(label) != 2:
         return None
-    return Asked(*label)
-
-
-def _fault(key: str) -> str:
-    return f"the label {key!r} is no pair such as ['start', 'fade in']"
+    edge, trend = label
+    if edge not in EDGES or trend not in TRENDS:
+        return None
+    return Asked(edge, trend)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,8 +50,8 @@ def class_name(label: str) -> str:
 
 def classes(folder: Path) -> Mapping[str, Sequence[Path]]:
     """The clips of each class. Raises MissingDataError for a folder of neither form."""
-    table = next((folder / name for name in TABLES if (folder / name).is_file()), None)
-    found = _by_table(folder, table) if table else _by_folder(folder)
+    tables = [folder / name for name in TABLES if (folder / name).is_file()]
+    found = _by_table(folder, tables[0]) if tables else _by_folder(folder)
     if not found:
         raise MissingDataError(
             f"{folder}: it has no clips by class; see the reference sounds in "
@@ -68,35 +68,25 @@ def _by_table(folder: Path, table: Path) -> dict[str, list[Path]]:
             if not name or not category:
                 raise UsageError(f"{table}: it needs the columns filename and category")
             # The name alone, so that a table cannot lead out of its folder.
-            found.setdefault(class_name(category), []).append(
-                folder / "audio" / Path(name).name
-            )
+            path = folder / "audio" / Path(name).name
+            found.setdefault(class_name(category), []).append(path)
     return {name: sorted(paths) for name, paths in found.items()}
 
 
 def _by_folder(folder: Path) -> dict[str, list[Path]]:
-    found = {
-        class_name(inner.name): list(_sounds(inner))
-        for inner in sorted(folder.iterdir())
-        if inner.is_dir()
-    }
-    return {name: paths[:MOST] for name, paths in found.items() if paths}
+    def place(path: Path) -> tuple[int, str]:
+        """By the numbers, those without a number last."""
+        number = int(path.stem) if path.stem.isdecimal() else 10**9
+        return number, path.name
 
-
-def _sounds(folder: Path) -> Iterator[Path]:
-    """The sounds of a folder by their numbers, those without a number last."""
-    paths = (
-        path
-        for path in folder.iterdir()
-        if path.suffix.lower() in _SOUNDS and path.is_file()
-    )
-    yield from sorted(
-        paths,
-        key=lambda path: (
-            int(path.stem) if path.stem.isdecimal() else 10**9,
-            path.name,
-        ),
-    )
+    found: dict[str, list[Path]] = {}
+    for inner in sorted(folder.iterdir()):
+        if inner.is_dir():
+            files = [path for path in inner.iterdir() if path.is_file()]
+            sounds = [path for path in files if path.suffix.lower() in _SOUNDS]
+            if sounds:
+                found[class_name(inner.name)] = sorted(sounds, key=place)[:MOST]
+    return found
 
 
 def class_embeddings(
@@ -107,9 +97,8 @@ def class_embeddings(
     Raises UnknownNameError for a class that the folder does not have, and the errors of
     ``mmeval.media.decode`` for a clip that cannot be decoded.
     """
-    known = _classes_once(
-        str(model_folder(references)), references.get("fingerprint", "")
-    )
+    folder = str(model_folder(references))
+    known = _classes_once(folder, references.get("fingerprint", ""))
     name = class_name(label)
     if name not in known:
         raise UnknownNameError("class of the reference sounds", label, known)
@@ -128,15 +117,16 @@ class _Hashed(dict[str, Any]):
         return hash(self["fingerprint"])
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, _Hashed) and other["fingerprint"] == self["fingerprint"]
-        )
+        if not isinstance(other, _Hashed):
+            return False
+        return bool(other["fingerprint"] == self["fingerprint"])
 
 
 @lru_cache(maxsize=256)
 def _vectors_once(paths: tuple[Path, ...], model: _Hashed) -> Vectors:
-    sounds = [Media.from_path(path) for path in paths]
-    key = digest([_RECIPE, model["fingerprint"], [sound.sha256 for sound in sounds]])
+    sounds = list(map(Media.from_path, paths))
+    digests = [sound.sha256 for sound in sounds]
+    key = digest([_RECIPE, model["fingerprint"], digests])
     return cached_vectors(
-        key, len(sounds), lambda: embeddings([clip(sound) for sound in sounds], model)
+        key, len(sounds), lambda: embeddings(list(map(clip, sounds)), model)
     )

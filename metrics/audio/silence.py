@@ -40,7 +40,9 @@ class Interval(NamedTuple):
 def trimmed(samples: Samples, top_db: float = TRIM_DB) -> Samples:
     """A clip without the silence at both ends; never empty unless the clip is."""
     intervals = sounding(samples, top_db)
-    return samples[intervals[0].start : intervals[-1].end] if intervals else samples[:0]
+    if not intervals:
+        return samples
+    return samples[intervals[0].start : intervals[-1].end]
 
 
 def sounding(
@@ -49,12 +51,16 @@ def sounding(
     """The intervals with sound, in order; at least one unless the clip is empty."""
     import numpy
 
-    heard = _loudness(rms(samples, frame=frame, hop=hop)) > -top_db
+    levels = rms(samples, frame=frame, hop=hop)
+    # Decibels relative to the loudest frame, in single precision and as the difference
+    # of two logarithms, so that a sound exactly at the threshold is treated as in
+    # librosa.
+    powers = numpy.maximum(numpy.square(levels), numpy.float32(_FAINTEST_POWER))
+    decibels = numpy.log10(powers) * numpy.float32(10.0)
+    heard = decibels - decibels.max(initial=-numpy.inf) > -top_db
     edges = numpy.flatnonzero(numpy.diff(heard, prepend=False, append=False)) * hop
     ends = numpy.minimum(edges, len(samples)).tolist()
-    return [
-        Interval(start, end) for start, end in zip(ends[::2], ends[1::2], strict=True)
-    ]
+    return list(map(Interval, ends[::2], ends[1::2]))
 
 
 def segments(
@@ -77,7 +83,9 @@ def segments(
             found[-1] = Interval(found[-1].start, heard.end)
         else:
             found.append(heard)
-    return [*found[:-1], *(Interval(last.start, len(samples)) for last in found[-1:])]
+    if found:
+        found[-1] = Interval(found[-1].start, len(samples))
+    return found
 
 
 def rms(samples: Samples, *, frame: int = FRAME, hop: int = HOP) -> Samples:
@@ -91,21 +99,8 @@ def rms(samples: Samples, *, frame: int = FRAME, hop: int = HOP) -> Samples:
         return samples
     padded = numpy.pad(samples, frame // 2)
     frames = numpy.lib.stride_tricks.sliding_window_view(padded, frame)[::hop]
-    blocks = (frames[at : at + _AT_ONCE] for at in range(0, len(frames), _AT_ONCE))
-    powers = [numpy.square(block).mean(axis=1) for block in blocks]
+    powers: list[Samples] = []
+    for at in range(0, len(frames), _AT_ONCE):
+        powers.append(numpy.square(frames[at : at + _AT_ONCE]).mean(axis=1))
     levels: Samples = numpy.sqrt(numpy.concatenate(powers))
     return levels
-
-
-def _loudness(levels: Samples) -> Samples:
-    """Decibels relative to the loudest frame, at most 0.
-
-    In single precision and as the difference of two logarithms, so that a sound exactly
-    at the threshold is treated as in librosa.
-    """
-    import numpy
-
-    powers = numpy.maximum(numpy.square(levels), numpy.float32(_FAINTEST_POWER))
-    decibels: Samples = numpy.log10(powers) * numpy.float32(10.0)
-    below: Samples = decibels - decibels.max(initial=-numpy.inf)
-    return below

@@ -40,7 +40,5 @@ def silence_segments(
     if isinstance(clip, Score):
         return clip
     found = silence.segments(clip, gap=gap, top_db=top_db, frame=frame, hop=hop)
-    return Score(
-        float(len(found) == segments),
-        evidence={"segments": [part.length for part in found]},
-    )
+    lengths = [part.length for part in found]
+    return Score(float(len(found) == segments), evidence={"segments": lengths})

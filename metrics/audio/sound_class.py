@@ -37,23 +37,19 @@ def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     """Why a sample cannot be scored, whatever the answer; empty when it can."""
     labels, keys = sample.metadata, _keys(switches)
     named = [key for key in keys if labels.get(key)]
-    if not named or not all(isinstance(labels[key], str) for key in named):
-        other = next((key for key in named if not isinstance(labels[key], str)), "")
-        if other:
+    if not named:
+        names = " or ".join(map(repr, keys))
+        return f"the sample has no label {names} that names a class"
+    for key in named:
+        if not isinstance(labels[key], str):
             return (
-                f"its label {other!r} is {labels[other]!r:.40}; it must be a text "
+                f"its label {key!r} is {labels[key]!r:.40}; it must be a text "
                 "that names a class"
             )
-        return (
-            f"the sample has no label {' or '.join(map(repr, keys))} that names a class"
-        )
-    if switches["window"] != "range":
-        return ""
-    return (
-        ""
-        if _fractions(labels.get(switches["range_key"]))
-        else f"its label {switches['range_key']!r} is no range"
-    )
+    range_key = switches["range_key"]
+    if switches["window"] == "range" and not _fractions(labels.get(range_key)):
+        return f"its label {range_key!r} is no range"
+    return ""
 
 
 def _keys(switches: Mapping[str, Any]) -> tuple[str, ...]:
@@ -66,10 +62,13 @@ def _fractions(value: Any) -> tuple[float, float] | None:
     """The start and end of a part as fractions of the whole; None for another label."""
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         return None
-    numbers = all(
-        isinstance(one, (int, float)) and not isinstance(one, bool) for one in value
-    )
-    return (value[0], value[1]) if numbers and 0 <= value[0] < value[1] <= 1 else None
+    start, end = value
+    for fraction in value:
+        if isinstance(fraction, bool) or not isinstance(fraction, (int, float)):
+            return None
+    if not 0 <= start < end <= 1:
+        return None
+    return start, end
 
 
 @metric(
@@ -135,8 +134,6 @@ def sound_class(
         "target_key": target_key,
         "start_key": start_key,
         "end_key": end_key,
-    }
-    switches |= {
         "range_key": range_key,
         "seconds": seconds,
         "short": short,
@@ -144,20 +141,36 @@ def sound_class(
         "top_db": top_db,
     }
     parts = [_heard(trial, switches) for trial in trials]
-    clips = [
-        part.samples
-        for found in parts
-        if not isinstance(found, Score)
-        for part in found
-    ]
-    vectors = iter(embeddings(clips, bound(model)))
-    judge = _Judge(bound(model), bound(references), exclude, threshold, nearest)
-    return [
-        found
-        if isinstance(found, Score)
-        else judge.score([(p, next(vectors)) for p in found])
-        for found in parts
-    ]
+    clips: list[Samples] = []
+    for heard in parts:
+        if not isinstance(heard, Score):
+            clips += [part.samples for part in heard]
+    network, sounds = bound(model), bound(references)
+    vectors = iter(embeddings(clips, network))
+    scores: list[Score] = []
+    for heard in parts:
+        if isinstance(heard, Score):
+            scores.append(heard)
+            continue
+        own = [next(vectors) for _ in heard]
+        evidence: dict[str, Any] = {}
+        for part, vector in zip(heard, own, strict=True):
+            try:
+                known = class_embeddings(sounds, part.wanted, network)
+            except MmevalError as error:
+                scores.append(Score.unscored(str(error)))
+                break
+            similarity = nearest_mean(vector, known, nearest)
+            passes = similarity < threshold if exclude else similarity > threshold
+            evidence[part.label] = {
+                "class": part.wanted,
+                "similarity": similarity,
+                "passes": passes,
+            }
+        else:
+            passed = sum(item["passes"] for item in evidence.values())
+            scores.append(Score(passed / len(evidence), evidence=evidence))
+    return scores
 
 
 def _heard(trial: Trial, switches: Mapping[str, Any]) -> list[_Heard] | Score:
@@ -170,10 +183,11 @@ def _heard(trial: Trial, switches: Mapping[str, Any]) -> list[_Heard] | Score:
     parts = _parts(clip, switches, labels)
     if isinstance(parts, Score):
         return parts
-    named = zip(_keys(switches), parts, strict=True)
-    return [
-        _Heard(key, labels[key], samples) for key, samples in named if labels.get(key)
-    ]
+    heard: list[_Heard] = []
+    for key, samples in zip(_keys(switches), parts, strict=True):
+        if labels.get(key):
+            heard.append(_Heard(key, labels[key], samples))
+    return heard
 
 
 def _parts(
@@ -183,12 +197,12 @@ def _parts(
     missing."""
     window: Window = switches["window"]
     if window == "begin_end":
-        begin = windows.window(clip, "start", longest=switches["seconds"])
+        longest = switches["seconds"]
+        begin = windows.window(clip, "start", longest=longest)
         if not len(begin) and switches["short"] == "whole":
             return clip, clip
-        return begin, windows.window(
-            clip, "end", longest=switches["seconds"], short_end="whole"
-        )
+        ending = windows.window(clip, "end", longest=longest, short_end="whole")
+        return begin, ending
     if window == "silence_segments":
         found = silence.segments(clip, gap=switches["gap"], top_db=switches["top_db"])
         if len(found) != 2:
@@ -196,43 +210,7 @@ def _parts(
                 f"pauses part the sound into {len(found)} segments, not exactly two"
             )
         return tuple(clip[part.start : part.end] for part in found)
-    if window == "range" and (
-        fractions := _fractions(labels.get(switches["range_key"]))
-    ):
-        return (
-            clip[round(fractions[0] * len(clip)) : round(fractions[1] * len(clip))],
-        )
+    if window == "range":
+        start, end = labels[switches["range_key"]]
+        return (clip[round(start * len(clip)) : round(end * len(clip))],)
     return (clip,)
-
-
-class _Judge(NamedTuple):
-    """The switches with which a part is compared."""
-
-    model: Mapping[str, Any]
-    references: Mapping[str, Any]
-    exclude: bool
-    threshold: float
-    nearest: int
-
-    def score(self, heard: Sequence[tuple[_Heard, Any]]) -> Score:
-        evidence: dict[str, Any] = {}
-        for part, vector in heard:
-            try:
-                known = class_embeddings(self.references, part.wanted, self.model)
-            except MmevalError as error:
-                return Score.unscored(str(error))
-            similarity = nearest_mean(vector, known, self.nearest)
-            passes = (
-                similarity < self.threshold
-                if self.exclude
-                else similarity > self.threshold
-            )
-            evidence[part.label] = {
-                "class": part.wanted,
-                "similarity": similarity,
-                "passes": passes,
-            }
-        return Score(
-            sum(item["passes"] for item in evidence.values()) / len(evidence),
-            evidence=evidence,
-        )

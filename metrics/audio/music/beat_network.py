@@ -35,6 +35,7 @@ CHUNK = 1500
 BORDER = 6
 """Frames at both ends of a chunk whose predictions are not used."""
 _FRONT_BLOCKS = 3
+_LAYERS = "transformer_blocks.layers"
 _NEVER = -1000.0
 """The logit of a frame that nothing was predicted for."""
 
@@ -51,10 +52,8 @@ def loaded_network(folder: Path, device: str) -> BeatNetwork:
     """The network of a folder's checkpoint. Raises WeightsError for an incomplete
     one."""
     torch = need("torch", "hf")
-    path = next(
-        (folder / name for name in CHECKPOINTS if (folder / name).is_file()),
-        folder / CHECKPOINTS[0],
-    )
+    names = [name for name in CHECKPOINTS if (folder / name).is_file()]
+    path = folder / (names or CHECKPOINTS)[0]
     with opening(
         folder,
         f"{path.name} is no checkpoint of Beat This",
@@ -63,19 +62,17 @@ def loaded_network(folder: Path, device: str) -> BeatNetwork:
     ):
         # weights_only: a checkpoint is a pickle, which could run code.
         kept = torch.load(path, map_location="cpu", weights_only=True)
-        weights = {
-            name.removeprefix("model.").replace("_orig_mod.", ""): w
-            for name, w in kept["state_dict"].items()
-        }
+        weights: dict[str, Any] = {}
+        for name, tensor in kept["state_dict"].items():
+            bare = name.removeprefix("model.").replace("_orig_mod.", "")
+            weights[bare] = tensor
         given = kept.get("hyper_parameters", {})
         network = BeatNetwork(weights, bool(given.get("sum_head", True)), "cpu")
         lacks = _gaps(network, given)
     if lacks:
         raise WeightsError(folder, f"cannot be used: {lacks}", how_to_fix=_ADVICE)
-    return network._replace(
-        weights={name: tensor.to(device) for name, tensor in weights.items()},
-        device=device,
-    )
+    there = {name: tensor.to(device) for name, tensor in weights.items()}
+    return network._replace(weights=there, device=device)
 
 
 _ADVICE = (
@@ -87,24 +84,24 @@ _ADVICE = (
 def _gaps(network: BeatNetwork, given: Mapping[str, Any]) -> str:
     """What weights the checkpoint lacks; KeyError for one missing outside the
     blocks."""
-    layers = {
-        name.split(".")[2]
-        for name in network.weights
-        if name.startswith("transformer_blocks.layers.")
-    }
-    wanted = given.get("n_layers", len(layers))
-    if not layers or len(layers) != wanted:
-        return f"it has {len(layers)} of {wanted} layers"
+    layers = _layer_count(network.weights)
+    wanted = given.get("n_layers", layers)
+    if not layers or layers != wanted:
+        return f"it has {layers} of {wanted} layers"
     # Positions are computed here, and blocks may share theirs.
     names = [name for name in network.weights if ".rotary" not in name]
-    starts = ("transformer_blocks.layers", "frontend.blocks")
-    if uneven := next(
-        filter(None, (uneven_blocks(names, start) for start in starts)), ""
-    ):
+    uneven = uneven_blocks(names, _LAYERS) or uneven_blocks(names, "frontend.blocks")
+    if uneven:
         return uneven
-    with need("torch", "hf").inference_mode():
-        _chunk_logits(network, need("torch", "hf").zeros(8, 128))
+    torch = need("torch", "hf")
+    with torch.inference_mode():
+        _chunk_logits(network, torch.zeros(8, 128))
     return ""
+
+
+def _layer_count(weights: Weights) -> int:
+    starts = [name for name in weights if name.startswith(f"{_LAYERS}.")]
+    return len({name.split(".")[2] for name in starts})
 
 
 def beat_logits(network: BeatNetwork, samples: Any) -> Any:
@@ -116,7 +113,12 @@ def beat_logits(network: BeatNetwork, samples: Any) -> Any:
         whole = torch.full((len(spectrum),), _NEVER)
         # Where chunks overlap, the earlier one counts: it is written last.
         for start in reversed(chunk_starts(len(spectrum))):
-            logits = _chunk_logits(network, _cut(spectrum, start)).cpu()
+            before = max(0, -start)
+            after = max(0, min(BORDER, start + CHUNK - len(spectrum)))
+            part = spectrum[max(start, 0) : start + CHUNK]
+            # silence at the borders
+            chunk = torch.nn.functional.pad(part, (0, 0, before, after))
+            logits = _chunk_logits(network, chunk).cpu()
             whole[start + BORDER : start + CHUNK - BORDER] = logits[BORDER:-BORDER]
         return whole
 
@@ -129,16 +131,9 @@ def chunk_starts(frames: int) -> list[int]:
     """
     step = CHUNK - 2 * BORDER
     starts = list(range(-BORDER, frames - BORDER, step))
-    return [*starts[:-1], frames - (CHUNK - BORDER)] if frames > step else starts
-
-
-def _cut(spectrum: Any, start: int) -> Any:
-    """A chunk of the spectrum, padded with silence at its borders."""
-    padded = need("torch", "hf").nn.functional.pad
-    part = spectrum[max(start, 0) : start + CHUNK]
-    return padded(
-        part, (0, 0, max(0, -start), max(0, min(BORDER, start + CHUNK - len(spectrum))))
-    )
+    if frames > step:
+        starts[-1] = frames - (CHUNK - BORDER)
+    return starts
 
 
 def log_mel(samples: Any) -> Any:
@@ -172,18 +167,16 @@ def _chunk_logits(network: BeatNetwork, spectrum: Any) -> Any:
         x = _front_block(w, f"frontend.blocks.{number}", x)
     x = x.permute(0, 3, 1, 2).flatten(2)  # (1, frames, channels of all bands)
     x = functional.linear(x, w["frontend.linear.weight"], w["frontend.linear.bias"])
-    layers = {
-        name.split(".")[2]
-        for name in w
-        if name.startswith("transformer_blocks.layers.")
-    }
-    for number in range(len(layers)):
-        x = x + _attention(w, f"transformer_blocks.layers.{number}.0", x)
-        x = x + _feed_forward(w, f"transformer_blocks.layers.{number}.1", x)
+    for number in range(_layer_count(w)):
+        x = x + _attention(w, f"{_LAYERS}.{number}.0", x)
+        x = x + _feed_forward(w, f"{_LAYERS}.{number}.1", x)
     x = _rms_norm(x, w["transformer_blocks.norm.gamma"])
     head = "task_heads.beat_downbeat_lin"
-    beat, downbeat = functional.linear(x, w[f"{head}.weight"], w[f"{head}.bias"])[0].T
-    return beat + downbeat if network.beat_is_sum else beat
+    both = functional.linear(x, w[f"{head}.weight"], w[f"{head}.bias"])
+    beat, downbeat = both[0].T
+    if network.beat_is_sum:
+        return beat + downbeat
+    return beat
 
 
 def _front_block(w: Weights, name: str, x: Any) -> Any:
@@ -195,7 +188,8 @@ def _front_block(w: Weights, name: str, x: Any) -> Any:
         x = _both(w, f"{name}.partial", "F", x)
         x = _both(w, f"{name}.partial", "T", x.transpose(0, 1))
         x = x.permute(2, 0, 1)[None]  # (1, channels, bands, frames)
-    x = functional.conv2d(x, w[f"{name}.conv2d.weight"], stride=(2, 1), padding=(0, 1))
+    convolution = w[f"{name}.conv2d.weight"]
+    x = functional.conv2d(x, convolution, stride=(2, 1), padding=(0, 1))
     return functional.gelu(_batch_norm(w, f"{name}.norm", x))
 
 
@@ -229,11 +223,13 @@ def _rotated(x: Any, frequencies: Any) -> Any:
     """Neighbouring pairs of channels turned by an angle that grows with the
     position."""
     torch = need("torch", "hf")
-    places = torch.arange(x.shape[-2], device=x.device, dtype=frequencies.dtype)
+    count, kind = x.shape[-2], frequencies.dtype
+    places = torch.arange(count, device=x.device, dtype=kind)
     angles = places[:, None] * frequencies
     even, odd = x.unflatten(-1, (-1, 2)).unbind(-1)
     cos, sin = angles.cos(), angles.sin()
-    return torch.stack((even * cos - odd * sin, odd * cos + even * sin), -1).flatten(-2)
+    turned = (even * cos - odd * sin, odd * cos + even * sin)
+    return torch.stack(turned, -1).flatten(-2)
 
 
 def _feed_forward(w: Weights, name: str, x: Any) -> Any:
@@ -246,16 +242,11 @@ def _feed_forward(w: Weights, name: str, x: Any) -> Any:
 
 
 def _rms_norm(x: Any, gamma: Any) -> Any:
-    return (
-        need("torch.nn.functional", "hf").normalize(x, dim=-1)
-        * x.shape[-1] ** 0.5
-        * gamma
-    )
+    normalised = need("torch.nn.functional", "hf").normalize(x, dim=-1)
+    return normalised * x.shape[-1] ** 0.5 * gamma
 
 
 def _batch_norm(w: Weights, name: str, x: Any) -> Any:
-    mean, var, scale, shift = (
-        w[f"{name}.{part}"]
-        for part in ("running_mean", "running_var", "weight", "bias")
-    )
-    return need("torch.nn.functional", "hf").batch_norm(x, mean, var, scale, shift)
+    parts = ("running_mean", "running_var", "weight", "bias")
+    tensors = [w[f"{name}.{part}"] for part in parts]
+    return need("torch.nn.functional", "hf").batch_norm(x, *tensors)

@@ -4,7 +4,8 @@ librosa."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mmeval.metric import HubModel, loaded
 from mmeval.metrics.audio.music.beat_network import (
@@ -18,6 +19,10 @@ from mmeval.system import need
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from mmeval.metrics.audio.clips import Samples
+
+    Logits: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 BEAT_THIS = HubModel(
     ("|".join(CHECKPOINTS),),
@@ -33,9 +38,7 @@ NEAR = 3
 """Frames on both sides in which no frame may exceed a beat: 60 milliseconds."""
 
 
-def beats(
-    clip: np.ndarray[Any, np.dtype[np.float32]], model: Mapping[str, Any]
-) -> list[float]:
+def beats(clip: Samples, model: Mapping[str, Any]) -> list[float]:
     """The times of beats, in seconds, rising.
 
     ``clip`` is mono at 22050 Hz. ``model`` is the value of a switch with the mark
@@ -50,7 +53,7 @@ def beats(
     return [frame / FRAMES_A_SECOND for frame in _middles(_peaks(logits))]
 
 
-def librosa_beats(clip: np.ndarray[Any, np.dtype[np.float32]]) -> list[float]:
+def librosa_beats(clip: Samples) -> list[float]:
     """The times of beats, in seconds, rising, by librosa's dynamic programming (Ellis,
     2007).
 
@@ -62,15 +65,16 @@ def librosa_beats(clip: np.ndarray[Any, np.dtype[np.float32]]) -> list[float]:
     _, times = need("librosa", "librosa").beat.beat_track(
         y=clip, sr=RATE, units="time", trim=False
     )
-    return [float(time) for time in times]
+    return list(map(float, times))
 
 
-def _peaks(logits: np.ndarray[Any, np.dtype[np.float64]]) -> list[int]:
+def _peaks(logits: Logits) -> list[int]:
     import numpy as np
     from scipy.ndimage import maximum_filter1d
 
     highest = maximum_filter1d(logits, 2 * NEAR + 1, mode="nearest")
-    return [int(frame) for frame in np.flatnonzero((logits == highest) & (logits > 0))]
+    is_peak = (logits == highest) & (logits > 0)
+    return np.flatnonzero(is_peak).tolist()
 
 
 def _middles(frames: list[int]) -> list[float]:
@@ -81,8 +85,8 @@ def _middles(frames: list[int]) -> list[float]:
     """
     runs: list[list[int]] = []
     for frame in frames:
-        if runs and frame - sum(runs[-1]) / len(runs[-1]) <= 1:
+        if runs and frame - fmean(runs[-1]) <= 1:
             runs[-1].append(frame)
         else:
             runs.append([frame])
-    return [sum(run) / len(run) for run in runs]
+    return list(map(fmean, runs))

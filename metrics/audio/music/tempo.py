@@ -22,11 +22,9 @@ from mmeval.system import AboveZero
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     key = switches["tempo_key"]
-    return (
-        ""
-        if _beats_a_minute(sample, key)
-        else f"the label {key!r} is no number of beats a minute"
-    )
+    if _beats_a_minute(sample, key):
+        return ""
+    return f"the label {key!r} is no number of beats a minute"
 
 
 @metric(
@@ -65,36 +63,32 @@ def tempo(
     the seconds.
     """
     network = bound(model) if tracker == "beat_this" else None
-    return [_score(trial, tempo_key, tolerance, network, top_db) for trial in trials]
-
-
-def _score(
-    trial: Trial,
-    key: str,
-    tolerance: float,
-    model: Mapping[str, Any] | None,
-    top_db: float,
-) -> Score:
-    clip = the_only_clip(trial)
-    if isinstance(clip, Score):
-        return clip
-    asked = _beats_a_minute(trial.sample, key)
-    if asked is None:
-        return Score.unscored(_sample_fault(trial.sample, {"tempo_key": key}))
-    heard = trimmed(clip, top_db)
-    seconds = len(heard) / RATE
-    times = librosa_beats(heard) if model is None else beats(heard, model)
-    bpm = len(times) * 60.0 / seconds
-    if model is None and len(times) > 1:
-        bpm = (len(times) - 1) * 60.0 / (times[-1] - times[0])
-    return Score(
-        float(abs(bpm - asked) < tolerance),
-        evidence={"bpm": bpm, "beats": len(times), "seconds": seconds},
-    )
+    scores: list[Score] = []
+    for trial in trials:
+        clip = the_only_clip(trial)
+        if isinstance(clip, Score):
+            scores.append(clip)
+            continue
+        asked = _beats_a_minute(trial.sample, tempo_key)
+        if asked is None:
+            fault = _sample_fault(trial.sample, {"tempo_key": tempo_key})
+            scores.append(Score.unscored(fault))
+            continue
+        heard = trimmed(clip, top_db)
+        seconds = len(heard) / RATE
+        times = librosa_beats(heard) if network is None else beats(heard, network)
+        bpm = len(times) * 60.0 / seconds
+        if network is None and len(times) > 1:
+            bpm = (len(times) - 1) * 60.0 / (times[-1] - times[0])
+        evidence = {"bpm": bpm, "beats": len(times), "seconds": seconds}
+        scores.append(Score(float(abs(bpm - asked) < tolerance), evidence=evidence))
+    return scores
 
 
 def _beats_a_minute(sample: Sample, key: str) -> float | None:
     label = sample.metadata.get(key)
     if isinstance(label, bool) or not isinstance(label, (int, float)):
         return None
-    return float(label) if math.isfinite(label) and label > 0 else None
+    if not math.isfinite(label) or label <= 0:
+        return None
+    return float(label)

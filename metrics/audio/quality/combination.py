@@ -108,9 +108,9 @@ def is_music(contrast: float, chroma: float) -> bool:
 def base_of(scores: Mapping[str, float], combination: Combination) -> float:
     """The scores' geometric mean, weighted as released, or unweighted as in the
     paper."""
-    weights = {
-        name: WEIGHTS[name] if combination == "released" else 1.0 for name in WEIGHTS
-    }
+    weights = WEIGHTS
+    if combination == "paper":
+        weights = dict.fromkeys(WEIGHTS, 1.0)
     total = sum(
         weight * math.log(clipped(scores[name], LEAST_SCORE))
         for name, weight in weights.items()
@@ -122,6 +122,7 @@ def scores_of(heard: Heard) -> dict[str, Any]:
     """The terms as scores of 0 to 1, and whether it is music, by the released names."""
     contrast, chroma = contrast_score(heard.contrast_db), chroma_score(heard.chroma_var)
     music = is_music(contrast, chroma)
+    periodic = (heard.periodic_peak - PERIODIC_FROM) / PERIODIC_SPAN
     return {
         "snr_score": snr_score(heard.snr_db_eff, music=music),
         "structure(1-SF)": clipped(1 - heard.flatness),
@@ -132,9 +133,7 @@ def scores_of(heard: Heard) -> dict[str, Any]:
         "crest_score": band(heard.crest_db, *CREST),
         "contrast_score": contrast,
         "chroma_score": chroma,
-        "periodic_score": clipped(
-            (heard.periodic_peak - PERIODIC_FROM) / PERIODIC_SPAN
-        ),
+        "periodic_score": clipped(periodic),
         "is_music": music,
     }
 
@@ -150,14 +149,16 @@ def factors_of(heard: Heard, scores: Mapping[str, Any]) -> dict[str, float]:
     contrast = scores["contrast_score"]
     snr = heard.snr_db_eff
     hiss = max(0.0, heard.hf_slope_logP - HISS_FROM) / HISS_SPAN
-    high = (
-        max(0.0, heard.hf_ratio_7_16k - HIGH_FROM)
-        if structure < HIGH_UNSTRUCTURED
-        else 0.0
-    )
-    flat = max(0.0, CONTRAST_LOW - contrast) if snr < CONTRAST_BELOW_DB else 0.0
-    music = 1 + BONUS_CONTRAST * contrast + BONUS_CHROMA * scores["chroma_score"]
-    is_periodic = structure >= PERIODIC_STRUCTURE and snr >= PERIODIC_DB
+    high = flat = 0.0
+    if structure < HIGH_UNSTRUCTURED:
+        high = max(0.0, heard.hf_ratio_7_16k - HIGH_FROM)
+    if snr < CONTRAST_BELOW_DB:
+        flat = max(0.0, CONTRAST_LOW - contrast)
+    music = periodic = 1.0
+    if scores["is_music"] and snr < STRUCTURE_BELOW_DB:
+        music = 1 + BONUS_CONTRAST * contrast + BONUS_CHROMA * scores["chroma_score"]
+    if structure >= PERIODIC_STRUCTURE and snr >= PERIODIC_DB:
+        periodic += BONUS_PERIODIC * scores["periodic_score"]
     return {
         "penalty_clip": 1 / (1 + CLIP_COST * heard.clip_ratio_hard),
         "gap_cov_penalty": heard.gap_factor,
@@ -165,12 +166,8 @@ def factors_of(heard: Heard, scores: Mapping[str, Any]) -> dict[str, float]:
         "penalty_hiss": clipped(1 / (1 + HISS_COST * hiss), HISS_LEAST),
         "penalty_hf_ratio": 1 / (1 + HIGH_COST * high),
         "penalty_low_contrast": 1 / (1 + CONTRAST_COST * flat),
-        "bonus_music": music
-        if scores["is_music"] and snr < STRUCTURE_BELOW_DB
-        else 1.0,
-        "bonus_periodic": 1 + BONUS_PERIODIC * scores["periodic_score"]
-        if is_periodic
-        else 1.0,
+        "bonus_music": music,
+        "bonus_periodic": periodic,
     }
 
 
@@ -189,9 +186,7 @@ def combined(
         "contrast": max(LEAST_FEATURE, scores["contrast_score"]),
         "chroma": max(LEAST_FEATURE, scores["chroma_score"]),
     }
-    applied = [
-        factor
-        for name, factor in factors.items()
-        if apply_b_per or name != "bonus_periodic"
-    ]
-    return clipped(base_of(parts, combination) * math.prod(applied))
+    applied = dict(factors)
+    if not apply_b_per:
+        del applied["bonus_periodic"]
+    return clipped(base_of(parts, combination) * math.prod(applied.values()))

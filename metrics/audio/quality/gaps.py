@@ -58,7 +58,8 @@ def gaps_of(samples: Samples) -> Gaps:
         return Gaps(0.0, 0.0, 1.0)
     silent = silent_frames(frames)
     edges = numpy.flatnonzero(numpy.diff(silent, prepend=False, append=False))
-    longest = float((edges[1::2] - edges[::2]).max(initial=0)) * SHORT_HOP
+    lengths = edges[1::2] - edges[::2]
+    longest = float(lengths.max(initial=0)) * SHORT_HOP
     share = float(silent.mean())
     return Gaps(longest, share, gap_factor(longest, share, seconds=len(middle) / RATE))
 
@@ -68,36 +69,24 @@ def silent_frames(frames: Samples) -> Flags:
     import numpy
 
     levels = decibels(rms(frames))
-    loudest = numpy.sort(levels)[-max(1, int(LOUDEST * len(levels))) :]
-    threshold = clipped(float(numpy.median(loudest)) - BELOW_DB, LOWEST_DB, HIGHEST_DB)
-    silent: Flags = (levels < threshold) | (_inaudible_shares(frames) > SILENT_SHARE)
+    count = max(1, int(LOUDEST * len(levels)))
+    loudest = float(numpy.median(numpy.sort(levels)[-count:]))
+    threshold = clipped(loudest - BELOW_DB, LOWEST_DB, HIGHEST_DB)
+    # In parts, since overlapping frames take several times a recording's memory.
+    shares = numpy.empty(len(frames))
+    for first in range(0, len(frames), _AT_ONCE):
+        part = frames[first : first + _AT_ONCE]
+        shares[first : first + len(part)] = (numpy.abs(part) < AUDIBLE).mean(axis=1)
+    silent: Flags = (levels < threshold) | (shares > SILENT_SHARE)
     return silent
-
-
-def _inaudible_shares(frames: Samples) -> Samples:
-    """The share of each frame's samples that are inaudible. Processed in parts, since
-    overlapping frames take several times the memory of their recording."""
-    import numpy
-
-    parts = (
-        frames[first : first + _AT_ONCE] for first in range(0, len(frames), _AT_ONCE)
-    )
-    return numpy.concatenate(
-        [(numpy.abs(part) < AUDIBLE).mean(axis=1) for part in parts]
-    )
 
 
 def gap_factor(longest: float, silent: float, *, seconds: float) -> float:
     """The factor, 0 to 1, for a longest silence and silent share of so many seconds."""
-    gap = (
-        1.0
-        if longest <= SHORT_GAP
-        else 1 - min(MOST_COST, (longest - SHORT_GAP) / (GAP_SPAN * seconds))
-    )
+    gap = cover = 1.0
+    if longest > SHORT_GAP:
+        gap -= min(MOST_COST, (longest - SHORT_GAP) / (GAP_SPAN * seconds))
     active = 1 - silent
-    cover = (
-        1.0
-        if active >= ENOUGH_ACTIVE
-        else max(LEAST, 1 - COST_OF_ABSENCE * (ENOUGH_ACTIVE - active))
-    )
+    if active < ENOUGH_ACTIVE:
+        cover = max(LEAST, 1 - COST_OF_ABSENCE * (ENOUGH_ACTIVE - active))
     return clipped(gap * cover) / (1 + STEEPNESS * max(0.0, silent - MUCH_SILENCE))

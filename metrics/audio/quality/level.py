@@ -52,16 +52,16 @@ def dynamic_range(samples: Samples) -> float:
     levels = decibels(rms(framed(samples, RANGE, RANGE_HOP)))
     if not len(levels):
         return 0.0
-    return float(
-        numpy.percentile(levels, LOUD_PERCENTILE)
-        - numpy.percentile(levels, QUIET_PERCENTILE)
-    )
+    loud = numpy.percentile(levels, LOUD_PERCENTILE)
+    return float(loud - numpy.percentile(levels, QUIET_PERCENTILE))
 
 
 def level_terms(samples: Samples) -> LevelTerms:
     """The faults in the level of a recording."""
     levels = decibels(rms(framed(samples)))
-    silent = float((levels < SILENT_DB).mean()) if len(levels) else 0.0
+    silent = 0.0
+    if len(levels):
+        silent = float((levels < SILENT_DB).mean())
     return LevelTerms(clip_share(samples), abs(float(samples.mean())), silent)
 
 
@@ -73,15 +73,15 @@ def clip_share(samples: Samples) -> float:
     if not full.any():
         return 0.0
     edges = numpy.flatnonzero(numpy.diff(full, prepend=False, append=False))
-    return float(((edges[1::2] - edges[::2]) // RUN).sum()) / (len(samples) / RUN)
+    lengths = edges[1::2] - edges[::2]
+    return float((lengths // RUN).sum()) / (len(samples) / RUN)
 
 
 def level_score(terms: LevelTerms) -> float:
     """1 without faults, a third less for each fault in full."""
     limits = (MOST_CLIPPED, MOST_OFFSET, MOST_SILENT)
-    return sum(
-        clipped(1 - found / most) for found, most in zip(terms, limits, strict=True)
-    ) / len(limits)
+    pairs = zip(terms, limits, strict=True)
+    return sum(clipped(1 - found / most) for found, most in pairs) / len(limits)
 
 
 def transient_score(samples: Samples) -> float:
@@ -121,8 +121,9 @@ def crest(samples: Samples) -> float:
     import numpy
 
     peak = max(float(samples.max()), -float(samples.min()))
-    parts = (samples[at : at + _AT_ONCE] for at in range(0, len(samples), _AT_ONCE))
-    power = math.sqrt(
-        sum(float(numpy.vdot(part, part)) for part in parts) / len(samples)
-    )
+    energies: list[float] = []
+    for at in range(0, len(samples), _AT_ONCE):
+        part = samples[at : at + _AT_ONCE]
+        energies.append(float(numpy.vdot(part, part)))
+    power = math.sqrt(sum(energies) / len(samples))
     return 20 * math.log10((peak + TINY) / (power + TINY))

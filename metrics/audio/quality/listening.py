@@ -36,7 +36,9 @@ def heard_in(samples: Samples, margin: float | None) -> Heard:
     chroma = chroma_variance(samples, spectrum.tuning)
     music = is_music(contrast_score(spectrum.contrast_db), chroma_score(chroma))
     noise = noise_terms(samples, spectrum.flatness)
-    separated = separated_snr(samples, margin) if music and margin is not None else None
+    separated = None
+    if music and margin is not None:
+        separated = separated_snr(samples, margin)
     levels, gaps = level.level_terms(samples), gaps_of(samples)
     return Heard(
         bandwidth_raw=bandwidth(spectrum.power),

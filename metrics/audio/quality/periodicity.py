@@ -26,10 +26,9 @@ def periodicity(samples: Samples) -> float:
     frames = framed(samples, LONG, LONG_HOP)
     if not len(frames):
         return 0.0
-    peaks = [
-        highest_peaks(frames[first : first + _AT_ONCE])
-        for first in range(0, len(frames), _AT_ONCE)
-    ]
+    peaks: list[Samples] = []
+    for first in range(0, len(frames), _AT_ONCE):
+        peaks.append(highest_peaks(frames[first : first + _AT_ONCE]))
     return float(numpy.median(numpy.concatenate(peaks)))
 
 
@@ -42,7 +41,6 @@ def highest_peaks(frames: Samples) -> Samples:
     spectra = rfft(centred, n=size, axis=1)
     products = irfft((spectra * spectra.conj()).real, n=size, axis=1)
     energy = (centred * centred).sum(axis=1)
-    peaks: Samples = products[:, SHORTEST_LAG : LONGEST_LAG + 1].max(axis=1) / (
-        energy + TINY
-    )
+    peaks: Samples = products[:, SHORTEST_LAG : LONGEST_LAG + 1].max(axis=1)
+    peaks /= energy + TINY
     return peaks

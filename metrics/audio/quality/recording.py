@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mmeval.media import Media
 from mmeval.media.decode import DEFAULT_LIMITS, audio
-from mmeval.metrics.audio.clips import resampled
+from mmeval.metrics.audio.clips import one_channel, resampled
 
 if TYPE_CHECKING:
     from mmeval.metrics.audio.clips import Samples
@@ -28,7 +28,14 @@ def recording(media: Media) -> Samples:
     """The sound of a medium as float32 of shape (n,), n at least 1. Raises the errors
     of ``mmeval.media.decode``; a sound of more than a quarter of an hour is above the
     limits."""
-    samples = _at_rate(media)
+    import numpy
+
+    sound = audio(media, limits=LIMITS)
+    mono = one_channel(sound.samples)
+    samples = resampled(mono, sound.rate, RATE)
+    lacking = length_at_rate(len(mono), sound.rate) - len(samples)
+    if lacking > 0:
+        samples = numpy.pad(samples, (0, lacking))
     return audible(samples - samples.mean())
 
 
@@ -51,18 +58,3 @@ def length_at_rate(count: int, rate: int) -> int:
     of floats is often a little too large: a sample of silence is added although the
     lengths would fit."""
     return math.ceil(count * (RATE / rate))
-
-
-def _at_rate(media: Media) -> Samples:
-    import numpy
-
-    sound = audio(media, limits=LIMITS)
-    mono = (
-        sound.samples[:, 0]
-        if sound.samples.shape[1] == 1
-        else sound.samples.mean(axis=1)
-    )
-    rate = sound.rate
-    samples = resampled(mono, rate, RATE)
-    lacking = length_at_rate(len(mono), rate) - len(samples)
-    return numpy.pad(samples, (0, lacking)) if lacking > 0 else samples

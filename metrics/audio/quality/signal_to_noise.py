@@ -55,9 +55,8 @@ def noise_terms(samples: Samples, flatness: Samples) -> NoiseTerms:
 
 def effective(*ratios: float | None) -> float:
     """The highest estimate, within limits."""
-    return clipped(
-        max(ratio for ratio in ratios if ratio is not None), LOWEST_DB, HIGHEST_DB
-    )
+    known = [ratio for ratio in ratios if ratio is not None]
+    return clipped(max(known), LOWEST_DB, HIGHEST_DB)
 
 
 def snr_score(ratio: float, *, music: bool) -> float:
@@ -76,11 +75,8 @@ def _by_level(levels: Samples, flatness: Samples) -> float:
         floor = numpy.percentile(noise, NOISE_PERCENTILE)
     else:
         floor = numpy.percentile(levels, ANY_PERCENTILE)
-    return clipped(
-        20 * math.log10((float(levels.mean()) + TINY) / (float(floor) + TINY)),
-        LOWEST_DB,
-        HIGHEST_DB,
-    )
+    ratio = (float(levels.mean()) + TINY) / (float(floor) + TINY)
+    return clipped(20 * math.log10(ratio), LOWEST_DB, HIGHEST_DB)
 
 
 def _by_flatness(levels: Samples, flatness: Samples) -> tuple[float | None, float]:
@@ -92,8 +88,8 @@ def _by_flatness(levels: Samples, flatness: Samples) -> tuple[float | None, floa
         return None, 0.0
     noisy = float((flatness > NOISY_FLATNESS).mean())
     signal, noise = levels[flatness < SIGNAL_BELOW], levels[flatness > NOISE_ABOVE]
-    if min(len(signal), len(noise)) < max(FEWEST, int(FEWEST_SHARE * len(levels))):
+    fewest = max(FEWEST, int(FEWEST_SHARE * len(levels)))
+    if len(signal) < fewest or len(noise) < fewest:
         return None, noisy
-    return 20 * math.log10(
-        float(numpy.median(signal)) / float(numpy.median(noise))
-    ), noisy
+    ratio = float(numpy.median(signal)) / float(numpy.median(noise))
+    return 20 * math.log10(ratio), noisy

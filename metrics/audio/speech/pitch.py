@@ -76,7 +76,9 @@ def pitch_of(
             intensity_floor=intensity_floor,
             step=step,
         )
-    return _weighted(voiced, edges) if len(voiced.mel) else None
+    if not len(voiced.mel):
+        return None
+    return _weighted(voiced, edges)
 
 
 def _voiced(
@@ -117,12 +119,8 @@ def _voiced_by_pyin(
             piece, fmin=floor, fmax=ceiling, sr=RATE, **frames
         )
         level = librosa.feature.rms(y=piece, **frames)[0][voiced]
-        found.append(
-            Voiced(
-                _mel(hertz[voiced]),
-                20.0 * numpy.log10(numpy.maximum(level / HEARD, 1.0)),
-            )
-        )
+        loudness = 20.0 * numpy.log10(numpy.maximum(level / HEARD, 1.0))
+        found.append(Voiced(_mel(hertz[voiced]), loudness))
     return Voiced(*map(numpy.concatenate, zip(*found, strict=True)))
 
 
@@ -140,8 +138,7 @@ def _weighted(voiced: Voiced, edges: int) -> float:
     mel, loudness = voiced
     if not loudness.any():
         loudness = numpy.ones_like(mel)
-    bands = numpy.digitize(
-        mel, numpy.linspace(mel.min() - _BEYOND, mel.max() + _BEYOND, edges)
-    )
+    lowest, highest = mel.min() - _BEYOND, mel.max() + _BEYOND
+    bands = numpy.digitize(mel, numpy.linspace(lowest, highest, edges))
     best = bands == numpy.bincount(bands, weights=loudness).argmax()
     return float(numpy.average(mel[best], weights=loudness[best]))

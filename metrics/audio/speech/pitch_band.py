@@ -43,9 +43,8 @@ Edges = Annotated[int, Checked(lambda value: "" if value >= 2 else "2 or more")]
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    return wanted_fault(sample, switches["pitch_key"]) or band_fault(
-        switches, "male", "female"
-    )
+    fault = wanted_fault(sample, switches["pitch_key"])
+    return fault or band_fault(switches, "male", "female")
 
 
 @metric(
@@ -106,24 +105,30 @@ def pitch_band(
         "floor": floor,
         "ceiling": ceiling,
         "intensity_floor": intensity_floor,
+        "step": step,
+        "edges": edges,
+        "analysis": analysis,
     }
-    how |= {"step": step, "edges": edges, "analysis": analysis}
     bands: Mapping[Gender, tuple[float, float]] = {
         "male": (male_low, male_high),
         "female": (female_low, female_high),
     }
-    found = [_heard(trial, pitch_key, how) for trial in trials]
-    sounds = [one.sound for one in found if isinstance(one, _Spoken)]
+    spoken = [_heard(trial, pitch_key, how) for trial in trials]
+    sounds = [voice.sound for voice in spoken if isinstance(voice, _Spoken)]
     if gender:
         genders: list[Gender] = [gender] * len(sounds)
     else:
         heard = genders_of(sounds, bound(model), seconds=seconds, male_class=male_class)
-        genders = [one.gender for one in heard]
-    whose = iter(genders)
-    return [
-        one if isinstance(one, Score) else one.score(next(whose), bands)
-        for one in found
-    ]
+        genders = [voice.gender for voice in heard]
+    scores: list[Score] = []
+    for voice in spoken:
+        if isinstance(voice, Score):
+            scores.append(voice)
+            continue
+        whose = genders.pop(0)
+        share = share_of(voice.mel, voice.wanted, *bands[whose])
+        scores.append(Score(share, evidence={"mel": voice.mel, "gender": whose}))
+    return scores
 
 
 class _Spoken(NamedTuple):
@@ -132,12 +137,6 @@ class _Spoken(NamedTuple):
     sound: Media
     wanted: Wanted
     mel: float
-
-    def score(
-        self, gender: Gender, bands: Mapping[Gender, tuple[float, float]]
-    ) -> Score:
-        share = share_of(self.mel, self.wanted, *bands[gender])
-        return Score(share, evidence={"mel": self.mel, "gender": gender})
 
 
 def _heard(trial: Trial, key: str, how: Mapping[str, Any]) -> _Spoken | Score:
@@ -148,12 +147,9 @@ def _heard(trial: Trial, key: str, how: Mapping[str, Any]) -> _Spoken | Score:
         return Score.unscored(fault)
     asked = wanted(trial.sample, key)
     if asked is None:
-        return Score(
-            1.0, evidence={"mel": None, "reason": f"the row has no label {key!r}"}
-        )
+        evidence = {"mel": None, "reason": f"the row has no label {key!r}"}
+        return Score(1.0, evidence=evidence)
     mel = pitch_of(clip(sound), **how)
-    return (
-        wrong("no moment of the sound is voiced")
-        if mel is None
-        else _Spoken(sound, asked, mel)
-    )
+    if mel is None:
+        return wrong("no moment of the sound is voiced")
+    return _Spoken(sound, asked, mel)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from mmeval.errors import ContentError
 from mmeval.media import Media
@@ -16,7 +16,6 @@ from mmeval.metrics.audio.speech.voices import (
     SECONDS,
     SPEAKER_NAME,
     VOICE,
-    Heard,
     genders_of,
     same_speaker_pairs,
     voices_of,
@@ -25,20 +24,15 @@ from mmeval.metrics.models import bound
 from mmeval.metrics.produced import media_of, wrong
 from mmeval.records import Sample, Score, Trial
 
-if TYPE_CHECKING:
-    from mmeval.metrics.models import Vectors
-
 Against = Literal["input", "reference", "turns"]
 
 
 def _gender_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    label = sample.metadata.get(switches["gender_key"])
     key = switches["gender_key"]
-    return (
-        ""
-        if label in ("male", "female")
-        else f"the row's label {key!r} must be male or female, not {label!r:.80}"
-    )
+    label = sample.metadata.get(key)
+    if label in ("male", "female"):
+        return ""
+    return f"the row's label {key!r} must be male or female, not {label!r:.80}"
 
 
 @metric(
@@ -70,37 +64,34 @@ def speaker_gender(
     """
     sounds = [the_only_decodable(trial) for trial in trials]
     only = [sound for sound in sounds if isinstance(sound, Media)]
-    heard = iter(genders_of(only, bound(model), seconds=seconds, male_class=male_class))
-    found = [sound if isinstance(sound, Score) else next(heard) for sound in sounds]
-    return [
-        one if isinstance(one, Score) else _gender_score(trial.sample, one, gender_key)
-        for trial, one in zip(trials, found, strict=True)
-    ]
-
-
-def _gender_score(sample: Sample, heard: Heard, gender_key: str) -> Score:
-    evidence: dict[str, Any] = {"heard": heard.gender, "certainty": heard.certainty}
-    if fault := _gender_fault(sample, {"gender_key": gender_key}):
-        return Score.unscored(fault, **evidence)
-    return Score(float(heard.gender == sample.metadata[gender_key]), evidence=evidence)
+    voices = iter(
+        genders_of(only, bound(model), seconds=seconds, male_class=male_class)
+    )
+    scores: list[Score] = []
+    for trial, sound in zip(trials, sounds, strict=True):
+        if isinstance(sound, Score):
+            scores.append(sound)
+            continue
+        voice = next(voices)
+        evidence: dict[str, Any] = {"heard": voice.gender, "certainty": voice.certainty}
+        if fault := _gender_fault(trial.sample, {"gender_key": gender_key}):
+            scores.append(Score.unscored(fault, **evidence))
+        else:
+            fits = voice.gender == trial.sample.metadata[gender_key]
+            scores.append(Score(float(fits), evidence=evidence))
+    return scores
 
 
 def _voice_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     if switches["against"] != "turns":
         found = _given(sample, switches["against"])
         return found.reason if isinstance(found, Score) else ""
-    order = sample.metadata.get(switches["order_key"])
-    fits = (
-        isinstance(order, (list, tuple))
-        and order
-        and all(isinstance(who, (int, str)) for who in order)
-    )
-    return (
-        ""
-        if fits
-        else f"the row's label {switches['order_key']!r} must be a list of speakers, "
-        f"not {order!r:.80}"
-    )
+    key = switches["order_key"]
+    order: Any = sample.metadata.get(key)
+    is_list = isinstance(order, (list, tuple)) and len(order) > 0
+    if is_list and all(isinstance(who, (int, str)) for who in order):
+        return ""
+    return f"the row's label {key!r} must be a list of speakers, not {order!r:.80}"
 
 
 @metric(
@@ -144,19 +135,25 @@ def speaker_similarity(
     """
     switches = {"against": against, "order_key": order_key}
     asked = [_pairs(trial, switches) for trial in trials]
-    sounds = [
-        sound
-        for pairs in asked
-        if not isinstance(pairs, Score)
-        for pair in pairs.values()
-        for sound in pair
-    ]
+    sounds: list[Media] = []
+    for pairs in asked:
+        if not isinstance(pairs, Score):
+            for first, second in pairs.values():
+                sounds += [first, second]
     vectors = voices_of(sounds, bound(model), seconds=seconds)
     voices = {sound.sha256: voice for sound, voice in zip(sounds, vectors, strict=True)}
-    return [
-        pairs if isinstance(pairs, Score) else _voice_score(pairs, voices, threshold)
-        for pairs in asked
-    ]
+    scores: list[Score] = []
+    for pairs in asked:
+        if isinstance(pairs, Score):
+            scores.append(pairs)
+            continue
+        cosines: dict[str, float] = {}
+        for name, (first, second) in pairs.items():
+            cosines[name] = float(voices[first.sha256] @ voices[second.sha256])
+        passes = all(cosine > threshold for cosine in cosines.values())
+        evidence = {"cosines": cosines, "threshold": threshold}
+        scores.append(Score(float(passes), evidence=evidence))
+    return scores
 
 
 def _pairs(
@@ -169,14 +166,14 @@ def _pairs(
     if fault := _voice_fault(trial.sample, switches):
         return Score.unscored(fault)
     if switches["against"] == "turns":
-        return _pairs_of_turns(
-            media_of(trial.output, "audio"),
-            trial.sample.metadata[switches["order_key"]],
-        )
+        order = trial.sample.metadata[switches["order_key"]]
+        return _pairs_of_turns(media_of(trial.output, "audio"), order)
     answer = the_only_decodable(trial)
+    if isinstance(answer, Score):
+        return answer
     given = _given(trial.sample, switches["against"])
-    if isinstance(answer, Score) or isinstance(given, Score):
-        return answer if isinstance(answer, Score) else given  # type: ignore[return-value]  # one of them is
+    if isinstance(given, Score):
+        return given
     return {switches["against"]: (answer, given)}
 
 
@@ -191,17 +188,20 @@ def _pairs_of_turns(
         found = decodable(sound, f"turn {at}")
         if isinstance(found, Score):
             return found
-    return {f"{a}-{b}": (sounds[a], sounds[b]) for a, b in same_speaker_pairs(order)}
+    pairs: dict[str, tuple[Media, Media]] = {}
+    for first, second in same_speaker_pairs(order):
+        pairs[f"{first}-{second}"] = sounds[first], sounds[second]
+    return pairs
 
 
 def _given(sample: Sample, against: str) -> Media | Score:
     """The data's sound with the wanted voice, or the unscored score without it."""
-    contents = (
-        [m.content for m in sample.input]
-        if against == "input"
-        else list(sample.references[:1])
-    )
-    sounds = [sound for content in contents for sound in content.media("audio")]
+    contents = list(sample.references[:1])
+    if against == "input":
+        contents = [message.content for message in sample.input]
+    sounds: list[Media] = []
+    for content in contents:
+        sounds += content.media("audio")
     if not sounds:
         return Score.unscored(f"the sample's {against} has no sound to compare with")
     try:
@@ -209,16 +209,3 @@ def _given(sample: Sample, against: str) -> Media | Score:
     except ContentError as error:
         return Score.unscored(str(error))
     return sounds[0]
-
-
-def _voice_score(
-    pairs: Mapping[str, tuple[Media, Media]],
-    voices: Mapping[str, Vectors],
-    threshold: float,
-) -> Score:
-    cosines = {
-        name: float(voices[a.sha256] @ voices[b.sha256])
-        for name, (a, b) in pairs.items()
-    }
-    passes = all(cosine > threshold for cosine in cosines.values())
-    return Score(float(passes), evidence={"cosines": cosines, "threshold": threshold})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from mmeval.media import Media
+from mmeval.media import Interleaved, Media
 from mmeval.metric import HubModel, metric
 from mmeval.metrics.audio.clips import MODEL_NEEDS, RATE, clip, the_only_decodable
 from mmeval.metrics.audio.silence import TRIM_DB, trimmed
@@ -34,9 +34,8 @@ COUNTED_BY_CHARACTER = ("chinese",)
 
 
 def _sample_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    return wanted_fault(sample, switches["speed_key"]) or band_fault(
-        switches, "words", "characters"
-    )
+    fault = wanted_fault(sample, switches["speed_key"])
+    return fault or band_fault(switches, "words", "characters")
 
 
 @metric(
@@ -81,53 +80,37 @@ def speech_rate(
     decibels or more below the loudest frame is silent. Evidence: the rate, how much was
     counted, and the seconds.
     """
-    sounds = [_sound(trial, speed_key) for trial in trials]
-    kept = [
-        (trial, sound)
-        for trial, sound in zip(trials, sounds, strict=True)
-        if isinstance(sound, Media)
-    ]
-    texts = (
-        [
-            speech("" if trial.output is None else trial.output.words)
-            for trial, _ in kept
-        ]
-        if source == "text"
-        else transcripts_of(
-            [sound for _, sound in kept], bound(model), bound(processor), language
-        )
-    )
-    by_character = language in COUNTED_BY_CHARACTER
-    band = (
-        (characters_low, characters_high) if by_character else (words_low, words_high)
-    )
-    counts = iter(
-        [len(text) if by_character else len(text.split(" ")) for text in texts]
-    )
-    return [
-        sound
-        if isinstance(sound, Score)
-        else _score(
-            trial.sample,
-            speed_key,
-            next(counts),
-            len(trimmed(clip(sound), top_db)) / RATE,
-            band,
-        )
-        for trial, sound in zip(trials, sounds, strict=True)
-    ]
-
-
-def _sound(trial: Trial, key: str) -> Media | Score:
-    sound = the_only_decodable(trial)
-    fault = wanted_fault(trial.sample, key)
-    return Score.unscored(fault) if fault and not isinstance(sound, Score) else sound
-
-
-def _score(
-    sample: Sample, key: str, count: int, seconds: float, band: tuple[float, float]
-) -> Score:
-    rate = count * 60.0 / seconds
-    asked = wanted(sample, key)
-    value = 1.0 if asked is None else share_of(rate, asked, *band)
-    return Score(value, evidence={"rate": rate, "counted": count, "seconds": seconds})
+    sounds: list[Media | Score] = []
+    heard: list[Media] = []
+    words: list[str] = []
+    for trial in trials:
+        sound = the_only_decodable(trial)
+        fault = wanted_fault(trial.sample, speed_key)
+        if fault and isinstance(sound, Media):
+            sound = Score.unscored(fault)
+        sounds.append(sound)
+        if isinstance(sound, Media):
+            answer = trial.output or Interleaved()
+            heard.append(sound)
+            words.append(answer.words)
+    if source == "text":
+        texts = list(map(speech, words))
+    else:
+        texts = transcripts_of(heard, bound(model), bound(processor), language)
+    scores: list[Score] = []
+    for trial, sound in zip(trials, sounds, strict=True):
+        if isinstance(sound, Score):
+            scores.append(sound)
+            continue
+        text = texts.pop(0)
+        if language in COUNTED_BY_CHARACTER:
+            count, low, high = len(text), characters_low, characters_high
+        else:
+            count, low, high = len(text.split(" ")), words_low, words_high
+        seconds = len(trimmed(clip(sound), top_db)) / RATE
+        rate = count * 60.0 / seconds
+        asked = wanted(trial.sample, speed_key)
+        value = 1.0 if asked is None else share_of(rate, asked, low, high)
+        evidence = {"rate": rate, "counted": count, "seconds": seconds}
+        scores.append(Score(value, evidence=evidence))
+    return scores

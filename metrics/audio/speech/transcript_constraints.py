@@ -42,15 +42,16 @@ def _asked(sample: Sample, constraint_key: str, order_key: str) -> _Asked:
             "constraints by turn take a list of the turns' speakers under "
             f"{order_key!r}, not {order!r:.80}"
         )
-    turns = {str(turn) for turn in range(len(order))}
-    if not label or not all(str(turn) in turns for turn in label):
+    turns = set(map(str, range(len(order))))
+    if not label or not turns.issuperset(map(str, label)):
         raise UsageError(
             f"constraints are by turn, from 0 to {len(order) - 1}, not by "
             f"{', '.join(map(str, label))!r:.80}"
         )
-    return _Asked(
-        len(order), {str(turn): constraints_of(one) for turn, one in label.items()}
-    )
+    constraints: dict[str, Sequence[Constraint]] = {}
+    for turn, rows in label.items():
+        constraints[str(turn)] = constraints_of(rows)
+    return _Asked(len(order), constraints)
 
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -100,22 +101,19 @@ def transcript_constraints(
     """
     rule = _Rule(constraint_key, order_key, lower_keywords, missing)
     found = [rule.sounds(trial) for trial in trials]
-    sounds = [
-        sound for one in found if not isinstance(one, Score) for sound in one.values()
-    ]
-    heard = dict(
-        zip(
-            [sound.sha256 for sound in sounds],
-            transcripts_of(sounds, bound(model), bound(processor), language),
-            strict=True,
-        )
-    )
-    return [
-        one
-        if isinstance(one, Score)
-        else rule.score(trial, {turn: heard[s.sha256] for turn, s in one.items()})
-        for trial, one in zip(trials, found, strict=True)
-    ]
+    sounds: list[Media] = []
+    for turns in found:
+        if not isinstance(turns, Score):
+            sounds += turns.values()
+    texts = transcripts_of(sounds, bound(model), bound(processor), language)
+    scores: list[Score] = []
+    for trial, turns in zip(trials, found, strict=True):
+        if isinstance(turns, Score):
+            scores.append(turns)
+        else:
+            heard = {turn: texts.pop(0) for turn in turns}
+            scores.append(rule.score(trial, heard))
+    return scores
 
 
 class _Rule(NamedTuple):
@@ -136,9 +134,11 @@ class _Rule(NamedTuple):
         except UsageError as error:
             return Score.unscored(f"the row's label {self.constraint_key!r}: {error}")
         sounds = media_of(trial.output, "audio")
-        if not sounds and ONLY in asked.constraints and self.missing == "empty_text":
-            return self._official_empty_text(trial)
         if ONLY in asked.constraints:
+            if not sounds and self.missing == "empty_text":
+                # Official oddity (54527db8): an answer without sound has an empty
+                # transcript. It is short and excludes every keyword.
+                return self.score(trial, {ONLY: ""})
             only = the_only_medium(trial, "audio", "sounds")
             return only if isinstance(only, Score) else _decodable({ONLY: only})
         if len(sounds) != asked.turns:
@@ -148,28 +148,22 @@ class _Rule(NamedTuple):
             )
         return _decodable({turn: sounds[int(turn)] for turn in asked.constraints})
 
-    def _official_empty_text(self, trial: Trial) -> Score:
-        """Official oddity (54527db8): an answer without sound has an empty transcript.
-        It is short and excludes every keyword."""
-        return self.score(trial, {ONLY: ""})
-
     def score(self, trial: Trial, heard: Mapping[str, str]) -> Score:
         asked = _asked(trial.sample, self.constraint_key, self.order_key).constraints
-        found = {
-            turn: all_met(heard[turn], asked[turn], lower_keywords=self.lower_keywords)
-            for turn in asked
-        }
-        evidence = {
-            turn: {"heard": heard[turn], "constraints": met.evidence}
-            for turn, met in found.items()
-        }
-        value = sum(met.met for met in found.values()) / len(found)
+        evidence: dict[str, Any] = {}
+        met_count = 0
+        for turn, constraints in asked.items():
+            met = all_met(heard[turn], constraints, lower_keywords=self.lower_keywords)
+            met_count += met.met
+            evidence[turn] = {"heard": heard[turn], "constraints": met.evidence}
+        value = met_count / len(asked)
         return Score(value, evidence=evidence.get(ONLY) or {"turns": evidence})
 
 
 def _decodable(sounds: Mapping[str, Media]) -> dict[str, Media] | Score:
     for turn, sound in sounds.items():
-        found = decodable(sound, "" if turn == ONLY else f"turn {turn}")
+        called = "" if turn == ONLY else f"turn {turn}"
+        found = decodable(sound, called)
         if isinstance(found, Score):
             return found
     return dict(sounds)

@@ -68,22 +68,20 @@ def transcripts(
     Clips are mono at 22050 Hz. The most likely word is taken each time, so the same
     clip has the same transcript.
     """
-    heard = [resampled(one, RATE, HEARD_RATE) for one in clips]
-    found = dict.fromkeys(range(len(clips)), "")
-    short = [at for at, one in enumerate(heard) if 0 < len(one) <= AT_ONCE * HEARD_RATE]
+    most = AT_ONCE * HEARD_RATE
+    heard = [resampled(samples, RATE, HEARD_RATE) for samples in clips]
+    found = [""] * len(clips)
+    short = [at for at, samples in enumerate(heard) if 0 < len(samples) <= most]
     for first in range(0, len(short), _BATCH):
-        some = short[first : first + _BATCH]
-        found.update(
-            zip(
-                some,
-                _written([heard[at] for at in some], model, processor, language),
-                strict=True,
-            )
-        )
-    for at, one in enumerate(heard):
-        if len(one) > AT_ONCE * HEARD_RATE:
-            found[at] = _written([one], model, processor, language)[0]
-    return [speech(found[at]) for at in range(len(clips))]
+        places = short[first : first + _BATCH]
+        batch = [heard[at] for at in places]
+        texts = _written(batch, model, processor, language)
+        for at, text in zip(places, texts, strict=True):
+            found[at] = text
+    for at, samples in enumerate(heard):
+        if len(samples) > most:
+            (found[at],) = _written([samples], model, processor, language)
+    return list(map(speech, found))
 
 
 def transcripts_of(
@@ -97,15 +95,15 @@ def transcripts_of(
     return remembered_all(
         sounds,
         key,
-        lambda some: transcripts(
-            [clip(sound) for sound in some], model, processor, language
-        ),
+        lambda some: transcripts(list(map(clip, some)), model, processor, language),
     )
 
 
 def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
     wanted = wanted_texts(sample, switches["text_key"])
-    return wanted.reason if isinstance(wanted, Score) else ""
+    if isinstance(wanted, Score):
+        return wanted.reason
+    return ""
 
 
 @metric(
@@ -144,21 +142,16 @@ def transcript(
     the wanted text, and both sides as they were compared.
     """
     sounds = [the_only_decodable(trial) for trial in trials]
-    heard = iter(
-        transcripts_of(
-            [s for s in sounds if isinstance(s, Media)],
-            bound(model),
-            bound(processor),
-            language,
-        )
-    )
-    texts = [sound if isinstance(sound, Score) else next(heard) for sound in sounds]
-    return [
-        text
-        if isinstance(text, Score)
-        else _accuracy(trial.sample, text, text_key, unit, blanks)
-        for trial, text in zip(trials, texts, strict=True)
-    ]
+    only = [sound for sound in sounds if isinstance(sound, Media)]
+    texts = transcripts_of(only, bound(model), bound(processor), language)
+    scores: list[Score] = []
+    for trial, sound in zip(trials, sounds, strict=True):
+        if isinstance(sound, Score):
+            scores.append(sound)
+        else:
+            text = texts.pop(0)
+            scores.append(_accuracy(trial.sample, text, text_key, unit, blanks))
+    return scores
 
 
 def _accuracy(
@@ -167,13 +160,11 @@ def _accuracy(
     wanted = wanted_texts(sample, text_key)
     if isinstance(wanted, Score):
         return wanted
-    accuracy = accuracy_of(
-        [(text, speech(" ".join(wanted)))], normalise="none", unit=unit, blanks=blanks
-    )
+    pair = (text, speech(" ".join(wanted)))
+    accuracy = accuracy_of([pair], normalise="none", unit=unit, blanks=blanks)
     if accuracy.value is None:
-        return Score.unscored(
-            f"undefined: the wanted text has no {unit}s", **accuracy.evidence
-        )
+        why = f"undefined: the wanted text has no {unit}s"
+        return Score.unscored(why, **accuracy.evidence)
     return Score(accuracy.value, evidence=accuracy.evidence)
 
 
@@ -187,7 +178,9 @@ def _written(
     torch = need("torch", "hf")
     network, ears = loaded(model, _network), loaded(processor, _ears)
     longer = len(clips[0]) > AT_ONCE * HEARD_RATE
-    long_form = {"truncation": False, "padding": "longest"} if longer else {}
+    long_form: dict[str, Any] = {}
+    if longer:
+        long_form = {"truncation": False, "padding": "longest"}
     inputs = ears.processor.feature_extractor(
         list(clips),
         sampling_rate=HEARD_RATE,

@@ -69,12 +69,14 @@ def genders(
         return []
     voice = loaded(model, _gender_model)
     length = round(seconds * HEARD_RATE)
-    heard = [_exactly(resampled(one, RATE, HEARD_RATE), length) for one in clips]
+    heard = [_exactly(resampled(clip, RATE, HEARD_RATE), length) for clip in clips]
     found: list[Heard] = []
     for at in range(0, len(heard), _BATCH):
-        for row in _logits(voice, heard[at : at + _BATCH]).softmax(-1).tolist():
-            best = max(range(len(row)), key=row.__getitem__)
-            found.append(Heard("male" if best == male_class else "female", row[best]))
+        logits = _logits(voice, heard[at : at + _BATCH])
+        for row in logits.softmax(-1).tolist():
+            certainty = max(row)
+            is_male = row.index(certainty) == male_class
+            found.append(Heard("male" if is_male else "female", certainty))
     return found
 
 
@@ -90,10 +92,7 @@ def genders_of(
         sounds,
         ("gender", model["fingerprint"], seconds, male_class),
         lambda some: genders(
-            [clip(sound) for sound in some],
-            model,
-            seconds=seconds,
-            male_class=male_class,
+            list(map(clip, some)), model, seconds=seconds, male_class=male_class
         ),
     )
 
@@ -125,13 +124,9 @@ def voice_vectors(
             return_tensors="pt",
         )
         with torch.inference_mode():
-            found.append(
-                voice.network(inputs["input_values"].to(voice.device))
-                .embeddings[0]
-                .float()
-                .cpu()
-                .numpy()
-            )
+            values = inputs["input_values"].to(voice.device)
+            vector = voice.network(values).embeddings[0]
+            found.append(vector.float().cpu().numpy())
     return of_length_one(np.stack(found))
 
 
@@ -145,9 +140,7 @@ def voices_of(
     return remembered_all(
         sounds,
         ("voice", model["fingerprint"], seconds),
-        lambda some: list(
-            voice_vectors([clip(sound) for sound in some], model, seconds=seconds)
-        ),
+        lambda some: list(voice_vectors(list(map(clip, some)), model, seconds=seconds)),
     )
 
 
@@ -157,25 +150,23 @@ def same_speaker_pairs(order: Sequence[Any]) -> list[tuple[int, int]]:
     >>> same_speaker_pairs([0, 1, 2, 0, 1])
     [(0, 3), (1, 4)]
     """
-    return [
-        (a, b) for a, b in combinations(range(len(order)), 2) if order[a] == order[b]
-    ]
+    turns = combinations(range(len(order)), 2)
+    return [(first, second) for first, second in turns if order[first] == order[second]]
 
 
 def _exactly(samples: Samples, length: int) -> Samples:
     """The samples cut or padded with silence to a length."""
     import numpy as np
 
-    return np.pad(samples[:length], (0, max(0, length - len(samples))))
+    lacking = max(0, length - len(samples))
+    return np.pad(samples[:length], (0, lacking))
 
 
 def _logits(voice: _Model, clips: Sequence[Samples]) -> Any:
-    torch = need("torch", "hf")
     inputs = voice.features(list(clips), sampling_rate=HEARD_RATE, return_tensors="pt")
-    with torch.inference_mode():
-        return (
-            voice.network(inputs["input_values"].to(voice.device)).logits.float().cpu()
-        )
+    with need("torch", "hf").inference_mode():
+        values = inputs["input_values"].to(voice.device)
+        return voice.network(values).logits.float().cpu()
 
 
 def _gender_model(folder: Path, device: str) -> _Model:

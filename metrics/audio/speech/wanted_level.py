@@ -16,25 +16,25 @@ def wanted(sample: Sample, key: str) -> Wanted | None:
     label = sample.metadata.get(key)
     if label == "high":
         return "high"
-    return "low" if label == "low" else None
+    if label == "low":
+        return "low"
+    return None
 
 
 def wanted_fault(sample: Sample, key: str) -> str:
     """What is wrong with a row's label; empty when nothing is. A row may have none."""
     label = sample.metadata.get(key)
-    return (
-        ""
-        if label in (None, "high", "low")
-        else f"the label {key!r} must be high or low, not {label!r:.80}"
-    )
+    if label in (None, "high", "low"):
+        return ""
+    return f"the label {key!r} must be high or low, not {label!r:.80}"
 
 
 def band_fault(switches: Mapping[str, Any], *names: str) -> str:
     """What is wrong with bands (``NAME_low`` to ``NAME_high``); empty if valid."""
-    wrong = [
-        name for name in names if switches[f"{name}_low"] >= switches[f"{name}_high"]
-    ]
-    return f"the switch {wrong[0]}_low must be below {wrong[0]}_high" if wrong else ""
+    for name in names:
+        if switches[f"{name}_low"] >= switches[f"{name}_high"]:
+            return f"the switch {name}_low must be below {name}_high"
+    return ""
 
 
 def share_of(value: float, asked: Wanted, low: float, high: float) -> float:

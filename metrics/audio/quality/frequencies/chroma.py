@@ -64,7 +64,8 @@ def chroma(samples: Samples, tuning: float) -> Samples:
         count = min(count, _add_octave(total[:count], octave, HOP >> number, filters))
     total = total[:count]
     most = total.max(axis=1, keepdims=True)
-    total /= numpy.where(most < numpy.finfo(numpy.float32).tiny, numpy.float32(1), most)
+    most[most < numpy.finfo(numpy.float32).tiny] = 1
+    total /= most
     return total
 
 
@@ -76,11 +77,9 @@ def halved(samples: Samples) -> Samples:
 
     found: Samples = soxr.resample(samples, 2, 1, quality="soxr_hq")
     wanted = (len(samples) + 1) // 2
-    found = (
-        found[:wanted]
-        if len(found) >= wanted
-        else numpy.pad(found, (0, wanted - len(found)))
-    )
+    found = found[:wanted]
+    if len(found) < wanted:
+        found = numpy.pad(found, (0, wanted - len(found)))
     found *= numpy.sqrt(numpy.float32(2))
     return found
 
@@ -99,7 +98,8 @@ def filters_of(tuning: float) -> Filters:
     lengths = periods * rate / hertz
     waves = numpy.zeros((STEPS, FRAME), numpy.complex64)
     for at in range(STEPS):
-        wave = _oscillation(float(lengths[at]), 2 * numpy.pi * float(hertz[at]) / rate)
+        angle = 2 * numpy.pi * float(hertz[at]) / rate
+        wave = _oscillation(float(lengths[at]), angle)
         start = (FRAME - len(wave)) // 2
         waves[at, start : start + len(wave)] = wave
     waves *= (lengths / FRAME)[:, None]
@@ -107,16 +107,16 @@ def filters_of(tuning: float) -> Filters:
     passed /= numpy.sqrt(lengths)[:, None]
     used = numpy.flatnonzero(numpy.abs(passed).any(axis=0))
     start, end = int(used[0]), int(used[-1]) + 1
-    return Filters(
-        start, numpy.ascontiguousarray(passed[:, start:end].T).astype(numpy.complex64)
-    )
+    used_part = numpy.ascontiguousarray(passed[:, start:end].T)
+    return Filters(start, used_part.astype(numpy.complex64))
 
 
 def _oscillation(length: float, angle: float) -> Complex:
     import numpy
 
     at = numpy.arange(-length // 2, length // 2, dtype=numpy.float64)
-    window = 0.5 - 0.5 * numpy.cos(2 * numpy.pi * numpy.arange(len(at)) / len(at))
+    turns = numpy.arange(len(at))
+    window = 0.5 - 0.5 * numpy.cos(2 * numpy.pi * turns / len(at))
     wave = numpy.exp(1j * angle * at) * window
     return numpy.asarray(wave / numpy.abs(wave).sum(), numpy.complex64)
 
@@ -127,11 +127,11 @@ def _sparse(passed: Complex) -> Complex:
 
     heights = numpy.abs(passed)
     ordered = numpy.sort(heights, axis=1)
-    shares = numpy.cumsum(ordered / heights.sum(axis=1, keepdims=True), axis=1)
+    totals = heights.sum(axis=1, keepdims=True)
+    shares = numpy.cumsum(ordered / totals, axis=1)
     first = numpy.argmax(shares >= DROPPED, axis=1)
-    return numpy.where(
-        heights >= ordered[numpy.arange(len(passed)), first][:, None], passed, 0
-    )
+    faintest = ordered[numpy.arange(len(passed)), first]
+    return numpy.where(heights >= faintest[:, None], passed, 0)
 
 
 def _add_octave(total: Samples, octave: Samples, hop: int, filters: Filters) -> int:
@@ -144,13 +144,10 @@ def _add_octave(total: Samples, octave: Samples, hop: int, filters: Filters) -> 
     frames = numpy.lib.stride_tricks.sliding_window_view(padded, FRAME)[::hop][:count]
     end = filters.start + len(filters.passed)
     for first in range(0, count, _AT_ONCE):
-        spectra = rfft(frames[first : first + _AT_ONCE], axis=1)[:, filters.start : end]
-        found = numpy.abs(spectra @ filters.passed)
+        spectra = rfft(frames[first : first + _AT_ONCE], axis=1)
+        found = numpy.abs(spectra[:, filters.start : end] @ filters.passed)
         # Three bins make a semitone, and its own is the middle one.
-        semitones = (
-            numpy.roll(found, 1, axis=1)
-            .reshape(len(found), CLASSES, STEPS // CLASSES)
-            .sum(axis=2)
-        )
-        total[first : first + len(found)] += semitones
+        bins = numpy.roll(found, 1, axis=1)
+        semitones = bins.reshape(len(found), CLASSES, STEPS // CLASSES)
+        total[first : first + len(found)] += semitones.sum(axis=2)
     return count

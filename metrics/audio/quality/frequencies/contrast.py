@@ -7,6 +7,7 @@ its defaults.
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mmeval.metrics.audio.quality.recording import RATE
@@ -46,9 +47,8 @@ def extremes(amplitude: Samples) -> tuple[Samples, Samples]:
     valleys = numpy.empty(shape, numpy.float32)
     peaks = numpy.empty(shape, numpy.float32)
     for at, (start, end, size) in enumerate(bands(amplitude.shape[1])):
-        ordered = numpy.partition(
-            amplitude[:, start:end], (size - 1, end - start - size), axis=1
-        )
+        places = (size - 1, end - start - size)
+        ordered = numpy.partition(amplitude[:, start:end], places, axis=1)
         valleys[:, at] = ordered[:, :size].mean(axis=1)
         peaks[:, at] = ordered[:, -size:].mean(axis=1)
     return valleys, peaks
@@ -58,9 +58,8 @@ def contrast_of(valleys: Samples, peaks: Samples) -> float:
     """Decibels between peaks and valleys: a median over time, then over the bands."""
     import numpy
 
-    return float(
-        numpy.median(numpy.median(_decibels(peaks) - _decibels(valleys), axis=0))
-    )
+    over_time = numpy.median(_decibels(peaks) - _decibels(valleys), axis=0)
+    return float(numpy.median(over_time))
 
 
 @functools.cache
@@ -74,22 +73,22 @@ def bands(bins: int) -> tuple[Band, ...]:
 
     frequencies = numpy.linspace(0, RATE / 2, bins)
     edges = [0.0, *(LOWEST * 2.0**octave for octave in range(OCTAVES + 1))]
-    found = []
-    for at in range(OCTAVES + 1):
-        inside = numpy.flatnonzero(
-            (frequencies >= edges[at]) & (frequencies <= edges[at + 1])
-        )
+    found: list[Band] = []
+    for low, high in itertools.pairwise(edges):
+        inside = numpy.flatnonzero((frequencies >= low) & (frequencies <= high))
         start, last = max(0, int(inside[0]) - 1), int(inside[-1])
-        end = bins if at == OCTAVES else last + 1
-        size = max(1, int(numpy.rint(QUANTILE * (end - start))))
-        found.append(Band(start, end if at == OCTAVES else end - 1, size))
+        counted = last + 1 - start
+        end = last
+        if len(found) == OCTAVES:
+            counted, end = bins - start, bins
+        size = max(1, int(numpy.rint(QUANTILE * counted)))
+        found.append(Band(start, end, size))
     return tuple(found)
 
 
 def _decibels(levels: Samples) -> Doubles:
     import numpy
 
-    found: Doubles = 10 * numpy.log10(
-        numpy.maximum(levels.astype(numpy.float64), FAINTEST)
-    )
+    heard = numpy.maximum(levels.astype(numpy.float64), FAINTEST)
+    found: Doubles = 10 * numpy.log10(heard)
     return numpy.asarray(numpy.maximum(found, found.max() - SPAN_DB))

@@ -47,7 +47,9 @@ def separated_snr(samples: Samples, margin: float) -> float:
         left = numpy.maximum(here - both, 0)
         kept += float(numpy.vdot(both, both))
         rest += float(numpy.vdot(left, left))
-    return 10 * math.log10(kept / (rest + TINY)) if kept else -math.inf
+    if not kept:
+        return -math.inf
+    return 10 * math.log10(kept / (rest + TINY))
 
 
 def running_median(rows: Samples, before: int, after: int) -> Samples:
@@ -56,9 +58,10 @@ def running_median(rows: Samples, before: int, after: int) -> Samples:
     import bottleneck
     import numpy
 
-    padded = numpy.pad(rows, ((before, after), (0, 0)), mode="symmetric")
-    found: Samples = bottleneck.move_median(padded, 2 * HALF + 1, axis=0)[2 * HALF :]
-    return found
+    around = ((before, after), (0, 0))
+    padded = numpy.pad(rows, around, mode="symmetric")
+    found: Samples = bottleneck.move_median(padded, 2 * HALF + 1, axis=0)
+    return found[2 * HALF :]
 
 
 def soft_mask(wanted: Samples, other: Samples, margin: float) -> Samples:
@@ -68,11 +71,10 @@ def soft_mask(wanted: Samples, other: Samples, margin: float) -> Samples:
 
     other = other * numpy.float32(margin)
     largest = numpy.maximum(wanted, other)
-    none = largest < numpy.finfo(numpy.float32).tiny
+    tiny = numpy.finfo(numpy.float32).tiny
+    none = largest < tiny
     largest[none] = 1
     mask = numpy.square(wanted / largest)
-    mask /= numpy.maximum(
-        mask + numpy.square(other / largest), numpy.finfo(numpy.float32).tiny
-    )
+    mask /= numpy.maximum(mask + numpy.square(other / largest), tiny)
     mask[none] = 0.5 if margin == NO_MARGIN else 0.0
     return mask

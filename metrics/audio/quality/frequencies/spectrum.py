@@ -68,7 +68,8 @@ def amplitudes(samples: Samples, first: int, last: int) -> Samples:
     frames = numpy.lib.stride_tricks.sliding_window_view(padded, FRAME)[::HOP]
     # In double precision, as in scipy.signal.stft with padding: in an empty band only
     # rounding noise is left, and flatness and contrast measure it.
-    found: Samples = numpy.abs(rfft(frames * _window(), axis=1).astype(numpy.complex64))
+    spectra = rfft(frames * _window(), axis=1).astype(numpy.complex64)
+    found: Samples = numpy.abs(spectra)
     return found
 
 
@@ -108,7 +109,8 @@ def flatness_of(amplitude: Samples) -> Samples:
 
     above = amplitude + numpy.float32(TINY)
     means = above.mean(axis=1)
-    flatness: Samples = numpy.exp(numpy.log(above, out=above).mean(axis=1)) / means
+    logarithms = numpy.log(above, out=above)
+    flatness: Samples = numpy.exp(logarithms.mean(axis=1)) / means
     return flatness
 
 
@@ -118,11 +120,9 @@ def band_end(power: Doubles) -> float:
     import numpy
 
     shares = numpy.cumsum(power / (power.sum() + TINY))
-    reached = (
-        int(numpy.argmax(shares >= ENERGY_SHARE))
-        if shares[-1] >= ENERGY_SHARE
-        else BINS - 1
-    )
+    reached = BINS - 1
+    if shares[-1] >= ENERGY_SHARE:
+        reached = int(numpy.argmax(shares >= ENERGY_SHARE))
     return reached * RATE / FRAME
 
 
@@ -144,7 +144,8 @@ def hiss_slope(power: Doubles) -> float:
 
 def high_share(power: Doubles) -> float:
     """The share of the energy that lies in high frequencies."""
-    return float(power[_between(HIGH_LOW, HIGH_HIGH)].sum() / (power.sum() + TINY))
+    high = power[_between(HIGH_LOW, HIGH_HIGH)]
+    return float(high.sum() / (power.sum() + TINY))
 
 
 @functools.cache
@@ -153,10 +154,13 @@ def _window() -> Doubles:
     Rounded as scipy rounds it for samples of single precision."""
     import numpy
 
-    window = 0.5 - 0.5 * numpy.cos(2 * numpy.pi * numpy.arange(FRAME) / FRAME)
+    at = numpy.arange(FRAME)
+    window = 0.5 - 0.5 * numpy.cos(2 * numpy.pi * at / FRAME)
     return (window / (FRAME / 2)).astype(numpy.float32).astype(numpy.float64)
 
 
 def _between(low: float, high: float) -> slice:
     """The bins of a range, both ends included."""
-    return slice(math.ceil(low * FRAME / RATE), math.floor(high * FRAME / RATE) + 1)
+    first = math.ceil(low * FRAME / RATE)
+    last = math.floor(high * FRAME / RATE)
+    return slice(first, last + 1)

@@ -42,18 +42,17 @@ def peaks_of(amplitude: Samples) -> Peaks:
 
     width = RATE / (2 * (amplitude.shape[1] - 1))
     first, last = int(-(-LOWEST // width)), int(-(-HIGHEST // width))
-    middle, below, above = (
-        amplitude[:, first + shift : last + shift] for shift in (0, -1, 1)
-    )
-    faintest = numpy.float32(FAINTEST) * amplitude.max(axis=1, keepdims=True, initial=0)
-    frames, bins = numpy.nonzero(
-        (middle > faintest) & (middle > below) & (middle >= above)
-    )
-    here, left, right = middle[frames, bins], below[frames, bins], above[frames, bins]
+    middle = amplitude[:, first:last]
+    below = amplitude[:, first - 1 : last - 1]
+    above = amplitude[:, first + 1 : last + 1]
+    highest = amplitude.max(axis=1, keepdims=True, initial=0)
+    is_heard = middle > numpy.float32(FAINTEST) * highest
+    tones = numpy.nonzero(is_heard & (middle > below) & (middle >= above))
+    here, left, right = middle[tones], below[tones], above[tones]
     curve, slope = right + left - 2 * here, (right - left) / 2
     flat = numpy.abs(slope) >= numpy.abs(curve)
     shift = numpy.where(flat, 0, -slope / numpy.where(flat, 1, curve))
-    return Peaks((bins + first + shift) * width, here + slope * shift / 2)
+    return Peaks((tones[1] + first + shift) * width, here + slope * shift / 2)
 
 
 def tuning_of(found: Sequence[Peaks]) -> float:
@@ -61,10 +60,11 @@ def tuning_of(found: Sequence[Peaks]) -> float:
     none."""
     import numpy
 
-    hertz, height = (numpy.concatenate(parts) for parts in zip(*found, strict=True))
+    hertz, height = map(numpy.concatenate, zip(*found, strict=True))
     if not len(hertz):
         return 0.0
-    steps = STEPS * numpy.log2(hertz[height >= numpy.median(height)] / (CONCERT_A / 16))
+    louder = hertz[height >= numpy.median(height)]
+    steps = STEPS * numpy.log2(louder / (CONCERT_A / 16))
     beside = numpy.mod(steps, 1.0)
     beside[beside >= 0.5] -= 1.0
     edges = numpy.linspace(-0.5, 0.5, RESOLUTION + 1)
