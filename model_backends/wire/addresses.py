@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -65,8 +66,10 @@ class Addresses:
 
     def at(self, base_url: str) -> Address:
         """The address with this URL; without one, the first."""
-        named = (one for one in self._all if one.base_url == base_url)
-        return next(named, self._all[0])
+        for address in self._all:
+            if address.base_url == base_url:
+                return address
+        return self._all[0]
 
     def next(self) -> Address:
         """The least busy address; of equally busy ones, the one that was asked longest
@@ -74,17 +77,16 @@ class Addresses:
         if len(self._all) == 1:
             return self._all[0]
         now = time.monotonic()
-        up = [
-            one for one in self._all if one.down_until is None or one.down_until <= now
-        ]
-        found = min(
-            up or self._all, key=lambda one: one.calls if up else one.down_until or 0.0
-        )
-        if found.down_until is not None:
-            found.down_until = now + AGAIN_SECONDS  # this call looks, and no other
-        self._all.remove(found)
-        self._all.append(found)
-        return found
+        up = [address for address in self._all if (address.down_until or 0.0) <= now]
+        if up:
+            address = min(up, key=attrgetter("calls"))
+        else:
+            address = min(self._all, key=attrgetter("down_until"))
+        if address.down_until is not None:
+            address.down_until = now + AGAIN_SECONDS  # this call looks, and no other
+        self._all.remove(address)
+        self._all.append(address)
+        return address
 
     def answered(self, address: Address, status: int) -> None:
         """Note the status of a reply."""

@@ -7,7 +7,7 @@ import contextlib
 import importlib.metadata
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -74,7 +74,15 @@ class WireBackend(ABC):
     def _encode(self, request: Request) -> Outgoing:
         """The request as sent. Raises CallError for what cannot be, ContentError for a
         medium that cannot be read."""
-        self._check_options(request.params.options)
+        known = self.capabilities.options or ()
+        for name in request.params.options:
+            if name not in known:
+                names = ", ".join(sorted(known))
+                near = did_you_mean(name, known) or f"; it knows {names}"
+                backend = self.identity["backend"]
+                raise CallError(
+                    "bad_request", f"the backend {backend} has no option {name!r}{near}"
+                )
         for kind in request.wants:
             if kind not in self.capabilities.outputs:
                 raise CallError(
@@ -88,36 +96,29 @@ class WireBackend(ABC):
             return outgoing
         return outgoing._replace(notes=(*outgoing.notes, *encoded_anew))
 
-    def _check_options(self, options: Collection[str]) -> None:
-        known = self.capabilities.options or ()
-        for name in options:
-            if name not in known:
-                names = ", ".join(sorted(known))
-                near = did_you_mean(name, known) or f"; it knows {names}"
-                backend = self.identity["backend"]
-                raise CallError(
-                    "bad_request", f"the backend {backend} has no option {name!r}{near}"
-                )
-
     @property
     def capabilities(self) -> Capabilities:
         return self._connection.capabilities
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        replicas = self._connection.replicas
-        return {
-            "host": self._connection.host,
-            **({"replicas": list(replicas)} if replicas else {}),
-            "aiohttp": importlib.metadata.version("aiohttp"),
-        }
+        facts: dict[str, Any] = {"host": self._connection.host}
+        if self._connection.replicas:
+            facts["replicas"] = list(self._connection.replicas)
+        facts["aiohttp"] = importlib.metadata.version("aiohttp")
+        return facts
 
     async def generate(self, request: Request) -> Response:
         """The server's answer; the caller decides by an error's kind whether to
         repeat."""
         latency = 0.0
         call = object()
-        self._begin(call)
+        loop = asyncio.get_running_loop()
+        self._calls[call] = loop.time()
+        # one timer for all calls: one for each would cost more than what is left of a
+        # small call
+        if self._watch is None and not self._has_waited:
+            self._watch = loop.call_later(NOTICE_SECONDS, self._look)
         try:
             endpoint = self._endpoint(request)
             if isinstance(endpoint, JobEndpoint):
@@ -149,7 +150,12 @@ class WireBackend(ABC):
             del self._calls[call]
 
     async def _encoded(self, request: Request) -> Outgoing:
-        if _is_large(request):
+        size = 0
+        for message in request.messages:
+            for part in message.content.parts:
+                if part.media is not None:
+                    size += part.media.size
+        if size > OFFLOAD_BYTES:
             return await asyncio.to_thread(self._encode, request)
         return self._encode(request)
 
@@ -166,14 +172,6 @@ class WireBackend(ABC):
             return response
         await self._transport.fetch(links)
         return await _decoded(endpoint, received, request, links)
-
-    def _begin(self, call: object) -> None:
-        """Note a call under way. One timer looks after all: a timer for each would cost
-        more than what is left of a small call."""
-        loop = asyncio.get_running_loop()
-        self._calls[call] = loop.time()
-        if self._watch is None and not self._has_waited:
-            self._watch = loop.call_later(NOTICE_SECONDS, self._look)
 
     def _look(self) -> None:
         """Say once that a call takes long, and until when it may."""
@@ -220,12 +218,3 @@ async def _decoded(
     with contextlib.suppress(asyncio.CancelledError):
         return await asyncio.shield(decoding)
     return await decoding
-
-
-def _is_large(request: Request) -> bool:
-    size = 0
-    for message in request.messages:
-        for part in message.content.parts:
-            if part.media is not None:
-                size += part.media.size
-    return size > OFFLOAD_BYTES

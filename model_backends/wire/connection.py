@@ -119,11 +119,12 @@ def read_api_key(
     an invalid key.
     """
     origin = api_key_file or variables[0]
+    key = ""
     if api_key_file:
         key = _key_in_file(Path(api_key_file).expanduser(), variables[0])
     else:
-        held = (os.environ.get(name, "").strip() for name in variables)
-        key = next(filter(None, held), "")
+        for name in variables:
+            key = key or os.environ.get(name, "").strip()
     far = [url for url in base_urls if not is_local(urlsplit(url).hostname or "")]
     if not key and far:
         raise MissingError(

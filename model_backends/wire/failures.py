@@ -33,7 +33,7 @@ class CallError(MmevalError):
         super().__init__(f"{kind}: {text}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return CallError, (self.kind, self.text, self.retry_after)
+        return type(self), (self.kind, self.text, self.retry_after)
 
 
 def bad_reply(text: str) -> CallError:
@@ -68,10 +68,14 @@ def redacted(text: str, secrets: Collection[str]) -> str:
 
 
 def without_secrets(body: bytes, secrets: Sequence[str]) -> bytes:
-    """A body without the secrets that the server echoes in it. One that holds another
-    comes before it."""
+    """A body without the secrets that the server echoes in it, also in the escapes of
+    JSON (``sk\\u002d...``). One that holds another comes before it."""
     for secret in secrets:
-        body = without_key(body, secret)
+        if len(secret) < MIN_SECRET_CHARS:
+            continue
+        body = body.replace(secret.encode(), REDACTED.encode())
+        if b"\\u00" in body or b"\\/" in body:
+            body = _spellings(secret).sub(rb"\1" + REDACTED.encode(), body)
     return body
 
 
@@ -91,28 +95,18 @@ def json_without_secrets(value: Any, secrets: Collection[str]) -> Any:
     return value
 
 
-def without_key(body: bytes, key: str) -> bytes:
-    """A body without a key that the server echoes in it, also one in the escapes of
-    JSON (``sk\\u002d...``)."""
-    if len(key) < MIN_SECRET_CHARS:
-        return body
-    body = body.replace(key.encode(), REDACTED.encode())
-    if b"\\u00" not in body and b"\\/" not in body:
-        return body
-    return _spellings(key).sub(rb"\1" + REDACTED.encode(), body)
-
-
 @lru_cache(maxsize=16)
 def _spellings(key: str) -> re.Pattern[bytes]:
     """A key, each character plain or as an escape of JSON; its group are the escaped
     backslashes before an escape."""
-    first, *rest = (
-        rf"\\u(?i:{ord(char):04x})" + (r"|\\/" if char == "/" else "") for char in key
-    )
-    others = "".join(
-        f"(?:{re.escape(char)}|{escape})"
-        for char, escape in zip(key[1:], rest, strict=True)
-    )
-    return re.compile(
-        rf"(?:(?<!\\)((?:\\\\)*)(?:{first})|{re.escape(key[0])}){others}".encode()
-    )
+    pattern = ""
+    for char in key:
+        plain = re.escape(char)
+        escape = rf"\\u(?i:{ord(char):04x})"
+        if char == "/":
+            escape += r"|\\/"
+        if pattern:
+            pattern += f"(?:{plain}|{escape})"
+        else:
+            pattern = rf"(?:(?<!\\)((?:\\\\)*)(?:{escape})|{plain})"
+    return re.compile(pattern.encode())

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from mmeval.errors import ContentError, MissingError, UnknownNameError, UsageError
-from mmeval.media import Media, Part, PartKind, png, wav
+from mmeval.media import Media, PartKind, png, wav
 from mmeval.media.decode import audio, image
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.records import Request
@@ -60,8 +60,10 @@ class Formats(NamedTuple):
 
     def sound_name(self, mime: str) -> str:
         """The name of a sound's format; empty for one that is not taken."""
-        names = (name for name in self.sounds if SOUNDS[name] == mime)
-        return next(names, "")
+        for name in self.sounds:
+            if SOUNDS[name] == mime:
+                return name
+        return ""
 
 
 DEFAULT_FORMATS = Formats()
@@ -103,17 +105,15 @@ def notes(request: Request, formats: Formats) -> Iterator[str]:
     """What is encoded anew of a request, a line for each medium."""
     for message in request.messages:
         for part in message.content.parts:
-            if part.media is not None and not formats.takes(part.kind, part.media):
-                yield _note(part, part.media)
-
-
-def _note(part: Part, media: Media) -> str:
-    made = "PNG" if part.kind == "image" else "WAV"
-    name = part.label or f"a medium ({part.kind})"
-    note = f"{name} is {media.mime} and was sent as {made}"
-    if part.kind == "image" and _is_animated(media):
-        note += ", of which the first frame"
-    return note
+            media = part.media
+            if media is None or formats.takes(part.kind, media):
+                continue
+            made = "PNG" if part.kind == "image" else "WAV"
+            name = part.label or f"a medium ({part.kind})"
+            note = f"{name} is {media.mime} and was sent as {made}"
+            if part.kind == "image" and _is_animated(media):
+                note += ", of which the first frame"
+            yield note
 
 
 def _is_animated(media: Media) -> bool:

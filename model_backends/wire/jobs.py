@@ -58,15 +58,9 @@ _WAITING_STATUSES = frozenset((202, 204, 409, 425))
 class JobEndedError(CallError):
     """A job that has ended without a result: asking again means another job."""
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return JobEndedError, (self.kind, self.text, self.retry_after)
-
 
 class JobLostError(JobEndedError):
     """A job that its server does not know any more."""
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return JobLostError, (self.kind, self.text, self.retry_after)
 
 
 class _NotFoundError(CallError):
@@ -390,7 +384,10 @@ class _JobCall:
         if place is None:
             return ended.received
         self._jobs.transport.release(ended.received)
-        _check_success(ended.job)
+        status = _status_of(ended.job)
+        if status in _HAS_FAILED:
+            stated = reported(ended.job) or f"its status is {status}"
+            raise _job_error(error_in_body(stated))
         if place.startswith("/"):
             place = urljoin(note.base_url, place)
         is_elsewhere = "://" in place and not is_same_server(place, note.base_url)
@@ -402,9 +399,9 @@ class _JobCall:
             if 200 <= status < 300:
                 return received
             error = self._jobs.transport.error(received)
+            if status in (404, 410) and _NOT_YET.search(error.text):
+                return None
             if status in (404, 410):
-                if _NOT_YET.search(error.text):
-                    return None
                 raise _not_found(error)
             # a host that was not given the key does not refuse the key
             if status == 422 or (is_elsewhere and error.kind == "auth"):
@@ -472,11 +469,10 @@ def _note_of(job: Mapping[str, Any], base_url: str) -> JobNote:
         raise bad_reply("the server's answer is not a job: it has no id")
     if len(str(identity)) > _MOST_ID_CHARS:
         raise bad_reply("the id of the server's job is too long")
-    polling_url = job.get("polling_url")
-    if isinstance(polling_url, str) and polling_url:
-        polling_url = urljoin(f"{base_url}/", polling_url)
-    else:
-        polling_url = ""
+    polling_url = ""
+    place = job.get("polling_url")
+    if isinstance(place, str) and place:
+        polling_url = urljoin(f"{base_url}/", place)
     return JobNote(str(identity), base_url, polling_url)
 
 
@@ -484,19 +480,11 @@ def _status_of(job: Mapping[str, Any]) -> str:
     return str(job.get("status")).lower()
 
 
-def _check_success(job: Mapping[str, Any]) -> None:
-    """Raises JobEndedError for a job that has failed."""
-    status = _status_of(job)
-    if status in _HAS_FAILED:
-        stated = reported(job) or f"its status is {status}"
-        raise _job_error(error_in_body(stated))
-
-
 def _job_error(error: CallError) -> JobEndedError:
     """The error of a job that has failed: refused, or a failure of the server."""
-    is_refused = error.kind == "refused"
-    text = error.text if is_refused else f"the job has failed: {error.text}"
-    return JobEndedError("refused" if is_refused else "server", text)
+    if error.kind == "refused":
+        return JobEndedError("refused", error.text)
+    return JobEndedError("server", f"the job has failed: {error.text}")
 
 
 def _not_found(error: CallError) -> _NotFoundError:

@@ -30,16 +30,18 @@ def sendable(part: Part, formats: Formats | None) -> Media:
     assert media is not None  # checked by the caller
     families = _FAMILIES.get(part.kind)
     if families is not None and not media.mime.startswith(families):
-        raise _damaged(part, media)
+        # a fault of the data, not of the model
+        name = media.name or "a medium"
+        raise CallError(
+            "bad_request",
+            f"{name} is no {part.kind} (its {media.size} bytes are {media.mime}); "
+            "restore it",
+        )
     if formats is None or formats.takes(part.kind, media):
         return media
-    return _encoded_once(part.kind, media)
-
-
-def _encoded_once(kind: PartKind, media: Media) -> Media:
-    """A medium in a plain format."""
     data = _RECENT.get(
-        f"plain {kind} {media.sha256}", lambda: encoded_anew(kind, media).read()
+        f"plain {part.kind} {media.sha256}",
+        lambda: encoded_anew(part.kind, media).read(),
     )
     return Media.from_bytes(data)
 
@@ -69,13 +71,3 @@ def words_of(media: Media) -> str:
         return document_text(media)
     except ContentError as error:
         raise CallError("bad_request", str(error)) from None
-
-
-def _damaged(part: Part, media: Media) -> CallError:
-    """The error for a medium not of its kind: a fault of the data, not the model."""
-    name = media.name or "a medium"
-    return CallError(
-        "bad_request",
-        f"{name} is no {part.kind} (its {media.size} bytes are {media.mime}); restore "
-        "it",
-    )

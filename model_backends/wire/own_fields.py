@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -33,10 +34,10 @@ def merged(fields: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any
 
 def form_fields(fields: Mapping[str, Any]) -> dict[str, str]:
     """Fields as those of a form: texts as they are, lists and objects as JSON."""
-    return {
-        name: value if isinstance(value, str) else json.dumps(value)
-        for name, value in fields.items()
-    }
+    texts = {}
+    for name, value in fields.items():
+        texts[name] = value if isinstance(value, str) else json.dumps(value)
+    return texts
 
 
 def checked_extra_body(given: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -147,9 +148,7 @@ def checked_hosts(given: str) -> frozenset[str]:
 
 
 def _check_header_name(name: str, argument: str) -> None:
-    is_token = name and all(
-        char.isascii() and (char.isalnum() or char in "-_") for char in name
-    )
+    is_token = re.fullmatch(r"[A-Za-z0-9_-]+", name) is not None
     if not is_token or name.lower() in _OWN_HEADERS:
         raise UsageError(
             f"{argument}: {name!r} is not a header of yours", name=argument

@@ -43,9 +43,10 @@ class Recent:
         made.set_result(encoded)
         with self._lock:
             self._held += len(encoded)
-            while (
-                self._held > self._most
-                and (oldest := next(iter(self._known.items())))[1].done()
-            ):
-                self._held -= len(self._known.pop(oldest[0]).result())
+            while self._held > self._most:
+                oldest, held = next(iter(self._known.items()))
+                if not held.done():
+                    break
+                self._held -= len(held.result())
+                del self._known[oldest]
         return encoded

@@ -127,12 +127,22 @@ class Transport:
         """The reply with any status, of the first address that can be reached. Raises
         CallError without a whole reply. A server that knows idempotency keys answers a
         second call with the same ``key`` by the reply to the first."""
+        headers = {}
+        if key:
+            headers["Idempotency-Key"] = key
+        if outgoing.content_type != "application/json":
+            headers["Content-Type"] = outgoing.content_type
         while True:
+            body: Any = outgoing.body
+            if len(outgoing.body) >= LARGE_BODY:
+                body = io.BytesIO(outgoing.body)
             addresses = self._addresses
             address = addresses.next()
             address.calls += 1
             try:
-                received = await self._post_to(address, outgoing, key)
+                received = await self._exchange(
+                    "POST", address, outgoing.path, body, headers
+                )
             except CallError as error:
                 if error.kind != "unreachable" or not addresses.left_out(
                     address, error.text
@@ -180,19 +190,6 @@ class Transport:
         """Whether it is one of the model's addresses."""
         return self._addresses.at(base_url).base_url == base_url
 
-    async def _post_to(
-        self, address: Address, outgoing: Outgoing, key: str
-    ) -> Received:
-        body: Any = (
-            outgoing.body
-            if len(outgoing.body) < LARGE_BODY
-            else io.BytesIO(outgoing.body)
-        )
-        headers = {"Idempotency-Key": key} if key else {}
-        if outgoing.content_type != "application/json":
-            headers["Content-Type"] = outgoing.content_type
-        return await self._exchange("POST", address, outgoing.path, body, headers)
-
     async def _exchange(
         self,
         method: str,
@@ -229,7 +226,14 @@ class Transport:
                 "timeout", f"no whole answer within {self._connection.timeout:g} s"
             ) from None
         except (self._aiohttp.ClientError, OSError) as error:
-            raise self._lost(error, address) from error
+            said = str(error) or type(error).__name__
+            if isinstance(error, self._aiohttp.ClientResponseError):
+                failure = bad_reply(f"the server's reply is no sound HTTP ({said})")
+            else:
+                failure = CallError(
+                    "connection", f"the connection to {address.name} was lost ({said})"
+                )
+            raise failure from error
         latency = time.perf_counter() - started
         held = len(received) if len(received) >= LARGE_BODY else 0
         # the server may echo its request
@@ -258,28 +262,45 @@ class Transport:
 
     def _open(self) -> aiohttp.ClientSession:
         http = self._aiohttp
-        timeout = self._connection.timeout
+        connection = self._connection
+        timeout = connection.timeout
+        headers = {
+            "User-Agent": f"mmeval/{__version__}",
+            "Content-Type": "application/json",
+            # small replies do not become huge ones
+            "Accept-Encoding": "identity",
+            **connection.own_headers,
+        }
+        if connection.api_key and connection.api_key_header:
+            headers[connection.api_key_header] = connection.api_key
+        elif connection.api_key:
+            headers["Authorization"] = f"Bearer {connection.api_key}"
+        # the user's own take the place of others, however they are written
+        own_names = {name.lower() for name in connection.extra_headers}
+        for name, value in list(headers.items()):
+            if not value or name.lower() in own_names:
+                del headers[name]
+        headers |= connection.extra_headers
         session: aiohttp.ClientSession = http.ClientSession(
             connector=http.TCPConnector(limit=0, ttl_dns_cache=DNS_SECONDS),
             cookie_jar=http.DummyCookieJar(),
-            headers=_headers(self._connection),
+            headers=headers,
             timeout=http.ClientTimeout(
                 total=timeout, sock_connect=min(CONNECT_TIMEOUT, timeout)
             ),
         )
         # both belong to an event loop
-        self._session, self._room = (session, Room(HELD_BYTES))
+        self._session, self._room = session, Room(HELD_BYTES)
         return session
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         """The whole body; a connection that is not read to the end is closed, not
         pooled."""
-        length = (
-            None if "Content-Encoding" in response.headers else response.content_length
-        )
-        if length is not None and length < min(
-            LARGE_BODY, self._connection.max_reply_bytes + 1
-        ):
+        length = response.content_length
+        if "Content-Encoding" in response.headers:
+            length = None
+        small = min(LARGE_BODY, self._connection.max_reply_bytes + 1)
+        if length is not None and length < small:
             # it closes itself on failure; a context manager costs 4 % of a small call
             return await response.read()
         async with response:
@@ -424,14 +445,6 @@ class Transport:
             "is meant"
         )
 
-    def _lost(self, error: Exception, address: Address) -> CallError:
-        said = str(error) or type(error).__name__
-        if isinstance(error, self._aiohttp.ClientResponseError):
-            return bad_reply(f"the server's reply is no sound HTTP ({said})")
-        return CallError(
-            "connection", f"the connection to {address.name} was lost ({said})"
-        )
-
     def _unreached(self, error: Exception, address: Address) -> CallError:
         """The error when nothing was sent: unknown host, no server, untrusted
         certificate."""
@@ -446,35 +459,11 @@ class Transport:
         # its message repeats the address
         if isinstance(error, self._aiohttp.ClientConnectorError):
             where, cause = f"{error.host}:{error.port}", error.os_error
-            said = (
-                os.strerror(cause.errno)
-                if (cause.errno or 0) > 0
-                else cause.strerror or str(cause)
-            )
+            said = cause.strerror or str(cause)
+            # the resolver's own numbers are below 0
+            if cause.errno and cause.errno > 0:
+                said = os.strerror(cause.errno)
         elif isinstance(error, self._aiohttp.ConnectionTimeoutError):
-            said = (
-                "no connection within "
-                f"{min(CONNECT_TIMEOUT, self._connection.timeout):g} s"
-            )
+            seconds = min(CONNECT_TIMEOUT, self._connection.timeout)
+            said = f"no connection within {seconds:g} s"
         return CallError("unreachable", f"{where} cannot be reached ({said})")
-
-
-def _headers(connection: Connection) -> dict[str, str]:
-    """The headers of requests; ``identity`` keeps small replies from becoming huge."""
-    headers = {
-        "User-Agent": f"mmeval/{__version__}",
-        "Content-Type": "application/json",
-        "Accept-Encoding": "identity",
-        **connection.own_headers,
-    }
-    if connection.api_key and connection.api_key_header:
-        headers[connection.api_key_header] = connection.api_key
-    elif connection.api_key:
-        headers["Authorization"] = f"Bearer {connection.api_key}"
-    given = {name.lower() for name in connection.extra_headers}
-    plain = {
-        name: value
-        for name, value in headers.items()
-        if value and name.lower() not in given
-    }
-    return {**plain, **connection.extra_headers}

@@ -14,6 +14,7 @@ from mmeval.media import Interleaved, Media, Part, PartKind, find, text_part
 from mmeval.model_backends.wire.failures import bad_reply
 from mmeval.model_backends.wire.replies.encoded import (
     LEAST_LETTERS,
+    Amount,
     Encoded,
     Link,
     encoded_amount,
@@ -166,19 +167,33 @@ class AnswerReader:
         self._note_calls(message)
         read = self._texts(pieces)
         self._pieces += read
+        self._read_beside(message, read, taken)
+        self.unknown_fields(message, _MESSAGE_FIELDS)
+
+    def _read_beside(
+        self,
+        message: Mapping[str, Any],
+        read: Sequence[str | Part],
+        taken: Sequence[object],
+    ) -> None:
+        """The media beside the content, of which ``read`` are the pieces; ``taken``
+        were read with it."""
         media = [piece.media for piece in read if isinstance(piece, Part)]
         for name in ("images", "image", "audio", "video"):
             value = message.get(name)
             for item in value if isinstance(value, list) else [value]:
                 if item is None or any(item is used for used in taken):
                     continue
-                for part in self._beside(name, item):
+                if name in ("images", "image"):
+                    parts = self._medium(item, "image")
+                else:
+                    parts = self._medium({"type": name, name: item}, name)
+                for part in parts:
                     # some servers write a medium twice: in the content and beside it
                     if part.media in media:
                         media.remove(part.media)
                     else:
                         self._pieces.append(part)
-        self.unknown_fields(message, _MESSAGE_FIELDS)
 
     def _content(
         self, message: Mapping[str, Any]
@@ -247,8 +262,16 @@ class AnswerReader:
         """The parts, hidden reasoning first. ``ended`` states that the answer was not
         cut off. Raises CallError ``bad_reply`` where nothing could be read."""
         pieces = self._pieces
-        if self._transcripts and not any(isinstance(piece, str) for piece in pieces):
-            pieces = self._with_transcripts()
+        has_text = any(isinstance(piece, str) for piece in pieces)
+        if self._transcripts and not has_text:
+            pieces = []
+            spoken = {id(part): text for part, text in self._transcripts}
+            for piece in self._pieces:
+                if id(piece) in spoken:
+                    pieces.append(spoken[id(piece)])
+                pieces.append(piece)
+            # the words of sounds that could not be read
+            pieces += [text for part, text in self._transcripts if part is None]
         thought = "".join(self._thoughts)
         if self._lost and not thought and not any(pieces):
             raise bad_reply(
@@ -265,14 +288,6 @@ class AnswerReader:
                 f"({len(thought):,} characters)"
             )
         return Interleaved((Part("reasoning", text=thought), *output.parts))
-
-    def _with_transcripts(self) -> list[str | Part]:
-        """The pieces with the words of each sound before it."""
-        spoken = {id(part): text for part, text in self._transcripts}
-        pieces: list[str | Part] = []
-        for piece in self._pieces:
-            pieces += [spoken[id(piece)], piece] if id(piece) in spoken else [piece]
-        return pieces + [text for part, text in self._transcripts if part is None]
 
     # --- items ------------------------------------------------------------------------
 
@@ -299,73 +314,64 @@ class AnswerReader:
         elif kind in _CALL_TYPES or "functionCall" in item or "function_call" in item:
             self._note_call(item)
         elif kind in _TEXT_TYPES or (kind not in _MEDIA_TYPES and "text" in item):
-            pieces += self._text_item(item)
+            given_text = item.get("text")
+            text = (
+                given_text.get("value") if isinstance(given_text, dict) else given_text
+            )
+            self.unknown_fields(item, _TEXT_FIELDS)
+            if isinstance(text, str):
+                pieces.append(text)
+            elif text is not None:
+                self.leave_out("text", _size_of(text))
         elif kind in _MEDIA_TYPES or (kind is None and item.keys() & _MEDIA_FIELDS):
             pieces += self._medium(item, _expected(kind, item))
-        elif kind is not None:
-            pieces += self._unknown_item(item)
-        else:
+        elif kind is None:
             self.leave_out("an item without a type", _size_of(item))
+        else:
+            # One of an unknown type is a medium where its bytes have a mark. Other data
+            # and addresses may be anything.
+            given = _given(item)
+            encoded = None if given is None else read_encoded(given.text)
+            if isinstance(encoded, Encoded) and known_mime(encoded.data):
+                pieces += self._medium(item, "")
+            else:
+                self.leave_out(kind, _size_of(item))
         return pieces
-
-    def _text_item(self, item: Mapping[str, Any]) -> list[str | Part]:
-        text = item.get("text")
-        if isinstance(text, dict):
-            text = text.get("value")
-        self.unknown_fields(item, _TEXT_FIELDS)
-        if isinstance(text, str):
-            return [text]
-        if text is not None:
-            self.leave_out("text", _size_of(text))
-        return []
-
-    def _unknown_item(self, item: dict[str, Any]) -> list[Part]:
-        """The medium of an item of an unknown type, where its bytes have a mark: other
-        data and addresses may be anything, and are noted."""
-        given = _given(item)
-        encoded = None if given is None else read_encoded(given.text)
-        if isinstance(encoded, Encoded) and known_mime(encoded.data):
-            return self._medium(item, "")
-        self.leave_out(str(item["type"]), _size_of(item))
-        return []
 
     def _medium(self, item: object, expected: str) -> list[Part]:
         """The medium of an item; none for one without data, which is noted. Raises
         CallError for a link."""
         given = _given(item)
-        name = _name_of(item, expected)
-        encoded = None
+        stated_type = item.get("type") if isinstance(item, dict) else None
+        name = str(stated_type or expected or "a medium")
         if given is None:
             self.leave_out(name, _size_of(item))
-        elif given.is_file_id:
+            return []
+        if given.is_file_id:
             raise link_error(given.text)
-        elif not given.text:
-            self.leave_out(name, 0)
-        else:
-            encoded = read_encoded(given.text, only_data=given.only_data)
-            if encoded is None:
-                self.leave_out(f"{name} that cannot be decoded", _size_of(given.text))
         parts: list[Part] = []
-        if isinstance(encoded, Link):
-            parts = self._linked(encoded.address)
-        elif encoded is not None and given is not None:
-            sound = given._replace(mime=encoded.mime or given.mime)
-            parts = [self._part_of(encoded.data, sound, expected)]
+        encoded = read_encoded(given.text, only_data=given.only_data)
+        if not given.text:
+            self.leave_out(name, 0)
+        elif encoded is None:
+            self.leave_out(f"{name} that cannot be decoded", _size_of(given.text))
+        elif isinstance(encoded, Link):
+            address = encoded.address
+            if not self._links.may_fetch(address):
+                raise link_error(address)
+            medium = self._links.medium(address)
+            if isinstance(medium, Media):
+                parts.append(_medium_part(medium))
+            elif medium:
+                raise link_error(address, medium)
+        else:
+            stated = given._replace(mime=encoded.mime or given.mime)
+            parts.append(self._part_of(encoded.data, stated, expected))
             if isinstance(item, dict):
                 self.unknown_fields(item, _ITEM_FIELDS)
-        if given is not None and given.transcript:
+        if given.transcript:
             self._transcripts.append((parts[0] if parts else None, given.transcript))
         return parts
-
-    def _linked(self, address: str) -> list[Part]:
-        if not self._links.may_fetch(address):
-            raise link_error(address)
-        medium = self._links.medium(address)
-        if isinstance(medium, Media):
-            return [_medium_part(medium)]
-        if medium:
-            raise link_error(address, medium)
-        return []
 
     def _part_of(self, data: bytes, given: _Given, expected: str) -> Part:
         """A part of bytes, which decide its kind; a sound without a header becomes a
@@ -383,11 +389,6 @@ class AnswerReader:
                 )
             data = wav_of_samples(data, rate, stated.channels)
         return _medium_part(Media.from_bytes(data))
-
-    def _beside(self, name: str, item: object) -> list[Part]:
-        if name in ("images", "image"):
-            return self._medium(item, "image")
-        return self._medium({"type": name, name: item}, name)
 
     # --- texts ------------------------------------------------------------------------
 
@@ -416,11 +417,10 @@ class AnswerReader:
         pieces: list[str | Part] = []
         at = 0
         for reference in references(text, links=may_link):
-            part = (
-                self._of_data_uri(reference.address)
-                if reference.kind == "data"
-                else self._of_text_link(reference.address, shown=reference.shown)
-            )
+            if reference.kind == "data":
+                part = self._of_data_uri(reference.address)
+            else:
+                part = self._of_text_link(reference.address, shown=reference.shown)
             if part is None:
                 continue
             pieces += [text[at : reference.start], part]
@@ -468,26 +468,36 @@ class AnswerReader:
 
     def _note_calls(self, message: Mapping[str, Any]) -> None:
         calls = message.get("tool_calls")
-        for call in calls if isinstance(calls, list) else ():
-            self._note_call(call)
+        if isinstance(calls, list):
+            for call in calls:
+                self._note_call(call)
         if message.get("function_call"):
             self._note_call(message["function_call"])
 
     def _note_call(self, call: object) -> None:
-        name = _function_name(call)
+        name = "?"
+        if isinstance(call, dict):
+            function = call
+            for field in ("function", "functionCall", "function_call"):
+                if isinstance(call.get(field), dict):
+                    function = call[field]
+                    break
+            name = str(function.get("name") or "?")
         self.warn(
             f"the model called the tool {shortened(name, _NAME_CHARS)!r}, and nobody "
             "answers it; a call is not a part of an answer"
         )
 
-    def leave_out(self, name: str, size: _Size | int) -> None:
+    def leave_out(self, name: str, size: Amount | int) -> None:
         """Note what became no part, by its name and its bytes."""
-        count, letters = (size, 0) if isinstance(size, int) else size
-        written = f", {letters:,} characters of base64" if letters else ""
+        amount = Amount(size) if isinstance(size, int) else size
+        written = ""
+        if amount.letters:
+            written = f", {amount.letters:,} characters of base64"
         self._lost += 1
         self.warn(
             f"left out of the answer: {shortened(name, _NAME_CHARS)} "
-            f"({count:,} bytes{written})"
+            f"({amount.size:,} bytes{written})"
         )
 
 
@@ -510,13 +520,6 @@ _MEDIA_FIELDS = frozenset((*_DATA_FIELDS, *_ADDRESS_FIELDS, *_INNER_FIELDS))
 _ITEM_FIELDS = _NO_PARTS | _MEDIA_FIELDS
 """Fields of an item that is a medium; one of them holds it."""
 _TEXT_FIELDS = _NO_PARTS | {"text"}
-
-
-class _Size(NamedTuple):
-    """How much is lost: bytes, and the letters of base64 that they were written in."""
-
-    lost: int
-    letters: int = 0
 
 
 class _Given(NamedTuple):
@@ -554,10 +557,11 @@ def _given(item: object) -> _Given | None:
             if isinstance(text, str):
                 has_data = True
                 if text:
+                    is_file_name = name in _FILE_FIELDS and ":" not in text
                     return stated._replace(
                         text=text,
                         only_data=name in _DATA_FIELDS,
-                        is_file_id=_is_file_id(name, text),
+                        is_file_id=name in _ID_FIELDS or is_file_name,
                     )
         name = _inner_name(item)
         item = item.get(name)
@@ -565,15 +569,13 @@ def _given(item: object) -> _Given | None:
     return stated if has_data or stated.transcript else None
 
 
-def _is_file_id(name: str, text: str) -> bool:
-    return name in _ID_FIELDS or (name in _FILE_FIELDS and ":" not in text)
-
-
 def _with_stated(stated: _Given, item: Mapping[str, Any]) -> _Given:
     """What an object states of the medium that it holds."""
-    mime = next(
-        (item[name] for name in _MIME_FIELDS if isinstance(item.get(name), str)), ""
-    )
+    mime = ""
+    for name in _MIME_FIELDS:
+        if isinstance(item.get(name), str):
+            mime = item[name]
+            break
     form = item.get("format")
     if not mime and isinstance(form, str) and form.lower() in _SAMPLE_FORMATS:
         mime = "audio/pcm"
@@ -603,9 +605,13 @@ def _inner_name(item: Mapping[str, Any]) -> str:
     named = item.get("type")
     if isinstance(named, str) and item.get(named) is not None:
         return named
-    known = (name for name in _INNER_FIELDS if item.get(name) is not None)
-    others = (name for name in item if name.endswith("_url"))
-    return next(known, next(others, ""))
+    for name in _INNER_FIELDS:
+        if item.get(name) is not None:
+            return name
+    for name in item:
+        if name.endswith("_url"):
+            return name
+    return ""
 
 
 def _type_of(item: Mapping[str, Any]) -> str | None:
@@ -621,11 +627,6 @@ def _expected(kind: object, item: Mapping[str, Any]) -> str:
     if kind in _PICTURE_TYPES or "image_url" in item:
         return "image"
     return ""
-
-
-def _name_of(item: object, expected: str) -> str:
-    kind = item.get("type") if isinstance(item, dict) else None
-    return str(kind or expected or "a medium")
 
 
 def _referred(item: Mapping[str, Any], images: object) -> dict[str, Any] | None:
@@ -661,8 +662,10 @@ def _woven(pieces: Sequence[str | Part]) -> Interleaved:
         return Interleaved.from_reply(text, media)
     parts = []
     for piece in pieces:
-        if piece:
-            parts.append(text_part(piece) if isinstance(piece, str) else piece)
+        if isinstance(piece, Part):
+            parts.append(piece)
+        elif piece:
+            parts.append(text_part(piece))
     return Interleaved(tuple(parts))
 
 
@@ -673,22 +676,12 @@ def _thought(item: Mapping[str, Any]) -> str:
         if isinstance(words, str) and words:
             return words
         if isinstance(words, list) and words:
-            return "".join(
-                str(part.get("text") or "") if isinstance(part, dict) else str(part)
-                for part in words
-            )
+            text = ""
+            for part in words:
+                inner = part.get("text") or "" if isinstance(part, dict) else part
+                text += str(inner)
+            return text
     return ""
-
-
-def _function_name(call: object) -> str:
-    if not isinstance(call, dict):
-        return "?"
-    for name in ("function", "functionCall", "function_call"):
-        inner = call.get(name)
-        if isinstance(inner, dict):
-            call = inner
-            break
-    return str(call.get("name") or "?")
 
 
 # --- what is lost ---------------------------------------------------------------------
@@ -707,7 +700,7 @@ def _texts_in(value: object, depth: int = 0) -> Iterator[str]:
             yield from _texts_in(inner, depth + 1)
 
 
-def _hidden_size(value: object) -> _Size | None:
+def _hidden_size(value: object) -> Amount | None:
     """How much of media JSON holds; None without any."""
     count = letters = 0
     for text in _texts_in(value):
@@ -715,13 +708,13 @@ def _hidden_size(value: object) -> _Size | None:
             amount = encoded_amount(text)
             count += amount.size
             letters += amount.letters
-    return _Size(count, letters) if count else None
+    return Amount(count, letters) if count else None
 
 
-def _size_of(item: object) -> _Size:
+def _size_of(item: object) -> Amount:
     """How much is lost with an item: its media, or else its words."""
     hidden = _hidden_size(item)
     if hidden is not None:
         return hidden
     words = sum(len(text.encode("utf-8", "replace")) for text in _texts_in(item))
-    return _Size(words or len(str(item)))
+    return Amount(words or len(str(item)))

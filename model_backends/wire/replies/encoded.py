@@ -38,9 +38,19 @@ def read_encoded(text: str, *, only_data: bool = False) -> Encoded | Link | None
     Base64 without the prefix of a data URI counts where ``only_data`` states that the
     field has nothing else, or where it decodes to a known kind of file.
     """
-    uri = _whole_head(text)
-    if uri is not None:
-        return _of_uri(text, uri)
+    head = _whole_head(text)
+    if head is not None:
+        body = text[head.end :]
+        if head.is_base64:
+            data = _base64_or_none(body)
+            return Encoded(data, head.mime) if data else None
+        plain = unquote_to_bytes(body)
+        if not known_mime(plain):
+            # some write base64 and leave out the word for it
+            data = _base64_or_none(body)
+            if data and known_mime(data):
+                return Encoded(data, head.mime)
+        return Encoded(plain, head.mime) if plain else None
     data = _base64_or_none(text)
     if data and known_mime(data):
         return Encoded(data)
@@ -62,7 +72,7 @@ class Amount(NamedTuple):
     """How much of a text is base64: the bytes that it stands for, and its letters."""
 
     size: int
-    letters: int
+    letters: int = 0
 
 
 def encoded_amount(text: str) -> Amount:
@@ -72,8 +82,10 @@ def encoded_amount(text: str) -> Amount:
         if isinstance(encoded, Encoded):
             return Amount(len(encoded.data), len(text))
     count = letters = 0
-    for run in _RUN.findall("".join(text.split("\n"))):
-        data = _base64_or_none(run) if len(set(run)) >= _LEAST_DIFFERENT else None
+    for run in _RUN.findall(text.replace("\n", "")):
+        if len(set(run)) < _LEAST_DIFFERENT:
+            continue
+        data = _base64_or_none(run)
         if data is not None:
             count += len(data)
             letters += len(run)
@@ -99,19 +111,6 @@ def _whole_head(text: str) -> _Head | None:
         head = _Head(mime, parameters.lower().endswith(";base64"), uri.end())
         start = uri.end()
     return head
-
-
-def _of_uri(text: str, head: _Head) -> Encoded | None:
-    body = text[head.end :]
-    if head.is_base64:
-        data = _base64_or_none(body)
-        return Encoded(data, head.mime) if data else None
-    plain = unquote_to_bytes(body)
-    # some write base64 and leave out the word for it
-    data = None if known_mime(plain) else _base64_or_none(body)
-    if data and known_mime(data):
-        return Encoded(data, head.mime)
-    return Encoded(plain, head.mime) if plain else None
 
 
 def _base64_or_none(text: str) -> bytes | None:

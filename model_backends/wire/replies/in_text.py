@@ -8,6 +8,7 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
 WINDOW = 2000
@@ -77,7 +78,7 @@ def references(text: str, *, links: bool = False) -> Iterator[Reference]:
             if before and found[before - 1].end > link.start:
                 continue  # a part of a data URI
             found.append(link)
-        found.sort(key=lambda reference: reference.start)
+        found.sort(key=attrgetter("start"))
     end = 0
     for reference in found:
         if reference.start >= end:
@@ -92,10 +93,12 @@ def _data_uris(text: str, code: _Code) -> Iterator[Reference]:
         at = end
         if code.holds(start):
             continue
-        is_base64 = match[0].lower().endswith(";base64,")
         reference = _in_markup(text, start, end, "data")
         if reference is None:
-            stop = _end_of_base64(text, end) if is_base64 else _end_of(_WORD, text, end)
+            if match[0].lower().endswith(";base64,"):
+                stop = _end_of_base64(text, end)
+            else:
+                stop = _end_of(_WORD, text, end)
             reference = Reference("data", text[start:stop], start, stop, True)
         at = reference.end
         yield reference

@@ -70,14 +70,28 @@ def whole_sounds(pieces: Sequence[str]) -> list[str]:
         return [base64_text(joined_base64(pieces))]
     files = [joined_base64([piece]) for piece in pieces]
     joined = joined_files(files)
-    return [base64_text(data) for data in (files if joined is None else [joined])]
+    if joined is not None:
+        files = [joined]
+    return [base64_text(data) for data in files]
 
 
 def joined_files(files: Sequence[bytes]) -> bytes | None:
     """Whole files of one sound as one WAV: their samples in a row. None where they are
     not of one rate, or cannot be decoded here."""
     joined = _joined_waves(files)
-    return _joined_sounds(files) if joined is None else joined
+    if joined is not None:
+        return joined
+    try:
+        sounds = [audio(Media.from_bytes(data)) for data in files]
+    except (ContentError, MissingError):
+        return None
+    shapes = {(sound.rate, sound.samples.shape[1]) for sound in sounds}
+    if len(shapes) != 1:
+        return None
+    import numpy
+
+    samples = numpy.concatenate([sound.samples for sound in sounds])
+    return wav(samples, sounds[0].rate).read()
 
 
 def base64_text(data: bytes) -> str:
@@ -87,36 +101,22 @@ def base64_text(data: bytes) -> str:
 
 def _joined_waves(files: Sequence[bytes]) -> bytes | None:
     """WAVs of whole numbers and of one format, sample by sample as they are."""
-    out, formats = io.BytesIO(), set[tuple[int, int, int]]()
+    formats: set[tuple[int, int, int]] = set()
     frames: list[bytes] = []
     for data in files:
         try:
             with wave.open(io.BytesIO(whole_wave(data))) as sound:
-                formats.add(
-                    (sound.getnchannels(), sound.getsampwidth(), sound.getframerate())
-                )
+                channels, width, rate = sound.getparams()[:3]
                 frames.append(sound.readframes(sound.getnframes()))
         except (wave.Error, EOFError):
             return None
+        formats.add((channels, width, rate))
     if len(formats) != 1:
         return None
-    channels, width, rate = formats.pop()
+    out = io.BytesIO()
     with wave.open(out, "wb") as sound:
         sound.setnchannels(channels)
         sound.setsampwidth(width)
         sound.setframerate(rate)
         sound.writeframes(b"".join(frames))
     return out.getvalue()
-
-
-def _joined_sounds(files: Sequence[bytes]) -> bytes | None:
-    try:
-        sounds = [audio(Media.from_bytes(data)) for data in files]
-    except (ContentError, MissingError):
-        return None
-    if len({(sound.rate, sound.samples.shape[1]) for sound in sounds}) != 1:
-        return None
-    import numpy
-
-    samples = numpy.concatenate([sound.samples for sound in sounds])
-    return wav(samples, sounds[0].rate).read()

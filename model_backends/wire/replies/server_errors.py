@@ -177,10 +177,10 @@ class ServerError:
         for code in self.codes:
             if _STATUS.fullmatch(code):
                 return int(code)
-        return next(
-            (_STATUS_OF_CODE[code] for code in self.codes if code in _STATUS_OF_CODE),
-            None,
-        )
+        for code in self.codes:
+            if code in _STATUS_OF_CODE:
+                return _STATUS_OF_CODE[code]
+        return None
 
 
 def http_error(
@@ -193,18 +193,33 @@ def http_error(
 ) -> CallError:
     """The error for a status outside 200-299; ``keyed`` says whether a key was sent,
     ``key_name`` is the variable for it."""
-    error = _described(body)
-    text = f"HTTP {status}: {error.message}" if error.message else f"HTTP {status}"
-    text = shortened(text, _SHOWN_CHARS)
+    body = body[:MAX_DESCRIBED_BYTES]
+    if is_stream(body, ""):
+        error = read_error([_json_or_text(event.data) for event in events(body)])
+    else:
+        error = read_error(_json_or_text(body.decode("utf-8", "replace").strip()))
+    text = f"HTTP {status}"
+    if error.message:
+        text = shortened(f"{text}: {error.message}", _SHOWN_CHARS)
     wait = retry_after(headers, error)
     if is_refusal(status, error.codes, error.message, moderated=error.moderated):
         return _refused(text)
     kind = _kind(status, error, wait)
     hint = _way_out(status, error)
     # Google answers 400 to a key that it does not know
-    if not hint and (status == 401 or (status == 400 and kind == "auth")):
-        hint = _key_hint(key_name, keyed=keyed)
-    return CallError(kind, text + (hint or _hint(status, headers)), wait)
+    is_about_key = status == 401 or (status == 400 and kind == "auth")
+    if hint:
+        pass
+    elif is_about_key and keyed:
+        hint = f" (the server refuses the key of {key_name} or api_key_file)"
+    elif is_about_key:
+        hint = f" (set {key_name} or give api_key_file=FILE)"
+    elif status in (404, 405):
+        hint = " (check base_url and model)"
+    elif 300 <= status < 400:
+        place = headers.get("Location", "nowhere")
+        hint = f" (redirected to {place!r}; give the final address as base_url)"
+    return CallError(kind, text + hint, wait)
 
 
 def error_in_body(value: object) -> CallError:
@@ -238,8 +253,11 @@ def reported(data: Mapping[str, Any]) -> object:
 
 def error_in_list(value: object) -> object:
     """The error that a list holds, or its text in JSON; None for another list."""
-    items = _json_or_text(value) if isinstance(value, str) else value
-    for item in items if isinstance(items, list) else ():
+    if isinstance(value, str):
+        value = _json_or_text(value)
+    if not isinstance(value, list):
+        return None
+    for item in value:
         if isinstance(item, dict):
             error = reported(item)
             if error is not None:
@@ -253,8 +271,16 @@ def _kind(status: int, error: ServerError, wait: float | None) -> ErrorKind:
         return "too_long"
     if status == 429 and _has_no_credit(error):
         return "auth"  # waiting does not help
-    if status == 429 and _is_above_limit(error.message):
-        return "too_long"
+    if status == 429:
+        # a request that is above the limit by itself can never pass
+        numbers = _LIMIT.search(error.message)
+        is_above_limit = False
+        if numbers is not None:
+            limit = int(numbers[1].replace(",", "") or 0)
+            requested = int(numbers[2].replace(",", "") or 0)
+            is_above_limit = limit < requested
+        if is_above_limit or _TOO_LARGE.search(error.message):
+            return "too_long"
     is_refused = "api_key_invalid" in error.codes or _KEY_REFUSED.search(error.message)
     if status == 400 and is_refused:
         return "auth"
@@ -270,34 +296,6 @@ def _has_no_credit(error: ServerError) -> bool:
     if any(code.startswith("billing_") for code in error.codes):
         return True
     return _USED_UP.search(" ".join((error.message, *error.codes))) is not None
-
-
-def _is_above_limit(message: str) -> bool:
-    """Whether a request alone is above the limit of a rate: it can never pass."""
-    if _TOO_LARGE.search(message):
-        return True
-    numbers = _LIMIT.search(message)
-    if numbers is None:
-        return False
-    limit, requested = (int(text.replace(",", "") or 0) for text in numbers.groups())
-    return limit < requested
-
-
-def _key_hint(key_name: str, *, keyed: bool) -> str:
-    if keyed:
-        return f" (the server refuses the key of {key_name} or api_key_file)"
-    return f" (set {key_name} or give api_key_file=FILE)"
-
-
-def _hint(status: int, headers: Mapping[str, str]) -> str:
-    if status in (404, 405):
-        return " (check base_url and model)"
-    if 300 <= status < 400:
-        return (
-            f" (redirected to {headers.get('Location', 'nowhere')!r}; give the final "
-            "address as base_url)"
-        )
-    return ""
 
 
 def _way_out(status: int, error: ServerError) -> str:
@@ -331,16 +329,19 @@ def retry_after(
 ) -> float | None:
     """Seconds to wait, as the headers or the words of an error state it; None where
     neither does."""
-    error = error or ServerError()
-    stated = (
-        _number(headers.get("retry-after-ms", ""), 0.001),
-        _seconds_or_date(headers.get("Retry-After", ""), now),
-        _longest_reset(headers),
-        error.delay,
-        _again_in(error.message),
-    )
-    seconds = next((seconds for seconds in stated if seconds is not None), None)
-    return None if seconds is None else min(max(seconds, 0.0), MAX_RETRY_AFTER)
+    seconds = _number(headers.get("retry-after-ms", ""), 0.001)
+    if seconds is None:
+        seconds = _seconds_or_date(headers.get("Retry-After", "").strip(), now)
+    if seconds is None:
+        seconds = _longest_reset(headers)
+    if seconds is None and error is not None:
+        seconds = error.delay
+        again_in = _TRY_AGAIN.search(error.message)
+        if seconds is None and again_in is not None:
+            seconds = _duration(again_in[1])
+    if seconds is None:
+        return None
+    return min(max(seconds, 0.0), MAX_RETRY_AFTER)
 
 
 def _number(text: str, unit: float = 1.0) -> float | None:
@@ -352,22 +353,19 @@ def _number(text: str, unit: float = 1.0) -> float | None:
 
 
 def _seconds_or_date(text: str, now: datetime | None) -> float | None:
-    text = text.strip()
     try:
-        float(text)
+        seconds = float(text)
     except ValueError:
-        return _seconds_until(text, now or datetime.now(UTC)) if text else None
-    return _number(text)
-
-
-def _seconds_until(text: str, now: datetime) -> float | None:
+        pass
+    else:
+        return seconds if math.isfinite(seconds) else None
     try:
         moment = parsedate_to_datetime(text)
     except (ValueError, OverflowError):
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return (moment - now).total_seconds()
+    return (moment - (now or datetime.now(UTC))).total_seconds()
 
 
 def _longest_reset(headers: Mapping[str, str]) -> float | None:
@@ -387,30 +385,19 @@ def _duration(text: str) -> float | None:
     pieces = _DURATION.findall(text)
     if not pieces:
         return _number(text)
-    return sum((_number(count, _SECONDS[unit]) or 0.0) for count, unit in pieces)
-
-
-def _again_in(message: str) -> float | None:
-    match = _TRY_AGAIN.search(message)
-    return _duration(match[1]) if match else None
+    seconds = 0.0
+    for count, unit in pieces:
+        seconds += _number(count, _SECONDS[unit]) or 0.0
+    return seconds
 
 
 # --- shapes ---------------------------------------------------------------------------
 
 
-def _described(body: bytes) -> ServerError:
-    """The error of a body, in any of the servers' forms."""
-    body = body[:MAX_DESCRIBED_BYTES]
-    if is_stream(body, ""):
-        return read_error([_json_or_text(event.data) for event in events(body)])
-    return read_error(_json_or_text(body.decode("utf-8", "replace").strip()))
-
-
 def read_error(value: object) -> ServerError:
     """What an error states: an object, a text, or a list of one of these."""
     error = ServerError()
-    words = list(dict.fromkeys(_words(value, error, 0)))
-    # a provider's own words hold the gateway's, or the gateway's say nothing
+    words = dict.fromkeys(_words(value, error, 0))
     error.message = "; ".join(words)
     return error
 
@@ -457,18 +444,19 @@ def _words_of_object(
             yield from _words(raw, error, depth + 1)
     for name in ("innererror", "details"):
         inner = row.get(name)
-        for item in inner if isinstance(inner, list) else [inner]:
+        items = inner if isinstance(inner, list) else [inner]
+        for item in items:
             if isinstance(item, dict):
                 _note_codes(item, error)
                 _note_quotas(item, error)
     if not has_words and len(error.codes) == before:
-        plain = {
-            name: value
+        plain = [
+            f"{name}: {value}"
             for name, value in row.items()
             if isinstance(value, str | int | float)
-        }
+        ]
         if plain:
-            yield ", ".join(f"{name}: {value}" for name, value in plain.items())
+            yield ", ".join(plain)
 
 
 def _note_codes(row: Mapping[str, Any], error: ServerError) -> None:
@@ -487,7 +475,9 @@ def _note_codes(row: Mapping[str, Any], error: ServerError) -> None:
 def _note_quotas(row: Mapping[str, Any], error: ServerError) -> None:
     """Note the names of the quotas that are used up, as codes."""
     violations = row.get("violations")
-    for violation in violations if isinstance(violations, list) else ():
+    if not isinstance(violations, list):
+        return
+    for violation in violations:
         if not isinstance(violation, dict):
             continue
         name = violation.get("quotaId")
