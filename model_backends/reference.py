@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from mmeval.backend import Capabilities
-from mmeval.media import PART_KINDS, Interleaved, PartKind
+from mmeval.media import PART_KINDS, Interleaved
 from mmeval.records import Request, Response, Sample
 
 
@@ -43,13 +43,12 @@ class ReferenceBackend:
                 f"{task}: sample {sample.id!r} has no reference; choose another "
                 "--model for this task",
             )
-        return Response(output=_only(sample.references[0], request.wants))
+        answer = sample.references[0]
+        parts = tuple(part for part in answer.parts if part.kind in request.wants)
+        # one of which nothing would be left out stays as it is
+        if len(parts) < len(answer.parts):
+            answer = Interleaved(parts)
+        return Response(output=answer)
 
     async def close(self) -> None:
         """Nothing is held open."""
-
-
-def _only(answer: Interleaved, wants: Sequence[PartKind]) -> Interleaved:
-    """The parts of the wanted kinds; all of them when nothing would be left out."""
-    parts = tuple(part for part in answer.parts if part.kind in wants)
-    return answer if len(parts) == len(answer.parts) else Interleaved(parts)

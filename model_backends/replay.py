@@ -100,11 +100,9 @@ class ReplayBackend:
         request: Request,  # noqa: ARG002
     ) -> Response:
         found = self._answers.answer(task, sample, repeat)
-        return (
-            Response.failed("no_answer", found.reason)
-            if isinstance(found, Absent)
-            else found.response
-        )
+        if isinstance(found, Absent):
+            return Response.failed("no_answer", found.reason)
+        return found.response
 
     async def close(self) -> None:
         self._answers.close()
@@ -119,7 +117,8 @@ class ReplayBackend:
                 if isinstance(found, Absent):
                     looked["missing"] += 1
                     missing = missing or found.reason
-                    places.update(() if found.place is None else (found.place,))
+                    if found.place is not None:
+                        places.add(found.place)
                     continue
                 looked["there" if found.response.error is None else "failed"] += 1
                 places.add(found.place)

@@ -9,18 +9,15 @@ from itertools import groupby
 from typing import Any
 
 from mmeval.media import Part
-from mmeval.model_backends.wire.failures import (
-    CallError,
-    bad_reply,
-    json_without_secrets,
-)
-from mmeval.model_backends.wire.replies.events import DONE, Event, events, is_stream
+from mmeval.model_backends.wire.failures import bad_reply, json_without_secrets
+from mmeval.model_backends.wire.replies.events import DONE, events, is_stream
 from mmeval.model_backends.wire.replies.reply import json_object
 from mmeval.model_backends.wire.replies.samples import whole_sounds
 from mmeval.model_backends.wire.replies.server_errors import (
+    endless,
     error_in_body,
     error_in_list,
-    reported,
+    event_object,
 )
 from mmeval.model_backends.wire.replies.written import written_items
 from mmeval.model_backends.wire.transport import Received
@@ -62,6 +59,7 @@ _BESIDE = frozenset(
     )
 )
 """Fields of a part that hold nothing of the answer."""
+_OF_TEXT = _BESIDE | {"text"}
 
 
 @dataclass
@@ -103,9 +101,9 @@ class Reply:
         self.model = _first(row, "modelVersion", "model_version") or self.model
         self.beside.update(row)
         candidates = row.get("candidates")
-        for place, given in enumerate(
-            candidates if isinstance(candidates, list) else ()
-        ):
+        if not isinstance(candidates, list):
+            return
+        for place, given in enumerate(candidates):
             if isinstance(given, dict):
                 self._add_candidate(given, place, text)
 
@@ -115,35 +113,31 @@ class Reply:
         index = given.get("index")
         number = index if isinstance(index, int) else place
         candidate = self.candidates.setdefault(number, Candidate())
-        candidate.reason = (
-            _first(given, "finishReason", "finish_reason") or candidate.reason
-        )
+        reason = _first(given, "finishReason", "finish_reason")
+        candidate.reason = reason or candidate.reason
         words = _first(given, "finishMessage", "finish_message")
         candidate.message = str(words or candidate.message)
         candidate.beside.update(given)
-        content = given.get("content")
+        parts = given.get("content")
         path: tuple[str | int, ...] = ("candidates", place, "content")
-        parts: object = content
-        if isinstance(content, dict):
-            parts = content.get("parts")
+        if isinstance(parts, dict):
+            parts = parts.get("parts")
             path = (*path, "parts")
         if isinstance(parts, str | dict):
             parts = [parts]
-        known = [
-            {"text": part} if isinstance(part, str) else part
-            for part in (parts if isinstance(parts, list) else ())
-        ]
+        if not isinstance(parts, list):
+            return
         written = written_items(text, path)
-        if len(written) == len(known):
-            candidate.written += [
-                item
-                for part, item in zip(known, written, strict=True)
-                if not is_thought(part)
-            ]
-        candidate.parts += [
-            dict(part) if isinstance(part, dict) else {"a JSON value": part}
-            for part in known
-        ]
+        has_written = len(written) == len(parts)
+        for number, part in enumerate(parts):
+            if has_written and not is_thought(part):
+                candidate.written.append(written[number])
+            if isinstance(part, str):
+                candidate.parts.append({"text": part})
+            elif isinstance(part, dict):
+                candidate.parts.append(part)
+            else:
+                candidate.parts.append({"a JSON value": part})
 
 
 def is_thought(part: object) -> bool:
@@ -161,23 +155,24 @@ def whole_reply(received: Received, secrets: Collection[str] = ()) -> Reply:
     body = received.body
     if is_stream(body, received.content_type):
         for event in events(body):
-            if event.data.strip() != DONE:
-                _add_event(reply, event)
+            if event.data.strip() == DONE:
+                continue
+            row = event_object(event)
+            if row is None:
+                reply.unread += len(event.data.encode("utf-8", "replace"))
+            else:
+                reply.add(row, event.data)
     elif body.lstrip().startswith(b"["):
-        for row, text in _listed_rows(body):
-            reply.add(row, text)
+        _add_listed(reply, body)
     else:
         reply.add(json_object(body), body)
         if not reply.candidates and not reply.block_reason:
             raise bad_reply("the server's answer has no candidates")
         return reply
-    ended = reply.block_reason or (
-        reply.candidates
-        and all(candidate.reason for candidate in reply.candidates.values())
-    )
-    if not ended:
-        lost = received.lost or "it is cut"
-        raise CallError("connection", f"the stream of the answer has no end ({lost})")
+    reasons = [candidate.reason for candidate in reply.candidates.values()]
+    has_ended = reply.block_reason or (reasons and all(reasons))
+    if not has_ended:
+        raise endless("the answer", received.lost)
     for candidate in reply.candidates.values():
         whole = _joined_sounds(joined_texts(candidate.parts))
         candidate.parts = json_without_secrets(whole, secrets)
@@ -204,25 +199,22 @@ def items_of(part: dict[str, Any]) -> Iterator[dict[str, Any] | Part]:
             if output:
                 yield {"type": "text", "text": str(output)}
         elif name in ("inlineData", "fileData"):
-            yield {name: value, **_transcript(known)}
+            item = {name: value}
+            said = _first(known, "audioTranscription", "audio_transcription")
+            if isinstance(said, dict) and isinstance(said.get("text"), str):
+                item["transcript"] = said["text"]
+            yield item
         elif name == "functionCall":
             yield {"type": "function_call", name: value}
         else:
             yield {"type": name, name: value}
 
 
-def _transcript(part: Mapping[str, Any]) -> dict[str, str]:
-    """What is said in a sound."""
-    transcription = _first(part, "audioTranscription", "audio_transcription")
-    words = transcription.get("text") if isinstance(transcription, dict) else None
-    return {"transcript": words} if isinstance(words, str) else {}
-
-
 # --- events ---------------------------------------------------------------------------
 
 
-def _listed_rows(body: bytes) -> list[tuple[dict[str, Any], str | bytes]]:
-    """The events of a stream that came as a JSON list, which is how the interface
+def _add_listed(reply: Reply, body: bytes) -> None:
+    """Add the events of a stream that came as a JSON list, which is how the interface
     streams without ``alt=sse``, and some gateways with it."""
     try:
         listed = from_line(body)
@@ -234,22 +226,9 @@ def _listed_rows(body: bytes) -> list[tuple[dict[str, Any], str | bytes]]:
     written = written_items(body, ())
     if not listed or len(listed) != len(written):
         raise bad_reply("the server's answer is a list of nothing that can be read")
-    pairs = zip(listed, written, strict=True)
-    return [(row, text) for row, text in pairs if isinstance(row, dict)]
-
-
-def _add_event(reply: Reply, event: Event) -> None:
-    row = event.json()
-    if row is None:
-        listed = error_in_list(event.data)
-        if listed is not None or event.name == "error":
-            raise error_in_body(event.data if listed is None else listed)
-        reply.unread += len(event.data.encode("utf-8", "replace"))
-        return
-    error = reported(row)
-    if error is not None or event.name == "error":
-        raise error_in_body(row if error is None else error)
-    reply.add(row, event.data)
+    for row, text in zip(listed, written, strict=True):
+        if isinstance(row, dict):
+            reply.add(row, text)
 
 
 def joined_texts(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -272,12 +251,11 @@ def _joined_sounds(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     for part in [*parts, None]:
         sound = None if part is None else _sound(part)
         if pieces and (sound is None or sound[0] != kind):
-            if part is not None and _is_empty(part):
+            # a part with a signature alone may stand between the pieces
+            if part is not None and not part.get("text") and part.keys() <= _OF_TEXT:
                 continue
-            joined += [
-                {"inlineData": {"mimeType": kind, "data": data}}
-                for data in whole_sounds(pieces)
-            ]
+            for data in whole_sounds(pieces):
+                joined.append({"inlineData": {"mimeType": kind, "data": data}})
             pieces = []
         if sound is not None:
             kind = sound[0]
@@ -293,23 +271,22 @@ def _sound(part: Mapping[str, Any]) -> tuple[str, str] | None:
     if not isinstance(data, dict) or is_thought(part):
         return None
     mime, letters = _first(data, "mimeType", "mime_type"), data.get("data")
-    is_sound = isinstance(mime, str) and mime.lower().startswith("audio/")
-    return (str(mime), letters) if is_sound and isinstance(letters, str) else None
-
-
-def _is_empty(part: Mapping[str, Any]) -> bool:
-    """Whether a part has nothing but a signature."""
-    return not part.get("text") and part.keys() <= _BESIDE | {"text"}
+    if not isinstance(mime, str) or not isinstance(letters, str):
+        return None
+    return (mime, letters) if mime.lower().startswith("audio/") else None
 
 
 def _kind_of_text(part: Mapping[str, Any]) -> str:
     """``text`` or ``thought`` for a part of words alone; empty for others."""
-    is_text = isinstance(part.get("text"), str) and part.keys() <= _BESIDE | {"text"}
+    text = part.get("text")
     # an empty one bears a signature, and may stand between the pieces of a sound
-    if not is_text or not part["text"]:
+    if not text or not isinstance(text, str) or not part.keys() <= _OF_TEXT:
         return ""
     return "thought" if is_thought(part) else "text"
 
 
 def _first(row: Mapping[str, Any], *names: str) -> Any:
-    return next((row[name] for name in names if row.get(name) is not None), None)
+    for name in names:
+        if row.get(name) is not None:
+            return row[name]
+    return None

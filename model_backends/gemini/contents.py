@@ -8,7 +8,7 @@ to the model.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -28,19 +28,21 @@ _MIMES = {
     "video/x-ms-wmv": "video/wmv",
 }
 """How the interfaces call types that have another name elsewhere."""
+_HERE = "<base64>"
 
 
 @dataclass(frozen=True)
 class Spelling:
     """How an interface writes a message and what it holds."""
 
-    opening: Callable[[str], bytes]
-    """The beginning of a message up to its list, by the role of who speaks."""
+    user: bytes
+    model: bytes
+    """The beginning of a message up to its list, by who speaks."""
     turn: Callable[[bytes], bytes]
     """A turn of the model, by the list of its items."""
     text: Callable[[str], bytes]
-    medium: Callable[[str, str], tuple[bytes, bytes]]
-    """What stands around base64, by the kind and the MIME type of a medium."""
+    medium: Callable[[str, str], object]
+    """An item with ``_HERE`` for base64, by the kind and the MIME type of a medium."""
 
 
 class Conversation(NamedTuple):
@@ -79,29 +81,27 @@ def conversation(
 def _row(
     role: str, parts: Sequence[Part], settings: Settings, spelling: Spelling
 ) -> bytes:
-    items = list(_items(parts, settings, spelling)) or [spelling.text("")]
-    return b"".join((spelling.opening(role), _listed(items), b"}"))
+    items: list[bytes] = []
+    text = ""
+    for part in parts:
+        medium: bytes | str = _words((part,))
+        if part.media is not None:
+            medium = _medium(part, settings, spelling)
+        if isinstance(medium, str):
+            text += medium
+            continue
+        if text:
+            items.append(spelling.text(text))
+        items.append(medium)
+        text = ""
+    if text or not items:
+        items.append(spelling.text(text))
+    opening = spelling.model if role == "assistant" else spelling.user
+    return b"".join((opening, _listed(items), b"}"))
 
 
 def _listed(items: Sequence[bytes]) -> bytes:
     return b"".join((b"[", b", ".join(items), b"]"))
-
-
-def _items(
-    parts: Sequence[Part], settings: Settings, spelling: Spelling
-) -> Iterator[bytes]:
-    text = ""
-    for part in parts:
-        medium = None if part.media is None else _medium(part, settings, spelling)
-        if isinstance(medium, bytes):
-            if text:
-                yield spelling.text(text)
-            yield medium
-            text = ""
-        else:
-            text += _words((part,)) if medium is None else medium
-    if text:
-        yield spelling.text(text)
 
 
 def _medium(part: Part, settings: Settings, spelling: Spelling) -> bytes | str:
@@ -118,8 +118,9 @@ def _medium(part: Part, settings: Settings, spelling: Spelling) -> bytes | str:
     elif part.kind == "document" and media.mime != _PDF:
         return f"\n[document]\n{words_of(media)}\n[end of document]\n"
     media = sendable(part, settings.formats)
-    before, after = spelling.medium(part.kind, _MIMES.get(media.mime, media.mime))
-    return b"".join((before, base64_of(media), after))
+    item = spelling.medium(part.kind, _MIMES.get(media.mime, media.mime))
+    before, _, after = json.dumps(item).partition(_HERE)
+    return b"".join((before.encode(), base64_of(media), after.encode()))
 
 
 def _words(parts: Sequence[Part]) -> str:
@@ -134,42 +135,18 @@ def _words(parts: Sequence[Part]) -> str:
 # --- spellings ------------------------------------------------------------------------
 
 
-def _around(mark: str, row: object) -> tuple[bytes, bytes]:
-    before, _, after = json.dumps(row).partition(mark)
-    return before.encode(), after.encode()
-
-
-_HERE = "<base64>"
-
-
-def _generate_opening(role: str) -> bytes:
-    speaker = "model" if role == "assistant" else "user"
-    return b'{"role": "%b", "parts": ' % speaker.encode()
-
-
-def _generate_medium(_: str, mime: str) -> tuple[bytes, bytes]:
-    return _around(_HERE, {"inlineData": {"mimeType": mime, "data": _HERE}})
-
-
-def _interactions_opening(role: str) -> bytes:
-    speaker = "model_output" if role == "assistant" else "user_input"
-    return b'{"type": "%b", "content": ' % speaker.encode()
-
-
-def _interactions_medium(kind: str, mime: str) -> tuple[bytes, bytes]:
-    return _around(_HERE, {"type": kind, "mime_type": mime, "data": _HERE})
-
-
 GENERATE = Spelling(
-    opening=_generate_opening,
+    user=b'{"role": "user", "parts": ',
+    model=b'{"role": "model", "parts": ',
     turn=lambda items: b'{"role": "model", "parts": %b}' % items,
     text=lambda text: json.dumps({"text": text}).encode(),
-    medium=_generate_medium,
+    medium=lambda _, mime: {"inlineData": {"mimeType": mime, "data": _HERE}},
 )
 INTERACTIONS = Spelling(
-    opening=_interactions_opening,
+    user=b'{"type": "user_input", "content": ',
+    model=b'{"type": "model_output", "content": ',
     # the steps of a turn stand in the list of all
     turn=lambda items: items.strip()[1:-1],
     text=lambda text: json.dumps({"type": "text", "text": text}).encode(),
-    medium=_interactions_medium,
+    medium=lambda kind, mime: {"type": kind, "mime_type": mime, "data": _HERE},
 )

@@ -11,7 +11,6 @@ from mmeval.media import Media, Part
 from mmeval.model_backends.gemini import parameters
 from mmeval.model_backends.gemini.candidates import (
     Candidate,
-    Reply,
     is_thought,
     items_of,
     whole_reply,
@@ -99,9 +98,9 @@ class GenerateEndpoint:
         fields = merged(fields, _aligned(settings.extra_body, fields))
         opening = json.dumps(fields)[:-1].encode() + (b", " if fields else b"")
         body = b"".join((opening, b'"contents": ', history.messages, b"}"))
-        method = (
-            "streamGenerateContent?alt=sse" if settings.stream else "generateContent"
-        )
+        method = "generateContent"
+        if settings.stream:
+            method = "streamGenerateContent?alt=sse"
         path = settings.path(f"{settings.model_path}:{method}")
         return Outgoing(path, body, notes=warnings)
 
@@ -115,9 +114,8 @@ class GenerateEndpoint:
         if "image" in kinds:
             picture, warnings = parameters.picture_fields(request.params)
             if picture:
-                config["imageConfig"] = {
-                    _PICTURE_NAMES[name]: value for name, value in picture.items()
-                }
+                named = {_PICTURE_NAMES[name]: picture[name] for name in picture}
+                config["imageConfig"] = named
         if "audio" in kinds:
             voice = {"voiceName": parameters.voice(request.params, settings)}
             config["speechConfig"] = {"voiceConfig": {"prebuiltVoiceConfig": voice}}
@@ -145,16 +143,22 @@ class GenerateEndpoint:
             reader.leave_out("events that are not JSON", reply.unread)
         if reply.block_reason:
             reasons.append("refused")
-            reader.warn(
-                f"the prompt was blocked: {plain(reply.block_reason)} "
-                f"{reply.block_message}".rstrip()
-            )
+            words = f"{plain(reply.block_reason)} {reply.block_message}"
+            reader.warn(f"the prompt was blocked: {words}".rstrip())
         reason = "refused" if reader.refused else worst(reasons)
         output = reader.answer(ended=reason == "stop")
         if output.empty and has_failed and reason == "stop":
-            raise bad_reply(
-                "nothing has come: " + ("; ".join(reader.warnings) or "no reason given")
-            )
+            why = "; ".join(reader.warnings) or "no reason given"
+            raise bad_reply(f"nothing has come: {why}")
+        trace = None
+        if thought_pictures:
+            trace = Trace(evidence={"thought_pictures": thought_pictures})
+        # the parts of the answer that the next request gives back, as written
+        turn = None
+        first = next(iter(reply.candidates.values()), None)
+        if first is not None and first.written:
+            items = Media.from_bytes(json_list(first.written))
+            turn = Turn(self._settings.wire, items)
         return Response(
             output=output,
             finish_reason=reason,
@@ -162,19 +166,9 @@ class GenerateEndpoint:
             latency=received.latency,
             served=served({"model": reply.model}),
             warnings=(*reader.warnings, *parameters.unsent(request.params, _NAMES)),
-            trace=Trace(evidence={"thought_pictures": thought_pictures})
-            if thought_pictures
-            else None,
-            turn=self._turn(reply),
+            trace=trace,
+            turn=turn,
         )
-
-    def _turn(self, reply: Reply) -> Turn | None:
-        """The parts of the answer that the next request gives back, as written."""
-        candidate = next(iter(reply.candidates.values()), None)
-        if candidate is None or not candidate.written:
-            return None
-        items = Media.from_bytes(json_list(candidate.written))
-        return Turn(self._settings.wire, items)
 
 
 def _read(reader: AnswerReader, parts: list[dict[str, Any]]) -> int:
@@ -213,16 +207,13 @@ def _ended(candidate: Candidate, reader: AnswerReader) -> tuple[FinishReason, bo
 
 def _usage(counted: Mapping[str, Any]) -> Usage:
     """Thoughts are part of what was made."""
-
-    def count(*names: str) -> int:
-        values = (counted.get(name) for name in names)
-        return next((value for value in values if type(value) is int), 0)
-
-    return Usage(
-        count("promptTokenCount", "prompt_token_count"),
-        count("candidatesTokenCount", "candidates_token_count")
-        + count("thoughtsTokenCount", "thoughts_token_count"),
-    )
+    counts = []
+    for kind in ("prompt", "candidates", "thoughts"):
+        count = counted.get(f"{kind}TokenCount")
+        if type(count) is not int:
+            count = counted.get(f"{kind}_token_count")
+        counts.append(count if type(count) is int else 0)
+    return Usage(counts[0], counts[1] + counts[2])
 
 
 def _aligned(extra: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from mmeval.model_backends.gemini.steps import (
     UNREAD,
     checked_steps,
     whole_interaction,
-    written_steps,
 )
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.own_fields import merged
@@ -101,9 +100,11 @@ class InteractionsEndpoint:
             voice = parameters.voice(request.params, settings)
             config["speech_config"] = [{"voice": voice}]
         if kinds:
-            fields["response_format"] = [
-                {"type": kind, **(picture if kind == "image" else {})} for kind in kinds
-            ]
+            forms = [{"type": kind} for kind in kinds]
+            for form in forms:
+                if form["type"] == "image":
+                    form.update(picture)
+            fields["response_format"] = forms
         if config:
             fields["generation_config"] = config
         fields = merged(fields, settings.extra_body)
@@ -115,16 +116,18 @@ class InteractionsEndpoint:
         self, received: Received, request: Request, links: Links | None = None
     ) -> Response:
         """The answer in a reply. Raises CallError ``bad_reply`` without one."""
-        streamed = is_stream(received.body, received.content_type)
+        body = received.body
+        streamed = is_stream(body, received.content_type)
         if streamed:
-            data = whole_interaction(
-                received.body, received.lost, self._settings.secrets
-            )
+            data = whole_interaction(body, received.lost, self._settings.secrets)
         else:
-            data = json_object(received.body)
+            data = json_object(body)
         reader = AnswerReader(request.wants, links)
         steps = checked_steps(data)
         thought_pictures = sum(_read(reader, step) for step in steps)
+        trace = None
+        if thought_pictures:
+            trace = Trace(evidence={"thought_pictures": thought_pictures})
         reader.unknown_fields(data, _INTERACTION_FIELDS)
         if data.get(UNREAD):
             reader.leave_out("events that are not JSON", data[UNREAD])
@@ -137,41 +140,37 @@ class InteractionsEndpoint:
             latency=received.latency,
             served=served(data),
             warnings=(*reader.warnings, *parameters.unsent(request.params, _NAMES)),
-            trace=Trace(evidence={"thought_pictures": thought_pictures})
-            if thought_pictures
-            else None,
-            turn=self._turn(steps, None if streamed else received.body),
+            trace=trace,
+            turn=self._turn(steps, None if streamed else body),
         )
 
     def _turn(self, steps: list[dict[str, Any]], body: bytes | None) -> Turn | None:
         """The steps that the next request gives back, as the server wrote them; those
         of a stream have come in pieces."""
         if body is None:
-            written = written_steps(steps)
+            written = [json.dumps(step, ensure_ascii=False).encode() for step in steps]
         else:
             written = written_items(body, ("steps",))
         if not steps or len(written) != len(steps):
             return None
-        pairs = zip(steps, written, strict=True)
-        given_back = [item for step, item in pairs if step.get("type") != "user_input"]
-        items = Media.from_bytes(json_list(given_back))
-        return Turn(self._settings.wire, items)
+        given_back = []
+        for step, item in zip(steps, written, strict=True):
+            if step.get("type") != "user_input":
+                given_back.append(item)
+        return Turn(self._settings.wire, Media.from_bytes(json_list(given_back)))
 
 
 def _read(reader: AnswerReader, step: Mapping[str, Any]) -> int:
     """Read a step; how many pictures its thoughts had."""
     kind = step.get("type")
-    if kind == "thought":
-        return _read_thoughts(reader, step.get("summary"))
     if kind == "model_output":
         content = step.get("content")
         reader.content(content if isinstance(content, list) else [content])
-    elif kind != "user_input":
+    elif kind not in ("thought", "user_input"):
         reader.content([step])
-    return 0
-
-
-def _read_thoughts(reader: AnswerReader, summary: object) -> int:
+    if kind != "thought":
+        return 0
+    summary = step.get("summary")
     thought_pictures = 0
     for item in summary if isinstance(summary, list) else [summary]:
         if isinstance(item, str):
@@ -198,7 +197,9 @@ def _finish_reason(
     if status in OPEN:
         raise CallError("server", f"the interaction has not ended ({status})")
     if status in ("failed", "cancelled"):
-        raise _failure(errors[0]) if errors else _unexplained(status)
+        if errors:
+            raise _failure(errors[0])
+        raise CallError("server", f"the interaction was {status} without a reason")
     for error in errors:
         reader.warn(f"a step of the answer failed: {_failure(error).text}")
     if reader.refused:
@@ -214,26 +215,18 @@ def _failure(error: object) -> CallError:
     """The error that the service states. It names a filter as it does elsewhere."""
     rows = error if isinstance(error, list) else [error]
     failure = error_in_body({"errors": rows})
-    codes = [row.get("code") for row in rows if isinstance(row, dict)]
-    if any(ending(code) == "refused" for code in codes):
-        return CallError("refused", failure.text)
+    for row in rows:
+        if isinstance(row, dict) and ending(row.get("code")) == "refused":
+            return CallError("refused", failure.text)
     return failure
-
-
-def _unexplained(status: str) -> CallError:
-    return CallError("server", f"the interaction was {status} without a reason")
 
 
 def _usage(counted: object) -> Usage:
     """Thoughts are part of what was made."""
     if not isinstance(counted, dict):
         return Usage()
-
-    def count(name: str) -> int:
-        value = counted.get(name)
-        return value if type(value) is int else 0
-
-    return Usage(
-        count("total_input_tokens"),
-        count("total_output_tokens") + count("total_thought_tokens"),
-    )
+    made = 0
+    for name in ("total_output_tokens", "total_thought_tokens"):
+        if type(counted.get(name)) is int:
+            made += counted[name]
+    return Usage(counted.get("total_input_tokens", 0), made)

@@ -29,22 +29,21 @@ def sampling(
         "stop": list(params.stop) or None,
         "seed": request.seed if settings.send_seed else None,
     }
-    return {
-        names[name]: value
-        for name, value in values.items()
-        if value is not None and name in names
-    }
+    fields = {}
+    for name, value in values.items():
+        if value is not None and name in names:
+            fields[names[name]] = value
+    return fields
 
 
 def wanted_kinds(request: Request, settings: Settings) -> list[str]:
     """What is asked for, where it is more than words. A model that also writes is asked
     for words too, as some refuse pictures alone."""
-    media: list[str] = [
-        kind for kind in dict.fromkeys(request.wants) if kind not in _WORDS
-    ]
-    if not media:
-        return []
-    return ["text", *media] if "text" in settings.capabilities.outputs else media
+    wanted: list[str] = [*dict.fromkeys(request.wants)]
+    media = [kind for kind in wanted if kind not in _WORDS]
+    if media and "text" in settings.capabilities.outputs:
+        return ["text", *media]
+    return media
 
 
 def voice(params: GenerationParams, settings: Settings) -> str:
@@ -61,8 +60,7 @@ def picture_fields(params: GenerationParams) -> tuple[dict[str, str], tuple[str,
     if _NAMED_SIZE.fullmatch(size):
         fields["image_size"] = size.upper()
     elif pixels:
-        width, height = int(pixels[1]), int(pixels[2])
-        shape = _shape(width, height)
+        shape = _shape(int(pixels[1]), int(pixels[2]))
         if shape:
             fields["aspect_ratio"] = shape
             note = f"image.size={size} is sent as its shape, {shape}"
@@ -78,11 +76,10 @@ def picture_fields(params: GenerationParams) -> tuple[dict[str, str], tuple[str,
 
 def unsent(params: GenerationParams, names: Collection[str]) -> tuple[str, ...]:
     """A warning for parameters without a field; ``names`` are those with one."""
-    given = [
-        name
-        for name in ("temperature", "top_p", "top_k", "max_tokens", "stop")
-        if getattr(params, name) not in (None, ()) and name not in names
-    ]
+    given = []
+    for name in ("temperature", "top_p", "top_k", "max_tokens", "stop"):
+        if name not in names and getattr(params, name) not in (None, ()):
+            given.append(name)
     return (f"there is no field for {', '.join(given)}; not sent",) if given else ()
 
 
@@ -91,6 +88,6 @@ def _shape(width: int, height: int) -> str:
     if not divisor:
         return ""
     shape = f"{width // divisor}:{height // divisor}"
-    # 21:9 in its lowest terms
-    shape = "21:9" if shape == "7:3" else shape
+    if shape == "7:3":
+        return "21:9"
     return shape if shape in _SHAPES else ""

@@ -74,13 +74,14 @@ class Settings(Connection):
             "thoughts": self.thoughts,
         }
         given: dict[str, Any] = {
-            "voice": self.voice if self.voice != DEFAULT_VOICE else "",
             "stream": self.stream,
             "extra_body": dict(self.extra_body),
             "extra_headers": sorted(name.lower() for name in self.extra_headers),
             "query": self.query,
             "fetch_links": sorted(self.fetch_links),
         }
+        if self.voice != DEFAULT_VOICE:
+            given["voice"] = self.voice
         if self.formats.images != PICTURES:
             given["image_formats"] = sorted(self.formats.images)
         return identity | {name: value for name, value in given.items() if value}

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from mmeval.model_backends.wire.failures import (
-    CallError,
-    bad_reply,
-    json_without_secrets,
-)
+from mmeval.model_backends.wire.failures import bad_reply, json_without_secrets
 from mmeval.model_backends.wire.replies.events import DONE, Event, events
 from mmeval.model_backends.wire.replies.samples import whole_sounds
 from mmeval.model_backends.wire.replies.server_errors import (
+    endless,
     error_in_body,
-    error_in_list,
-    reported,
+    event_object,
 )
 
 UNREAD = "unread_bytes"
@@ -41,9 +36,7 @@ def whole_interaction(
         if event.data.strip() != DONE:
             stream.add(event)
     if not stream.has_ended:
-        raise CallError(
-            "connection", f"the stream of the answer has no end ({lost or 'it is cut'})"
-        )
+        raise endless("the answer", lost)
     interaction: dict[str, Any] = json_without_secrets(stream.interaction(), secrets)
     return interaction
 
@@ -58,17 +51,13 @@ class _Stream:
         self._unread = 0
 
     def add(self, event: Event) -> None:
-        row = event.json()
+        row = event_object(event)
         if row is None:
-            listed = error_in_list(event.data)
-            if listed is not None or event.name == "error":
-                raise error_in_body(event.data if listed is None else listed)
             self._unread += len(event.data.encode("utf-8", "replace"))
             return
         kind = str(row.get("event_type") or event.name)
-        error = reported(row)
-        if error is not None or kind == "error":
-            raise error_in_body(row if error is None else error)
+        if kind == "error":
+            raise error_in_body(row)
         interaction = row.get("interaction")
         if isinstance(interaction, dict):
             self._interaction.update(interaction)
@@ -88,8 +77,11 @@ class _Stream:
         if kind == "step.start" and isinstance(row.get("step"), dict):
             self._steps[place] = row["step"]
         elif kind == "step.delta" and isinstance(row.get("delta"), dict):
-            step = self._steps.setdefault(place, {"type": _step_of(row["delta"])})
-            _add_delta(step, row["delta"])
+            delta = row["delta"]
+            is_thought = str(delta.get("type")).startswith("thought")
+            # the step of a delta whose beginning did not come
+            missing = {"type": "thought" if is_thought else "model_output"}
+            _add_delta(self._steps.setdefault(place, missing), delta)
 
     def interaction(self) -> dict[str, Any]:
         steps = [self._steps[place] for place in sorted(self._steps)]
@@ -103,12 +95,6 @@ class _Stream:
             "steps": steps or came_at_once or [],
             UNREAD: self._unread,
         }
-
-
-def _step_of(delta: Mapping[str, Any]) -> str:
-    """The step of a delta whose beginning did not come."""
-    is_thought = str(delta.get("type")).startswith("thought")
-    return "thought" if is_thought else "model_output"
 
 
 def _add_delta(step: dict[str, Any], delta: Mapping[str, Any]) -> None:
@@ -143,7 +129,11 @@ def _joined(items: Sequence[Any]) -> list[Any]:
     pieces: list[Any] = []
     for item in [*items, None]:
         if pieces and not _goes_on(pieces[0], item):
-            joined += _whole(pieces)
+            name = _field_of_pieces(pieces[0])
+            written = [piece[name] for piece in pieces]
+            wholes = ["".join(written)] if name == "text" else whole_sounds(written)
+            for whole in wholes:
+                joined.append({**pieces[0], name: whole})
             pieces = []
         if _field_of_pieces(item):
             pieces.append(item)
@@ -170,19 +160,6 @@ def _goes_on(first: Mapping[str, Any], item: object) -> bool:
     return is_same_type and bool(_field_of_pieces(item))
 
 
-def _whole(pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The text or the sounds that pieces make."""
-    name = _field_of_pieces(pieces[0])
-    written = [piece[name] for piece in pieces]
-    wholes = ["".join(written)] if name == "text" else whole_sounds(written)
-    return [{**pieces[0], name: whole} for whole in wholes]
-
-
-def written_steps(steps: list[Any]) -> list[bytes]:
-    """Steps that have come in pieces, as JSON."""
-    return [json.dumps(step, ensure_ascii=False).encode() for step in steps]
-
-
 def checked_steps(interaction: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The steps of an interaction. Earlier servers wrote what the model gave as
     ``outputs``. Raises CallError ``bad_reply`` without any list of these."""
@@ -192,7 +169,9 @@ def checked_steps(interaction: Mapping[str, Any]) -> list[dict[str, Any]]:
         if not isinstance(outputs, list):
             raise bad_reply("the server's answer has no steps")
         steps = [{"type": "model_output", "content": outputs}]
-    return [
-        step if isinstance(step, dict) else {"type": "a JSON value", "value": step}
-        for step in steps
-    ]
+    checked = []
+    for step in steps:
+        if not isinstance(step, dict):
+            step = {"type": "a JSON value", "value": step}  # noqa: PLW2901
+        checked.append(step)
+    return checked

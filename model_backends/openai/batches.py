@@ -105,19 +105,22 @@ class ChatBatches:
         places: dict[str, list[int]] = {}
         for place, request in enumerate(requests):
             places.setdefault(f"{request.digest}-{request.seed}", []).append(place)
-        left = {name: requests[at[0]] for name, at in places.items()}
+        left = {name: requests[same[0]] for name, same in places.items()}
 
         def answered(name: str, response: Response) -> None:
             for place in places.pop(name, ()):
                 deliver(place, response)
 
+        headers = dict(self._settings.extra_headers)
+        if self._settings.api_key_header:
+            headers[self._settings.api_key_header] = self._settings.api_key
         async with self._openai.AsyncOpenAI(
             api_key=self._settings.api_key or "none",
             base_url=self._settings.base_url,
             organization=self._settings.organization or None,
             project=self._settings.project or None,
             timeout=self._settings.timeout,
-            default_headers=dict(_headers_of(self._settings)),
+            default_headers=headers,
             default_query=dict(parse_qsl(self._settings.query)),
             # a batch whose creation seems to have failed may exist, so it is looked
             # for first
@@ -127,34 +130,29 @@ class ChatBatches:
             async with self._making:
                 for note in sorted(notes.glob("*.json")):
                     try:
-                        held = {
-                            name: left[name]
-                            for name in left.keys() & from_line(note.read_bytes())
-                        }
+                        names = left.keys() & from_line(note.read_bytes())
                     except (ValueError, TypeError) as error:
                         raise StorageError(
                             f"{note} is damaged; remove it, and what it lists is paid "
                             "again"
                         ) from error
-                    known = (
-                        await self._lasting(partial(_found_or_made, client, note.stem))
-                        if held
-                        else None
+                    if not names:
+                        continue
+                    batch = await self._lasting(
+                        partial(_found_or_made, client, note.stem)
                     )
-                    if known is not None:
-                        log.info(
-                            "batch %s holds %d of the answers that are asked for",
-                            known.id,
-                            len(held),
-                        )
-                        found.append((known, note, held))
-                        left = {
-                            name: request
-                            for name, request in left.items()
-                            if name not in held
-                        }
-                    elif held:  # the process was killed before it had sent the file
+                    if batch is None:
+                        # the process was killed before it had sent the file
                         note.unlink()
+                        continue
+                    log.info(
+                        "batch %s holds %d of the answers that are asked for",
+                        batch.id,
+                        len(names),
+                    )
+                    found.append(
+                        (batch, note, {name: left.pop(name) for name in names})
+                    )
                 if len(left) == 1:
                     answered(
                         left.popitem()[0],
@@ -168,10 +166,10 @@ class ChatBatches:
                     )
                     log.info("%d requests are sent as batch %s", len(names), batch.id)
                     found.append((batch, note, {name: left[name] for name in names}))
-            fetches = (
+            fetches = [
                 self._fetch(client, *batch, answered=answered, report=report)
                 for batch in found
-            )
+            ]
             # one that fails leaves others their answers
             ended = await asyncio.gather(*fetches, return_exceptions=True)
         for refused in ended:
@@ -182,7 +180,7 @@ class ChatBatches:
                 await self.answer(
                     again,
                     notes,
-                    lambda at, reply: answered(half[at], reply),  # noqa: B023  awaited
+                    lambda place, reply: answered(half[place], reply),  # noqa: B023
                     report,
                 )
 
@@ -328,10 +326,9 @@ class ChatBatches:
                 )
             if isinstance(error, CallError):
                 kind, text = error.kind, error.text
-            elif isinstance(error, self._openai.APIConnectionError) or type(
-                error
-            ).__module__.startswith("http"):
-                # errors of the client's HTTP library come while a file is read
+            # errors of the client's HTTP library come while a file is read
+            is_http = type(error).__module__.startswith("http")
+            if is_http or isinstance(error, self._openai.APIConnectionError):
                 kind = "connection"
             text = redacted(
                 f"the Batch API of {self._settings.address}: {text}",
@@ -351,13 +348,6 @@ class ChatBatches:
             await asyncio.sleep(LOOK_AGAIN)
 
 
-def _headers_of(settings: Settings) -> Mapping[str, str]:
-    """The headers of the user's own, and the one for the bare key."""
-    if settings.api_key_header:
-        return {**settings.extra_headers, settings.api_key_header: settings.api_key}
-    return settings.extra_headers
-
-
 def progress_of(batch: Any, asked: int) -> str:
     """How much of a batch is answered, as far as the server counts it: the client does
     not check what it states."""
@@ -374,19 +364,19 @@ async def _found_or_made(client: Any, name: str, lines: bytes = b"") -> Any:
         if (batch.metadata or {}).get(_KEY) == name:
             return batch
     title = f"{_KEY}-{name}.jsonl"
-    found = [
-        file.id
-        async for file in client.files.list(purpose="batch")
-        if file.filename == title
-    ]
-    if not found:
+    sent = None
+    async for file in client.files.list(purpose="batch"):
+        if file.filename == title:
+            sent = file
+            break
+    if sent is None:
         if not lines:
             return None
-        found = [(await client.files.create(file=(title, lines), purpose="batch")).id]
+        sent = await client.files.create(file=(title, lines), purpose="batch")
     return await client.batches.create(
         completion_window="24h",
         endpoint=_PATH,
-        input_file_id=found[0],
+        input_file_id=sent.id,
         metadata={_KEY: name},
     )
 

@@ -114,32 +114,22 @@ class ChatEndpoint:
         if own.stream:
             fields["stream"] = True
             fields["stream_options"] = {"include_usage": True}
-        fields = merged(fields | self._wanted(request), own.extra_body)
+        media = [kind for kind in ("image", "audio") if kind in request.wants]
+        if media and "text" in own.capabilities.outputs:
+            # required by servers that also speak or draw, and refused by those that
+            # only draw
+            fields["modalities"] = ["text", *media]
+        elif media:
+            fields["modalities"] = media
+        if "audio" in media:
+            fields["audio"] = {
+                "voice": parameters.voice(request.params),
+                "format": parameters.audio_format(request.params),
+            }
+        fields = merged(fields, own.extra_body)
         opening = json.dumps(fields)[:-1].encode() + (b", " if fields else b"")
         self._opening = (request.params, request.wants, opening)
         return opening
-
-    def _wanted(self, request: Request) -> dict[str, Any]:
-        media = [
-            kind for kind in dict.fromkeys(request.wants) if kind in ("image", "audio")
-        ]
-        if not media:
-            return {}
-        # Servers that also speak or draw require "text" among the modalities; those
-        # that only draw refuse it.
-        fields: dict[str, Any] = {
-            "modalities": (
-                ["text"] if "text" in self._settings.capabilities.outputs else []
-            )
-            + media
-        }
-        if "audio" in media:
-            params = request.params
-            fields["audio"] = {
-                "voice": parameters.voice(params),
-                "format": parameters.audio_format(params),
-            }
-        return fields
 
     def decode(
         self, received: Received, request: Request, links: Links | None = None
@@ -152,11 +142,23 @@ class ChatEndpoint:
             data = whole_reply(received.body, received.lost, self._settings.secrets)
         else:
             data = json_object(received.body)
-        choices = _choices(data)
-        reader = AnswerReader(request.wants, links, self._sound_type(request))
+        given = data.get("choices")
+        choices = given if isinstance(given, list) else []
+        choices = [choice for choice in choices if isinstance(choice, dict)]
+        if not choices:
+            raise bad_reply("the server's answer has no choices")
+        sound_type = ""
+        if "audio" in request.wants:
+            given = self._settings.extra_body.get("audio")
+            form = given.get("format") if isinstance(given, Mapping) else None
+            form = form or parameters.audio_format(request.params)
+            if form == "pcm16":
+                # those have no header
+                sound_type = SAMPLES_TYPE
+        reader = AnswerReader(request.wants, links, sound_type)
         reason: FinishReason = "stop"
         for choice in choices:
-            reason = _worse(reason, _finish_reason(choice))
+            reason = max(reason, _finish_reason(choice), key=_WORST_LAST.index)
             message = choice.get("message")
             if isinstance(message, dict):
                 reader.message(message, choice.get("audio_metadata"))
@@ -170,6 +172,11 @@ class ChatEndpoint:
         if reader.refused:
             reason = "refused"
         output = reader.answer(ended=reason == "stop")
+        unsent: tuple[str, ...] = ()
+        if request.params.options and "image" in request.wants:
+            unsent = parameters.unsent(
+                request.params, PATH, sampled=True, options=_UNSENT_OPTIONS
+            )
         return Response(
             output=output,
             finish_reason=reason,
@@ -177,31 +184,8 @@ class ChatEndpoint:
             latency=received.latency,
             served=served(data),
             fingerprint=fingerprint(data),
-            warnings=(*reader.warnings, *_unsent(request)),
+            warnings=(*reader.warnings, *unsent),
         )
-
-    def _sound_type(self, request: Request) -> str:
-        """The type of the sounds that are asked for, where these have no header."""
-        if "audio" not in request.wants:
-            return ""
-        given = self._settings.extra_body.get("audio")
-        form = given.get("format") if isinstance(given, Mapping) else None
-        form = form or parameters.audio_format(request.params)
-        return SAMPLES_TYPE if form == "pcm16" else ""
-
-
-def _choices(data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    given = data.get("choices")
-    choices = given if isinstance(given, list) else []
-    known = [choice for choice in choices if isinstance(choice, dict)]
-    if not known:
-        raise bad_reply("the server's answer has no choices")
-    return known
-
-
-def _worse(one: FinishReason, other: FinishReason) -> FinishReason:
-    """The worse of two reasons for which choices have ended."""
-    return one if one == other else max(one, other, key=_WORST_LAST.index)
 
 
 def _finish_reason(choice: Mapping[str, Any]) -> FinishReason:
@@ -219,11 +203,3 @@ def _finish_reason(choice: Mapping[str, Any]) -> FinishReason:
     if reason in _FAILURES:
         raise CallError("server", f"the server ended the answer with {given!r}")
     return "stop"
-
-
-def _unsent(request: Request) -> tuple[str, ...]:
-    if not request.params.options or "image" not in request.wants:
-        return ()
-    return parameters.unsent(
-        request.params, PATH, sampled=True, options=_UNSENT_OPTIONS
-    )

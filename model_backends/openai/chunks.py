@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mmeval.model_backends.wire.failures import CallError, json_without_secrets
+from mmeval.model_backends.wire.failures import json_without_secrets
 from mmeval.model_backends.wire.replies.encoded import (
     Encoded,
     known_mime,
@@ -20,9 +20,9 @@ from mmeval.model_backends.wire.replies.samples import (
     joined_files,
 )
 from mmeval.model_backends.wire.replies.server_errors import (
+    endless,
     error_in_body,
-    error_in_list,
-    reported,
+    event_object,
 )
 
 UNREAD = "unread_bytes"
@@ -80,23 +80,13 @@ def whole_reply(
         if event.data.strip() == DONE:
             chunks.is_complete = True
             break
-        row = event.json()
+        row = event_object(event)
         if row is None:
-            listed = error_in_list(event.data)
-            if listed is not None:
-                raise error_in_body(listed)
-            if event.name == "error":
-                raise error_in_body(event.data)
             chunks.unread += len(event.data.encode("utf-8", "replace"))
-            continue
-        error = reported(row)
-        if error is not None or event.name == "error":
-            raise error_in_body(row if error is None else error)
-        chunks.add(row)
+        else:
+            chunks.add(row)
     if not chunks.is_complete:
-        raise CallError(
-            "connection", f"the stream of the answer has no end ({lost or 'it is cut'})"
-        )
+        raise endless("the answer", lost)
     return json_without_secrets(chunks.reply(), secrets) if secrets else chunks.reply()
 
 
@@ -125,10 +115,17 @@ class _Chunks:
         for name in _NAMES:
             if chunk.get(name):
                 self._names[name] = chunk[name]
-        self._note_usage(chunk.get("usage"))
+        usage = chunk.get("usage")
+        if isinstance(usage, dict):
+            # the last one that counts an output: chunks of sound count none
+            counted = usage.get("completion_tokens") or usage.get("output_tokens")
+            if counted or self._usage is None:
+                self._usage = usage
         self._note_unknown(chunk, _READ_OF_CHUNK)
         choices = chunk.get("choices")
-        for choice in choices if isinstance(choices, list) else ():
+        if not isinstance(choices, list):
+            return
+        for choice in choices:
             if isinstance(choice, dict):
                 self._add_choice(choice, chunk.get("modality"))
 
@@ -143,9 +140,13 @@ class _Chunks:
             message["tool_calls"] = [
                 {"function": call} for call in self._calls.values()
             ]
-        message["content"] = [
-            item.item() if isinstance(item, _Text) else item for item in self._content
-        ]
+        content = []
+        for item in self._content:
+            if isinstance(item, _Text):
+                content.append({"type": "text", "text": "".join(item.pieces)})
+            else:
+                content.append(item)
+        message["content"] = content
         sounds = self._sound.items()
         if sounds:
             message["audio"] = sounds
@@ -159,14 +160,6 @@ class _Chunks:
             "usage": self._usage,
             UNREAD: self.unread,
         }
-
-    def _note_usage(self, usage: object) -> None:
-        """Keep the last usage that counts an output: chunks of sound count none."""
-        if not isinstance(usage, dict):
-            return
-        counted = usage.get("completion_tokens") or usage.get("output_tokens")
-        if counted or self._usage is None:
-            self._usage = usage
 
     def _add_choice(self, choice: Mapping[str, Any], modality: object) -> None:
         index = choice.get("index")
@@ -189,7 +182,8 @@ class _Chunks:
             if isinstance(delta.get(name), str):
                 self._joined.setdefault(name, []).append(delta[name])
         details = delta.get("reasoning_details")
-        self._details += details if isinstance(details, list) else []
+        if isinstance(details, list):
+            self._details += details
         self._add_content(delta.get("content"), index, choice, modality)
         self._add_media(delta)
         if isinstance(delta.get("audio"), dict):
@@ -215,7 +209,7 @@ class _Chunks:
             if read_encoded(content, only_data=True) is None:
                 self._add_text(content, index)
             else:
-                self._add_item({"type": "image", "data": content})
+                self._content.append({"type": "image", "data": content})
         elif isinstance(content, str):
             self._add_text(content, index)
         elif isinstance(content, list):
@@ -226,9 +220,9 @@ class _Chunks:
                 elif isinstance(item, str):
                     self._add_text(item, index)
                 else:
-                    self._add_item(item)
+                    self._content.append(item)
         else:
-            self._add_item(content)
+            self._content.append(content)
 
     def _add_text(self, text: str, index: object) -> None:
         """Add to the text of the same choice, if no medium came since."""
@@ -239,9 +233,6 @@ class _Chunks:
                 item.pieces.append(text)
                 return
         self._content.append(_Text(index, [text]))
-
-    def _add_item(self, item: object) -> None:
-        self._content.append(item)
 
     def _note_unknown(self, row: Mapping[str, Any], known: frozenset[str]) -> None:
         for name, value in row.items():
@@ -254,23 +245,21 @@ class _Chunks:
             media = delta.get(name)
             for medium in media if isinstance(media, list) else [media]:
                 # the last chunk of some servers repeats what came
-                if medium is not None and medium not in self._seen_media:
-                    self._seen_media.append(medium)
-                    self._add_medium(medium, name)
+                if medium is None or medium in self._seen_media:
+                    continue
+                self._seen_media.append(medium)
+                address = _address(medium)
+                if address and address in map(_address, self._content):
+                    continue
+                if name == "video":
+                    self._content.append({"type": "video", "video": medium})
+                elif isinstance(medium, dict):
+                    self._content.append(medium)
+                else:
+                    self._content.append({"image_url": medium})
         audio = delta.get("audio")
         if audio is not None and not isinstance(audio, dict):
-            self._add_item({"type": "audio", "audio": audio})
-
-    def _add_medium(self, medium: object, name: str) -> None:
-        address = _address(medium)
-        if address and any(_address(item) == address for item in self._content):
-            return
-        if name == "video":
-            self._add_item({"type": "video", "video": medium})
-        elif isinstance(medium, dict):
-            self._add_item(medium)
-        else:
-            self._add_item({"image_url": medium})
+            self._content.append({"type": "audio", "audio": audio})
 
     def _add_calls(self, calls: object) -> None:
         for call in calls if isinstance(calls, list) else ():
@@ -286,9 +275,6 @@ class _Text:
 
     index: object
     pieces: list[str]
-
-    def item(self) -> dict[str, str]:
-        return {"type": "text", "text": "".join(self.pieces)}
 
 
 class _Sound:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mmeval.media import Media, Part, suffix_for
@@ -12,13 +12,14 @@ from mmeval.model_backends.openai import parameters
 from mmeval.model_backends.openai.messages import words
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.wire.failures import CallError, bad_reply
+from mmeval.model_backends.wire.formats import Formats
 from mmeval.model_backends.wire.media import data_uri, sendable
 from mmeval.model_backends.wire.own_fields import form_fields, merged
 from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.events import DONE, events, is_stream
 from mmeval.model_backends.wire.replies.links import Links
 from mmeval.model_backends.wire.replies.reply import json_object, served, usage
-from mmeval.model_backends.wire.replies.server_errors import error_in_body, reported
+from mmeval.model_backends.wire.replies.server_errors import endless, event_object
 from mmeval.model_backends.wire.transport import Outgoing, Received
 from mmeval.records import Request, Response
 
@@ -70,20 +71,19 @@ class ImagesEndpoint:
             fields["stream"] = True
         if own.images_dialect == "openrouter":
             if images:
-                fields["input_references"] = [self._reference(one) for one in images]
+                fields["input_references"] = references(images, own.formats)
             body = json.dumps(merged(fields, own.extra_body)).encode()
             return Outgoing(OPENROUTER, body)
         fields = merged(fields, own.extra_body)
-        if images:
-            formats = self._settings.formats
-            pictures = (Part("image", media=one) for one in images)
-            files = _files([sendable(picture, formats) for picture in pictures])
-            return multipart(EDITS, form_fields(fields), files, request.key)
-        return Outgoing(GENERATIONS, json.dumps(fields).encode())
-
-    def _reference(self, image: Media) -> dict[str, Any]:
-        uri = json.loads(data_uri(Part("image", media=image), self._settings.formats))
-        return {"type": "image_url", "image_url": {"url": uri}}
+        if not images:
+            return Outgoing(GENERATIONS, json.dumps(fields).encode())
+        files = []
+        field = "image" if len(images) == 1 else "image[]"
+        for number, image in enumerate(images, 1):
+            sent = sendable(Part("image", media=image), own.formats)
+            name = f"image{number}{suffix_for(sent.mime)}"
+            files.append(FormFile(field, name, sent.mime, sent.read()))
+        return multipart(EDITS, form_fields(fields), files, request.key)
 
     def decode(
         self, received: Received, request: Request, links: Links | None = None
@@ -127,10 +127,7 @@ def _whole_reply(received: Received) -> dict[str, Any]:
         if event.data.strip() == DONE:
             is_complete = True
             break
-        row = event.json() or {}
-        error = reported(row)
-        if error is not None or event.name == "error":
-            raise error_in_body(error or row or event.data)
+        row = event_object(event) or {}
         kind = str(row.get("type") or event.name)
         # vLLM-Omni: words that it thinks in, then the pictures
         if kind == "ar_delta" or isinstance(row.get("delta"), str):
@@ -146,8 +143,7 @@ def _whole_reply(received: Received) -> dict[str, Any]:
         if isinstance(row.get("usage"), Mapping):
             reply["usage"] = row["usage"]
     if not is_complete:
-        reason = received.lost or "it is cut"
-        raise CallError("connection", f"the stream of pictures has no end ({reason})")
+        raise endless("pictures", received.lost)
     reply["cot_output"] = "".join(thoughts)
     return reply
 
@@ -157,29 +153,37 @@ def prompt_of(request: Request, endpoint: str = "images") -> tuple[str, list[Med
 
     Several pictures are named ``[image1]``, ``[image2]`` in their places.
     """
-    parts = [part for message in request.messages for part in message.content.parts]
-    images = [
-        part.media for part in parts if part.media is not None and part.kind == "image"
-    ]
-    for part in parts:
-        if part.media is not None and part.kind != "image":
-            raise CallError(
-                "unsupported",
-                f"the {endpoint} endpoint takes text and pictures, no {part.kind}",
-            )
-    numbers = iter(range(1, len(images) + 1))
-    texts = [
-        "".join(_shown(part, numbers, len(images)) for part in message.content.parts)
-        for message in request.messages
-    ]
-    return "\n\n".join(text for text in texts if text), images
+    images: list[Media] = []
+    for message in request.messages:
+        for part in message.content.parts:
+            if part.media is None:
+                continue
+            if part.kind != "image":
+                raise CallError(
+                    "unsupported",
+                    f"the {endpoint} endpoint takes text and pictures, no {part.kind}",
+                )
+            images.append(part.media)
+    texts = []
+    number = 0
+    for message in request.messages:
+        text = ""
+        for part in message.content.parts:
+            text += words(part)
+            if part.media is not None and len(images) > 1:
+                number += 1
+                text += f"[image{number}]"
+        texts.append(text)
+    return "\n\n".join(filter(None, texts)), images
 
 
-def _shown(part: Part, numbers: Iterator[int], pictures: int) -> str:
-    if part.media is None:
-        return words(part)
-    number = next(numbers)
-    return f"[image{number}]" if pictures > 1 else ""
+def references(images: Sequence[Media], formats: Formats) -> list[dict[str, Any]]:
+    """Pictures as OpenRouter takes them."""
+    items = []
+    for image in images:
+        uri = json.loads(data_uri(Part("image", media=image), formats))
+        items.append({"type": "image_url", "image_url": {"url": uri}})
+    return items
 
 
 class FormFile(NamedTuple):
@@ -189,14 +193,6 @@ class FormFile(NamedTuple):
     name: str
     mime: str
     data: bytes
-
-
-def _files(images: Sequence[Media]) -> list[FormFile]:
-    field = "image" if len(images) == 1 else "image[]"
-    return [
-        FormFile(field, f"image{number}{suffix_for(item.mime)}", item.mime, item.read())
-        for number, item in enumerate(images, 1)
-    ]
 
 
 def multipart(

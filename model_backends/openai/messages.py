@@ -61,9 +61,10 @@ def joined(items: Iterable[Sequence[bytes]]) -> Iterator[bytes]:
 
 def spoken(content: Interleaved) -> str:
     """A message's text as written: placeholders and code, no hidden reasoning."""
-    return "".join(
-        part.raw if part.media is not None else words(part) for part in content.parts
-    )
+    text = ""
+    for part in content.parts:
+        text += words(part) if part.media is None else part.raw
+    return text
 
 
 def words(part: Part) -> str:
@@ -140,7 +141,13 @@ class ItemEncoder:
                 "inputs)",
             )
         if part.kind == "audio":
-            return [_audio_item(part, self._formats)]
+            media = sendable(part, self._formats)
+            form = self._formats.sound_name(media.mime).encode()
+            return [
+                b'{"type": "input_audio", "input_audio": {"data": "',
+                base64_of(media),
+                b'", "format": "%b"}}' % form,
+            ]
         if part.kind == "document":
             # A picture of a page is sent as a picture, a text as text, since many
             # servers take only PDF as a file.
@@ -169,11 +176,3 @@ def _user_row(encoder: ItemEncoder, parts: Sequence[Part]) -> Sequence[bytes]:
 
 def _text_row(role: str, text: str) -> bytes:
     return f'{{"role": "{role}", "content": {json.dumps(text)}}}'.encode()
-
-
-def _audio_item(part: Part, formats: Formats) -> bytes:
-    media = sendable(part, formats)
-    return b'{"type": "input_audio", "input_audio": {"data": "%b", "format": "%b"}}' % (
-        base64_of(media),
-        formats.sound_name(media.mime).encode(),
-    )

@@ -73,12 +73,10 @@ def unsent(
     ``sampled`` says whether it takes the sampling parameters; ``options`` are modality
     options of this request without a field.
     """
-    names = (
-        []
-        if sampled
-        else [name for name in _SAMPLING if getattr(params, name) not in (None, ())]
-    )
-    names += [name for name in params.options if name in options]
-    return (
-        (f"{endpoint} has no field for {', '.join(names)}; not sent",) if names else ()
-    )
+    names = [name for name in params.options if name in options]
+    if not sampled:
+        given = [name for name in _SAMPLING if getattr(params, name) not in (None, ())]
+        names = given + names
+    if not names:
+        return ()
+    return (f"{endpoint} has no field for {', '.join(names)}; not sent",)

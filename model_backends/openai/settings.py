@@ -143,16 +143,15 @@ class Settings(Connection):
             "api_key_header": self.api_key_header,
             "query": self.query,
             "fetch_links": sorted(self.fetch_links),
-            "images_dialect": self.images_dialect
-            if self.images_dialect != "openai"
-            else "",
             "image_tool": dict(self.image_tool),
-            "state": self.state if self.state != "items" else "",
-            "videos_dialect": self.videos_dialect
-            if self.videos_dialect != "openai"
-            else "",
             "videos_sync": self.videos_sync,
         }
+        if self.images_dialect != "openai":
+            given["images_dialect"] = self.images_dialect
+        if self.state != "items":
+            given["state"] = self.state
+        if self.videos_dialect != "openai":
+            given["videos_dialect"] = self.videos_dialect
         if self.formats.images != DEFAULT_PICTURES:
             given["image_formats"] = sorted(self.formats.images)
         if self.formats.sounds != DEFAULT_SOUNDS:
@@ -188,23 +187,16 @@ def capabilities_of(
     """What an endpoint takes and gives. Raises UnknownNameError for unsupported kinds.
     Inputs are limited to those of the endpoint, and to ``max_images`` pictures (0: any
     number); it also decides the default outputs."""
-    taken = [
-        kind
-        for kind in kinds_in("inputs", inputs, INPUT_KINDS)
-        if kind in _INPUTS_OF[endpoint]
-    ]
-    default = "text" if "text" in _OUTPUTS_OF[endpoint] else _OUTPUTS_OF[endpoint]
-    given_kinds = ", ".join(_OUTPUTS_OF[endpoint])
-    given = kinds_in(
-        "outputs",
-        outputs or default,
-        _OUTPUTS_OF[endpoint],
-        f"endpoint={endpoint} gives {given_kinds}.",
-    )
+    named = kinds_in("inputs", inputs, INPUT_KINDS)
+    taken = [kind for kind in named if kind in _INPUTS_OF[endpoint]]
+    known = _OUTPUTS_OF[endpoint]
+    default = "text" if "text" in known else known
+    hint = f"endpoint={endpoint} gives {', '.join(known)}."
+    given = kinds_in("outputs", outputs or default, known, hint)
     return named_capabilities(
         taken,
         given,
-        declarable=_OUTPUTS_OF[endpoint],
+        declarable=known,
         options=OPTIONS,
         formats=formats or DEFAULT_FORMATS,
         max_images=max_images,

@@ -21,7 +21,7 @@ from mmeval.model_backends.wire.replies.samples import (
     is_samples_type,
     joined_base64,
 )
-from mmeval.model_backends.wire.replies.server_errors import error_in_body, reported
+from mmeval.model_backends.wire.replies.server_errors import endless, event_object
 from mmeval.model_backends.wire.transport import Outgoing, Received
 from mmeval.records import Request, Response
 
@@ -72,7 +72,10 @@ class SpeechEndpoint:
             if body.startswith(b"{"):
                 json_object(body)  # raises the reported error
         mime = received.content_type
-        if not is_samples_type(mime) and self._asks_for_samples(request):
+        form = self._settings.extra_body.get("response_format")
+        form = form or parameters.speech_format(request.params)
+        # samples without a header come in streams too
+        if not is_samples_type(mime) and (form == "pcm" or self._settings.stream):
             mime = SAMPLES_TYPE
         _check(body, mime)
         reader = AnswerReader(request.wants, links, mime)
@@ -85,12 +88,6 @@ class SpeechEndpoint:
             latency=received.latency,
             warnings=(*reader.warnings, *unsent),
         )
-
-    def _asks_for_samples(self, request: Request) -> bool:
-        """Whether samples without a header were asked for; they come in streams too."""
-        form = self._settings.extra_body.get("response_format")
-        form = form or parameters.speech_format(request.params)
-        return form == "pcm" or self._settings.stream
 
 
 class SoundsEndpoint(SpeechEndpoint):
@@ -116,18 +113,14 @@ def _whole_sound(received: Received) -> tuple[bytes, dict[str, Any]]:
     in the stream, and ``connection`` for a stream without its end."""
     pieces: list[str] = []
     for event in events(received.body):
-        row = event.json() or {}
-        error = reported(row)
-        if error is not None or event.name == "error":
-            raise error_in_body(error or row or event.data)
+        row = event_object(event) or {}
         audio = row.get("audio") or row.get("delta")
         if isinstance(audio, str):
             pieces.append(audio)
         kind = str(row.get("type") or event.name)
         if kind.endswith(".done") or event.data.strip() == DONE:
             return joined_base64(pieces), row
-    reason = received.lost or "it is cut"
-    raise CallError("connection", f"the stream of the sound has no end ({reason})")
+    raise endless("the sound", received.lost)
 
 
 def _check(body: bytes, mime: str) -> None:

@@ -13,11 +13,16 @@ from typing import Any
 
 from mmeval.media import Interleaved, Media, Part, PartKind, suffix_for
 from mmeval.model_backends.openai import parameters
-from mmeval.model_backends.openai.images import FormFile, multipart, prompt_of
+from mmeval.model_backends.openai.images import (
+    FormFile,
+    multipart,
+    prompt_of,
+    references,
+)
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.wire.failures import CallError, bad_reply
 from mmeval.model_backends.wire.jobs import JobEndpoint
-from mmeval.model_backends.wire.media import data_uri, sendable
+from mmeval.model_backends.wire.media import sendable
 from mmeval.model_backends.wire.own_fields import form_fields, merged
 from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.links import Links
@@ -76,9 +81,27 @@ class VideosEndpoint(FileJobEndpoint):
     def encode(self, request: Request) -> Outgoing:
         """The request as sent. Raises CallError for input other than text and
         pictures, and for more pictures than the server takes."""
-        if self._settings.videos_dialect == "openrouter":
-            return _in_json(VIDEOS, request, self._settings)
-        return _in_form(VIDEOS, request, self._settings)
+        own = self._settings
+        if own.videos_dialect != "openrouter":
+            return _in_form(VIDEOS, request, own)
+        prompt, images = prompt_of(request, VIDEOS)
+        options = request.params.options
+        fields: dict[str, Any] = {"model": own.model, "prompt": prompt}
+        if "video.seconds" in options:
+            seconds = options["video.seconds"]
+            # an option of the command line may be a text
+            text = str(seconds)
+            fields["duration"] = int(text) if text.isdecimal() else seconds
+        if "video.size" in options:
+            fields["size"] = str(options["video.size"])
+        if own.seed_all:
+            fields["seed"] = request.seed
+        pictures = references(images, own.formats)
+        if pictures:
+            fields["frame_images"] = [{**pictures[0], "frame_type": "first_frame"}]
+        if pictures[1:]:
+            fields["input_references"] = pictures[1:]
+        return Outgoing(VIDEOS, json.dumps(merged(fields, own.extra_body)).encode())
 
     def result_place(self, job: Mapping[str, Any], place: str) -> str:
         for name in ("unsigned_urls", "urls"):
@@ -135,34 +158,6 @@ def _in_form(path: str, request: Request, settings: Settings) -> Outgoing:
         name = f"image1{suffix_for(sent.mime)}"
         files.append(FormFile("input_reference", name, sent.mime, sent.read()))
     return multipart(path, form_fields(fields), files, request.key)
-
-
-def _in_json(path: str, request: Request, settings: Settings) -> Outgoing:
-    """A request as OpenRouter takes it: the first picture is the first frame."""
-    prompt, images = prompt_of(request, VIDEOS)
-    options = request.params.options
-    fields: dict[str, Any] = {"model": settings.model, "prompt": prompt}
-    if "video.seconds" in options:
-        fields["duration"] = _number(options["video.seconds"])
-    if "video.size" in options:
-        fields["size"] = str(options["video.size"])
-    if settings.seed_all:
-        fields["seed"] = request.seed
-    references = []
-    for image in images:
-        uri = json.loads(data_uri(Part("image", media=image), settings.formats))
-        references.append({"type": "image_url", "image_url": {"url": uri}})
-    if references:
-        fields["frame_images"] = [{**references[0], "frame_type": "first_frame"}]
-    if references[1:]:
-        fields["input_references"] = references[1:]
-    return Outgoing(path, json.dumps(merged(fields, settings.extra_body)).encode())
-
-
-def _number(value: object) -> object:
-    """Seconds as a number: an option of the command line may be a text."""
-    text = str(value)
-    return int(text) if text.isdecimal() else value
 
 
 def answer_of(

@@ -87,17 +87,17 @@ class ProcessBackend:
             batch=TimeLimit(timeout, "timeout"),
         )
         is_copy = copies == 0
-        self._devices = (devices,) if is_copy else devices_of(devices, copies)
-        self._workers = (
-            ()
-            if is_copy
-            else tuple({"copies": 0, "devices": device} for device in self._devices)
-        )
+        self._devices: tuple[str, ...] = (devices,)
+        self._workers: tuple[Mapping[str, Any], ...] = ()
+        if not is_copy:
+            self._devices = devices_of(devices, copies)
+            self._workers = tuple(
+                {"copies": 0, "devices": device} for device in self._devices
+            )
         check_program(self._settings)
-        self._code = code_digests(
-            self._settings,
-            code.split("+") if isinstance(code, str) and code else code or (),
-        )
+        if isinstance(code, str):
+            code = code.split("+") if code else ()
+        self._code = code_digests(self._settings, code)
         self._program: Program | None = Program(self._settings, self._devices[0])
         self._hello = self._program.hello
         self._is_loaded, self._batches, self._software = False, 0, ""
@@ -123,14 +123,15 @@ class ProcessBackend:
             "code": self._code,
             "args": without_secrets(self._settings.args),
         }
-        return {"backend": "process", "model": self._name} | {
-            name: value for name, value in stated.items() if value
-        }
+        given = {name: value for name, value in stated.items() if value}
+        return {"backend": "process", "model": self._name} | given
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        placed = {"devices": "+".join(self._devices)} if any(self._devices) else {}
-        return {"copies": len(self._devices), **placed}
+        facts: dict[str, Any] = {"copies": len(self._devices)}
+        if any(self._devices):
+            facts["devices"] = "+".join(self._devices)
+        return facts
 
     @property
     def workers(self) -> Sequence[Mapping[str, Any]]:
@@ -149,41 +150,39 @@ class ProcessBackend:
     ) -> Iterator[tuple[int, Response]]:
         self._batches += 1
         try:
-            yield from self._batch(self._loaded(), requests)
+            program = self._loaded()
+            with program.folders() as folders:
+                rows: list[Mapping[str, Any]] = []
+                positions: list[int] = []
+                for position, request in enumerate(requests):
+                    row = self._row(request, folders.prompts)
+                    if isinstance(row, Response):
+                        yield position, row
+                    else:
+                        rows.append(row)
+                        positions.append(position)
+                if rows:
+                    answers = self._answers(program, rows, folders.answers)
+                    for number, response in answers:
+                        yield positions[number], response
         except ModelDiedError:
             self._program = None
             raise
 
-    def _batch(
-        self, program: Program, requests: Sequence[Request]
-    ) -> Iterator[tuple[int, Response]]:
-        with program.folders() as folders:
-            rows: list[Mapping[str, Any]] = []
-            positions: list[int] = []
-            for position, request in enumerate(requests):
-                if gaps := self._capabilities.missing(request):
-                    yield (
-                        position,
-                        Response.failed("unsupported", f"the worker {'; '.join(gaps)}"),
-                    )
-                    continue
-                try:
-                    travel, code = self._settings.media, self._hello.gives_code
-                    rows.append(
-                        row_of(request, travel, folders.prompts, gives_code=code)
-                    )
-                    positions.append(position)
-                except (ContentError, MissingError) as error:
-                    yield (
-                        position,
-                        Response.failed(
-                            "bad_request",
-                            f"a medium of the prompt cannot be read: {error}",
-                        ),
-                    )
-            if rows:
-                for row, response in self._answers(program, rows, folders.answers):
-                    yield positions[row], response
+    def _row(
+        self, request: Request, prompts: MediaFolder
+    ) -> Mapping[str, Any] | Response:
+        """A request as a row, or why it cannot be asked."""
+        gaps = self._capabilities.missing(request)
+        if gaps:
+            return Response.failed("unsupported", f"the worker {'; '.join(gaps)}")
+        gives_code = self._hello.gives_code
+        try:
+            return row_of(request, self._settings.media, prompts, gives_code=gives_code)
+        except (ContentError, MissingError) as error:
+            return Response.failed(
+                "bad_request", f"a medium of the prompt cannot be read: {error}"
+            )
 
     def _answers(
         self, program: Program, rows: Sequence[Mapping[str, Any]], out: MediaFolder
@@ -209,10 +208,8 @@ class ProcessBackend:
                         f"it answered batch {shown(message.get('id'))}, and is asked "
                         f"{self._batches}"
                     )
-                row = message.get("row")
-                whole = message["type"] == "done" or (
-                    message["type"] == "failed" and row is None
-                )
+                kind, row = message["type"], message.get("row")
+                whole = kind == "done" or (kind == "failed" and row is None)
                 if whole:
                     break
                 if type(row) is not int or row not in open_rows:
@@ -221,20 +218,27 @@ class ProcessBackend:
                         f"of {len(rows)}"
                     )
                 open_rows.remove(row)
-                if message["type"] == "failed":
+                if kind == "failed":
                     yield row, Response.failed(*failure(message))
                 else:
-                    yield (
-                        row,
-                        replace(reader.response(message), fingerprint=self._software),
-                    )
+                    response = reader.response(message)
+                    yield row, replace(response, fingerprint=self._software)
         finally:
             # what it still says of this batch would be read as answers to the next one
             if not whole:
                 program.kill()
                 self._program = None
-        if message["type"] == "failed":
-            yield from _failed(message, len(rows))
+        if kind == "done":
+            return
+        # the error of a single row; others are asked again
+        kind, said = failure(message)
+        if kind == "out_of_memory":
+            raise MemoryError(f"out of memory in the worker: {said}")
+        if len(rows) > 1:
+            raise RuntimeError(
+                f"the worker failed with a batch of {len(rows)}: {kind}: {said}"
+            )
+        yield 0, Response.failed(kind, said)
 
     def _loaded(self) -> Program:
         """The program with its model, started anew where it is gone."""
@@ -256,10 +260,8 @@ class ProcessBackend:
                 self._program = None
                 raise
             self._is_loaded = True
-            self._software = shortened(
-                ", ".join(f"{name} {value}" for name, value in said.items()),
-                _MOST_SOFTWARE,
-            )
+            libraries = [f"{name} {value}" for name, value in said.items()]
+            self._software = shortened(", ".join(libraries), _MOST_SOFTWARE)
             log.info("the worker has loaded %s: %s", self._name, self._software)
         return self._program
 
@@ -270,14 +272,3 @@ class ProcessBackend:
 
     async def close(self) -> None:
         self._end()
-
-
-def _failed(message: Mapping[str, Any], rows: int) -> Iterator[tuple[int, Response]]:
-    """What a failure of a whole batch means: the error of a single row; else it is
-    raised, and rows are asked again."""
-    kind, said = failure(message)
-    if kind == "out_of_memory":
-        raise MemoryError(f"out of memory in the worker: {said}")
-    if rows > 1:
-        raise RuntimeError(f"the worker failed with a batch of {rows}: {kind}: {said}")
-    yield 0, Response.failed(kind, said)

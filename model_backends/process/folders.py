@@ -56,7 +56,10 @@ class MediaFolder:
             if media.path is not None:
                 os.symlink(media.path.absolute(), name, dir_fd=self._handle)
             else:
-                self._write(name, media.read())
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+                handle = os.open(name, flags, 0o644, dir_fd=self._handle)
+                with os.fdopen(handle, "wb") as file:
+                    file.write(media.read())
         return self.path / name
 
     def take(self, named: object, most: int) -> bytes:
@@ -105,11 +108,6 @@ class MediaFolder:
 
     def close(self) -> None:
         os.close(self._handle)
-
-    def _write(self, name: str, data: bytes) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        with os.fdopen(os.open(name, flags, 0o644, dir_fd=self._handle), "wb") as file:
-            file.write(data)
 
     def _below(self, named: object) -> tuple[PurePath, str]:
         """The path of a file from this folder on, and as messages show it."""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import math
 import reprlib
@@ -124,20 +123,22 @@ def read_hello(row: Mapping[str, Any]) -> Hello:
         "identity": isinstance(identity, dict) and _can_be_recorded(identity),
         "options": options is None or (_is_texts(options) and _is_short(options)),
     }
-    if wrong := [field for field, fine in valid.items() if not fine]:
-        raise UsageError(
-            f"hello of the worker: {wrong[0]}={shown(row.get(wrong[0]))} cannot be "
-            "used; see docs/process-protocol.md",
-            name=wrong[0],
-        )
+    for field, is_valid in valid.items():
+        if not is_valid:
+            raise UsageError(
+                f"hello of the worker: {field}={shown(row.get(field))} cannot be "
+                "used; see docs/process-protocol.md",
+                name=field,
+            )
     try:
         can = Capabilities.of(takes or (), gives or (), mode or "single")
     except UsageError as error:
         raise UsageError(f"hello of the worker: {error}", name=error.name) from None
-    known = None if options is None else frozenset(options)
+    if options is not None:
+        options = frozenset(options)
     return Hello(
         str(name),
-        replace(can, options=known),
+        replace(can, options=options),
         min(batch, MAX_BATCH),
         identity,
         gives_code="code" in (gives or ()),
@@ -155,19 +156,26 @@ def narrowed(can: Capabilities, takes: str, gives: str, mode: str) -> Capabiliti
             "narrow alone",
             name="mode",
         )
-    chosen = next((known for known in _MODES if known == mode), can.output_mode)
+    chosen = can.output_mode
+    for known in _MODES:
+        if known == mode:
+            chosen = known
     return replace(Capabilities.of(inputs, outputs, chosen), options=can.options)
 
 
 def _subset(argument: str, given: str, known: Collection[str]) -> Sequence[str]:
     names = [name for name in given.split("+") if name]
-    if more := [name for name in names if name not in known]:
-        raise UsageError(
-            f"{argument}={given}: the worker's {argument} are {'+'.join(known)}; "
-            f"{more[0]} is not among them",
-            name=argument,
-        )
-    return names or [name for name in known if name != "code" or "text" not in known]
+    for name in names:
+        if name not in known:
+            raise UsageError(
+                f"{argument}={given}: the worker's {argument} are {'+'.join(known)}; "
+                f"{name} is not among them",
+                name=argument,
+            )
+    if names:
+        return names
+    # code follows from text
+    return [name for name in known if name != "code" or "text" not in known]
 
 
 def _is_texts(value: object) -> bool:
@@ -182,17 +190,16 @@ def _can_be_recorded(identity: object) -> bool:
     """Whether an identity is short, and its numbers are read back as they are
     written."""
     try:
-        is_short = _is_short(identity)
+        return _is_short(identity) and _has_plain_numbers(identity)
     except (TypeError, ValueError, RecursionError):
         return False
-    return is_short and _has_plain_numbers(identity)
 
 
 def _has_plain_numbers(value: object) -> bool:
     if isinstance(value, dict):
-        return all(_has_plain_numbers(item) for item in value.values())
+        value = list(value.values())
     if isinstance(value, list):
-        return all(_has_plain_numbers(item) for item in value)
+        return all(map(_has_plain_numbers, value))
     if isinstance(value, float):
         return math.isfinite(value)
     return not isinstance(value, int) or abs(value) <= MAX_INTEGER
@@ -203,41 +210,33 @@ def row_of(
 ) -> dict[str, Any]:
     """A request as a row; media without a neutral name get one in ``folder``.
     Raises ContentError or MissingError for a medium that cannot be read."""
-    messages = [
-        {
-            "role": message.role,
-            "parts": [
-                _part_row(part, travel, folder)
-                for part in message.content.parts
-                if part.kind != "reasoning"
-                and (part.media is not None or part.raw or part.text)
-            ],
-        }
-        for message in request.messages
-    ]
-    wants = dict.fromkeys(
-        "text" if kind == "code" and not gives_code else kind for kind in request.wants
-    )
-    params = request.params.to_json()
+    messages: list[dict[str, Any]] = []
+    for message in request.messages:
+        parts: list[dict[str, Any]] = []
+        messages.append({"role": message.role, "parts": parts})
+        for part in message.content.parts:
+            media = part.media
+            if part.kind == "reasoning":
+                continue
+            if media is not None:
+                row = {"kind": part.kind, "mime": media.mime, "sha256": media.sha256}
+                if travel == "inline":
+                    row["data"] = base64.b64encode(media.read()).decode("ascii")
+                else:
+                    row["path"] = str(folder.put(media))
+                parts.append(row)
+            elif part.raw or part.text:
+                kind = "text" if part.text is None else part.kind
+                parts.append({"kind": kind, "text": part.raw or part.text})
+    wants: dict[str, None] = dict.fromkeys(request.wants)
+    if not gives_code and "code" in wants:
+        wants = {"text" if kind == "code" else kind: None for kind in wants}
     return {
         "messages": messages,
         "wants": list(wants),
         "seed": request.seed,
-        "params": params,
+        "params": request.params.to_json(),
     }
-
-
-def _part_row(part: Part, travel: MediaTravel, folder: MediaFolder) -> dict[str, Any]:
-    media = part.media
-    if media is None:
-        return {
-            "kind": part.kind if part.text is not None else "text",
-            "text": part.raw or part.text,
-        }
-    row = {"kind": part.kind, "mime": media.mime, "sha256": media.sha256}
-    if travel == "inline":
-        return {**row, "data": base64.b64encode(media.read()).decode("ascii")}
-    return {**row, "path": str(folder.put(media))}
 
 
 class AnswerReader:
@@ -280,16 +279,24 @@ class AnswerReader:
         if not isinstance(row, dict):
             raise MediaFaultError(f"it holds {shown(row)}, which is not a part")
         stated = row.get("kind")
-        # what it states may be anything, a list too, which no set can be asked for
-        kind = next((known for known in self._gives if known == stated), None)
-        if kind is None:
+        # what it states may be anything
+        if stated not in self._gives:
             raise MediaFaultError(
                 f"it holds a part of the kind {shown(stated)}, which the worker does "
                 "not give"
             )
+        kind: PartKind = stated
         if kind in _WORDS:
             return _words(kind, row.get("text"))
-        data = _inline(row) if "data" in row else self._out.take(row.get("path"), room)
+        if "data" not in row:
+            data = self._out.take(row.get("path"), room)
+        else:
+            try:
+                data = base64.b64decode(str(row["data"]), validate=True)
+            except ValueError as error:
+                raise MediaFaultError(
+                    f"the base64 data of a medium are damaged ({error})"
+                ) from None
         # Of texts, such as CSV or OBJ, the name says what the bytes leave open.
         name = ""
         if kind in ("document", "3d"):
@@ -311,34 +318,23 @@ def _words(kind: PartKind, text: object) -> Sequence[Part]:
         raise MediaFaultError(f"a part of the kind {kind} has no text")
     if kind == "text":
         # with placeholders that it may hold: each would become a part
-        if len(text) > MAX_PARTS and _tags(text) > MAX_PARTS:
-            raise _too_many_parts()
+        if len(text) > MAX_PARTS:
+            tags = islice(find(text), MAX_PARTS + 1)
+            if sum(1 for _ in tags) > MAX_PARTS:
+                raise _too_many_parts()
         return Interleaved.from_text(text).parts
     return (Part(kind, text=text, raw="" if kind == "reasoning" else text),)
-
-
-def _tags(text: str) -> int:
-    """The placeholders of a text, counted to one more than an answer may have parts."""
-    return sum(1 for _ in islice(find(text), MAX_PARTS + 1))
 
 
 def _too_many_parts() -> MediaFaultError:
     return MediaFaultError(f"it has more than {MAX_PARTS:,} parts")
 
 
-def _inline(row: Mapping[str, Any]) -> bytes:
-    try:
-        return base64.b64decode(str(row["data"]), validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise MediaFaultError(
-            f"the base64 data of a medium are damaged ({error})"
-        ) from None
-
-
 def failure(row: Mapping[str, Any]) -> tuple[ErrorKind, str]:
     """Kind and message of a ``failed``; a kind that does not exist is ``internal``."""
-    kind: ErrorKind = next(
-        (known for known in _KINDS if known == row.get("error")), "internal"
-    )
-    said = row.get("message") or row.get("error") or "the worker gives no reason"
+    kind: ErrorKind = "internal"
+    stated = row.get("error")
+    if stated in _KINDS:
+        kind = stated
+    said = row.get("message") or stated or "the worker gives no reason"
     return kind, shortened(str(said), MAX_REASON_CHARS)

@@ -18,7 +18,6 @@ from mmeval.backend import ModelDiedError
 from mmeval.errors import MissingError, MmevalError
 from mmeval.model_backends.process.folders import MediaFolder
 from mmeval.model_backends.process.messages import (
-    Hello,
     failure,
     read_hello,
     read_line,
@@ -62,7 +61,14 @@ class Program:
     """
 
     def __init__(self, settings: Settings, device: str = "") -> None:
-        self._errors, self._from = _error_stream()
+        # In a copy's process its error stream is that copy's log, which is its standard
+        # error, from here on. Else it is a file without a name.
+        self._errors: IO[bytes] | int = 2
+        self._from = 0
+        if _is_log(2):
+            self._from = os.fstat(2).st_size
+        else:
+            self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by `_close`
         self._read = bytearray()
         self._scanned = 0
         self._is_closed = False
@@ -90,18 +96,14 @@ class Program:
         for pipe in (self._leash.stdin, self._leash.stdout):
             os.set_blocking(pipe.fileno(), False)
         try:
-            self.hello = self._greeted(settings.hello)
-        except BaseException:
-            self.kill()
-            raise
-
-    def _greeted(self, limit: TimeLimit) -> Hello:
-        try:
-            return read_hello(self.expect("hello", limit=limit))
+            self.hello = read_hello(self.expect("hello", limit=settings.hello))
         except ModelDiedError as death:
             raise MissingError(
                 f"command: the worker has sent no hello: {death}", name="command"
             ) from None
+        except BaseException:
+            self.kill()
+            raise
 
     def load(self, args: Mapping[str, Any], limit: TimeLimit) -> Mapping[str, Any]:
         """Have it load its model; returns what it says of its libraries. Raises
@@ -250,11 +252,9 @@ class Program:
 
     def _death(self) -> ModelDiedError:
         """How it ended, in words."""
-        cut = (
-            f" in the middle of a line ({self._shown(self._read)})"
-            if self._read
-            else ""
-        )
+        cut = ""
+        if self._read:
+            cut = f" in the middle of a line ({self._shown(self._read)})"
         status = self._leash.end(END_SECONDS)
         words = self._said()
         self._close()
@@ -262,17 +262,15 @@ class Program:
 
     def _said(self) -> str:
         """The last lines of its error stream."""
-        return last_lines(
-            self._errors if isinstance(self._errors, int) else self._errors.fileno(),
-            self._from,
-        )
+        handle = self._errors
+        if not isinstance(handle, int):
+            handle = handle.fileno()
+        return last_lines(handle, self._from)
 
     def _shown(self, line: bytes | bytearray) -> str:
         # a key may be cut where the text is
-        text = text_without_values(
-            line[: 10 * _SHOWN_CHARS].decode("utf-8", "replace"), self._secrets
-        )
-        return repr(text[:_SHOWN_CHARS])
+        text = line[: 10 * _SHOWN_CHARS].decode("utf-8", "replace")
+        return repr(text_without_values(text, self._secrets)[:_SHOWN_CHARS])
 
     def _close(self) -> None:
         if self._is_closed:
@@ -284,23 +282,12 @@ class Program:
             self._errors.close()
 
 
-def _error_stream() -> tuple[IO[bytes] | int, int]:
-    """Where the program's error stream goes, and from where on it is its own. In a
-    copy's process that is the copy's log, which is its standard error; else a file
-    without a name."""
-    if _is_log(2):
-        return 2, os.fstat(2).st_size
-    return tempfile.TemporaryFile(), 0
-
-
 def _is_log(handle: int) -> bool:
     """Whether a handle is a file that can be read again."""
     import fcntl
 
     try:
-        return (
-            stat.S_ISREG(os.fstat(handle).st_mode)
-            and fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_RDWR != 0
-        )
+        is_file = stat.S_ISREG(os.fstat(handle).st_mode)
+        return is_file and fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_RDWR != 0
     except OSError:
         return False

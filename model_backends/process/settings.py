@@ -8,7 +8,7 @@ import os
 import shlex
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -126,37 +126,33 @@ def code_digests(settings: Settings, code: Sequence[str]) -> dict[str, str]:
     """A digest for each name of a file that the command or ``code`` names; of a folder
     its Python files count. Raises MissingDataError for what ``code`` names and is not
     there."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for file, name in {
-        file.resolve(): name for name, file in _files(settings, code)
-    }.items():
-        with file.open("rb") as opened:
-            found[name].append(
-                hashlib.file_digest(opened, "sha256").hexdigest()[:DIGEST_CHARS]
-            )
-    return {name: "+".join(sorted(digests)) for name, digests in sorted(found.items())}
-
-
-def _files(settings: Settings, code: Sequence[str]) -> Iterator[tuple[str, Path]]:
+    files: dict[Path, str] = {}
     for word in settings.command:
         file = settings.cwd / word
-        if _is(Path.is_file, file) and not _is_machine_code(file):
-            yield file.name, file
+        if _is(Path.is_file, file):
+            with file.open("rb") as opened:
+                is_machine_code = opened.read(4) in _MACHINE_CODE
+            if not is_machine_code:
+                files[file.resolve()] = file.name
     for word in code:
         place = settings.cwd / Path(word).expanduser()
         if _is(Path.is_dir, place):
-            yield from (
-                (str(file.relative_to(place)), file)
-                for file in sorted(place.rglob("*.py"))
-            )
+            for file in sorted(place.rglob("*.py")):
+                files[file.resolve()] = str(file.relative_to(place))
         elif _is(Path.is_file, place):
-            yield place.name, place
+            files[place.resolve()] = place.name
         else:
             raise MissingDataError(
                 f"code={shortened(word, _SHOWN_CHARS)}: there is no such file or "
                 "folder",
                 name="code",
             )
+    digests: dict[str, list[str]] = defaultdict(list)
+    for file, name in files.items():
+        with file.open("rb") as opened:
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()
+        digests[name].append(digest[:DIGEST_CHARS])
+    return {name: "+".join(sorted(digests[name])) for name in sorted(digests)}
 
 
 def _is(kind: Callable[[Path], bool], place: Path) -> bool:
@@ -165,8 +161,3 @@ def _is(kind: Callable[[Path], bool], place: Path) -> bool:
         return kind(place)
     except (OSError, ValueError):  # a word that no file can have as its name
         return False
-
-
-def _is_machine_code(file: Path) -> bool:
-    with file.open("rb") as opened:
-        return opened.read(4) in _MACHINE_CODE

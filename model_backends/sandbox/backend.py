@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,7 @@ from mmeval.model_backends.sandbox.choice import bubblewrap_for
 from mmeval.model_backends.sandbox.execution import Outcome, SandboxError, execute
 from mmeval.model_backends.sandbox.interpreter import interpreter
 from mmeval.model_backends.sandbox.limits import MIB, Limits, Reason
-from mmeval.model_backends.sandbox.program import Program, program_of
+from mmeval.model_backends.sandbox.program import program_of
 from mmeval.records import Request, Response
 from mmeval.system import OwnThread
 
@@ -72,10 +73,7 @@ class SandboxBackend:
             "python": known.version,
             "packages": known.packages,
             "image": "",  # there is none; journals have it in the keys of their calls
-            **{
-                name: getattr(self._limits, name)
-                for name in Limits.__dataclass_fields__
-            },
+            **asdict(self._limits),
         }
         self.provenance: Mapping[str, Any] = {
             "runtime": f"{self._bubblewrap.name} {self._bubblewrap.version}".strip()
@@ -103,58 +101,51 @@ class SandboxBackend:
                     "there is no program: the last user message has no code part and "
                     "no fenced block",
                 )
-            if (
-                sum(media.size for _, media in program.inputs)
-                > self._limits.memory_mb * MIB
-            ):
+            size = sum(media.size for _, media in program.inputs)
+            if size > self._limits.memory_mb * MIB:
                 return Response.failed(
                     "too_long", "the media of the request are larger than memory_mb"
                 )
-            return self._response(await self._run(program))
-        except (
-            ContentError,
-            MissingError,
-        ) as error:  # a medium of the request has gone or changed
+            # it is ended when the call is given up
+            thread, stop = OwnThread("mmeval-sandbox"), threading.Event()
+            try:
+                outcome = await thread.do(
+                    partial(execute, self._bubblewrap, program, self._limits, stop)
+                )
+            finally:
+                stop.set()
+                thread.end()
+            return self._response(outcome)
+        except (ContentError, MissingError) as error:
+            # a medium of the request has gone or changed
             return Response.failed("bad_request", str(error))
         except (SandboxError, OSError) as error:
             return Response.failed("internal", str(error))
 
-    async def _run(self, program: Program) -> Outcome:
-        """Run a program, and end it when the call is given up."""
-        thread, stop = OwnThread("mmeval-sandbox"), threading.Event()
-        try:
-            return await thread.do(
-                partial(execute, self._bubblewrap, program, self._limits, stop)
-            )
-        finally:
-            stop.set()
-            thread.end()
-
     def _response(self, outcome: Outcome) -> Response:
         """What was printed comes first and the state last, in a part of its own: a
         program can imitate words alone."""
-        status = (
-            f"exit status {outcome.status}"
-            if outcome.status and not outcome.ended
-            else ""
-        )
-        bounds = [
-            f"the program reached the limit of {reason}: {self._bound(reason)}"
-            for reason in outcome.reached
-        ]
-        state = [*filter(None, [status]), *bounds, *outcome.outputs.left_out]
-        tail = outcome.errors.strip()[-TAIL_CHARS:]
-        parts: list[Part] = [text_part(outcome.printed)] if outcome.printed else []
+        state = []
+        if outcome.status and not outcome.ended:
+            state.append(f"exit status {outcome.status}")
+        for reason in outcome.reached:
+            bound = self._bound(reason)
+            state.append(f"the program reached the limit of {reason}: {bound}")
+        state += outcome.outputs.left_out
+        warnings = list(state)
+        parts: list[Part] = []
+        if outcome.printed:
+            parts.append(text_part(outcome.printed))
         parts += outcome.outputs.parts
-        if state or tail or not parts:
-            usual = (
-                "the program ended and printed nothing"
-                if not parts
-                else "errors of the program"
-            )
-            words = "\n".join([f"[{'; '.join(state) or usual}]", *filter(None, [tail])])
+        if not parts:
+            state = state or ["the program ended and printed nothing"]
+        tail = outcome.errors.strip()[-TAIL_CHARS:]
+        if tail:
+            state = state or ["errors of the program"]
+            warnings.append(f"errors of the program: {tail}")
+        if state:
+            words = f"[{'; '.join(state)}]\n{tail}".rstrip("\n")
             parts.append(text_part(f"\n{words}\n"))
-        warnings = [*state, *([f"errors of the program: {tail}"] if tail else [])]
         return Response(
             output=Interleaved(tuple(parts)),
             latency=outcome.seconds,

@@ -11,7 +11,6 @@ import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import Iterable
 from pathlib import Path
 
 from mmeval.errors import MissingDataError
@@ -95,35 +94,35 @@ class Bubblewrap:
                 "needed",
                 how_to_fix="Take it from a newer release of your system",
             )
-        self._setpriv = _program("setpriv", "util-linux") if _is_root() else ""
+        self._setpriv = ""
+        # the machine's own root, and not that of a container without privileges
+        user_map = Path("/proc/self/uid_map").read_text().split()
+        inside, outside, count = map(int, user_map[:3])
+        if os.geteuid() == inside == outside == 0 and count > NOBODY:
+            self._setpriv = _program("setpriv", "util-linux")
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return tuple(
-            note
-            for note, applies in (
-                (
-                    "programs have an empty /proc: a container masks the machine's, "
-                    "and lets no other be mounted",
-                    not self._proc,
-                ),
-                (
-                    "user namespaces are closed inside by the filter of system calls "
-                    "alone",
-                    not self._closed,
-                ),
-                (
-                    "there is no filter of system calls for this kind of processor",
-                    filter_for() is None,
-                ),
-                (
-                    "memory is measured and not limited by the kernel, as mmeval "
-                    "cannot make control groups (cgroup v2)",
-                    not kernel_limits_memory(),
-                ),
+        notes = []
+        if not self._proc:
+            notes.append(
+                "programs have an empty /proc: a container masks the machine's, and "
+                "lets no other be mounted"
             )
-            if applies
-        )
+        if not self._closed:
+            notes.append(
+                "user namespaces are closed inside by the filter of system calls alone"
+            )
+        if filter_for() is None:
+            notes.append(
+                "there is no filter of system calls for this kind of processor"
+            )
+        if not kernel_limits_memory():
+            notes.append(
+                "memory is measured and not limited by the kernel, as mmeval cannot "
+                "make control groups (cgroup v2)"
+            )
+        return tuple(notes)
 
     def begin(self, program: Program, limits: Limits) -> Cell:
         with contextlib.ExitStack() as kept, contextlib.ExitStack() as given:
@@ -136,60 +135,39 @@ class Bubblewrap:
             descriptors = [theirs.fileno(), info_end]
 
             def data(content: bytes) -> str:
-                descriptors.append(_in_memory(content))
-                given.callback(os.close, descriptors[-1])
-                return str(descriptors[-1])
+                """A descriptor from which the content can be read."""
+                descriptor = os.memfd_create("mmeval-sandbox")
+                descriptors.append(descriptor)
+                given.callback(os.close, descriptor)
+                with open(descriptor, "wb", closefd=False) as file:
+                    file.write(content)
+                os.lseek(descriptor, 0, os.SEEK_SET)
+                return str(descriptor)
 
             options = [*_ISOLATED, "--info-fd", str(info_end)]
             # Python may lie below it
-            options += _work_folder(
-                limits, sum(media.size for _, media in program.inputs)
-            )
-            options += [
-                *self._filesystem(),
-                "--ro-bind-data",
-                data(FRONT.read_bytes()),
-                "/front.py",
-            ]
-            options += [
-                "--ro-bind-data",
-                data(program.code.encode("utf-8", "replace")),
-                f"{WORK}/program.py",
-            ]
+            input_bytes = sum(media.size for _, media in program.inputs)
+            options += _work_folder(limits, input_bytes)
+            options += self._filesystem()
+            options += ["--ro-bind-data", data(FRONT.read_bytes()), "/front.py"]
+            code = data(program.code.encode("utf-8", "replace"))
+            options += ["--ro-bind-data", code, f"{WORK}/program.py"]
             for name, media in program.inputs:
-                options += [
-                    "--perms",
-                    "0444",
-                    "--file",
-                    data(media.read()),
-                    f"{WORK}/input/{name}",
-                ]
+                options += ["--perms", "0444"]
+                options += ["--file", data(media.read()), f"{WORK}/input/{name}"]
             options += ["--remount-ro", f"{WORK}/input", "--remount-ro", "/"]
-            if (calls := filter_for()) is not None:
+            calls = filter_for()
+            if calls is not None:
                 options += ["--seccomp", data(calls)]
-            words = [
-                *self._outer(),
-                self._bwrap,
-                "--args",
-                data("".join(f"{one}\0" for one in options).encode()),
-            ]
-            words += [
-                "--",
-                self._python.command,
-                "-I",
-                "-S",
-                "-B",
-                "/front.py",
-                str(theirs.fileno()),
-            ]
-            words += [
-                json.dumps(limits.of_process()),
-                self._python.command,
-                "-B",
-                "-u",
-            ]
+            python = self._python.command
+            ended_by_zero = "".join(f"{option}\0" for option in options)
+            words = [*self._outer(), self._bwrap, "--args"]
+            words += [data(ended_by_zero.encode()), "--"]
+            words += [python, "-I", "-S", "-B", "/front.py", str(theirs.fileno())]
+            words += [json.dumps(limits.of_process())]
+            words += [python, "-B", "-u", f"{WORK}/program.py"]
             process = subprocess.Popen(
-                [*words, f"{WORK}/program.py"],
+                words,
                 pass_fds=descriptors,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -206,58 +184,33 @@ class Bubblewrap:
         interpreter elsewhere, as root's home is closed to it."""
         if not self._setpriv:
             return []
-        words = [
-            self._setpriv,
-            "--reuid",
-            str(NOBODY),
-            "--regid",
-            str(NOBODY),
-            "--clear-groups",
-            "--inh-caps=-all",
-            "--",
-        ]
-        folders = map(str, self._python.bound)
-        shown = [
-            _program("unshare", "util-linux"),
-            "--mount",
-            "sh",
-            "-c",
-            _MOUNT_SCRIPT,
-            "sh",
-            *folders,
-            "--",
-        ]
-        return [*(shown if self._python.bound else ()), *words]
+        words = []
+        if self._python.bound:
+            words += [_program("unshare", "util-linux"), "--mount"]
+            words += ["sh", "-c", _MOUNT_SCRIPT, "sh"]
+            words += [*map(str, self._python.bound), "--"]
+        words += [self._setpriv, "--reuid", str(NOBODY), "--regid", str(NOBODY)]
+        return [*words, "--clear-groups", "--inh-caps=-all", "--"]
 
     def _filesystem(self) -> list[str]:
         """The root, in the order in which it is made: the system, Python, devices."""
         words = ["--disable-userns"] if self._closed else []
-        for name, value in {
-            **ENVIRONMENT,
-            "LD_LIBRARY_PATH": self._python.libraries,
-        }.items():
-            words += ["--setenv", name, value] if value else []
-        words += [
-            "--ro-bind",
-            "/usr",
-            "/usr",
-            *_system_links(("bin", "sbin", "lib", "lib32", "lib64")),
-        ]
-        for at, folder in enumerate(self._python.bound):
-            words += [
-                "--ro-bind",
-                f"{_MOUNT_POINT}/{at}" if self._setpriv else str(folder),
-                str(folder),
-            ]
-        for folder in self._python.hidden:
-            words += [
-                "--size",
-                "4096",
-                "--tmpfs",
-                str(folder),
-                "--remount-ro",
-                str(folder),
-            ]
+        environment = {**ENVIRONMENT, "LD_LIBRARY_PATH": self._python.libraries}
+        for name, value in environment.items():
+            if value:
+                words += ["--setenv", name, value]
+        words += ["--ro-bind", "/usr", "/usr"]
+        # they lead into it; on some systems they are folders of their own
+        for path in map(Path, ("/bin", "/sbin", "/lib", "/lib32", "/lib64")):
+            if path.is_symlink():
+                words += ["--symlink", str(path.readlink()), str(path)]
+            elif path.is_dir():
+                words += ["--ro-bind", str(path), str(path)]
+        for number, folder in enumerate(self._python.bound):
+            source = f"{_MOUNT_POINT}/{number}" if self._setpriv else str(folder)
+            words += ["--ro-bind", source, str(folder)]
+        for hidden in map(str, self._python.hidden):
+            words += ["--size", "4096", "--tmpfs", hidden, "--remount-ro", hidden]
         words += ["--proc", "/proc"] if self._proc else ["--dir", "/proc"]
         for name in _DEVICES:
             words += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
@@ -362,47 +315,10 @@ def _program(name: str, package: str) -> str:
     return found
 
 
-def _is_root() -> bool:
-    """Whether this is the machine's own root, and not that of a container without
-    privileges."""
-    inside, outside, count = map(
-        int, Path("/proc/self/uid_map").read_text().split()[:3]
-    )
-    return os.geteuid() == inside == outside == 0 and count > NOBODY
-
-
-def _system_links(names: Iterable[str]) -> list[str]:
-    """The folders beside ``/usr`` that lead into it; on some systems they are folders
-    of their own."""
-    words: list[str] = []
-    for path in (Path("/", name) for name in names):
-        if path.is_symlink():
-            words += ["--symlink", str(path.readlink()), str(path)]
-        elif path.is_dir():
-            words += ["--ro-bind", str(path), str(path)]
-    return words
-
-
 def _work_folder(limits: Limits, inputs: int) -> list[str]:
     """All that can be written to, each of a given size."""
     size = str(limits.folder_bytes)
     words = ["--size", size, "--tmpfs", "/dev/shm", "--size", size, "--tmpfs", WORK]
-    words += [
-        "--dir",
-        f"{WORK}/output",
-        "--dir",
-        f"{WORK}/tmp",
-        "--symlink",
-        f"{WORK[1:]}/tmp",
-        "/tmp",
-    ]
+    words += ["--dir", f"{WORK}/output", "--dir", f"{WORK}/tmp"]
+    words += ["--symlink", f"{WORK[1:]}/tmp", "/tmp"]
     return [*words, "--size", str(inputs + MIB), "--tmpfs", f"{WORK}/input"]
-
-
-def _in_memory(content: bytes) -> int:
-    """A descriptor from which ``content`` can be read."""
-    descriptor = os.memfd_create("mmeval-sandbox")
-    with open(descriptor, "wb", closefd=False) as file:
-        file.write(content)
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor

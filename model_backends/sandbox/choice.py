@@ -93,7 +93,17 @@ def _bubblewrap(_path: str | None, python: str, *, packages: bool) -> Bubblewrap
         elif proc and _NO_PROC in fault:
             proc = False
         else:
-            raise _refusal(fault)
+            break
+    why = fault
+    how_to_fix = "Use a machine, or a virtual machine, on which bwrap works"
+    for needles, meaning, known_fix in _REFUSALS:
+        if any(words in fault for words in needles):
+            why, how_to_fix = f"{meaning} ({fault})", known_fix
+            break
+    raise MissingDataError(
+        f"the sandbox cannot run programs here with bwrap: {sentence(why)}",
+        how_to_fix=how_to_fix,
+    )
 
 
 def _fault(bubblewrap: Bubblewrap) -> str:
@@ -104,23 +114,7 @@ def _fault(bubblewrap: Bubblewrap) -> str:
     except (OSError, SandboxError) as error:
         return str(error)
     if outcome.status or len(outcome.outputs.parts) != 1:
-        return (outcome.errors.strip() or f"exit status {outcome.status}").splitlines()[
-            -1
-        ]
+        errors = outcome.errors.strip() or f"exit status {outcome.status}"
+        return errors.splitlines()[-1]
     holes = json.loads(outcome.printed)
     return f"it does not hold: {'; '.join(holes)}" if holes else ""
-
-
-def _refusal(fault: str) -> MissingDataError:
-    why, how_to_fix = (
-        fault,
-        "Use a machine, or a virtual machine, on which bwrap works",
-    )
-    for words, meaning, known_fix in _REFUSALS:
-        if any(word in fault for word in words):
-            why, how_to_fix = f"{meaning} ({fault})", known_fix
-            break
-    return MissingDataError(
-        f"the sandbox cannot run programs here with bwrap: {sentence(why)}",
-        how_to_fix=how_to_fix,
-    )

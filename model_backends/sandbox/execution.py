@@ -57,16 +57,17 @@ def execute(
         if stop.is_set():
             raise SandboxError("the run was stopped before the program had ended")
         if not running.folders:
-            raise SandboxError(
-                f"{bubblewrap.name} could not begin: {_reason(bytes(running.errors))}"
-            )
+            why = f"it says nothing, or needs more than {START_SECONDS:.0f} seconds"
+            lines = running.errors.decode("utf-8", "replace").strip().splitlines()
+            if lines:
+                why = lines[-1].strip()[:500]
+            raise SandboxError(f"{bubblewrap.name} could not begin: {why}")
         status = cell.process.returncode
         outputs = outputs_of(running.folders[1], limits)
         if cell.reached_memory and not running.reached:
             running.reached.append("memory")
-        if (
-            outputs.too_many or running.folders_are_full()
-        ) and "files" not in running.reached:
+        is_full = outputs.too_many or running.folders_are_full()
+        if is_full and "files" not in running.reached:
             running.reached.append("files")
         return Outcome(
             running.printed.decode("utf-8", "replace"),
@@ -132,10 +133,12 @@ class _Running:
         """Read once from a pipe or the line; False at its end, or where there is
         nothing."""
         if source is self.cell.line:
-            self.folders += (given := [] if self.folders else self.cell.receive())
-            if given:
+            if self.folders:
+                return False
+            self.folders = self.cell.receive()
+            if self.folders:
                 self.began = time.monotonic()
-            return bool(given)
+            return bool(self.folders)
         data = None
         with contextlib.suppress(BlockingIOError):
             data = os.read(source.fileno(), _CHUNK)
@@ -149,9 +152,8 @@ class _Running:
         return bool(data)
 
     def _bound_reached(self) -> Reason | None:
-        if time.monotonic() - self.began > (
-            self.limits.seconds if self.folders else START_SECONDS
-        ):
+        seconds = self.limits.seconds if self.folders else START_SECONDS
+        if time.monotonic() - self.began > seconds:
             return "time"
         if self.folders_are_full():
             return "files"
@@ -159,10 +161,9 @@ class _Running:
         if load is None:
             return None
         self._seconds = max(self._seconds, load.seconds)
-        held = sum(
-            (one.f_blocks - one.f_bfree) * one.f_frsize for one in self._folders_hold()
-        )
-        room = self.limits.memory_mb * MIB - load.memory - held
+        room = self.limits.memory_mb * MIB - load.memory
+        for folder in self._folders_hold():
+            room -= (folder.f_blocks - folder.f_bfree) * folder.f_frsize
         if room < 0:
             return "memory"
         processors = len(os.sched_getaffinity(0))
@@ -174,11 +175,12 @@ class _Running:
     def folders_are_full(self) -> bool:
         """Whether there is no room left in one, or too many files, folders and links in
         all."""
-        found = self._folders_hold()
-        return (
-            any(one.f_bfree == 0 for one in found)
-            or sum(one.f_files - one.f_ffree for one in found) > INODES
-        )
+        inodes = 0
+        for folder in self._folders_hold():
+            if folder.f_bfree == 0:
+                return True
+            inodes += folder.f_files - folder.f_ffree
+        return inodes > INODES
 
     def _folders_hold(self) -> list[os.statvfs_result]:
         """What can be written to: the work folder and shared memory."""
@@ -197,11 +199,3 @@ class _Running:
         for folder in self.folders:
             os.close(folder)
         self.cell.close()
-
-
-def _reason(errors: bytes) -> str:
-    """The last line that says something."""
-    lines = errors.decode("utf-8", "replace").strip().splitlines()
-    if lines:
-        return lines[-1].strip()[:500]
-    return f"it says nothing, or needs more than {START_SECONDS:.0f} seconds"

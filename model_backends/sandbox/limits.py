@@ -70,8 +70,8 @@ class Limits:
         where the sum is watched. In a user namespace of its own the kernel counts the
         sandbox's processes alone, since Linux 5.14."""
         found = {
-            "RLIMIT_AS": 4 * self.memory_mb * MIB
-            + 2**30,  # addresses: libraries reserve more than they use
+            # addresses: libraries reserve more than they use
+            "RLIMIT_AS": 4 * self.memory_mb * MIB + 2**30,
             "RLIMIT_CPU": math.ceil(self.seconds) + 1,
             "RLIMIT_FSIZE": self.file_mb * MIB,
             "RLIMIT_NOFILE": OPEN_FILES,
@@ -80,11 +80,8 @@ class Limits:
             "RLIMIT_MSGQUEUE": 0,
             "RLIMIT_SIGPENDING": 1024,
         }
-        if _kernel() >= (5, 14):
+        kernel = re.findall(r"\d+", platform.release())
+        if tuple(map(int, kernel[:2])) >= (5, 14):
             # bubblewrap's own, and one too many, which the watch sees
             found["RLIMIT_NPROC"] = self.processes + 2
         return found
-
-
-def _kernel() -> tuple[int, ...]:
-    return tuple(map(int, re.findall(r"\d+", platform.release())[:2]))

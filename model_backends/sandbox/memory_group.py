@@ -57,7 +57,10 @@ class MemoryGroup:
             return None
         except OSError as error:
             group.close()
-            _report(f"{parent}: no control group can be made ({error.strerror})")
+            refusal = f"{parent}: no control group can be made ({error.strerror})"
+            if refusal not in _refusals:
+                _refusals.add(refusal)
+                log.warning("%s; the memory of programs is only measured", refusal)
             return None
         return group
 
@@ -68,11 +71,9 @@ class MemoryGroup:
     def has_ended_any(self) -> bool:
         """Whether the kernel has ended a process at the limit."""
         with contextlib.suppress(OSError):
-            events = (self._folder / "memory.events").read_text().splitlines()
-            return any(
-                line.startswith("oom_kill ") and line.split()[1] != "0"
-                for line in events
-            )
+            for line in (self._folder / "memory.events").read_text().splitlines():
+                if line.startswith("oom_kill ") and line.split()[1] != "0":
+                    return True
         return False
 
     def close(self) -> None:
@@ -85,13 +86,6 @@ class MemoryGroup:
                 time.sleep(_PAUSE)
             else:
                 return
-
-
-def _report(refusal: str) -> None:
-    if refusal in _refusals:
-        return
-    _refusals.add(refusal)
-    log.warning("%s; the memory of programs is only measured", refusal)
 
 
 def kernel_limits_memory() -> bool:
@@ -109,10 +103,24 @@ def parent_group() -> Path | None:
     if own is None:
         return None
     for folder in (own, own.parent):
-        if _can_limit(folder):
-            _remove_left(folder)
-            return folder
-    return None
+        try:
+            controllers = (folder / "cgroup.subtree_control").read_text().split()
+        except OSError:
+            continue
+        files = (folder, folder / "cgroup.procs")
+        if "memory" in controllers and all(os.access(file, os.W_OK) for file in files):
+            break
+    else:
+        return None
+    # the groups of runs of this host that were killed; the kernel keeps those with
+    # processes
+    mine = f"{_PREFIX}{socket.gethostname()}-"
+    for path in folder.glob(f"{mine}*"):
+        process = path.name.removeprefix(mine).partition("-")[0]
+        if process.isdecimal() and not Path("/proc", process).exists():
+            with contextlib.suppress(OSError):
+                path.rmdir()
+    return folder
 
 
 def _own_group() -> Path | None:
@@ -125,26 +133,3 @@ def _own_group() -> Path | None:
         if paths and tops:
             return tops[0] / paths[0]
     return None
-
-
-def _can_limit(folder: Path) -> bool:
-    """Whether groups below a folder have a limit of memory that this process may
-    set."""
-    try:
-        controllers = (folder / "cgroup.subtree_control").read_text().split()
-    except OSError:
-        return False
-    files = (folder, folder / "cgroup.procs")
-    return "memory" in controllers and all(os.access(file, os.W_OK) for file in files)
-
-
-def _remove_left(folder: Path) -> None:
-    """Remove the groups of runs of this host that were killed; the kernel keeps those
-    with processes."""
-    mine = f"{_PREFIX}{socket.gethostname()}-"
-    for path in folder.glob(f"{mine}*"):
-        process = path.name.removeprefix(mine).partition("-")[0]
-        has_ended = process.isdecimal() and not Path("/proc", process).exists()
-        if has_ended:
-            with contextlib.suppress(OSError):
-                path.rmdir()

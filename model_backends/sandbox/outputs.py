@@ -62,8 +62,14 @@ def outputs_of(folder: int, limits: Limits) -> Outputs:
                 "taken"
             )
             return Outputs(tuple(parts), tuple(left_out), too_many=True)
-        data = _read(folder, name, limits.file_mb * MIB)
-        if data is None:
+        most = limits.file_mb * MIB
+        try:
+            with open_plain(name, folder=folder) as file:
+                data = file.read(most + 1)
+            is_readable = len(data) <= most
+        except OSError:
+            is_readable = False
+        if not is_readable:
             left_out.append("an entry of output/ that is no readable regular file")
             continue
         files += 1
@@ -87,11 +93,15 @@ def _part(
 ) -> tuple[Part | None, str]:
     """The part of a file; None with why there is none. Of its name the suffix says what
     kind of text it is."""
+    if not data:
+        return None, "it is empty"
+    label = f"file{number}"
     suffix = PurePath(name).suffix
-    label = f"file{number}{suffix if _SUFFIX.fullmatch(suffix) else ''}"
+    if _SUFFIX.fullmatch(suffix):
+        label += suffix
     media = Media.from_bytes(data, label)
-    if not data or media.mime == UNKNOWN_MIME:
-        return None, "it is empty" if not data else "it is of no known type"
+    if media.mime == UNKNOWN_MIME:
+        return None, "it is of no known type"
     # what is decoded stays with its medium: another one leaves the answer's without
     tried = Media.from_bytes(data, label)
     try:
@@ -104,14 +114,3 @@ def _part(
     except MissingExtraError:  # what opens it later is missing then, too
         pass
     return media_part(media), ""
-
-
-def _read(folder: int, name: str, most: int) -> bytes | None:
-    """The content of a regular file of at most ``most`` bytes; None for anything
-    else."""
-    try:
-        with open_plain(name, folder=folder) as file:
-            data = file.read(most + 1)
-    except OSError:
-        return None
-    return data if len(data) <= most else None

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mmeval.media import Media, Part, suffix_for
+from mmeval.media import Media, suffix_for
 from mmeval.records import Message, Request
 
 _FENCED = re.compile(
@@ -29,43 +29,30 @@ def program_of(request: Request) -> Program | None:
     """The last code part of the last user message, else its last fenced block; None
     where it has neither."""
     asked = [message for message in request.messages if message.role == "user"]
-    code = _code(asked[-1]) if asked else None
-    return None if code is None else Program(code, _inputs(request.messages))
-
-
-def _code(message: Message) -> str | None:
-    parts = [
-        part
-        for part in message.content.parts
-        if part.kind == "code" and not part.dangling
-    ]
-    if parts:
-        return _words(parts[-1])
-    blocks = _FENCED.findall(message.content.text)
-    return blocks[-1][1] if blocks else None
-
-
-def _words(part: Part) -> str:
-    return (
-        part.media.read().decode(errors="replace")
-        if part.media is not None
-        else part.text or ""
-    )
+    if not asked:
+        return None
+    content = asked[-1].content
+    inputs = _inputs(request.messages)
+    for part in reversed(content.parts):
+        if part.kind != "code" or part.dangling:
+            continue
+        code = part.text or ""
+        if part.media is not None:
+            code = part.media.read().decode(errors="replace")
+        return Program(code, inputs)
+    blocks = _FENCED.findall(content.text)
+    return Program(blocks[-1][1], inputs) if blocks else None
 
 
 def _inputs(messages: Sequence[Message]) -> tuple[tuple[str, Media], ...]:
     """All media but code, each once."""
     seen: Counter[str] = Counter()
     found: dict[Media, str] = {}
-    for part in (
-        part
-        for message in messages
-        for part in message.content.parts
-        if part.kind != "code"
-    ):
-        if part.media is not None and part.media not in found:
+    for message in messages:
+        for part in message.content.parts:
+            media = part.media
+            if part.kind == "code" or media is None or media in found:
+                continue
             seen[part.kind] += 1
-            found[part.media] = (
-                f"{part.kind}{seen[part.kind]}{suffix_for(part.media.mime)}"
-            )
+            found[media] = f"{part.kind}{seen[part.kind]}{suffix_for(media.mime)}"
     return tuple((name, media) for media, name in found.items())

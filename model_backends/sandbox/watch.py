@@ -54,7 +54,7 @@ def _scanned(
         # it has ended meanwhile
         with contextlib.suppress(OSError, ValueError, IndexError):
             fields = (process / "stat").read_text().rpartition(")")[2].split()
-            memory += _held(process)
+            memory += _bytes(process, "status", _HELD)
             threads += int(fields[17])
             waited_for = sum(map(int, fields[13:15]))
             own = sum(map(int, fields[11:13]))
@@ -65,7 +65,9 @@ def _scanned(
             if own:
                 used[int(process.name), fields[19]] = own
     if memory > most_memory:
-        memory = min(memory, sum(map(_proportional, processes)) or memory)
+        # bytes that several processes share are divided among them
+        shares = [_bytes(each, "smaps_rollup", _PROPORTIONAL) for each in processes]
+        memory = min(memory, sum(shares) or memory)
     return Load(memory, max(0, threads - 1), max(ticks, sum(used.values())) / _TICKS)
 
 
@@ -104,24 +106,13 @@ def _threads(process: Path) -> list[Path]:
     return []
 
 
-def _held(process: Path) -> int:
-    """The bytes of a process that belong to no file; 0 if it has ended."""
-    return _kilobytes(process / "status", _HELD) or _first_of_threads(
-        process, "status", _HELD
-    )
-
-
-def _proportional(process: Path) -> int:
-    """The bytes of a process that belong to no file; 0 if unknown. Bytes that several
-    processes share are divided among them."""
-    return _kilobytes(process / "smaps_rollup", _PROPORTIONAL) or (
-        _first_of_threads(process, "smaps_rollup", _PROPORTIONAL)
-    )
-
-
-def _first_of_threads(process: Path, name: str, wanted: re.Pattern[str]) -> int:
-    """The bytes that a thread shows. A first thread that has ended shows none, while
-    the others go on with the same memory."""
+def _bytes(process: Path, name: str, wanted: re.Pattern[str]) -> int:
+    """The bytes of a process that belong to no file, by its file ``name``; 0 if it has
+    ended. A first thread that has ended shows none, while the others go on with the
+    same memory."""
+    held = _kilobytes(process / name, wanted)
+    if held:
+        return held
     for task in _threads(process):
         held = _kilobytes(task / name, wanted)
         if held:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import importlib.metadata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -79,17 +78,17 @@ class ServerBackend(OpenAIBackend):
         poll_seconds: float = 5,
     ) -> None:
         folder = Path(pretrained).expanduser()
-        if not pretrained or (
-            pretrained.startswith((".", "/", "~")) and not folder.exists()
-        ):
+        is_path = pretrained.startswith((".", "/", "~"))
+        if not pretrained or (is_path and not folder.exists()):
             raise MissingDataError(
                 f"pretrained={pretrained}: there is no such folder", name="pretrained"
             )
-        self._files = (
-            ModelFiles(folder.resolve().name, folder) if folder.is_dir() else None
-        )
+        model, self._files = pretrained, None
+        if folder.is_dir():
+            model = str(folder.resolve())
+            self._files = ModelFiles(folder.resolve().name, folder)
         super().__init__(
-            model=str(folder.resolve()) if self._files else pretrained,
+            model=model,
             # its port is known once the server is started
             base_url=f"http://{HOST}/v1",
             revision=revision,
@@ -117,18 +116,13 @@ class ServerBackend(OpenAIBackend):
             "dtype": dtype,
             "quantization": quantization,
             "omni": omni,
-        }
-        given |= {
             "max_model_len": max_model_len,
             "gpu_memory_utilization": gpu_memory_utilization,
-        }
-        given |= {
             "tensor_parallel_size": tensor_parallel_size,
             "data_parallel_size": data_parallel_size,
+            "trust_remote_code": trust_remote_code,
         }
-        self._args = self.server_program.checked_args(
-            {**given, "trust_remote_code": trust_remote_code}
-        )
+        self._args = self.server_program.checked_args(given)
         self._server_args = self.server_program.checked_server_args(server_args or {})
         self._command = self.server_program.command_from(command)
         self._load_timeout, self._served = load_timeout, self.server_program.name
@@ -139,30 +133,23 @@ class ServerBackend(OpenAIBackend):
     def identity(self) -> Mapping[str, Any]:
         """The model and what may change its answers; nothing of where and how fast the
         server runs."""
-        asked = {
-            name: value
-            for name, value in super().identity.items()
-            if name != "base_url"
-        }
-        weights = (
-            {"model": self._files.name, "weights": self._files.fingerprint}
-            if self._files
-            else {}
-        )
+        identity = {**super().identity, "backend": self.server_program.name}
+        del identity["base_url"]
+        if self._files:
+            identity["model"] = self._files.name
+            identity["weights"] = self._files.fingerprint
+        identity |= of_the_model(self._args)
         flags = of_the_model(self._server_args)
-        stated = {
-            **of_the_model(self._args),
-            **({"server_args": flags} if flags else {}),
-        }
-        return {**asked, "backend": self.server_program.name, **weights, **stated}
+        if flags:
+            identity["server_args"] = flags
+        return identity
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        of_model = of_the_model(self._args)
-        of_machine = {
-            name: value for name, value in self._args.items() if name not in of_model
-        }
-        return {**of_machine, "aiohttp": importlib.metadata.version("aiohttp")}
+        facts = dict(self._args)
+        for name in of_the_model(self._args):
+            del facts[name]
+        return {**facts, "aiohttp": importlib.metadata.version("aiohttp")}
 
     def log_into(self, file: Path) -> None:
         self._log = file
@@ -170,20 +157,19 @@ class ServerBackend(OpenAIBackend):
     def start(self) -> None:
         """Start the server, and wait until it can answer. Raises MmevalError where it
         cannot."""
-        words = partial(
-            self.server_program.words,
-            self._settings.model,
-            self._args,
-            self._server_args,
-        )
-        name = f"the server of {self.identity['model']} ({self.server_program.name})"
-        self._upkeep.server = server = Server(
-            name, lambda port: [*self._command, *words(port)], self._log
-        )
+        program = self.server_program
+
+        def words(port: int) -> list[str]:
+            model, args = self._settings.model, self._args
+            written = program.words(model, args, self._server_args, port)
+            return [*self._command, *written]
+
+        name = f"the server of {self.identity['model']} ({program.name})"
+        server = Server(name, words, self._log)
+        self._upkeep.server = server
         server.wait_until_healthy(self._load_timeout)
-        self._served = (
-            f"{self.server_program.name} {server.version(self.server_program.version)}"
-        ).strip()
+        version = server.version(program.version)
+        self._served = f"{program.name} {version}".strip()
         self._transport.move_to(server.base_url)
 
     async def generate(self, request: Request) -> Response:

@@ -3,13 +3,13 @@ for each."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -87,22 +87,17 @@ class ServerProgram:
         """The words that start the program. Raises MissingError where it is not on this
         machine."""
         words = words_of(given) if given else self.command
-        beside = os.pathsep.join(
-            (os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent))
-        )
-        place = shutil.which(words[0], path=beside)
-        if place is not None and (
-            given or not self.module or importlib.util.find_spec(self.module)
-        ):
+        folders = (os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent))
+        place = shutil.which(words[0], path=os.pathsep.join(folders))
+        is_elsewhere = given or not self.module
+        if place is not None and (is_elsewhere or find_spec(self.module)):
             return (place, *words[1:])
-        missing = (
-            f"there is no program {words[0]!r} here"
-            if given
-            else f"{self.name} is not installed here"
-        )
+        name, missing = self.name, f"{self.name} is not installed here"
+        if given:
+            name, missing = "command", f"there is no program {words[0]!r} here"
         raise MissingError(
             missing,
-            name="command" if given else self.name,
+            name=name,
             how_to_fix=f"Install it ('pip install {self.name}'), or name the program "
             f"of another environment with command={self.elsewhere}; a server that "
             "runs already is asked with --model openai.",
@@ -118,27 +113,21 @@ class ServerProgram:
         """What follows the command: ``args`` by our names, ``server_args`` by the
         program's own."""
         flags = {self.flags[name]: value for name, value in args.items()}
-        flags |= {
-            f"--{name.replace('_', '-')}": value for name, value in server_args.items()
-        }
-        written = [
-            word for flag, value in flags.items() for word in self._written(flag, value)
-        ]
-        return [*self.begin, model, "--host", HOST, "--port", str(port), *written]
-
-    def _written(self, flag: str, value: Any) -> list[str]:
-        if value is True:
-            return [flag]
-        if value is False:
-            return [flag.replace("--", self.off, 1)] if self.off else []
-        several = value if isinstance(value, (list, tuple)) else [value]
-        return [
-            flag,
-            *(
-                json.dumps(one) if isinstance(one, Mapping) else str(one)
-                for one in several
-            ),
-        ]
+        for name, value in server_args.items():
+            flags[f"--{name.replace('_', '-')}"] = value
+        words = [*self.begin, model, "--host", HOST, "--port", str(port)]
+        for flag, value in flags.items():
+            if value is False:
+                if self.off:
+                    words.append(flag.replace("--", self.off, 1))
+                continue
+            words.append(flag)
+            if value is True:
+                continue
+            for item in value if isinstance(value, (list, tuple)) else [value]:
+                is_object = isinstance(item, Mapping)
+                words.append(json.dumps(item) if is_object else str(item))
+        return words
 
     def checked_args(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """Those of our arguments that are given. Raises UsageError for one that the
@@ -155,45 +144,35 @@ class ServerProgram:
         """The program's own flags, with ``_`` in their names; null is not given. Raises
         UsageError for those that mmeval sets, and for keys, which all users of this
         machine could read."""
-        found = {
-            name.lstrip("-").replace("-", "_"): value
-            for name, value in given.items()
-            if value is not None
-        }
-        ours = {
-            flag.lstrip("-").replace("-", "_"): name
-            for name, flag in self.flags.items()
-        }
-        for name, value in found.items():
-            if isinstance(value, str) and name.endswith(
-                ("_key", "_token", "_password")
-            ):
-                advice = "leave it out; a token of the hub goes into HF_TOKEN"
-                raise UsageError(
-                    f"server_args: {name} would be seen in the list of processes: "
-                    f"{advice}",
-                    name="server_args",
+        checked = {}
+        ours = {name: name for name in self.flags}
+        for name, flag in self.flags.items():
+            ours[flag.lstrip("-").replace("-", "_")] = name
+        for given_name, value in given.items():
+            if value is None:
+                continue
+            name = given_name.lstrip("-").replace("-", "_")
+            is_secret = name.endswith(("_key", "_token", "_password"))
+            fault = ""
+            if is_secret and isinstance(value, str):
+                fault = (
+                    "would be seen in the list of processes: leave it out; a token of "
+                    "the hub goes into HF_TOKEN"
                 )
-            if name in _OURS:
-                raise UsageError(
-                    f"server_args: {name} is set by mmeval; leave it out",
-                    name="server_args",
-                )
-            if own := ours.get(name, name if name in self.flags else ""):
-                raise UsageError(
-                    f"server_args: {name} is the argument {own} of {self.name}",
-                    name="server_args",
-                )
-        return found
+            elif name in _OURS:
+                fault = "is set by mmeval; leave it out"
+            elif name in ours:
+                fault = f"is the argument {ours[name]} of {self.name}"
+            if fault:
+                raise UsageError(f"server_args: {name} {fault}", name="server_args")
+            checked[name] = value
+        return checked
 
 
 def of_the_model(args: Mapping[str, Any]) -> dict[str, Any]:
     """Those arguments or flags that may change answers."""
-    return {
-        name: value
-        for name, value in sorted(args.items())
-        if name not in _OF_THE_MACHINE
-    }
+    names = sorted(args.keys() - _OF_THE_MACHINE)
+    return {name: args[name] for name in names}
 
 
 _SAME = {

@@ -49,7 +49,10 @@ class Server:
     def __init__(
         self, name: str, words: Callable[[int], Sequence[str]], log: Path | None
     ) -> None:
-        self.port = _free_port()
+        with socket.socket() as probe:
+            # a port that is free
+            probe.bind((HOST, 0))
+            self.port: int = probe.getsockname()[1]
         self.base_url = f"http://{HOST}:{self.port}/v1"
         self._name, self._path = name, log
         if log is not None:
@@ -58,9 +61,8 @@ class Server:
         self._begin = os.fstat(self._log.fileno()).st_size
         self._ending, self._said = threading.Lock(), ""
         # A key that the server would ask for is nothing that its calls have.
-        environment = {
-            name: value for name, value in os.environ.items() if name != "VLLM_API_KEY"
-        }
+        environment = dict(os.environ)
+        environment.pop("VLLM_API_KEY", None)
         in_one_stream = ("/bin/sh", "-c", 'exec "$@" >&2', "sh")
         self._leash = Leash(
             [*in_one_stream, *words(self.port)], errors=self._log, env=environment
@@ -84,17 +86,13 @@ class Server:
 
     def version(self, path: str) -> str:
         """What it says of its version; empty where that cannot be read."""
-        with contextlib.suppress(
-            OSError,
-            HTTPException,
-            ValueError,
-            KeyError,
-            TypeError,
-            RecursionError,
-        ):
+        try:
             version = json.loads(self._get(path)[1])["version"]
-            return printable(str(version), limit=_VERSION_CHARS)
-        return ""
+        except (OSError, HTTPException, LookupError):
+            return ""
+        except (ValueError, TypeError, RecursionError):
+            return ""
+        return printable(str(version), limit=_VERSION_CHARS)
 
     def is_dead(self) -> bool:
         """Whether it cannot answer any more, though its program may still be there."""
@@ -112,11 +110,9 @@ class Server:
             time.sleep(LOOK_SECONDS)
         is_there = not self._leash.has_ended
         how = self.end()
-        return (
-            f"{self._name} answers no more{self._said}"
-            if is_there
-            else f"{how}{self._said}"
-        )
+        if is_there:
+            how = f"{self._name} answers no more"
+        return f"{how}{self._said}"
 
     def end(self) -> str:
         """End it with all that it has started; how it ended. It is given some seconds
@@ -174,10 +170,3 @@ def memory_line(log: bytes) -> bytes:
         return line
     middle = place - begin
     return line[max(0, middle - _MOST_CHARS // 2) : middle + _MOST_CHARS // 2]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -62,9 +62,8 @@ class Upkeep:
             finally:
                 self._open -= 1
             # An unreachable server got nothing, so that is not a death of it.
-            deaths += (
-                response.error is not None and response.error.kind != "unreachable"
-            )
+            if response.error is not None and response.error.kind != "unreachable":
+                deaths += 1
             suspect = _Suspect(request, asyncio.get_running_loop().create_future())
             if deaths > 1:
                 self._suspects.append(suspect)
@@ -87,11 +86,9 @@ class Upkeep:
             return False
         if response.error.kind not in _AT_ITS_END:
             return False
-        return (
-            server is None
-            or server is not self.server
-            or await asyncio.to_thread(server.is_dead)
-        )
+        if server is None or server is not self.server:
+            return True
+        return await asyncio.to_thread(server.is_dead)
 
     def _recover_from(self, dead: Server | None) -> None:
         if self._recovery is None:

@@ -20,7 +20,7 @@ from mmeval.model_backends.wire.replies.reply import json_object, served, usage
 from mmeval.model_backends.wire.replies.server_errors import error_in_body, read_error
 from mmeval.model_backends.wire.replies.written import written_items
 from mmeval.model_backends.wire.transport import Outgoing, Received
-from mmeval.records import FinishReason, GenerationParams, Request, Response
+from mmeval.records import FinishReason, Request, Response
 from mmeval.system import from_line
 from mmeval.system.wording import shortened
 
@@ -94,10 +94,21 @@ class ResponsesEndpoint:
         fields: dict[str, Any] = {"model": own.model}
         if conversation.instructions:
             fields["instructions"] = conversation.instructions
-        fields |= _sampling(request.params)
+        sampling = {
+            "max_output_tokens": request.params.max_tokens,
+            "temperature": request.params.temperature,
+            "top_p": request.params.top_p,
+        }
+        for name, value in sampling.items():
+            if value is not None:
+                fields[name] = value
         if own.response_format:
             fields["text"] = {"format": {"type": own.response_format}}
-        fields |= self._drawing(request) | self._storing()
+        fields |= self._drawing(request)
+        fields["store"] = own.in_background or own.state == "previous"
+        if own.state != "previous":
+            # an answer that the server does not keep comes with its hidden reasoning
+            fields["include"] = ["reasoning.encrypted_content"]
         if conversation.previous:
             fields["previous_response_id"] = conversation.previous
         if own.stream:
@@ -118,15 +129,6 @@ class ResponsesEndpoint:
         if set(request.wants) == {"image"}:
             fields["tool_choice"] = {"type": "image_generation"}
         return fields
-
-    def _storing(self) -> dict[str, Any]:
-        """Whether the server keeps the answer; where it does not, hidden reasoning is
-        sent along, encrypted."""
-        own = self._settings
-        if own.state == "previous":
-            return {"store": True}
-        include = ["reasoning.encrypted_content"]
-        return {"store": own.in_background, "include": include}
 
     def decode(
         self, received: Received, request: Request, links: Links | None = None
@@ -155,14 +157,25 @@ class ResponsesEndpoint:
         reason = _finish_reason(fields)
         if reader.refused or is_refused or failure is not None:
             reason = "refused"
-        unsent = _unsent(request.params)
+        try:
+            output = reader.answer(ended=reason == "stop")
+        except CallError:
+            # a refused answer may have no parts, whatever it lacks
+            if reason != "refused":
+                raise
+            output = Interleaved(())
+        warnings = list(reader.warnings)
+        params = request.params
+        unsent = [name for name in _NO_FIELD if getattr(params, name) not in (None, ())]
+        if unsent:
+            warnings.append(f"{PATH} has no field for {', '.join(unsent)}; not sent")
         return Response(
-            output=_answer(reader, reason),
+            output=output,
             finish_reason=reason,
             usage=usage(dict(fields)),
             latency=received.latency,
             served=served(dict(fields)),
-            warnings=(*reader.warnings, *unsent),
+            warnings=tuple(warnings),
             turn=self._turns.turn(fields.get("id"), reply.items),
         )
 
@@ -170,23 +183,17 @@ class ResponsesEndpoint:
         body = received.body
         if not body.startswith(b"{") and is_stream(body, received.content_type):
             return streamed_reply(body, received.lost, self._settings.secrets)
-        fields = _response_in(body)
-        if fields is None:
+        try:
+            fields = from_line(body)
+        except (ValueError, RecursionError):
+            fields = None
+        if not isinstance(fields, dict) or not is_response(fields):
             fields = json_object(body)  # raises the reported error
         if not isinstance(fields.get("output"), list):
             if status_of(fields) in _UNREADY or fields.get("error"):
                 return Reply(fields, [])
             raise bad_reply("the server's answer has no output")
         return Reply(fields, written_items(body, ("output",)))
-
-
-def _response_in(body: bytes) -> dict[str, Any] | None:
-    """The response that a body is; None for another JSON, such as an error."""
-    try:
-        fields = from_line(body)
-    except (ValueError, RecursionError):
-        return None
-    return fields if isinstance(fields, dict) and is_response(fields) else None
 
 
 def is_response(fields: Mapping[str, Any]) -> bool:
@@ -198,22 +205,6 @@ def status_of(fields: Mapping[str, Any]) -> str:
     """How far a response is; empty where it does not state it."""
     status = fields.get("status")
     return status if isinstance(status, str) else ""
-
-
-def _sampling(params: GenerationParams) -> dict[str, Any]:
-    fields = {
-        "max_output_tokens": params.max_tokens,
-        "temperature": params.temperature,
-        "top_p": params.top_p,
-    }
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def _unsent(params: GenerationParams) -> tuple[str, ...]:
-    names = [name for name in _NO_FIELD if getattr(params, name) not in (None, ())]
-    if not names:
-        return ()
-    return (f"{PATH} has no field for {', '.join(names)}; not sent",)
 
 
 # --- items ----------------------------------------------------------------------------
@@ -270,21 +261,9 @@ def _read_picture(reader: AnswerReader, item: Mapping[str, Any]) -> bool:
         reader.warn(f"the service refused to draw a picture ({reason})")
         return True
     status = item.get("status") or "without a status"
-    reader.warn(
-        f"a call for a picture has given none: it is {status}"
-        + (f" ({reason})" if reason else "")
-    )
+    why = f" ({reason})" if reason else ""
+    reader.warn(f"a call for a picture has given none: it is {status}{why}")
     return False
-
-
-def _answer(reader: AnswerReader, reason: FinishReason) -> Interleaved:
-    """The parts of an answer. A refused one may have none, whatever it lacks."""
-    try:
-        return reader.answer(ended=reason == "stop")
-    except CallError:
-        if reason != "refused":
-            raise
-        return Interleaved(())
 
 
 # --- how it ended ---------------------------------------------------------------------

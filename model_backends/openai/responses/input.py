@@ -56,19 +56,25 @@ class Turns:
         The media of an earlier answer that the server has not written move to the front
         of the next user message, as only those may hold media.
         """
-        system = _system_messages(messages)
-        instructions = "\n\n".join(filter(None, map(_text_of, messages[:system])))
+        carried: list[Part] = []
+        instructions: list[str] = []
+        system = 0
+        while system < len(messages) and messages[system].role == "system":
+            content = messages[system].content
+            instructions.append(spoken(content))
+            carried += announced(content)
+            system += 1
         previous, first = self._previous(messages)
         rows: list[Sequence[bytes]] = []
-        carried: list[Part] = []
-        for message in messages[:system]:
-            carried += announced(message.content)
         for message in messages[max(system, first) :]:
+            turn = message.turn
+            is_own = turn is not None and turn.wire == self._wire
             if message.role == "user":
                 rows.append(_user_item(encoder, (*carried, *message.content.parts)))
                 carried = []
-            elif self._is_own(message) and not self._by_id:
-                rows.append([_items_of(message)])
+            elif turn is not None and is_own and not self._by_id:
+                # byte for byte, without the brackets around
+                rows.append([turn.items.read()[1:-1]])
             else:
                 text = json.dumps(shown_text(message.content))
                 rows.append(
@@ -78,10 +84,7 @@ class Turns:
         if carried:
             rows.append(_user_item(encoder, carried))
         items = b"".join((b"[", *joined(rows), b"]"))
-        return Conversation(instructions, items, previous)
-
-    def _is_own(self, message: Message) -> bool:
-        return message.turn is not None and message.turn.wire == self._wire
+        return Conversation("\n\n".join(filter(None, instructions)), items, previous)
 
     def _previous(self, messages: Sequence[Message]) -> tuple[str, int]:
         """The id of the last answer that the server has kept, and where the messages
@@ -92,24 +95,6 @@ class Turns:
                 if turn is not None and turn.wire == self._wire:
                     return str(json.loads(turn.items.read())), place + 1
         return "", 0
-
-
-def _system_messages(messages: Sequence[Message]) -> int:
-    """How many messages at the beginning are of the system."""
-    count = 0
-    while count < len(messages) and messages[count].role == "system":
-        count += 1
-    return count
-
-
-def _text_of(message: Message) -> str:
-    return spoken(message.content)
-
-
-def _items_of(message: Message) -> bytes:
-    """The items of an earlier answer, byte for byte, without the brackets around."""
-    assert message.turn is not None  # checked by the caller
-    return message.turn.items.read()[1:-1]
 
 
 def _user_item(encoder: ItemEncoder, parts: Sequence[Part]) -> Sequence[bytes]:

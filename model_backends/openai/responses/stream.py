@@ -6,9 +6,10 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from mmeval.model_backends.wire.failures import CallError, json_without_secrets
+from mmeval.model_backends.wire.failures import json_without_secrets
 from mmeval.model_backends.wire.replies.events import DONE, Event, events
 from mmeval.model_backends.wire.replies.server_errors import (
+    endless,
     error_in_body,
     reported,
 )
@@ -66,7 +67,7 @@ def streamed_reply(body: bytes, lost: str = "", secrets: Collection[str] = ()) -
     """
     stream = _read(body)
     if not stream.is_complete:
-        raise _endless(lost)
+        raise endless("the answer", lost)
     return stream.reply(secrets)
 
 
@@ -79,7 +80,7 @@ def streamed_state(body: bytes, lost: str = "") -> Mapping[str, Any]:
         return stream.fields
     if stream.is_complete and stream.fields.get("error"):
         raise error_in_body(stream.fields["error"])
-    raise _endless(lost)
+    raise endless("the answer", lost)
 
 
 def _read(body: bytes) -> _Stream:
@@ -91,12 +92,6 @@ def _read(body: bytes) -> _Stream:
         if stream.is_complete:
             break
     return stream
-
-
-def _endless(lost: str) -> CallError:
-    return CallError(
-        "connection", f"the stream of the answer has no end ({lost or 'it is cut'})"
-    )
 
 
 class _Stream:
@@ -119,14 +114,22 @@ class _Stream:
             return
         row = row or {"message": event.data}
         kind = str(row.get("type") or event.name)
+        family, _, name = kind.partition(".")
+        about = name.partition(".")[0]
         response = row.get("response")
         if kind == "response.output_item.done" and isinstance(row.get("item"), dict):
-            self._add_item(event, row)
+            item = row["item"]
+            place = _place_of(row, len(self._done))
+            written = written_value(event.data, ("item",))
+            assert written is not None  # the event was read
+            self._done[place] = written
+            if isinstance(item.get("id"), str):
+                self._ids.add(item["id"])
         elif isinstance(response, dict):
             self.fields = response
             if kind in _ENDS:
                 self.is_complete = True
-                self._last_items = _output_of(event)
+                self._last_items = written_items(event.data, ("response", "output"))
         elif kind == "error" or (not kind.startswith("response.") and reported(row)):
             # what came before it is kept where the error is a refusal
             error = row.get("error") or row
@@ -135,36 +138,29 @@ class _Stream:
         elif kind == "response.output_text.delta":
             texts = self._texts.setdefault(_place_of(row, 0), [])
             texts.append(str(row.get("delta") or ""))
-        elif not _is_part_of_item(kind):
+        elif family != "response" or about not in _PARTS_OF_ITEMS:
             self._unknown.setdefault(f"the event {kind}", []).append(row)
 
     def reply(self, secrets: Collection[str]) -> Reply:
         """The reply as it would have come without a stream."""
         items = dict(self._done)
         for place, item in enumerate(self._last_items):
-            if place not in items and _id_of(item) not in self._ids:
+            row = from_line(item)
+            name = row.get("id") if isinstance(row, dict) else None
+            if place not in items and name not in self._ids:
                 items[place] = item
         if not items:
             # some servers send the words of an answer and no item of them
             for place, texts in self._texts.items():
                 words = json_without_secrets("".join(texts), secrets)
-                items[place] = _message(words)
+                message = {
+                    "type": "message",
+                    "role": "assistant",
+                    "content": [{"type": "output_text", "text": words}],
+                }
+                items[place] = json.dumps(message).encode()
         ordered = [items[place] for place in sorted(items)]
         return Reply(self.fields, ordered, self._unread_bytes, self._unknown)
-
-    def _add_item(self, event: Event, row: Mapping[str, Any]) -> None:
-        place = _place_of(row, len(self._done))
-        item = written_value(event.data, ("item",))
-        assert item is not None  # the event was read
-        self._done[place] = item
-        name = row["item"].get("id")
-        if isinstance(name, str):
-            self._ids.add(name)
-
-
-def _is_part_of_item(kind: str) -> bool:
-    family, _, name = kind.partition(".")
-    return family == "response" and name.split(".")[0] in _PARTS_OF_ITEMS
 
 
 def _place_of(row: Mapping[str, Any], otherwise: int) -> int:
@@ -172,22 +168,3 @@ def _place_of(row: Mapping[str, Any], otherwise: int) -> int:
     if isinstance(place, int) and 0 <= place < MOST_ITEMS:
         return place
     return otherwise
-
-
-def _output_of(event: Event) -> list[bytes]:
-    """The items of the response that an event holds."""
-    return written_items(event.data, ("response", "output"))
-
-
-def _id_of(item: bytes) -> str:
-    """The id of an item; empty without one."""
-    row = from_line(item)
-    name = row.get("id") if isinstance(row, dict) else None
-    return name if isinstance(name, str) else ""
-
-
-def _message(words: str) -> bytes:
-    content = [{"type": "output_text", "text": words}]
-    return json.dumps(
-        {"type": "message", "role": "assistant", "content": content}
-    ).encode()

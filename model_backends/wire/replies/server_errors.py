@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from mmeval.model_backends.wire.failures import CallError
-from mmeval.model_backends.wire.replies.events import events, is_stream
+from mmeval.model_backends.wire.replies.events import Event, events, is_stream
 from mmeval.model_backends.wire.replies.refusals import is_refusal
 from mmeval.records import ErrorKind
 from mmeval.system.wording import shortened
@@ -249,6 +249,24 @@ def reported(data: Mapping[str, Any]) -> object:
     words = data.get("message") or data.get("detail")
     is_error = isinstance(words, list) or (isinstance(words, str) and words)
     return data if is_error else None
+
+
+def event_object(event: Event) -> dict[str, Any] | None:
+    """The object of an event; None where its data is not JSON. Raises CallError for an
+    event that is an error."""
+    row = event.json()
+    error = error_in_list(event.data) if row is None else reported(row)
+    if error is None and event.name == "error":
+        error = row or event.data
+    if error is not None:
+        raise error_in_body(error)
+    return row
+
+
+def endless(what: str, lost: str) -> CallError:
+    """The error for a stream without its end; ``lost`` is why it did not come."""
+    reason = lost or "it is cut"
+    return CallError("connection", f"the stream of {what} has no end ({reason})")
 
 
 def error_in_list(value: object) -> object:
