@@ -57,18 +57,24 @@ class DiffusersBackend:
         guidance_scale: float | None = None,
         negative_prompt: str = "",
     ) -> None:
+        options = {
+            "image.steps": steps,
+            "image.size": size or None,
+            "image.guidance_scale": guidance_scale,
+            "image.negative_prompt": negative_prompt or None,
+        }
+        given = {name: value for name, value in options.items() if value is not None}
+        try:
+            how = drawing(given)
+        except ValueError as error:
+            raise UsageError(str(error).removeprefix("image.")) from None
         self.settings = Settings(
             pretrained=pretrained,
             revision=revision or "main",
             dtype=checked_dtype(dtype),
             device=checked_device(device),
             trust_remote_code=trust_remote_code,
-            drawing=_drawing_arguments(
-                steps=steps,
-                size=size or None,
-                guidance_scale=guidance_scale,
-                negative_prompt=negative_prompt or None,
-            ),
+            drawing=how,
         )
         self.files = find_files(
             pretrained, self.settings.revision, index=PIPELINE_INDEX
@@ -99,17 +105,15 @@ class DiffusersBackend:
             "pipeline": self._class_name,
             "dtype": self.settings.dtype,
         }
-        return identity | (
-            {"drawing": dict(self.settings.drawing)} if self.settings.drawing else {}
-        )
+        if self.settings.drawing:
+            identity["drawing"] = dict(self.settings.drawing)
+        return identity
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        device = (
-            self._pipeline.device
-            if self._pipeline is not None
-            else self.settings.device
-        )
+        device = self.settings.device
+        if self._pipeline is not None:
+            device = self._pipeline.device
         return {
             **versions("torch", "diffusers", "transformers"),
             "device": device or "auto",
@@ -151,46 +155,24 @@ class DiffusersBackend:
         if not asked:
             return
         how = {**self.settings.drawing, **drawing(requests[0].params.options)}
+        seeds = [requests[position].seed for position in asked]
         try:
-            made = self._drawn(
-                prompts, [requests[position].seed for position in asked], how
-            )
-        except RowError as error:
-            yield asked[0], error.response
-            return
-        for position, prompt, drawn in zip(asked, prompts, made, strict=True):
-            yield (
-                position,
-                _response(
-                    drawn,
-                    (
-                        *unused(requests[position]),
-                        *prompt.warnings,
-                        *resized(drawn, how),
-                    ),
-                ),
-            )
-
-    async def close(self) -> None:
-        self._pipeline = None
-
-    def _drawn(
-        self, prompts: Sequence[Prompt], seeds: Sequence[int], how: Mapping[str, Any]
-    ) -> Iterator[Drawn]:
-        """The pictures. Raises RowError where the pipeline refuses a single row.
-        A refused batch is repeated row by row."""
-        assert self._pipeline is not None
-        try:
-            return self._pipeline.draw(prompts, seeds, how)
+            made = self._pipeline.draw(prompts, seeds, how)
         except (MemoryError, RuntimeError, ValueError) as error:
             if is_out_of_memory(error):
                 release_memory(error)
             elif isinstance(error, ValueError) and len(prompts) == 1:
-                raise RowError(
-                    "bad_request",
-                    f"the pipeline refuses the request ({in_a_line(error)})",
-                ) from error
+                # one that is refused in a batch is asked again alone
+                refusal = f"the pipeline refuses the request ({in_a_line(error)})"
+                yield asked[0], Response.failed("bad_request", refusal)
+                return
             raise
+        for position, prompt, drawn in zip(asked, prompts, made, strict=True):
+            warnings = [*unused(requests[position]), *prompt.warnings]
+            yield position, _response(drawn, [*warnings, *resized(drawn, how)])
+
+    async def close(self) -> None:
+        self._pipeline = None
 
     def _prompt(self, request: Request) -> Prompt:
         """The prompt of a request. Raises RowError where the pipeline cannot take
@@ -200,11 +182,13 @@ class DiffusersBackend:
             how = drawing(request.params.options)
         except ValueError as error:
             raise RowError("bad_request", str(error)) from None
-        if unknown := self._pipeline.unknown(how):
+        unknown = self._pipeline.unknown(how)
+        if unknown:
             raise RowError(
                 "unsupported", f"a {self._class_name} takes no {', '.join(unknown)}"
             )
-        if gaps := self.capabilities.missing(request):
+        gaps = self.capabilities.missing(request)
+        if gaps:
             raise RowError("unsupported", f"a text-to-image pipeline {'; '.join(gaps)}")
         words = prompt_of(request)
         if not words:
@@ -218,30 +202,27 @@ class DiffusersBackend:
 def prompt_of(request: Request) -> str:
     """All messages' words in order, less lone surrogates, which no tokenizer can
     read."""
-    texts = (message.content.text.strip() for message in request.messages)
-    return (
-        "\n\n".join(text for text in texts if text).encode("utf-8", "replace").decode()
-    )
+    texts = [message.content.text.strip() for message in request.messages]
+    words = "\n\n".join(filter(None, texts))
+    return words.encode("utf-8", "replace").decode()
 
 
 def unused(request: Request) -> list[str]:
     """Warnings for parts of a request that no pipeline uses."""
     params = request.params
     names = [name for name in _OF_WORDS if getattr(params, name) not in (None, ())]
-    return (
-        [f"a text-to-image pipeline has no use for {', '.join(names)}"] if names else []
-    )
+    if not names:
+        return []
+    return [f"a text-to-image pipeline has no use for {', '.join(names)}"]
 
 
 def resized(drawn: Drawn, how: Mapping[str, Any]) -> list[str]:
     """A warning if a pipeline has silently rounded the requested size."""
     height, width = drawn.pixels.shape[:2]
     asked = (how.get("width", width), how.get("height", height))
-    return (
-        [f"the pipeline drew {width}x{height} pixels, not {asked[0]}x{asked[1]}"]
-        if asked != (width, height)
-        else []
-    )
+    if asked == (width, height):
+        return []
+    return [f"the pipeline drew {width}x{height} pixels, not {asked[0]}x{asked[1]}"]
 
 
 def _response(drawn: Drawn, warnings: Sequence[str]) -> Response:
@@ -258,17 +239,3 @@ def _response(drawn: Drawn, warnings: Sequence[str]) -> Response:
     except RowError as error:
         return error.response
     return Response(Interleaved((media_part(picture),)), warnings=tuple(warnings))
-
-
-def _drawing_arguments(**given: int | float | str | None) -> dict[str, Any]:
-    """The arguments that are not None, as arguments of the pipeline's call."""
-    try:
-        return drawing(
-            {
-                f"image.{name}": value
-                for name, value in given.items()
-                if value is not None
-            }
-        )
-    except ValueError as error:
-        raise UsageError(str(error).removeprefix("image.")) from None

@@ -38,7 +38,8 @@ def pipeline_class(index: Mapping[str, Any], where: str) -> str:
             f"{where}: {PIPELINE_INDEX} names no pipeline (_class_name); fetch the "
             "model again"
         )
-    if word := _OTHER_PURPOSE.search(name):
+    word = _OTHER_PURPOSE.search(name)
+    if word:
         raise UsageError(_refused(where, name, f"its name says {word[0]}"))
     return name
 
@@ -61,12 +62,12 @@ def call_parameters(pipeline: Any, where: str) -> dict[str, inspect.Parameter]:
     for parameter, made in _SIGN_OF.items():
         if parameter in found:
             raise UsageError(_refused(where, name, f"it makes {made}"))
-    needed = [
-        p.name
-        for p in found.values()
-        if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
-    ]
-    if left := sorted(set(needed) - {"self", "prompt"}):
+    needed = set()
+    for p in found.values():
+        if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD:
+            needed.add(p.name)
+    left = sorted(needed - {"self", "prompt"})
+    if left:
         raise UsageError(_refused(where, name, f"it needs {', '.join(left)}"))
     return found
 

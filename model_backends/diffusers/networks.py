@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,24 +21,38 @@ def networks(folder: Path, dtype: Any, where: str) -> dict[str, Any]:
     would fill them with random numbers, and draw noise. ``Any``: each network is a
     class of its own.
     """
-    return {
-        name: _loaded(kind, folder / name, dtype, where)
-        for name, kind in _classes(folder)
-    }
+    import diffusers
+    import transformers
 
-
-def _classes(folder: Path) -> Iterator[tuple[str, Any]]:
-    """The networks with folders of their own, and their classes."""
+    # those that report missing weights
+    known = (diffusers.ModelMixin, transformers.PreTrainedModel)
+    loaded = {}
     index: Mapping[str, Any] = json.loads((folder / PIPELINE_INDEX).read_bytes())
     for name, named in index.items():
-        if (
-            isinstance(named, list)
-            and (folder / name).is_dir()
-            and not (folder / name / f"{named[0]}.py").is_file()
-        ):
-            kind = _class(*named)
-            if _tells(kind):
-                yield name, kind
+        part = folder / name
+        if not isinstance(named, list) or not part.is_dir():
+            continue
+        if (part / f"{named[0]}.py").is_file():
+            continue
+        kind = _class(*named)
+        is_network = isinstance(kind, type) and issubclass(kind, known)
+        if not is_network:
+            continue
+        network, told = kind.from_pretrained(
+            part,
+            dtype=dtype,
+            local_files_only=True,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+        )
+        lacking = gaps(told)
+        if lacking:
+            raise MissingDataError(
+                f"pretrained={where}: {name}: {lacking}; fetch the pipeline again, or "
+                f"look whether {name}/config.json belongs to these weights"
+            )
+        loaded[name] = network
+    return loaded
 
 
 def _class(library: str | None, name: str | None) -> Any:
@@ -49,30 +63,3 @@ def _class(library: str | None, name: str | None) -> Any:
     if library in ("diffusers", "transformers"):
         return getattr(importlib.import_module(library), str(name), None)
     return getattr(getattr(diffusers.pipelines, str(library), None), str(name), None)
-
-
-def _tells(kind: Any) -> bool:
-    """Whether it is a network that reports missing weights."""
-    import diffusers
-    import transformers
-
-    return isinstance(kind, type) and issubclass(
-        kind, diffusers.ModelMixin | transformers.PreTrainedModel
-    )
-
-
-def _loaded(kind: Any, folder: Path, dtype: Any, where: str) -> Any:
-    network, told = kind.from_pretrained(
-        folder,
-        dtype=dtype,
-        local_files_only=True,
-        output_loading_info=True,
-        ignore_mismatched_sizes=True,
-    )
-    if found := gaps(told):
-        raise MissingDataError(
-            f"pretrained={where}: {folder.name}: {found}; fetch the pipeline again, "
-            "or look whether "
-            f"{folder.name}/config.json belongs to these weights"
-        )
-    return network

@@ -64,26 +64,25 @@ class Pipeline:
             diffusers.utils.logging.set_verbosity_error()
             diffusers.utils.logging.disable_progress_bar()
             if not own_code:
-                kind = _known_class(diffusers, class_name, settings)
-                self._refuse_unknown(
-                    call_parameters(kind, settings.pretrained), settings, class_name
-                )
+                kind = getattr(diffusers, class_name, None)
+                if not inspect.isclass(kind):
+                    raise UsageError(
+                        f"pretrained={settings.pretrained}: diffusers "
+                        f"{diffusers.__version__} knows no {class_name}; a newer one "
+                        "may: pip install -U diffusers"
+                    )
+                known = call_parameters(kind, settings.pretrained)
+                self._refuse_unknown(known, settings, class_name)
             self._pipe = _placed(_loaded(diffusers, folder, settings), settings)
         self._parameters = call_parameters(self._pipe, settings.pretrained)
         self._refuse_unknown(self._parameters, settings, class_name)
-        self._tokenizers = {
-            name: part
-            for name, part in self._pipe.components.items()
-            if name.startswith("tokenizer") and part
-        }
-        self._literals = Literals(
-            (
-                token
-                for tokenizer in self._tokenizers.values()
-                for token in tokenizer.all_special_tokens
-            ),
-            survives=self._survives,
-        )
+        self._tokenizers: dict[str, Any] = {}
+        control: list[str] = []
+        for name, part in self._pipe.components.items():
+            if name.startswith("tokenizer") and part:
+                self._tokenizers[name] = part
+                control += part.all_special_tokens
+        self._literals = Literals(control, survives=self._survives)
 
     @property
     def device(self) -> str:
@@ -97,17 +96,17 @@ class Pipeline:
         """The prompt for some words, with a warning where the library silently cuts
         it."""
         text, found = self._literals.neutral(words)
-        warnings = (
-            [f"control tokens in the text were made plain words: {listed(found, 3)}"]
-            if found
-            else []
-        )
+        warnings = []
+        if found:
+            shown = listed(found, 3)
+            warnings.append(
+                f"control tokens in the text were made plain words: {shown}"
+            )
         bound = getattr(self._parameters.get("max_sequence_length"), "default", None)
         for name, tokenizer in self._tokenizers.items():
-            limit = min(
-                tokenizer.model_max_length,
-                bound if isinstance(bound, int) else tokenizer.model_max_length,
-            )
+            limit = tokenizer.model_max_length
+            if isinstance(bound, int):
+                limit = min(limit, bound)
             count = len(tokenizer(text, verbose=False).input_ids)
             if count > limit:
                 warnings.append(
@@ -149,17 +148,18 @@ class Pipeline:
     def _survives(self, text: str, token: str) -> bool:
         """Whether one of the tokenizers still finds the control token in a text."""
         parts = self._tokenizers.values()
-        return any(
-            part.convert_tokens_to_ids(token)
-            in part(text, add_special_tokens=False).input_ids
-            for part in parts
-        )
+        for part in parts:
+            ids = part(text, add_special_tokens=False).input_ids
+            if part.convert_tokens_to_ids(token) in ids:
+                return True
+        return False
 
     @staticmethod
     def _refuse_unknown(
         parameters: Mapping[str, Any], settings: Settings, class_name: str
     ) -> None:
-        if left := sorted(settings.drawing.keys() - parameters.keys()):
+        left = sorted(settings.drawing.keys() - parameters.keys())
+        if left:
             raise UsageError(
                 f"pretrained={settings.pretrained}: a {class_name} takes no "
                 f"{', '.join(left)}; leave it out of the "
@@ -179,18 +179,6 @@ def _calmly() -> Iterator[None]:
             yield
     finally:
         library.set_verbosity(level)
-
-
-def _known_class(diffusers: Any, class_name: str, settings: Settings) -> Any:
-    """Raises UsageError for a class that this diffusers does not have."""
-    found = getattr(diffusers, class_name, None)
-    if not inspect.isclass(found):
-        raise UsageError(
-            f"pretrained={settings.pretrained}: diffusers {diffusers.__version__} "
-            f"knows no {class_name}; a newer one "
-            "may: pip install -U diffusers"
-        )
-    return found
 
 
 def _loaded(diffusers: Any, folder: Path, settings: Settings) -> Any:
@@ -223,26 +211,24 @@ def _loaded(diffusers: Any, folder: Path, settings: Settings) -> Any:
 
 
 def _placed(pipe: Any, settings: Settings) -> Any:
-    device = settings.device or _best_device()
+    import torch
+
+    device = settings.device
+    if not device and torch.cuda.is_available():
+        device = "cuda"
+    elif not device:
+        device = "mps" if torch.backends.mps.is_available() else "cpu"
     try:
         return pipe.to(device)
     except (AssertionError, MemoryError, RuntimeError, ValueError) as error:
-        advice = (
-            _SMALLER if is_out_of_memory(error) else "name another device, such as cpu"
-        )
+        advice = "name another device, such as cpu"
+        if is_out_of_memory(error):
+            advice = _SMALLER
         raise UsageError(
             f"pretrained={settings.pretrained}: the pipeline cannot be put on "
             f"device={device} ({in_a_line(error)}); "
             f"{advice}"
         ) from error
-
-
-def _best_device() -> str:
-    import torch
-
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
 def saved_dtype(folder: Path) -> str:
@@ -254,9 +240,9 @@ def saved_dtype(folder: Path) -> str:
     with files[-1].open("rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(min(length, _MAX_HEADER_BYTES)))
-    kinds = Counter(
-        tensor["dtype"] for name, tensor in header.items() if name != "__metadata__"
-    )
-    return (
-        _SAFE_DTYPES.get(kinds.most_common(1)[0][0], "float32") if kinds else "float32"
-    )
+    header.pop("__metadata__", None)
+    kinds = Counter(tensor["dtype"] for tensor in header.values())
+    if not kinds:
+        return "float32"
+    [(usual, _)] = kinds.most_common(1)
+    return _SAFE_DTYPES.get(usual, "float32")

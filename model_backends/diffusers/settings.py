@@ -45,7 +45,7 @@ def drawing(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _size(name: str, value: object) -> dict[str, Any]:
     match = re.fullmatch(r"([0-9]{1,5})x([0-9]{1,5})", str(value).strip().lower())
-    width, height = (int(side) for side in match.groups()) if match else (0, 0)
+    width, height = map(int, match.groups()) if match else (0, 0)
     if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
         raise ValueError(
             f"{name}={value!r}: write width and height in pixels, as in 1024x768, "
@@ -77,12 +77,10 @@ def _negative_prompt(name: str, value: object) -> dict[str, Any]:
 
 
 def _number(name: str, value: object) -> float:
-    if (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and math.isfinite(value)
-    ):
-        return float(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        number = float(value)
+        if math.isfinite(number):
+            return number
     raise ValueError(f"{name}={value!r}: must be a number")
 
 

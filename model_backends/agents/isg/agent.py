@@ -82,19 +82,15 @@ def isg_agent(
     error: ErrorInfo | None = None
     try:
         if structure != "none":
-            course.layout = (
-                stated_layout(team)
-                if structure == "prompt"
-                else (yield from found_layout(team))
-            )
+            if structure == "prompt":
+                course.layout = stated_layout(team)
+            else:
+                course.layout = yield from found_layout(team)
         yield from _planned(team, course, refine)
-        if course.problems:
-            course.answer = (
-                team.profile.given_up(course.answer)
-                if course.exhausted
-                else course.answer
-            )
-        elif smooth and any(part.kind == "text" for part in course.answer.parts):
+        has_text = any(part.kind == "text" for part in course.answer.parts)
+        if course.exhausted:
+            course.answer = team.profile.given_up(course.answer)
+        elif smooth and has_text and not course.problems:
             course.smoothing = yield from smoothed(team, course.answer)
             course.answer = course.smoothing.answer
     except CallFailed as lost:  # its evidence is kept
@@ -146,7 +142,8 @@ def _planned(team: Team, course: Course, refine: int) -> Program[None]:
         if not course.problems or not left:
             break
         reply = yield from ask_one(_plan(team, course))
-        if what := reply.problem():
+        what = reply.problem()
+        if what:
             team.warnings.append(f"no other plan is made: {what}")
             break
     course.exhausted = bool(course.problems) and refine > 0
@@ -155,20 +152,21 @@ def _planned(team: Team, course: Course, refine: int) -> Program[None]:
 def _plan(team: Team, course: Course) -> Call:
     """The call for a plan; after one with problems, for another one."""
     again = bool(course.plans)
-    example = plan.example(
-        course.layout, *team.tools.usual(len(team.pictures)), sound=again
-    )
+    tool, source = team.tools.usual(len(team.pictures))
+    title = "plan"
     shown: dict[str, Any] = {"pictures": Interleaved(tuple(team.pictures))}
     if again:
+        title = "refine"
         shown = {
             "plan": plan.written(course.plans[-1]),
             "problems": list(map(str, course.problems)),
         }
-    shown |= {"structure": " ".join(course.layout), "tools": team.tools.to_json()}
     return team.call(
-        "refine" if again else "plan",
+        title,
         read=partial(_steps, team),
-        example=example,
+        example=plan.example(course.layout, tool, source, sound=again),
+        structure=" ".join(course.layout),
+        tools=team.tools.to_json(),
         **shown,
     )
 

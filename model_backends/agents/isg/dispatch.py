@@ -48,7 +48,9 @@ class Selected(NamedTuple):
     wanted: Wanted
 
     def call(self, pictures: Sequence[Part], options: Mapping[str, Any]) -> Call:
-        how = {**options, **({} if self.tool.parts else {"n": self.wanted.parts})}
+        how = dict(options)
+        if not self.tool.parts:
+            how["n"] = self.wanted.parts
         words = [self.wanted.text] if self.wanted.text else []
         return self.tool.call(*words, *pictures, title="tool", **how)
 
@@ -67,12 +69,10 @@ def _film(arguments: Arguments) -> Wanted:
     prompts = arguments.get("prompt_list")
     frames = arguments.get("num_screenshot", USUAL_FRAMES)
     only = prompts[0] if isinstance(prompts, list) and len(prompts) == 1 else None
-    text = _text(
-        only.get("content")
-        if isinstance(only, dict) and only.get("type") == "text"
-        else None,
-        "prompt_list",
-    )
+    content = None
+    if isinstance(only, dict) and only.get("type") == "text":
+        content = only.get("content")
+    text = _text(content, "prompt_list")
     if type(frames) is not int or not 1 <= frames <= MOST_PARTS:
         raise ReplyError(f"num_screenshot is no number from 1 to {MOST_PARTS}")
     return Wanted(text, frames)
@@ -81,9 +81,11 @@ def _film(arguments: Arguments) -> Wanted:
 def _free(arguments: Arguments) -> Wanted:
     turns = arguments.get("time_stamps")
     listed = turns if isinstance(turns, list) else []
-    if not 1 <= len(listed) <= MOST_PARTS or not all(
-        type(t) in (int, float) and 0 <= t <= 1 for t in listed
-    ):
+    are_fractions = 1 <= len(listed) <= MOST_PARTS
+    for turn in listed:
+        if type(turn) not in (int, float) or not 0 <= turn <= 1:
+            are_fractions = False
+    if not are_fractions:
         raise ReplyError(f"time_stamps is no list of 1 to {MOST_PARTS} fractions")
     return Wanted(" ".join(f"{turn:g}" for turn in listed), len(listed), tuple(listed))
 
@@ -132,11 +134,10 @@ class Tools:
 
     def __init__(self, *tools: Tool | None) -> None:
         by_role = {tool.name: tool for tool in tools if tool is not None}
-        self._found = {
-            kind.name: (kind, by_role[kind.role])
-            for kind in KINDS
-            if kind.role in by_role
-        }
+        self._found: dict[str, tuple[Kind, Tool]] = {}
+        for kind in KINDS:
+            if kind.role in by_role:
+                self._found[kind.name] = kind, by_role[kind.role]
 
     def to_json(self) -> list[dict[str, Any]]:
         """What the planner and the selector are told of them."""
@@ -157,51 +158,36 @@ class Tools:
         found = _NAMED.search(text)
         if found is None:
             return "" if self._found else "no tool has a backend"
-        kind = next(
-            kind for kind in KINDS if found[0].lower() in (kind.name.lower(), kind.role)
-        )
-        return (
-            ""
-            if kind.name in self._found
-            else f"{kind.name} has no backend (--role {kind.role}=BACKEND)"
-        )
+        for kind in KINDS:
+            is_named = found[0].lower() in (kind.name.lower(), kind.role)
+            if is_named and kind.name not in self._found:
+                return f"{kind.name} has no backend (--role {kind.role}=BACKEND)"
+        return ""
 
     def selected(self, reply: str) -> Selected:
         """The tool of a selector's reply, with its arguments. Raises ReplyError."""
         found = read_object(reply, ("tool", "arguments"))
-        chosen = next(
-            (
-                one
-                for one in self._found.values()
-                if found["tool"] in (one[0].name, one[0].role)
-            ),
-            None,
+        arguments = found["arguments"]
+        if isinstance(arguments, dict):
+            for kind, tool in self._found.values():
+                if found["tool"] in (kind.name, kind.role):
+                    return Selected(kind, tool, kind.read(arguments))
+        raise ReplyError(
+            f"it is no tool of {', '.join(self._found)} with an object as arguments"
         )
-        if chosen is None or not isinstance(found["arguments"], dict):
-            raise ReplyError(
-                f"it is no tool of {', '.join(self._found)} with an object as arguments"
-            )
-        return Selected(*chosen, chosen[0].read(found["arguments"]))
 
     def example(self, text: str) -> str:
         """A reply of the selector for a step, for a dry run."""
-        name = next(
-            (name for name in self._found if name in text), next(iter(self._found))
-        )
-        return json.dumps(
-            {"tool": name, "arguments": json.loads(self._found[name][0].form)}
-        )
+        named = [name for name in self._found if name in text]
+        name = (named or list(self._found))[0]
+        arguments = json.loads(self._found[name][0].form)
+        return json.dumps({"tool": name, "arguments": arguments})
 
     def usual(self, pictures: int) -> tuple[str, list[str]]:
         """A tool that makes one picture, for a task with so many, and what it needs;
         without one empty."""
-        fit = [
-            kind
-            for kind, tool in self._found.values()
-            if tool.parts == 1 and kind.pictures <= pictures
-        ]
-        return (
-            (fit[0].name, [f"#image{at}#" for at in range(1, fit[0].pictures + 1)])
-            if fit
-            else ("", [])
-        )
+        for kind, tool in self._found.values():
+            if tool.parts == 1 and kind.pictures <= pictures:
+                needs = [f"#image{number + 1}#" for number in range(kind.pictures)]
+                return kind.name, needs
+        return "", []

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import NamedTuple
 
 from mmeval.media import Interleaved, Part, text_part
 from mmeval.model_backends.agents.isg.dispatch import Selected
@@ -55,11 +55,6 @@ class Execution:
     """The tool of the first step that calls one, once it is chosen and has the pictures
     that it needs."""
 
-    def answer(self) -> Program[Interleaved]:
-        """Both passes."""
-        yield from self._make()
-        return (yield from self._put_together())
-
     def _make(self) -> Program[None]:
         """The first pass: steps that call tools. It ends with those that are asked
         beside one that has a problem."""
@@ -71,20 +66,20 @@ class Execution:
             self._note(calls[most], f"a plan calls tools in {most} steps at most")
         calls = calls[:most]
         for wave in profile.waves([self.steps[number - 1].needs for number in calls]):
-            chosen = yield from self._select(
-                calls, sorted(at for now in wave for at in now)
-            )
+            places = sorted(chain.from_iterable(wave))
+            chosen = yield from self._select(calls, places)
             for now in wave:
                 jobs: list[tuple[Job, Selected]] = []
                 for at in now:
+                    if at not in chosen:
+                        continue
                     first = profile.first_number(at, len(self.made))
-                    if (
-                        at in chosen
-                        and (pictures := self._pictures(calls[at], first)) is not None
-                    ):
+                    pictures = self._pictures(calls[at], first)
+                    if pictures is not None:
                         jobs.append((Job(calls[at], first, pictures), chosen[at]))
                 yield from self._draw(jobs)
-                if {problem.step for problem in self.log} & {calls[at] for at in now}:
+                failed = {problem.step for problem in self.log}
+                if not failed.isdisjoint(calls[at] for at in now):
                     return
 
     def _select(
@@ -95,42 +90,41 @@ class Execution:
         for at in places:
             step = self.steps[calls[at] - 1]
             below = team.profile.first_number(at, len(self.made))
-            absent = [name for name in step.images if not self._known(name, below)]
-            if what := _absent(absent[0]) if absent else team.tools.unplayed(step.text):
+            what = ""
+            for name in step.images:
+                is_known = 0 <= made_number(name) < below
+                if not is_known and self._picture(name) is None:
+                    what = what or _absent(name)
+            what = what or team.tools.unplayed(step.text)
+            if what:
                 self._note(calls[at], what)
                 continue
-            shown: dict[str, Any] = {
-                "step": step.text,
-                "pictures": len(step.images),
-                "tools": team.tools.to_json(),
-            }
-            example = team.tools.example(step.text)
-            asked.append(
-                (
-                    at,
-                    team.call(
-                        "select", read=team.tools.selected, example=example, **shown
-                    ),
-                )
+            call = team.call(
+                "select",
+                read=team.tools.selected,
+                example=team.tools.example(step.text),
+                step=step.text,
+                pictures=len(step.images),
+                tools=team.tools.to_json(),
             )
+            asked.append((at, call))
         replies = (yield from ask_all([call for _, call in asked])) if asked else []
         chosen: dict[int, Selected] = {}
         for (at, _), reply in zip(asked, replies, strict=True):
-            if what := reply.problem():
+            what = reply.problem()
+            if what:
                 self._note(calls[at], f"no tool is chosen: {what}")
                 continue
             selected = team.tools.selected(reply.text)
             needed = selected.kind.pictures
             given = len(self.steps[calls[at] - 1].images)
-            what = (
-                f"it needs {needed} pictures, and has {given}"
-                if needed != given
-                else ""
-            )
-            # a tool that is not asked makes no pictures beside those of others
-            if at == 0 and not what:
+            if needed != given:
+                what = f"it needs {needed} pictures, and has {given}"
+            elif at == 0:
+                # a tool that is not asked makes no pictures beside those of others
                 self.first = selected
-            if what := what or team.profile.crowded(at, selected, self.first):
+            what = what or team.profile.crowded(at, selected, self.first)
+            if what:
                 self._note(calls[at], f"{selected.kind.name}: {what}")
             else:
                 chosen[at] = selected
@@ -149,31 +143,41 @@ class Execution:
             if isinstance(parts, str):
                 self._note(job.step, f"{selected.kind.name}: {parts}")
                 continue
-            self.made |= {
-                number: bare(part) for number, part in enumerate(parts, job.first)
-            }
+            for number, part in enumerate(parts, job.first):
+                self.made[number] = bare(part)
 
-    def _put_together(self) -> Program[Interleaved]:
-        """The second pass: steps that add pictures and texts."""
+    def answer(self) -> Program[Interleaved]:
+        """Both passes. The second one has the steps that add pictures and texts."""
+        yield from self._make()
+        profile = self.team.profile
         steps = self._of_answer()
-        texts = yield from self._captions(
-            [number for number, step in steps if step.label == CAPTION]
-        )
-        blocks: list[Part] = []
+        captions = [number for number, step in steps if step.label == CAPTION]
+        texts = yield from self._captions(captions)
+        parts: list[Part] = []
+        run: list[str] = []
+
+        def end_of_run() -> None:
+            text = profile.joined(run)
+            if text:
+                parts.append(text_part(text))
+            run.clear()
+
         for number, step in steps:
             if step.label == CAPTION:
-                blocks.append(text_part(texts[number]))
-            for name in step.images if step.label == ADD else ():
-                if (part := self._picture(name)) is not None:
-                    blocks.append(part)
-                elif what := self.team.profile.absent(name):
+                run.append(texts[number])
+                continue
+            if step.label != ADD:
+                continue
+            for name in step.images:
+                part = self._picture(name)
+                if part is not None:
+                    end_of_run()
+                    parts.append(part)
+                    continue
+                what = profile.absent(name)
+                if what:
                     self._note(number, what)
-        parts: list[Part] = []
-        for is_text, run in groupby(blocks, key=lambda part: part.kind == "text"):
-            text = self.team.profile.joined(
-                [part.text or "" for part in (run if is_text else ())]
-            )
-            parts += ([text_part(text)] if text else []) if is_text else run
+        end_of_run()
         return Interleaved(tuple(parts))
 
     def _of_answer(self) -> list[tuple[int, Step]]:
@@ -187,7 +191,10 @@ class Execution:
                     number, f"{step.label[:40]!r} is none of {', '.join(LABELS)}"
                 )
                 break
-            blocks += len(step.images) if step.label == ADD else step.label == CAPTION
+            if step.label == ADD:
+                blocks += len(step.images)
+            elif step.label == CAPTION:
+                blocks += 1
             if blocks > most:
                 self._note(number, f"an answer has {most} texts and pictures at most")
                 break
@@ -202,29 +209,23 @@ class Execution:
             if pictures is None:
                 texts[number] = team.profile.failed_caption(self.log[-1].what)
                 continue
-            step, shown = self.steps[number - 1].text, Interleaved(tuple(pictures))
-            example = "This picture shows a thing."
-            asked.append(
-                (
-                    number,
-                    team.call(
-                        "caption",
-                        read=team.profile.caption,
-                        example=example,
-                        step=step,
-                        pictures=shown,
-                    ),
-                )
+            call = team.call(
+                "caption",
+                read=team.profile.caption,
+                example="This picture shows a thing.",
+                step=self.steps[number - 1].text,
+                pictures=Interleaved(tuple(pictures)),
             )
+            asked.append((number, call))
         for now in team.profile.order([()] * len(asked)):
             replies = yield from ask_all([asked[at][1] for at in now])
             for at, reply in zip(now, replies, strict=True):
+                number = asked[at][0]
+                texts[number] = reply.text
                 what = reply.problem()
-                texts[asked[at][0]] = (
-                    team.profile.failed_caption(what) if what else reply.text
-                )
                 if what:
-                    self._note(asked[at][0], what)
+                    texts[number] = team.profile.failed_caption(what)
+                    self._note(number, what)
         return texts
 
     def _pictures(self, number: int, below: int | None = None) -> list[Part] | None:
@@ -232,28 +233,20 @@ class Execution:
         None where one is not there."""
         found: list[Part] = []
         for name in self.steps[number - 1].images:
-            part = (
-                self._picture(name)
-                if below is None or made_number(name) < below
-                else None
-            )
+            part = None
+            if below is None or made_number(name) < below:
+                part = self._picture(name)
             if part is None:
                 self._note(number, _absent(name))
                 return None
             found.append(part)
         return found
 
-    def _known(self, name: str, below: int) -> bool:
-        """Whether a picture is there, or is one that is made ``below`` a number."""
-        return self._picture(name) is not None or 0 <= made_number(name) < below
-
     def _picture(self, name: str) -> Part | None:
         given = task_number(name)
-        return (
-            self.team.pictures[given]
-            if 0 <= given < len(self.team.pictures)
-            else self.made.get(made_number(name))
-        )
+        if 0 <= given < len(self.team.pictures):
+            return self.team.pictures[given]
+        return self.made.get(made_number(name))
 
     def _note(self, number: int, what: str) -> None:
         self.log.append(Problem(number, what))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 
-from mmeval.media import Interleaved
+from mmeval.media import Interleaved, Part
 from mmeval.model_backends.agents.isg.team import Team
 from mmeval.program import Program, ask_one
 
@@ -22,19 +22,18 @@ def found_layout(team: Team) -> Program[tuple[str, ...]]:
     from mmeval.tasks.isg.graph.protocol import named_blocks
     from mmeval.tasks.isg.graph.stages import Structure, read_structure
 
-    asked = Interleaved(
-        tuple(
-            part for message in team.request.messages for part in message.content.parts
-        )
-    )
-    query = tokens_between(asked, None)
+    asked: list[Part] = []
+    for message in team.request.messages:
+        asked += message.content.parts
+    query = tokens_between(Interleaved(tuple(asked)), None)
     example = json.dumps(Structure(tuple(query), ("<gen_text1>", "<gen_img1>")).written)
     reply = yield from ask_one(
         team.call(
             "structure", read=read_structure, example=example, query=named_blocks(query)
         )
     )
-    if what := reply.problem():
+    what = reply.problem()
+    if what:
         team.warnings.append(f"the plan is made without a structure: {what}")
         return ()
     return read_structure(reply.text).answer

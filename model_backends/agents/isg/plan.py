@@ -35,11 +35,14 @@ class Step(NamedTuple):
     @property
     def needs(self) -> set[int]:
         """The numbers of the made pictures that it names."""
-        return {number for name in self.images if (number := made_number(name)) >= 0}
+        return set(map(made_number, self.images)) - {-1}
 
     def to_json(self) -> dict[str, Any]:
-        own = {"Input_text": self.text} if self.text else {}
-        return {"Task": self.label, **own, "Input_images": list(self.images)}
+        row: dict[str, Any] = {"Task": self.label}
+        if self.text:
+            row["Input_text"] = self.text
+        row["Input_images"] = list(self.images)
+        return row
 
 
 def made_number(name: str) -> int:
@@ -56,24 +59,23 @@ def task_number(name: str) -> int:
 
 def steps_of(rows: Sequence[Mapping[str, Any]]) -> list[Step]:
     """The steps of a reply's rows. Raises ReplyError."""
-    return [_step(number, row) for number, row in enumerate(rows, 1)]
-
-
-def _step(number: int, row: Mapping[str, Any]) -> Step:
-    label = row.get("Task")
-    text = row.get("Input_text") or ""
-    images = row.get("Input_images") or []
-    images = [images] if isinstance(images, str) else images
-    if not isinstance(label, str) or not isinstance(text, str):
-        raise ReplyError(
-            f"step {number} has no text as "
-            f"{'Input_text' if isinstance(label, str) else 'Task'}"
-        )
-    if not isinstance(images, list) or not all(
-        isinstance(name, str) for name in images
-    ):
-        raise ReplyError(f"Input_images of step {number} is no list of texts")
-    return Step(label.strip(), text.strip(), tuple(name.strip() for name in images))
+    steps = []
+    for number, row in enumerate(rows, 1):
+        label = row.get("Task")
+        text = row.get("Input_text") or ""
+        images = row.get("Input_images") or []
+        if isinstance(images, str):
+            images = [images]
+        if not isinstance(label, str):
+            raise ReplyError(f"step {number} has no text as Task")
+        if not isinstance(text, str):
+            raise ReplyError(f"step {number} has no text as Input_text")
+        is_list = isinstance(images, list)
+        if not is_list or not all(isinstance(name, str) for name in images):
+            raise ReplyError(f"Input_images of step {number} is no list of texts")
+        names = tuple(name.strip() for name in images)
+        steps.append(Step(label.strip(), text.strip(), names))
+    return steps
 
 
 def written(steps: Sequence[Step]) -> str:
@@ -101,4 +103,6 @@ def example(
                 Step(ADD, images=(f"<GEN_{made}>",)),
             ]
             made += 1
-    return written(steps if sound else [*steps, Step("Check")])
+    if not sound:
+        steps.append(Step("Check"))
+    return written(steps)

@@ -45,9 +45,10 @@ class Profile:
         it needs are made. Official: one after the other, as the plan has them."""
         if self.official:
             return [[at] for at in range(len(needs))]
-        return rounds_of(
-            [[one for one in need if one < at] for at, need in enumerate(needs)]
-        ).order
+        earlier = []
+        for at, need in enumerate(needs):
+            earlier.append([number for number in need if number < at])
+        return rounds_of(earlier).order
 
     def waves(self, needs: Sequence[Collection[int]]) -> list[list[list[int]]]:
         """The order of steps that call tools, parted where tools are chosen: nowhere,
@@ -79,28 +80,24 @@ class Profile:
         are sorted by their turns to the right."""
         wanted = selected.wanted
         if not self.official:
-            found = parts if selected.tool.parts else parts[: wanted.parts]
-            return (
-                found
-                if len(found) == wanted.parts
-                else f"it gave {len(found)} of {wanted.parts} pictures"
-            )
+            if not selected.tool.parts:
+                parts = parts[: wanted.parts]
+            if len(parts) != wanted.parts:
+                return f"it gave {len(parts)} of {wanted.parts} pictures"
+            return parts
         if first and len(parts) > 1:
             return "it made several pictures after another tool"
         if len(wanted.turns) != len(parts):
             return parts
-        return [
-            parts[at] for at in sorted(range(len(parts)), key=wanted.turns.__getitem__)
-        ]
+        places = sorted(range(len(parts)), key=wanted.turns.__getitem__)
+        return [parts[place] for place in places]
 
     def absent(self, name: str) -> str:
         """The problem of a picture that is added and not there. Official: it
         vanishes."""
-        return (
-            ""
-            if self.official
-            else f"{name:.40} is no picture of the task, and none that was made"
-        )
+        if self.official:
+            return ""
+        return f"{name:.40} is no picture of the task, and none that was made"
 
     def caption(self, reply: str) -> str:
         """The text of a caption's reply. Raises ReplyError for a blank one. Official:
@@ -116,7 +113,7 @@ class Profile:
         """Captions in a row as one text. Official: glued together."""
         if self.official:
             return "".join(texts).strip()
-        return "\n\n".join(text for one in texts if (text := one.strip()))
+        return "\n\n".join(filter(None, map(str.strip, texts)))
 
     def result(self, reply: str) -> str:
         """The answer in a smoother's reply: what follows the first ``Result:``.

@@ -3,7 +3,6 @@ pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from mmeval.media import Interleaved, Part, text_part
@@ -35,10 +34,11 @@ def smoothed(team: Team, answer: Interleaved) -> Program[Smoothed]:
     A reply with another number of pictures is asked for again; one with other places is
     dropped at once.
     """
-    marked = "".join(
-        MARK if part.kind == "image" else part.text or "" for part in answer.parts
-    )
+    marked = ""
+    for part in answer.parts:
+        marked += MARK if part.kind == "image" else part.text or ""
     pictures = [part for part in answer.parts if part.kind == "image"]
+    kinds = [part.kind for part in answer.parts]
     kept = ""
     for retried in range(_TRIES):
         call = team.call(
@@ -55,19 +55,14 @@ def smoothed(team: Team, answer: Interleaved) -> Program[Smoothed]:
             break
         found = team.profile.result(reply.text).split(MARK)
         if len(found) == len(pictures) + 1:
-            again = Interleaved(tuple(_woven(found, pictures)))
-            if [part.kind for part in again.parts] == [
-                part.kind for part in answer.parts
-            ]:
-                return Smoothed(again, "", retried)
+            parts: list[Part] = []
+            for number, text in enumerate(found):
+                if text.strip():
+                    parts.append(text_part(text.strip()))
+                parts += pictures[number : number + 1]
+            if [part.kind for part in parts] == kinds:
+                return Smoothed(Interleaved(tuple(parts)), "", retried)
             kept = "texts stand in other places"
             break
         kept = f"it has {len(found) - 1} of {len(pictures)} pictures"
     return Smoothed(answer, kept, retried)
-
-
-def _woven(texts: Sequence[str], pictures: Sequence[Part]) -> Iterator[Part]:
-    for at, text in enumerate(texts):
-        if text.strip():
-            yield text_part(text.strip())
-        yield from pictures[at : at + 1]

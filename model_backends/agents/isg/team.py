@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import count
 from typing import TYPE_CHECKING
 
 from mmeval.backend import TO_DESCRIBE
@@ -44,17 +43,21 @@ class Team:
     def task(self) -> str:
         """The words of the task. A picture whose tag stands in them is called as plans
         call it, another parts them."""
-        numbers = count(1)
-        shown = [
-            (f"#image{next(numbers)}#", part) if _is_picture(part) else (part.raw, part)
-            for part in self._asked
-        ]
-        return "".join(name if part.raw else "\n" for name, part in shown).strip()
+        number = 0
+        words = ""
+        for part in self._asked:
+            name = part.raw
+            if _is_picture(part):
+                number += 1
+                name = f"#image{number}#"
+            words += name if part.raw else "\n"
+        return words.strip()
 
     @property
     def _asked(self) -> list[Part]:
-        contents = [message.content.parts for message in self.request.messages]
-        parts = [part for content in contents for part in (text_part("\n\n"), *content)]
+        parts: list[Part] = []
+        for message in self.request.messages:
+            parts += (text_part("\n\n"), *message.content.parts)
         return [part for part in parts if part.kind != "reasoning"]
 
     def call(

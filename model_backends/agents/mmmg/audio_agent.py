@@ -83,10 +83,8 @@ def mmmg_audio_agent(
     has none.
     """
     asked = question(request)
-    given = {
-        f"audio{number}": media_part(media)
-        for number, media in enumerate(asked.media("audio"))
-    }
+    sounds = [media_part(media) for media in asked.media("audio")]
+    given = {f"audio{number}": sound for number, sound in enumerate(sounds)}
     tools = by_name(text_to_speech, clone_speech, text_to_sound, text_to_music)
     messages = prompts.messages(
         "audio_plan", question=asked, sounds=len(given), tools=list(tools)
@@ -100,7 +98,9 @@ def mmmg_audio_agent(
         options = request.params.options_of("audio")
         if item.tool in ("text_to_sound", "text_to_music"):
             return tools[item.tool].call(item.style, title=title, **options)
-        voice = made or [given[name] for name in given if name == item.reference]
+        voice = list(made)
+        if not voice and item.reference in given:
+            voice = [given[str(item.reference)]]
         return tools[item.tool].call(
             item.text, *voice, system=item.style, title=title, **options
         )
@@ -127,12 +127,9 @@ def read_item(
     if style.startswith('"'):
         return AudioItem(kind, text, style[1:])
     if not style.startswith("#"):
-        known = number_below(style, sounds) is not None
-        return (
-            AudioItem(kind, text, reference=f"audio{int(style)}")
-            if known
-            else f"the user gave no sound {style:.9}"
-        )
+        if number_below(style, sounds) is None:
+            return f"the user gave no sound {style:.9}"
+        return AudioItem(kind, text, reference=f"audio{int(style)}")
     number = number_below(style[1:], len(before))
     named = None if number is None else before[number]
     if number is None or named is None or named.needs:
@@ -149,7 +146,8 @@ def _text_and_style(inside: str, at: int) -> tuple[str, str] | None:
     closed = True
     for middle in _MIDDLE.finditer(inside, at):
         text, start = inside[at : middle.start()], middle.end()
-        if number := _NUMBER.match(inside, start):
+        number = _NUMBER.match(inside, start)
+        if number:
             return text, number[1]
         if closed and inside.startswith('"', start):
             end = _QUOTED_END.search(inside, start + 1)

@@ -4,7 +4,6 @@ that draws it."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from mmeval.backend import Tool
 from mmeval.backend.agent import AgentProgram, Prompts, agent
@@ -57,22 +56,17 @@ def compositional(
 
     workshop = Workshop("image", {text_to_image.name: text_to_image}, read, call)
     places = find(reply, "<image>", "</image>", lines=profile == "standard")
-    return (
-        yield from carried_out(
-            workshop, request, places, max_items, partial(_blocks, reply)
-        )
-    )
 
+    def blocks(
+        places: Sequence[Placeholder], made: Sequence[Part | None]
+    ) -> Interleaved:
+        parts: list[Part] = []
+        at = 0
+        for place, part in zip(places, made, strict=True):
+            parts += [text_part(reply[at : place.start].strip()), part or Part("image")]
+            at = place.end
+        parts.append(text_part(reply[at:].strip()))
+        shown = [part for part in parts if part.kind == "image" or part.raw]
+        return Interleaved(tuple(shown))
 
-def _blocks(
-    reply: str, places: Sequence[Placeholder], made: Sequence[Part | None]
-) -> Interleaved:
-    parts: list[Part] = []
-    at = 0
-    for place, part in zip(places, made, strict=True):
-        parts += [text_part(reply[at : place.start].strip()), part or Part("image")]
-        at = place.end
-    parts.append(text_part(reply[at:].strip()))
-    return Interleaved(
-        tuple(part for part in parts if part.kind == "image" or part.raw)
-    )
+    return (yield from carried_out(workshop, request, places, max_items, blocks))

@@ -115,16 +115,15 @@ def read_item(inside: str, before: int, pictures: int) -> ImageItem | str:
         return ImageItem("gen", prompt)
     names = written.split(",")
     made = all(name.startswith("#") for name in names)
-    numbers = [
-        number_below(name[1:], before) if made else number_below(name, pictures)
-        for name in names
-    ]
-    known = [number for number in numbers if number is not None]
-    if len(known) < len(numbers):
-        return (
-            f"[{written:.40}] is not of the {pictures} pictures of the user, nor of "
-            f"the {before} before it"
-        )
+    known = []
+    for name in names:
+        number = number_below(name[1:] if made else name, before if made else pictures)
+        if number is None:
+            return (
+                f"[{written:.40}] is not of the {pictures} pictures of the user, nor "
+                f"of the {before} before it"
+            )
+        known.append(number)
     return ImageItem("edit_gen" if made else "edit", prompt, known)
 
 

@@ -35,14 +35,14 @@ def find(
     ends = re.compile(closing if lines else rf"{closing}|\n")
     found: list[Placeholder] = []
     at = 0
-    while (start := reply.find(opening, at)) >= 0 and (
-        end := ends.search(reply, start + len(opening))
-    ):
+    while (start := reply.find(opening, at)) >= 0:
+        inside = start + len(opening)
+        end = ends.search(reply, inside)
+        if end is None:
+            break
         at = end.end()
         if end[0] != "\n":
-            found.append(
-                Placeholder(start, at, reply[start + len(opening) : end.start()])
-            )
+            found.append(Placeholder(start, at, reply[inside : end.start()]))
     return found
 
 
@@ -71,15 +71,9 @@ def filled(
     at = 0
     for number, (place, part) in enumerate(zip(places, made, strict=True)):
         written = f"<{kind}_start><{kind}_{number}><{kind}_end>"
+        media = None if part is None else part.media
         parts.append(text_part(_one_ending(reply[at : place.start], kind)))
-        parts.append(
-            Part(
-                kind,
-                media=None if part is None else part.media,
-                raw=written,
-                label=f"{kind}{number}",
-            )
-        )
+        parts.append(Part(kind, media=media, raw=written, label=f"{kind}{number}"))
         at = place.end
     parts.append(text_part(_one_ending(reply[at:], kind)))
     return Interleaved(tuple(part for part in parts if part.raw))
@@ -104,12 +98,13 @@ def _replaced_everywhere(
     parts: list[Part] = []
     for part in Interleaved.from_text(text, spellings=("span",)).parts:
         own = left.pop(0) if part.kind == kind and left else None
-        parts.append(
-            Part(kind, media=own.media, raw=part.raw, label=part.label) if own else part
-        )
-    return Interleaved(
-        (*parts, *(Part(kind, media=part.media) for part in left if part))
-    )
+        if own:
+            part = Part(kind, media=own.media, raw=part.raw, label=part.label)  # noqa: PLW2901
+        parts.append(part)
+    for own in left:
+        if own:
+            parts.append(Part(kind, media=own.media))
+    return Interleaved(tuple(parts))
 
 
 def _one_ending(text: str, kind: PartKind) -> str:

@@ -34,12 +34,10 @@ T = TypeVar("T", bound=Item)
 
 def question(request: Request) -> Interleaved:
     """Everything that is asked, with the media in their places."""
-    contents = [
-        message.content for message in request.messages if not message.content.empty
-    ]
-    parts = [
-        part for content in contents for part in (text_part("\n\n"), *content.parts)
-    ]
+    parts: list[Part] = []
+    for message in request.messages:
+        if not message.content.empty:
+            parts += (text_part("\n\n"), *message.content.parts)
     return Interleaved(tuple(parts[1:]))
 
 
@@ -93,12 +91,7 @@ class Workshop(Generic[T]):
         self, items: Sequence[T | None], order: Sequence[Sequence[int]]
     ) -> Program[tuple[dict[int, Part], dict[int, str]]]:
         """The media of items that are made in this order, and why others are not."""
-        numbers = {
-            at: number
-            for number, at in enumerate(
-                at for at, item in enumerate(items) if item is not None
-            )
-        }
+        valid = [at for at, item in enumerate(items) if item is not None]
         lost: dict[int, str] = {}
 
         def asked(at: int, made: Mapping[int, Part]) -> Call | None:
@@ -106,7 +99,7 @@ class Workshop(Generic[T]):
             assert item is not None  # what is none is in no round
             media = [made[need] for need in item.needs if need in made]
             if len(media) == len(item.needs):
-                return self.call(item, media, f"{self.kind}{numbers[at]}")
+                return self.call(item, media, f"{self.kind}{valid.index(at)}")
             lost[at] = "what it needs was not made"
             return None
 
@@ -131,11 +124,9 @@ def carried_out(
 ) -> Program[AgentAnswer]:
     """The answer to a plan with these placeholders; ``filled`` puts media, or None,
     into the places of valid ones."""
-    warnings = (
-        []
-        if places or workshop.kind not in request.wants
-        else ["the plan has no placeholder"]
-    )
+    warnings = []
+    if not places and workshop.kind in request.wants:
+        warnings.append("the plan has no placeholder")
     if len(places) > max_items:
         warnings.append(
             f"placeholders after the first {max_items} of {len(places)} stay as they "
@@ -145,10 +136,9 @@ def carried_out(
     order, never = rounds_of([None if item is None else item.needs for item in items])
     made, lost = yield from workshop.made(items, order)
     lost |= dict.fromkeys(never, "it needs a malformed one")
-    warnings += faults + [
-        f"placeholder {at} has no medium of its own: {why}"
-        for at, why in sorted(lost.items())
-    ]
+    warnings += faults
+    for at, why in sorted(lost.items()):
+        warnings.append(f"placeholder {at} has no medium of its own: {why}")
     valid = [at for at, item in enumerate(items) if item is not None]
     answer = filled(
         [places[at] for at in valid],

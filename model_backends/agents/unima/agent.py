@@ -3,7 +3,7 @@ and has its items made."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -62,7 +62,16 @@ def unima(
     """
     drawn = (text_to_image, image_edit)
     heard = (text_to_speech, clone_speech, text_to_sound, text_to_music)
-    makers = _makers(request.wants, (*drawn, *heard, text_to_video, point_completion))
+    tools = (*drawn, *heard, text_to_video, point_completion)
+    makers = [
+        Maker(tool.name, tool.makes, tool.about, tool)
+        for tool in tools
+        if tool is not None
+    ]
+    makers += [Maker(PLANNER, kind, about) for kind, about in _WRITTEN.items()]
+    makers = [maker for maker in makers if maker.kind in request.wants]
+    # those that need words alone come first
+    makers.sort(key=lambda maker: len(maker.takes))
     given = request.params
     # What bounds an answer (stop, max_tokens) is of no use for steps whose replies are
     # JSON.
@@ -93,27 +102,21 @@ def unima(
             yield from steps.condition(tcdc=tcdc)
             yield from steps.plan("generate")
             report = steps.report()
-        answer = yield from (
-            steps.answer_in_words() if report is None else generated(report, steps)
-        )
+        if report is None:
+            answer = yield from steps.answer_in_words()
+        else:
+            answer = yield from generated(report, steps)
     except CallFailed as lost:  # its evidence is kept
         error = lost.error
-    return AgentAnswer(
-        answer,
-        _evidence(steps, report if ter else None, exhausted),
-        steps.warnings,
-        error,
-    )
-
-
-def _evidence(steps: Steps, report: Report | None, exhausted: bool) -> dict[str, Any]:
-    thoughts = steps.thoughts
     if exhausted:
         steps.warnings.append(
             "verification_exhausted: the last report is used, which did not pass its "
             "check"
         )
-    return {
+    thoughts = steps.thoughts
+    if not ter:
+        report = None
+    evidence = {
         "tcdc": thoughts.tcdc,
         "paraphrased_question": thoughts.paraphrased,
         "data_report": thoughts.data_report,
@@ -122,6 +125,7 @@ def _evidence(steps: Steps, report: Report | None, exhausted: bool) -> dict[str,
         "checks": thoughts.checks,
         "verification_exhausted": exhausted,
     }
+    return AgentAnswer(answer, evidence, steps.warnings, error)
 
 
 def _report(
@@ -150,11 +154,9 @@ def _report(
         report = steps.report()
         if report is None or max_cycles is None or not planned:
             return report, False
-        verdict = (
-            Verdict(False, report.faults)
-            if report.faults
-            else (yield from steps.check(report))
-        )
+        verdict: Verdict | None = Verdict(False, report.faults)
+        if not report.faults:
+            verdict = yield from steps.check(report)
         if verdict is None:
             return report, False
         noted: dict[str, Any] = {"pass": verdict.passed, "issues": verdict.issues}
@@ -166,23 +168,7 @@ def _report(
             fault = yield from steps.judge(report, verdict.issues)
         noted |= {"faulty_step": fault.step, "reason": fault.reason}
         step = fault.step
-        steps.thoughts.feedback = [
-            *verdict.issues,
-            *([fault.reason] if fault.reason else []),
-        ]
+        steps.thoughts.feedback = list(verdict.issues)
+        if fault.reason:
+            steps.thoughts.feedback.append(fault.reason)
     raise AssertionError("it counts for ever")
-
-
-def _makers(wants: Sequence[PartKind], tools: Sequence[Tool | None]) -> list[Maker]:
-    """What may make the items of an answer: tools of the run, those first that need
-    words alone, and the planner."""
-    makers = [
-        Maker(tool.name, tool.makes, tool.about, tool)
-        for tool in tools
-        if tool is not None
-    ]
-    makers += [Maker(PLANNER, kind, about) for kind, about in _WRITTEN.items()]
-    return sorted(
-        (maker for maker in makers if maker.kind in wants),
-        key=lambda maker: len(maker.takes),
-    )

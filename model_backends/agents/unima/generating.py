@@ -8,7 +8,7 @@ from mmeval.backend import TO_DESCRIBE
 from mmeval.backend.agent import in_rounds, rounds_of
 from mmeval.media import Interleaved, Media, Part, find, media_part
 from mmeval.model_backends.agents.unima.items import TAG
-from mmeval.model_backends.agents.unima.report import Item, Report
+from mmeval.model_backends.agents.unima.report import Report
 from mmeval.model_backends.agents.unima.steps import Steps, bare, not_empty
 from mmeval.program import Call, Program, Reply
 
@@ -24,12 +24,14 @@ def generated(report: Report, steps: Steps) -> Program[Interleaved]:
 
     def call(at: int, made: Mapping[int, Part]) -> Call | None:
         item = items[at]
-        found = {
-            use: made.get(numbers[use]) if use in numbers else steps.question.items[use]
-            for use in item.uses
-        }
-        parts = {use: bare(part) for use, part in found.items() if part is not None}
-        if lacking := sorted(item.maker.takes - {part.kind for part in parts.values()}):
+        parts: dict[str, Part] = {}
+        for use in item.uses:
+            if use not in numbers:
+                parts[use] = bare(steps.question.items[use])
+            elif numbers[use] in made:
+                parts[use] = bare(made[numbers[use]])
+        lacking = sorted(item.maker.takes - {part.kind for part in parts.values()})
+        if lacking:
             steps.warnings.append(
                 f"{item.label} is not made: the {lacking[0]} that it is made of was "
                 "not made"
@@ -48,36 +50,45 @@ def generated(report: Report, steps: Steps) -> Program[Interleaved]:
                 convert=TO_DESCRIBE,
             )
         options = steps.params.options_of(item.maker.kind)
-        taken = {
-            use: part for use, part in parts.items() if part.kind in item.maker.takes
-        }
-        return item.maker.tool.call(
-            _in_words(item.caption, taken), *taken.values(), title="generate", **options
-        )
+        takes = item.maker.takes
+        taken = {use: part for use, part in parts.items() if part.kind in takes}
+        words = _in_words(item.caption, taken)
+        return item.maker.tool.call(words, *taken.values(), title="generate", **options)
 
     def read(at: int, reply: Reply) -> Part | None:
         item = items[at]
         if item.maker.tool is None:
-            return (
-                _written(item, reply)
-                if steps.usable(reply, f"{item.label} is not made")
-                else None
-            )
+            if not steps.usable(reply, f"{item.label} is not made"):
+                return None
+            words = _unfenced(reply.text)
+            if item.maker.kind == "code":
+                return Part("code", text=words)
+            data = words.encode("utf-8", "replace")
+            return media_part(Media.from_bytes(data), "document")
         part = item.maker.tool.made(reply)
         if isinstance(part, Part):
             return part
         steps.warnings.append(f"{item.label} is not made: {part}")
         return None
 
-    order, _ = rounds_of(
-        [[numbers[use] for use in item.uses if use in numbers] for item in items]
-    )
+    needs = []
+    for item in items:
+        needs.append([numbers[use] for use in item.uses if use in numbers])
+    order, _ = rounds_of(needs)
     made = yield from in_rounds(order, call, read)
-    contents = {
-        items[at].label: part.media or part.text or ""
-        for at, part in sorted(made.items())
-    }
+    contents = {}
+    for at, part in sorted(made.items()):
+        contents[items[at].label] = part.media or part.text or ""
     return Interleaved.from_text(report.text, contents, spellings=TAG)
+
+
+def _unfenced(text: str) -> str:
+    """The first fenced block of a text; the whole text without one. It takes time in
+    proportion to the text, whatever a model writes."""
+    rest = text.partition("```")[2]
+    inner = rest.partition("\n")[2]
+    block, closing, _ = inner.partition("```")
+    return block.removesuffix("\n") if closing else text.strip()
 
 
 def _in_words(caption: str, taken: Mapping[str, Part]) -> str:
@@ -93,22 +104,3 @@ def _in_words(caption: str, taken: Mapping[str, Part]) -> str:
         pieces += [caption[at : tag.start], names.get(tag.label, tag.kind)]
         at = tag.end
     return "".join([*pieces, caption[at:]])
-
-
-def _written(item: Item, reply: Reply) -> Part:
-    """Code, or a document of plain text, without a fence around it."""
-    words = _fenced(reply.text)
-    if words is None:
-        words = reply.text.strip()
-    if item.maker.kind == "code":
-        return Part("code", text=words)
-    return media_part(Media.from_bytes(words.encode("utf-8", "replace")), "document")
-
-
-def _fenced(text: str) -> str | None:
-    """The first fenced block of a text; None without one. It takes time in proportion
-    to the text, whatever a model writes."""
-    rest = text.partition("```")[2]
-    inner = rest.partition("\n")[2]
-    block, closing, _ = inner.partition("```")
-    return block.removesuffix("\n") if closing else None

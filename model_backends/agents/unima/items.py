@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from itertools import count
 from typing import NamedTuple
 
 from mmeval.media import Part, find, label_kind
-from mmeval.records import Message, Request
+from mmeval.records import Request
 
 TAG = ("tag",)
 """The spelling of tags here: ``<<image1>>``."""
@@ -25,12 +24,11 @@ class Question(NamedTuple):
     def next_label(self, kind: str) -> str:
         """The label of the first item of a kind in an answer: its number goes on from
         those of the question."""
-        numbers = [
-            int(label.removeprefix(kind))
-            for label in self.items
-            if label_kind(label) == kind
-        ]
-        return _free(kind, self.taken, max(numbers, default=0) + 1)
+        last = 0
+        for label in self.items:
+            if label_kind(label) == kind:
+                last = max(last, int(label.removeprefix(kind)))
+        return _free(kind, self.taken, last + 1)
 
 
 def read_question(request: Request) -> Question:
@@ -39,14 +37,14 @@ def read_question(request: Request) -> Question:
     Tags in a system message are examples of how to write them.
     """
     asked = [message for message in request.messages if not message.content.empty]
-    named = [
-        part
-        for message in asked
-        if message.role != "system"
-        for part in message.content.parts
-    ]
-    taken = {tag.label for part in named for tag in find(part.raw, TAG)}
-    taken.update(part.label for part in named if _numbered(part.label))
+    taken: set[str] = set()
+    for message in asked:
+        if message.role == "system":
+            continue
+        for part in message.content.parts:
+            taken.update(tag.label for tag in find(part.raw, TAG))
+            if _numbered(part.label):
+                taken.add(part.label)
     items: dict[str, Part] = {}
 
     def shown(part: Part) -> str:
@@ -59,18 +57,18 @@ def read_question(request: Request) -> Question:
         items[label] = part
         return f"<<{label}>>"
 
-    def words(message: Message) -> str:
-        return "".join(
-            shown(part) for part in message.content.parts if part.kind != "reasoning"
-        )
-
-    return Question("\n\n".join(map(words, asked)), items, frozenset(taken))
+    texts = []
+    for message in asked:
+        parts = [part for part in message.content.parts if part.kind != "reasoning"]
+        texts.append("".join(map(shown, parts)))
+    return Question("\n\n".join(texts), items, frozenset(taken))
 
 
 def _free(kind: str, taken: Collection[str], first: int = 1) -> str:
-    return next(
-        label for number in count(first) if (label := f"{kind}{number}") not in taken
-    )
+    number = first
+    while f"{kind}{number}" in taken:
+        number += 1
+    return f"{kind}{number}"
 
 
 def _numbered(label: str) -> bool:

@@ -42,10 +42,8 @@ def tcdc(known: Collection[str]) -> Callable[[str], Mapping[str, str]]:
     """Reads captions of these items, conditioned on the task. Some may be left out."""
 
     def read(text: str) -> Mapping[str, str]:
-        found = {
-            canonical_label(name): caption
-            for name, caption in _texts(_fields(text, tcdc=dict)["tcdc"]).items()
-        }
+        written = _texts(_fields(text, tcdc=dict)["tcdc"])
+        found = {canonical_label(name): written[name] for name in written}
         return {name: found[name] for name in known if name in found}
 
     return read
@@ -70,10 +68,9 @@ def plan(text: str) -> Mapping[str, Any]:
     found = _fields(text, modalities_content=dict, text_content=str, tool_list=dict)
     if not found["text_content"].strip():
         raise ReplyError("text_content is empty")
+    contents = found["modalities_content"]
     return {
-        "modalities_content": {
-            kind: _texts(items) for kind, items in found["modalities_content"].items()
-        },
+        "modalities_content": {kind: _texts(contents[kind]) for kind in contents},
         "text_content": found["text_content"],
         "tool_list": _texts(found["tool_list"]),
     }
@@ -82,10 +79,9 @@ def plan(text: str) -> Mapping[str, Any]:
 def verdict(text: str) -> Verdict:
     found = _fields(text, **{"pass": bool})
     issues = found.get("issues") or []
-    return Verdict(
-        found["pass"],
-        [str(issue) for issue in issues] if isinstance(issues, list) else [str(issues)],
-    )
+    if not isinstance(issues, list):
+        issues = [issues]
+    return Verdict(found["pass"], list(map(str, issues)))
 
 
 def fault(text: str) -> Fault:
@@ -105,8 +101,8 @@ def _fields(text: str, **wanted: type) -> dict[str, Any]:
 
 def _texts(found: object) -> dict[str, str]:
     """An object whose values are texts. Raises ReplyError."""
-    if not isinstance(found, dict) or not all(
-        isinstance(value, str) for value in found.values()
-    ):
+    values = list(found.values()) if isinstance(found, dict) else [None]
+    if not all(isinstance(value, str) for value in values):
         raise ReplyError("it holds what is not text, where every name has a text")
-    return found
+    texts: dict[str, str] = found  # type: ignore[assignment]  # checked above
+    return texts

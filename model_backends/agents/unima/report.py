@@ -84,37 +84,32 @@ def read_report(
     """
     faults: list[str] = []
     labels = Counter(tag.label for tag in find(plan["text_content"], TAG))
-    faults += [
-        f"{label} stands {times} times in the text"
-        for label, times in labels.items()
-        if times > 1
-    ]
+    for label, times in labels.items():
+        if times > 1:
+            faults.append(f"{label} stands {times} times in the text")
     captions = _captions(plan["modalities_content"], faults)
     named = {canonical_label(name): tool for name, tool in plan["tool_list"].items()}
-    faults += [
-        f"{label} has a caption, and no tag in the text"
-        for label in captions
-        if label not in labels
-    ]
-    faults += [
-        f"{label} has a tool, and no caption"
-        for label in named
-        if label not in captions
-    ]
+    for label in [label for label in captions if label not in labels]:
+        faults.append(f"{label} has a caption, and no tag in the text")
+    for label in [label for label in named if label not in captions]:
+        faults.append(f"{label} has a tool, and no caption")
     items: dict[str, Item] = {}
     for label in labels:
         if label in question.taken:
             faults.append(f"{label} is an item of the question; an answer has new ones")
-        elif label not in captions:
+            continue
+        if label not in captions:
             faults.append(f"{label} has a tag in the text, and no caption")
-        elif len(items) == max_items:
+            continue
+        if len(items) == max_items:
             faults.append(f"there are more than {max_items} items")
             break
-        elif (maker := _maker(label, named.get(label), makers, faults)) and (
-            item := _item(
-                label, captions[label], maker, {*question.items, *items}, faults
-            )
-        ):
+        maker = _maker(label, named.get(label), makers, faults)
+        if maker is None:
+            continue
+        before = {*question.items, *items}
+        item = _item(label, captions[label], maker, before, faults)
+        if item is not None:
             items[label] = item
     if len(faults) > MAX_FAULTS:
         faults[MAX_FAULTS:] = [f"and {len(faults) - MAX_FAULTS} more"]
@@ -144,15 +139,15 @@ def _maker(
 ) -> Maker | None:
     """What makes an item; None where nothing makes its kind."""
     able = [maker for maker in makers if maker.kind == label_kind(label)]
-    found = next((maker for maker in able if maker.name == tool), None)
     if not able:
         faults.append(f"{label}: nothing makes this kind")
-    elif found is None:
-        faults.append(
-            f"{label} has {'no tool' if tool is None else f'the tool {tool[:40]}'}; "
-            f"there is {able[0].name}"
-        )
-    return found or (able[0] if able else None)
+        return None
+    for maker in able:
+        if maker.name == tool:
+            return maker
+    given = "no tool" if tool is None else f"the tool {tool[:40]}"
+    faults.append(f"{label} has {given}; there is {able[0].name}")
+    return able[0]
 
 
 def _item(
@@ -160,13 +155,15 @@ def _item(
 ) -> Item | None:
     """An item; None where its caption does not name what it has to be made of."""
     named = dict.fromkeys(tag.label for tag in find(caption, TAG))
-    if unknown := next((use for use in named if use not in before), ""):
+    uses = tuple(use for use in named if use in before)
+    unknown = [use for use in named if use not in before]
+    if unknown:
         faults.append(
-            f"the caption of {label} names {unknown}, which is no item of the "
+            f"the caption of {label} names {unknown[0]}, which is no item of the "
             "question and none before it"
         )
-    uses = tuple(use for use in named if use in before)
-    if lacking := sorted(maker.takes - {label_kind(use) for use in uses}):
+    lacking = sorted(maker.takes - {label_kind(use) for use in uses})
+    if lacking:
         faults.append(
             f"{label}: {maker.name} needs {lacking[0]}, and the caption names no such "
             "item by its tag"

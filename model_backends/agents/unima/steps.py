@@ -43,9 +43,7 @@ class Thoughts:
         return {
             "question": question.words,
             "paraphrased_question": self.paraphrased or question.words,
-            "captions": written(
-                self.captions if self.tcdc is None else {**self.captions, **self.tcdc}
-            ),
+            "captions": written({**self.captions, **(self.tcdc or {})}),
             "data_report": written(self.data_report),
             "plan": written(self.plan),
             "feedback": self.feedback,
@@ -71,15 +69,11 @@ class Steps:
         calls: list[tuple[str, Call]] = []
         for label, part in self.question.items.items():
             asked = [("receive", receiver.variant(part.kind))]
-            asked += (
-                [("detect", detector)]
-                if detector is not None and part.kind == "image"
-                else []
-            )
+            if detector is not None and part.kind == "image":
+                asked.append(("detect", detector))
+            item = Interleaved((bare(part),))
             for prompt, role in asked:
-                messages = self.prompts.messages(
-                    prompt, kind=part.kind, item=Interleaved((bare(part),))
-                )
+                messages = self.prompts.messages(prompt, kind=part.kind, item=item)
                 call = role.send(
                     messages,
                     title="receive",
@@ -92,9 +86,8 @@ class Steps:
         captions: dict[str, str] = {}
         for (label, call), reply in zip(calls, answers, strict=True):
             if self.usable(reply, f"{label} is not described by the role {call.role}"):
-                captions[label] = "\n".join(
-                    filter(None, (captions.get(label), reply.text.strip()))
-                )
+                lines = filter(None, (captions.get(label), reply.text.strip()))
+                captions[label] = "\n".join(lines)
         self.thoughts.captions = captions
 
     def condition(self, *, tcdc: bool) -> Program[None]:
@@ -102,18 +95,12 @@ class Steps:
         the same time."""
         thoughts, captions = self.thoughts, self.thoughts.captions
         read = replies.tcdc(captions)
-        calls = (
-            [self._call("tcdc", read, {"tcdc": dict.fromkeys(captions, "a thing")})]
-            if tcdc and captions
-            else []
-        )
-        calls.append(
-            self._call(
-                "paraphrase",
-                replies.paraphrase,
-                {"paraphrased_question": "What is it?"},
-            )
-        )
+        calls = []
+        if tcdc and captions:
+            example = {"tcdc": dict.fromkeys(captions, "a thing")}
+            calls.append(self._call("tcdc", read, example))
+        reworded = {"paraphrased_question": "What is it?"}
+        calls.append(self._call("paraphrase", replies.paraphrase, reworded))
         *first, last = yield from ask_all(calls)
         for reply in first:
             thoughts.tcdc = self._read(reply, read, "the plain captions are used")
@@ -126,16 +113,12 @@ class Steps:
         where one is written and run."""
         report = {"inputs": "two numbers", "steps": "add them", "results": "4"}
         example = {"needs_data_analysis": True, "data_report": report}
-        example |= {} if code_interpreter is None else {"code": "print(4)"}
-        call = self._call(
-            "data",
-            replies.data_analysis,
-            example,
-            runs=int(code_interpreter is not None),
-        )
-        found = self._read(
-            (yield from ask_one(call)), replies.data_analysis, "there is no data report"
-        )
+        runs = int(code_interpreter is not None)
+        if runs:
+            example["code"] = "print(4)"
+        read = replies.data_analysis
+        reply = yield from ask_one(self._call("data", read, example, runs=runs))
+        found = self._read(reply, read, "there is no data report")
         self.thoughts.data_report = None if found is None else found.report
         if found is None or found.report is None or not found.code:
             return
@@ -145,17 +128,12 @@ class Steps:
                 "code_interpreter=BACKEND)"
             )
             return
-        files = [
-            bare(part)
-            for part in self.question.items.values()
-            if part.media is not None
-        ]
-        ran = yield from ask_one(
-            code_interpreter.call(
-                Part("code", found.code, raw=found.code), *files, title="data"
-            )
-        )
-        if (error := ran.response.error) is not None:
+        items = self.question.items.values()
+        files = [bare(part) for part in items if part.media is not None]
+        program = Part("code", found.code, raw=found.code)
+        ran = yield from ask_one(code_interpreter.call(program, *files, title="data"))
+        error = ran.response.error
+        if error is not None:
             self.warnings.append(
                 f"{error.kind}: {error.message:.200}: the data report lacks its results"
             )
@@ -172,17 +150,27 @@ class Steps:
         labels: dict[str, str] = {
             maker.kind: self.question.next_label(maker.kind) for maker in self.makers
         }
+        # an item of each kind that is made of words alone
+        first: dict[str, Maker] = {}
+        for maker in reversed(self.makers):
+            if not maker.takes:
+                first[maker.kind] = maker
+        tags = [f"<<{labels[kind]}>>" for kind in first]
+        example = {
+            "modalities_content": {kind: {labels[kind]: "a thing"} for kind in first},
+            "text_content": " ".join(["It is:", *tags]),
+            "tool_list": {labels[kind]: maker.name for kind, maker in first.items()},
+        }
         call = self._call(
             "plan",
             replies.plan,
-            _example(self.makers, labels),
+            example,
             title,
             makers=makers,
             labels=labels,
         )
-        found = self._read(
-            (yield from ask_one(call)), replies.plan, "no plan can be read"
-        )
+        reply = yield from ask_one(call)
+        found = self._read(reply, replies.plan, "no plan can be read")
         self.thoughts.plan = found or self.thoughts.plan
         return found is not None
 
@@ -205,9 +193,8 @@ class Steps:
             {"pass": True, "issues": []},
             report=written(report.to_json()),
         )
-        return self._read(
-            (yield from ask_one(call)), replies.verdict, "the report is not checked"
-        )
+        reply = yield from ask_one(call)
+        return self._read(reply, replies.verdict, "the report is not checked")
 
     def judge(self, report: Report, issues: Sequence[str]) -> Program[replies.Fault]:
         """The earliest step that is at fault; the first one, where the judger names
@@ -220,11 +207,12 @@ class Steps:
             report=written(report.to_json()),
             issues=issues,
         )
-        found = self._read(
-            (yield from ask_one(call)), replies.fault, "it begins again at step 1"
-        )
-        if found is None or 1 <= found.step <= 4:
-            return found or replies.Fault(1, "")
+        reply = yield from ask_one(call)
+        found = self._read(reply, replies.fault, "it begins again at step 1")
+        if found is None:
+            return replies.Fault(1, "")
+        if 1 <= found.step <= 4:
+            return found
         self.warnings.append(
             f"the judger names step {found.step}, which does not exist: it begins "
             "again at step 1"
@@ -237,16 +225,16 @@ class Steps:
         messages = self.prompts.messages(
             "answer", **self.thoughts.values(self.question)
         )
-        return (
-            yield from ask_one(
-                self.planner.send(messages, title="generate", example="It is a thing.")
-            )
-        ).require()
+        reply = yield from ask_one(
+            self.planner.send(messages, title="generate", example="It is a thing.")
+        )
+        return reply.require()
 
     def usable(self, reply: Reply, otherwise: str) -> bool:
         """Whether a reply can be used. Raises CallFailed for an error that another try
         may not meet."""
-        if what := reply.problem():
+        what = reply.problem()
+        if what:
             self.warnings.append(f"{otherwise}: {what}")
         return not what
 
@@ -283,15 +271,3 @@ def not_empty(response: Response) -> str:
 
 def written(value: object) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False, indent=1)
-
-
-def _example(makers: Sequence[Maker], labels: Mapping[str, str]) -> dict[str, Any]:
-    """A plan with an item of each kind that is made of words alone."""
-    first = {maker.kind: maker for maker in reversed(makers) if not maker.takes}
-    return {
-        "modalities_content": {kind: {labels[kind]: "a thing"} for kind in first},
-        "text_content": " ".join(
-            ["It is:", *(f"<<{labels[kind]}>>" for kind in first)]
-        ),
-        "tool_list": {labels[kind]: maker.name for kind, maker in first.items()},
-    }
