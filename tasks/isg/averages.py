@@ -39,18 +39,21 @@ def roll_up(
     official = profile == "official"
     by_category: dict[str, list[Row]] = {}
     for row in rows:
-        if not (official and row["category"] == SEMANTIC):
-            by_category.setdefault(category_of(row["category"]), []).append(row)
+        if official and row["category"] == SEMANTIC:
+            continue
+        by_category.setdefault(category_of(row["category"]), []).append(row)
     categories: dict[str, Levels] = {}
     for name in CATEGORIES:
-        if official or name in by_category:
-            own = by_category.get(name, [])
-            means = {level: known_mean(row[level] for row in own) for level in LEVELS}
-            categories[name] = (
-                {level: value or 0.0 for level, value in means.items()}
-                if official
-                else means
-            )
+        own = by_category.get(name, [])
+        if not own and not official:
+            continue
+        means: Levels = {}
+        for level in LEVELS:
+            mean = known_mean(row[level] for row in own)
+            if mean is None and official:
+                mean = 0.0
+            means[level] = mean
+        categories[name] = means
     return {
         "categories": categories,
         "average": average_of(categories, official=official),
@@ -60,11 +63,10 @@ def roll_up(
 def average_of(categories: Mapping[str, Levels], *, official: bool = False) -> Levels:
     """The plain mean of the categories on each level; one without a value is left
     out."""
-    return {
-        level: known_mean(
-            values[level]
-            for name, values in categories.items()
-            if not (official and (level, name) == ("image", "vqa"))
-        )
-        for level in LEVELS
-    }
+    average: Levels = {}
+    for level in LEVELS:
+        counted = dict(categories)
+        if official and level == "image":
+            counted.pop("vqa", None)
+        average[level] = known_mean(values[level] for values in counted.values())
+    return average

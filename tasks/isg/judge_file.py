@@ -46,29 +46,36 @@ def has_lost_verdict(one: ScoredTrial) -> bool:
 
 
 def judged(one: ScoredTrial, line: Mapping[str, Any]) -> dict[str, Any]:
-    """The line of a judged answer. An empty answer has no result."""
-    return dict(line) if _is_empty(one) else {**line, "result": _result_of(one)}
+    """The line of a judged answer, with its levels as the released judge script writes
+    them; a verdict that is lost is null. An empty answer has no result. In the official
+    profile a sample that ends there is an error, and pictures whose judging ends it are
+    null."""
+    if _is_empty(one):
+        return dict(line)
+    structural, block, image, holistic = (one.scores[name] for name in SCORES)
+    if _ends(structural):
+        return {**line, "result": {"error": structural.evidence["reason"]}}
+    is_right = structural.value == 1
+    result: dict[str, Any] = {"structure": is_right}
+    if is_right:
+        sample = one.trial.sample
+        result["block"] = _block_rows(sample, block)
+        result["image"] = None if _ends(image) else _image_rows(sample, image)
+    result["holistic"] = None
+    if OVERALL in holistic.evidence:
+        overall: dict[str, Any] = {}
+        scores = holistic.evidence.get("dimensions", {})
+        for name in DIMENSIONS:
+            if name in scores:
+                overall[name] = {"score": scores[name], "explanation": ""}
+        overall[OVERALL] = holistic.evidence[OVERALL]
+        overall["final_thoughts"] = ""
+        result["holistic"] = overall
+    return {**line, "result": result}
 
 
 def _is_empty(one: ScoredTrial) -> bool:
     return structure_of(one.trial.output) == ""
-
-
-def _result_of(one: ScoredTrial) -> dict[str, Any]:
-    """The levels of a trial as the released judge script writes them; a verdict that is
-    lost is null. In the official profile a sample that ends there is an error, and
-    pictures whose judging ends it are null."""
-    structural, block, image, holistic = (one.scores[name] for name in SCORES)
-    if _ends(structural):
-        return {"error": structural.evidence["reason"]}
-    right = structural.value == 1
-    result: dict[str, Any] = {"structure": right}
-    if right:
-        sample = one.trial.sample
-        result["block"] = _block_rows(sample, block)
-        result["image"] = None if _ends(image) else _image_rows(sample, image)
-    result["holistic"] = _holistic(holistic)
-    return result
 
 
 def _ends(score: Score) -> bool:
@@ -87,8 +94,16 @@ def _block_rows(sample: Sample, score: Score) -> list[dict[str, Any]]:
     verdicts = score.evidence.get("verdicts", {})
     for number, row in enumerate(rows):
         verdict = verdicts.get(str(number))
-        if verdict is not None:
-            row["VQA_judge_Score"] = _reply(verdict)
+        if verdict is None:
+            continue
+        reply: dict[str, Any] | None = None
+        if "lost" not in verdict:
+            reply = {}
+            # a reply without Judge stays without: null would count as a value
+            if UNREADABLE not in verdict:
+                reply[VERDICT] = verdict.get(VERDICT)
+            reply[REASON] = verdict.get(REASON, "")
+        row["VQA_judge_Score"] = reply
     return rows
 
 
@@ -101,37 +116,11 @@ def _image_rows(sample: Sample, score: Score) -> list[dict[str, Any]]:
     rows = []
     questions = _questions(sample, IMAGE_QUESTIONS)
     for row, (name, verdict) in zip(questions, verdicts.items(), strict=False):
-        if verdict == "unknown":
-            reply = None
-        else:
-            reason = replies.get(name, {}).get(REASON, "")
-            reply = {"Judge": "Yes" if verdict == "yes" else "No", REASON: reason}
+        reply = None
+        if verdict != "unknown":
+            word = "Yes" if verdict == "yes" else "No"
+            reply = {"Judge": word, REASON: replies.get(name, {}).get(REASON, "")}
         if name not in unasked:
             row["judge"] = reply
         rows.append(row)
     return rows
-
-
-def _holistic(score: Score) -> dict[str, Any] | None:
-    if OVERALL not in score.evidence:
-        return None
-    result: dict[str, Any] = {}
-    scores = score.evidence.get("dimensions", {})
-    for name in DIMENSIONS:
-        if name in scores:
-            result[name] = {"score": scores[name], "explanation": ""}
-    result[OVERALL] = score.evidence[OVERALL]
-    result["final_thoughts"] = ""
-    return result
-
-
-def _reply(verdict: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The judge's reply. One without ``Judge`` stays without, since null would count as
-    a value."""
-    if "lost" in verdict:
-        return None
-    reply = {}
-    if UNREADABLE not in verdict:
-        reply[VERDICT] = verdict.get(VERDICT)
-    reply[REASON] = verdict.get(REASON, "")
-    return reply

@@ -4,7 +4,7 @@ the released script's table."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -61,30 +61,46 @@ class Found:
 def layout(run: StoredRun) -> Iterator[Table]:
     """Make the tables of the run's tasks of ISG-Bench, of its judges and of its judge
     files; none without any."""
-    judged = [task for task in run.tasks if task.name in TASKS]
-    recorded = [
-        task
-        for task in run.tasks
-        if task.name not in TASKS and _numbers(run, task) & set(RECORDED)
-    ]
-    judges = judge_names(run, (task.name for task in judged))
+    judged: list[StoredTask] = []
+    recorded: list[StoredTask] = []
+    official: set[str] = set()
+    for task in run.tasks:
+        numbers: set[str] = set()
+        for metric in run.ours.get("metrics", {}).get(task.name, {}).values():
+            numbers.update(metric.get("outputs", ()))
+            if metric.get("switches", {}).get("reading") == "official":
+                official.add(task.name)
+        if task.name in TASKS:
+            judged.append(task)
+        elif numbers & set(RECORDED):
+            recorded.append(task)
+    judges = judge_names(run, [task.name for task in judged])
     by_judges = f"judged by {' and '.join(judges)}" if judges else "no judge"
-    for tasks, numbers, by in (
-        (judged, JUDGED, by_judges),
-        (recorded, RECORDED, "a judge file"),
-    ):
-        found = Found(
-            bundled=paper_notes(run, (task.name for task in tasks)),
-            told=any(task.name in run.ours.get("uses_reference", ()) for task in tasks),
-        )
-        for task in tasks:
-            _add(found, run, task, numbers)
-        found.rows = [{**row, **dict.fromkeys(found.suspended)} for row in found.rows]
-        official = any(_is_official(run, task) for task in tasks)
-        if found.rows or found.lost:
-            yield from _level_tables(run.model, found, by, official=official)
-        if found.rows and official:
-            yield _released_table(found, by)
+    yield from _tables(run, judged, JUDGED, by_judges, official)
+    yield from _tables(run, recorded, RECORDED, "a judge file", official)
+
+
+def _tables(
+    run: StoredRun,
+    tasks: Sequence[StoredTask],
+    numbers: Sequence[str],
+    by: str,
+    official: Collection[str],
+) -> Iterator[Table]:
+    names = {task.name for task in tasks}
+    found = Found(
+        bundled=paper_notes(run, [task.name for task in tasks]),
+        told=not names.isdisjoint(run.ours.get("uses_reference", ())),
+    )
+    for task in tasks:
+        _add(found, run, task, numbers)
+    for row in found.rows:
+        row.update(dict.fromkeys(found.suspended))
+    is_official = not names.isdisjoint(official)
+    if found.rows or found.lost:
+        yield from _level_tables(run.model, found, by, official=is_official)
+    if found.rows and is_official:
+        yield _released_table(found, by)
 
 
 def _add(
@@ -94,7 +110,8 @@ def _add(
     by_level = dict(zip(LEVELS, numbers, strict=True))
     for level, number in by_level.items():
         result = result_of(run, task, number)
-        found.suspended |= {level} if result is not None and result.suspended else set()
+        if result is not None and result.suspended:
+            found.suspended.add(level)
     for index, repeat, row, category in _scored(task):
         if not is_counted(index, repeat):
             continue
@@ -105,42 +122,37 @@ def _add(
         if row["status"] != "ok":
             found.lost.update(LEVELS)
             continue
-        scores = {
-            level: row["scores"].get(number) for level, number in by_level.items()
-        }
-        values = {level: _value(found, level, one) for level, one in scores.items()}
-        weights = {level: (one or {}).get("weight", 1) for level, one in scores.items()}
+        values: dict[str, float | None] = dict.fromkeys(LEVELS)
+        weights = dict.fromkeys(LEVELS, 1)
+        for level, number in by_level.items():
+            score = row["scores"].get(number)
+            if score is None:
+                continue
+            evidence = score.get("evidence", {})
+            found.lost[level] += score["status"] not in ("scored", "inapplicable")
+            found.asked[level] += len(evidence.get("asked", ()))
+            found.unread[level] += evidence.get(UNREAD, 0)
+            values[level] = score.get("value")
+            weights[level] = score.get("weight", 1)
         # the released script counts each line of an id
         for line in range(int(max(weights.values()))):
-            left = {
-                level: value if line < weights[level] else None
-                for level, value in values.items()
-            }
-            found.rows.append({"category": category, **left})
+            counted = dict(values)
+            for level, weight in weights.items():
+                if line >= weight:
+                    counted[level] = None
+            found.rows.append({"category": category, **counted})
 
 
 def _scored(task: StoredTask) -> Iterator[tuple[int, int, Mapping[str, Any], str]]:
     """The score rows of a task with the category of each."""
     if task.name in TASKS:
-        yield from (
-            (row["i"], row["n"], row, TASKS[task.name]) for row in task.score_rows()
-        )
+        for row in task.score_rows():
+            yield row["i"], row["n"], row, TASKS[task.name]
         return
-    for one in task.trials():
-        if one is not None and one.scores is not None:
-            category = one.sample.get("metadata", {}).get(CATEGORY)
-            yield one.index, one.repeat, one.scores, str(category)
-
-
-def _value(found: Found, level: str, score: Mapping[str, Any] | None) -> float | None:
-    if score is None:
-        return None
-    found.lost[level] += score["status"] not in ("scored", "inapplicable")
-    evidence = score.get("evidence", {})
-    found.asked[level] += len(evidence.get("asked", ()))
-    found.unread[level] += evidence.get(UNREAD, 0)
-    value: float | None = score.get("value")
-    return value
+    for trial in task.trials():
+        if trial is not None and trial.scores is not None:
+            category = trial.sample.get("metadata", {}).get(CATEGORY)
+            yield trial.index, trial.repeat, trial.scores, str(category)
 
 
 def _level_tables(
@@ -148,89 +160,59 @@ def _level_tables(
 ) -> Iterator[Table]:
     categories = roll_up(found.rows)["categories"]
     average = average_of(categories, official=official)
-    semantic = roll_up([row for row in found.rows if row["category"] != SEMANTIC])[
-        "categories"
-    ].get("decomposition", {})
+    others = [row for row in found.rows if row["category"] != SEMANTIC]
+    without_semantic = roll_up(others)["categories"].get("decomposition", {})
     columns = [names.column for names in CATEGORIES.values()]
     for level in LEVELS:
-        if (
-            not found.lost[level]
-            and all(row[level] is None for row in found.rows)
-            and level not in found.suspended
-        ):
+        lost = found.lost[level]
+        is_empty = all(row[level] is None for row in found.rows)
+        if is_empty and not lost and level not in found.suspended:
             continue
-        values = {name: categories.get(name, {}).get(level) for name in CATEGORIES}
-        lacks = [
-            name
-            for name, value in values.items()
-            if value is None and (level, name) != ("image", "vqa")
-        ]
+        values = [categories.get(name, {}).get(level) for name in CATEGORIES]
+        lacks = []
+        for (name, names), value in zip(CATEGORIES.items(), values, strict=True):
+            # the pictures of this category have no questions
+            has_questions = (level, name) != ("image", "vqa")
+            if value is None and has_questions:
+                lacks.append(names.column.rstrip("."))
+        partial = PARTIAL if lacks else ""
+        share = f"{lost} ({lost / found.answers:.1%})" if lost else "0"
+        row = (model, average[level], *values, without_semantic.get(level), share)
         yield Table(
             f"ISG-Bench, {level}: {by if level != 'structural' else 'no judge needed'}",
-            (
-                "Model",
-                f"Avg.{PARTIAL if lacks else ''}",
-                *columns,
-                WITHOUT_SEMANTIC,
-                "Lost",
-            ),
-            (
-                (
-                    model,
-                    average[level],
-                    *values.values(),
-                    semantic.get(level),
-                    _lost(found, level),
-                ),
-            ),
-            (
-                *_notes(found, level, lacks),
-                *([SEMANTIC_NOTE] if level == LEVELS[0] else []),
-            ),
+            ("Model", f"Avg.{partial}", *columns, WITHOUT_SEMANTIC, "Lost"),
+            (row,),
+            tuple(_notes(found, level, lacks)),
             digits=3,
         )
 
 
-def _lost(found: Found, level: str) -> str:
-    """Answers without a value, and their share."""
-    count = found.lost[level]
-    return f"{count} ({count / found.answers:.1%})" if count else "0"
-
-
 def _notes(found: Found, level: str, lacks: Sequence[str]) -> Iterator[str]:
+    is_first = level == LEVELS[0]
     yield from found.bundled
     if found.told:
         yield REFERENCE_NOTE
     if lacks:
-        yield (
-            "Partial: without "
-            f"{', '.join(CATEGORIES[name].column.rstrip('.') for name in lacks)}."
-        )
-    if found.unknown and level == LEVELS[0]:
-        names = listed(
-            [repr(shortened(name, 40)) for name in found.unknown], MOST_NAMED
-        )
-        yield UNKNOWN_NOTE.format(found.unknown.total(), names)
+        yield f"Partial: without {', '.join(lacks)}."
+    if found.unknown and is_first:
+        names = [repr(shortened(name, 40)) for name in found.unknown]
+        yield UNKNOWN_NOTE.format(found.unknown.total(), listed(names, MOST_NAMED))
     if found.unread[level]:
         yield UNREAD_NOTE.format(found.unread[level], found.asked[level], level)
+    if is_first:
+        yield SEMANTIC_NOTE
 
 
 def _released_table(found: Found, by: str) -> Table:
     averages = roll_up(found.rows, profile="official")
-    named = {
-        CATEGORIES[name].released: values
-        for name, values in averages["categories"].items()
-    }
-    rows: list[tuple[Cell, ...]] = [
-        (
-            name,
-            *(
-                None if level in found.suspended else values[level]
-                for level in RELEASED_ORDER
-            ),
-        )
-        for name, values in {**named, "derived average": averages["average"]}.items()
-    ]
+    lines = []
+    for name, values in averages["categories"].items():
+        lines.append((CATEGORIES[name].released, values))
+    lines.append(("derived average", averages["average"]))
+    rows: list[tuple[Cell, ...]] = []
+    for title, values in lines:
+        shown = {**values, **dict.fromkeys(found.suspended)}
+        rows.append((title, *[shown[level] for level in RELEASED_ORDER]))
     return Table(
         f"ISG-Bench, the released script's categories: {by}",
         ("Category", "structure", "image", "block", "holistic"),
@@ -241,18 +223,3 @@ def _released_table(found: Found, by: str) -> Table:
         ),
         digits=4,
     )
-
-
-def _numbers(run: StoredRun, task: StoredTask) -> set[str]:
-    return {name for entry in _entries(run, task) for name in entry.get("outputs", ())}
-
-
-def _is_official(run: StoredRun, task: StoredTask) -> bool:
-    return any(
-        entry.get("switches", {}).get("reading") == "official"
-        for entry in _entries(run, task)
-    )
-
-
-def _entries(run: StoredRun, task: StoredTask) -> Sequence[Mapping[str, Any]]:
-    return list(run.ours.get("metrics", {}).get(task.name, {}).values())

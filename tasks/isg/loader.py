@@ -18,7 +18,7 @@ questions; the label ``row`` has both sides as the data have them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from mmeval.dataset import (
     unpacked,
 )
 from mmeval.errors import MissingDataError, RowError, UsageError
-from mmeval.media import Interleaved, Media, Part, media_part, path_inside, text_part
+from mmeval.media import Interleaved, Part, media_part, path_inside, text_part
 from mmeval.metrics.judged.isg.isg_recorded import ANSWERED, EARLIER, RESULT
 from mmeval.metrics.judged.isg.rows import (
     CATEGORY,
@@ -93,122 +93,97 @@ class RowReader:
     ) -> Sample:
         """One row as a sample. Raises UsageError for one that cannot be asked."""
         category, predict = row.get("Category"), row.get("predict")
-        labels = {**known_labels(row), GRAPH: predict}
-        odd: list[str] = (
-            []
-            if category in TASKS.values()
-            else [f"Category {category!r:.80} is no subtask"]
-        )
+        labels: dict[str, Any] = {**known_labels(row), GRAPH: predict}
+        odd: list[str] = []
+        if category not in TASKS.values():
+            odd.append(f"Category {category!r:.80} is no subtask")
         try:
-            query, golden = (
-                Interleaved(tuple(self._blocks(row, key, resolve, odd)))
-                for key in ("Query", "Golden")
-            )
+            query = self._content(row, "Query", resolve, odd)
+            golden = self._content(row, "Golden", resolve, odd)
         except UsageError as error:
             raise RowError(str(error), labels=labels) from None
         sample_id = row_id(row, position)
         odd += irregularities(predict, tokens_between(query, golden))
-        paths = {
-            key: [block["content"] for block in row[key] if block["type"] == "image"]
-            for key in ("Query", "Golden")
-        }
-        recorded = (
-            {} if self.results is None else _recorded(self.results.get(sample_id, ()))
-        )
-        own = (
-            {ROW: {key: row[key] for key in ("Query", "Golden")}}
-            if self.questions
-            else {PATHS: paths}
-        )
+        sides = {key: row[key] for key in ("Query", "Golden")}
+        if self.questions:
+            reference = Interleaved((text_part(json.dumps(predict)),))
+            labels[ROW] = sides
+        else:
+            reference = golden
+            labels[PATHS] = {}
+            for key, blocks in sides.items():
+                paths = [
+                    block["content"] for block in blocks if block["type"] == "image"
+                ]
+                labels[PATHS][key] = paths
+        if odd:
+            labels[IRREGULARITIES] = odd
+        if self.results is not None:
+            *earlier, last = self.results.get(sample_id, ({RESULT: None},))
+            labels[RESULT] = last[RESULT]
+            if earlier:
+                labels[EARLIER] = earlier
         return Sample(
             id=sample_id,
             input=(user(*query.parts),),
-            references=(
-                Interleaved((text_part(json.dumps(predict)),))
-                if self.questions
-                else golden,
-            ),
-            metadata={
-                **labels,
-                **own,
-                **({IRREGULARITIES: odd} if odd else {}),
-                **recorded,
-            },
+            references=(reference,),
+            metadata=labels,
         )
 
-    def _blocks(
+    def _content(
         self, row: Mapping[str, Any], key: str, resolve: MediaFolder, odd: list[str]
-    ) -> Iterator[Part]:
+    ) -> Interleaved:
+        """One side of a row; ``odd`` gets what is odd about its pictures."""
         blocks = row.get(key)
         if not isinstance(blocks, list) or not blocks:
             raise UsageError(f'"{key}" has no blocks')
+        parts: list[Part] = []
         for number, block in enumerate(blocks, 1):
-            kind, content = (
-                (block.get("type"), block.get("content"))
-                if isinstance(block, dict)
-                else (None, None)
-            )
+            kind = content = None
+            if isinstance(block, dict):
+                kind, content = block.get("type"), block.get("content")
             if kind not in ("text", "image") or not isinstance(content, str):
                 raise UsageError(
                     f'block {number} of "{key}" is neither a text nor a picture'
                 )
             if kind == "text":
-                yield text_part(content)
-            else:
-                yield media_part(
-                    self._picture(content, f'"{key}"', resolve, odd), "image"
-                )
-
-    def _picture(
-        self, path: str, where: str, resolve: MediaFolder, odd: list[str]
-    ) -> Media:
-        if self.archive is not None:
-            inner = self.archive / FOLDER
-            start = inner if inner.is_dir() else self.archive
-            resolve = MediaFolder(self.archive, start)
-            path = path.removeprefix(f"{FOLDER}/")
-        found = self._find(resolve, path, where, "image")
-        if found.name:
-            odd.append(f"{path} is the file {found.name}")
-        return found.media
-
-
-def _recorded(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The labels of a sample with these lines in the judge file."""
-    *earlier, last = lines or ({RESULT: None},)
-    return {RESULT: last[RESULT], **({EARLIER: earlier} if earlier else {})}
+                parts.append(text_part(content))
+                continue
+            if self.archive is not None:
+                inner = self.archive / FOLDER
+                start = inner if inner.is_dir() else self.archive
+                resolve = MediaFolder(self.archive, start)
+                content = content.removeprefix(f"{FOLDER}/")
+            found = self._find(resolve, content, f'"{key}"', "image")
+            if found.name:
+                odd.append(f"{content} is the file {found.name}")
+            parts.append(media_part(found.media, "image"))
+        return Interleaved(tuple(parts))
 
 
 def _results(folder: Path, pattern: str) -> dict[str, list[dict[str, Any]]]:
     """What the lines of a judge file say of each sample, and whether they have an
     answer. Raises MissingDataError unless there is exactly one such file."""
-    found = (
-        [file for file in sorted(folder.glob(pattern)) if file.is_file()]
-        if "/" not in pattern
-        else []
-    )
-    if len(found) != 1:
-        one = (
-            f"{listed([file.name for file in found], 5)}; name one of them"
-            if found
-            else "there is none"
-        )
+    names: list[str] = []
+    if "/" not in pattern:
+        names = [file.name for file in sorted(folder.glob(pattern)) if file.is_file()]
+    if len(names) != 1:
+        fault = f"{listed(names, 5)}; name one of them" if names else "there is none"
         raise MissingDataError(
             f"{folder}: a judge file {pattern!r} is needed (dataset_kwargs: "
-            f"judge_file), and {one}"
+            f"judge_file), and {fault}"
         )
     lines: dict[str, list[dict[str, Any]]] = {}
-    for row in (row.values for row in read_jsonl(path_inside(folder, found[0].name))):
-        if isinstance(row, dict):
-            line = {RESULT: row.get("result"), ANSWERED: _begins(row.get("output"))}
-            lines.setdefault(str(row.get("id")), []).append(line)
+    for stored in read_jsonl(path_inside(folder, names[0])):
+        row = stored.values
+        if not isinstance(row, dict):
+            continue
+        output = row.get("output")
+        first = output[0] if isinstance(output, list) and output else None
+        # an answer that begins with an empty text is none
+        answered = isinstance(first, dict) and (
+            first.get("type") != "text" or first.get("content") != ""
+        )
+        line = {RESULT: row.get("result"), ANSWERED: answered}
+        lines.setdefault(str(row.get("id")), []).append(line)
     return lines
-
-
-def _begins(output: Any) -> bool:
-    """Whether an answer of a judge file is there, and does not begin with an empty
-    text."""
-    first = output[0] if isinstance(output, list) and output else None
-    return isinstance(first, dict) and not (
-        first.get("type") == "text" and first.get("content") == ""
-    )

@@ -72,11 +72,6 @@ def write_output(run: AnsweredRun, folder: Path) -> Exported:
     return _Folder(folder).fill(run)
 
 
-def _query_texts(sample: Sample) -> list[str]:
-    """The texts of a question, block by block."""
-    return [part.text or "" for part in _query_of(sample).parts if part.kind == "text"]
-
-
 def _query_of(sample: Sample) -> Interleaved:
     parts: list[Part] = []
     for message in sample.input:
@@ -88,7 +83,19 @@ def _query_of(sample: Sample) -> Interleaved:
 
 
 def _answer(row: Row, find: Find) -> Interleaved:
-    return Interleaved(tuple(_part(block, find) for block in _blocks(row)))
+    parts: list[Part] = []
+    for block in _blocks(row):
+        kind, content = block.get("type"), block.get("content")
+        path = content if isinstance(content, str) else None
+        if kind not in PART_KINDS:
+            parts.append(Part("image", raw=f"{kind!s:.40}"))
+        elif kind == "text":
+            parts.append(text_part(path or ""))
+        elif kind in MEDIA_KINDS:
+            parts.append(Part(kind, media=None if path is None else find(path)))
+        else:
+            parts.append(Part(kind, text=path or ""))
+    return Interleaved(tuple(parts))
 
 
 def _blocks(row: Row) -> list[Block]:
@@ -100,18 +107,6 @@ def _blocks(row: Row) -> list[Block]:
     raise UsageError(f'"output" is {blocks!r:.80}; write a list of blocks, or null')
 
 
-def _part(block: Block, find: Find) -> Part:
-    kind, content = block.get("type"), block.get("content")
-    text = content if isinstance(content, str) else ""
-    if kind not in PART_KINDS:
-        return Part("image", raw=f"{kind!s:.40}")
-    if kind == "text":
-        return text_part(text)
-    if kind not in MEDIA_KINDS:
-        return Part(kind, text=text)
-    return Part(kind, media=find(content) if isinstance(content, str) else None)
-
-
 def _sealed(row: Row) -> list[list[Any]]:
     return [[block.get("type"), block.get("content")] for block in _blocks(row)]
 
@@ -119,8 +114,15 @@ def _sealed(row: Row) -> list[list[Any]]:
 def _warnings(row: Row, sample: Sample) -> list[str]:
     warnings = []
     asked = row.get("Query")
-    if isinstance(asked, list) and _texts_in(asked) != _query_texts(sample):
-        warnings.append(OTHER_QUERY)
+    if isinstance(asked, list):
+        texts = []
+        for block in asked:
+            if isinstance(block, dict) and block.get("type") == "text":
+                texts.append(block.get("content"))
+        query = _query_of(sample).parts
+        own = [part.text or "" for part in query if part.kind == "text"]
+        if [text for text in texts if isinstance(text, str)] != own:
+            warnings.append(OTHER_QUERY)
     odd = []
     for block in _blocks(row):
         kind, content = block.get("type"), block.get("content")
@@ -131,16 +133,6 @@ def _warnings(row: Row, sample: Sample) -> list[str]:
     if odd:
         warnings.append(listed(odd, MOST_NAMED))
     return warnings
-
-
-def _texts_in(blocks: Sequence[Any]) -> list[str]:
-    texts = []
-    for block in blocks:
-        if isinstance(block, dict) and block.get("type") == "text":
-            text = block.get("content")
-            if isinstance(text, str):
-                texts.append(text)
-    return texts
 
 
 # --- writing --------------------------------------------------------------------------

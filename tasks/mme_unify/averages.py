@@ -4,7 +4,7 @@ of mazes."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal, TypedDict
 
 from mmeval.aggregate import Estimate, Scores, mean, weighted_mean
@@ -39,14 +39,16 @@ def roll_up(scores: Mapping[str, float | None]) -> Averages:
     for name in scores:
         if name not in TASKS:
             raise UnknownNameError("task of MME-Unify", name, TASKS)
-    understanding, generation, unify = (
-        _mean(scores, part) for part in (UNDERSTANDING, GENERATION, UNIFY)
-    )
+    means = []
+    for part in (UNDERSTANDING, GENERATION, UNIFY):
+        values = [scores.get(name) or 0.0 for name in part]
+        means.append(math.fsum(values) / len(part))
+    understanding, generation, unify = means
     return {
         "understanding": understanding,
         "generation": generation,
         "unify": unify,
-        "mme_u": math.fsum((understanding, generation, unify)) / 3,
+        "mme_u": math.fsum(means) / 3,
     }
 
 
@@ -64,14 +66,6 @@ def steps(
     padded = Scores(range=scores.range, higher_is_better=scores.higher_is_better)
     for row in scores:
         if row.value is not None:
-            padded.add_value(
-                row.sample,
-                row.repeat,
-                row.value * row.weight / longest,
-                cluster=row.cluster,
-            )
+            share = row.value * row.weight / longest
+            padded.add_value(row.sample, row.repeat, share, cluster=row.cluster)
     return mean(padded)
-
-
-def _mean(scores: Mapping[str, float | None], tasks: Sequence[str]) -> float:
-    return math.fsum(scores.get(name) or 0.0 for name in tasks) / len(tasks)

@@ -4,9 +4,9 @@ generation (4)."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mmeval.aggregate import mean
 from mmeval.results import Cell, Table, paper_notes, result_of, scores_of
@@ -73,10 +73,11 @@ class _Task:
     @property
     def cannot(self) -> bool:
         """Whether the model can take or give none of it."""
-        results = [piece.result for piece in self.pieces.values()]
-        return bool(results) and all(
-            0 < one.unsupported == one.n - one.faulty for one in results
-        )
+        for piece in self.pieces.values():
+            result = piece.result
+            if not 0 < result.unsupported == result.n - result.faulty:
+                return False
+        return True
 
     @property
     def scored(self) -> str:
@@ -86,117 +87,120 @@ class _Task:
     def cell(self, numbers: Sequence[str], *, strict: bool = False) -> Cell:
         """The percent of the first of these numbers that the task has; nothing without
         one."""
-        piece = next(
-            (self.pieces[name] for name in numbers if name in self.pieces), None
-        )
-        if piece is None or not self.cannot:
-            return (
-                None
-                if piece is None
-                else _percent(piece.strict if strict else piece.value)
-            )
-        return CANNOT
+        for name in numbers:
+            if name not in self.pieces:
+                continue
+            if self.cannot:
+                return CANNOT
+            piece = self.pieces[name]
+            value = piece.strict if strict else piece.value
+            return None if value is None else 100 * value
+        return None
 
     def score(self, *, strict: bool) -> float | None:
         """In percent; 0 for what the model cannot do, None where nothing is known."""
+        if self.cannot:
+            return 0.0
         cell = self.cell((SCORE,), strict=strict)
-        return 0.0 if cell == CANNOT else cell if isinstance(cell, float) else None
+        return cell if isinstance(cell, float) else None
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
     """Make the tables of the run's tasks of MME-Unify; none without any."""
-    found = {task.name: task for task in run.tasks}
-    tasks = {
-        name: _task(run, name, found[f"mme_unify_{name.lower()}"])
-        for name in TASKS
-        if f"mme_unify_{name.lower()}" in found
-    }
-    tasks = {name: task for name, task in tasks.items() if SCORE in task.pieces}
+    stored = {task.name: task for task in run.tasks}
+    tasks: dict[str, _Task] = {}
+    names = []
+    for name in TASKS:
+        task_name = f"mme_unify_{name.lower()}"
+        if task_name in stored:
+            task = _task(run, name, stored[task_name])
+            if SCORE in task.pieces:
+                tasks[name] = task
+                names.append(task_name)
     if not tasks:
         return
-    remarks = paper_notes(run, (f"mme_unify_{name.lower()}" for name in tasks))
     tables = [_scores_table(run, tasks)]
-    if own := [task for name, task in tasks.items() if name in UNIFY]:
-        tables.append(
-            _table("MME-Unify, table 3 (%)", UNIFY_COLUMNS, own, (PLUS_APART,))
-        )
-    if own := [task for name, task in tasks.items() if name in GENERATION]:
-        tables.append(_table("MME-Unify, table 4 (%)", GENERATION_COLUMNS, own))
-    yield from (replace(table, notes=(*table.notes, *remarks)) for table in tables)
+    unify = [task for name, task in tasks.items() if name in UNIFY]
+    if unify:
+        title = "MME-Unify, table 3 (%)"
+        tables.append(_table(title, UNIFY_COLUMNS, unify, (PLUS_APART,)))
+    generation = [task for name, task in tasks.items() if name in GENERATION]
+    if generation:
+        title = "MME-Unify, table 4 (%)"
+        tables.append(_table(title, GENERATION_COLUMNS, generation))
+    remarks = paper_notes(run, names)
+    for table in tables:
+        yield replace(table, notes=(*table.notes, *remarks))
 
 
 def _task(run: StoredRun, name: str, task: StoredTask) -> _Task:
-    entries = run.ours.get("metrics", {}).get(task.name, {})
-    profile = next(
-        (str(entry["profile"]) for entry in entries.values() if "profile" in entry),
-        "standard",
-    )
-    numbers = {
-        number: entry
-        for entry in entries.values()
-        for number in entry.get("outputs", ())
-    }
-    strict: dict[str, float | None] = {
-        number: _strict(run, task, number, name, profile)
-        for number, entry in numbers.items()
-        if not entry.get("of_averages")
-    }
-    results = {number: result_of(run, task, number) for number in numbers}
-    if (score := results.get(SCORE)) is not None:
+    metrics = run.ours.get("metrics", {}).get(task.name, {}).values()
+    profiles = [entry["profile"] for entry in metrics if "profile" in entry]
+    is_official = profiles[:1] == ["official"]
+    strict: dict[str, float | None] = {}
+    results: dict[str, Result] = {}
+    parts_of_score: Collection[str] = ()
+    for entry in metrics:
+        for number in entry.get("outputs", ()):
+            if not entry.get("of_averages"):
+                strict[number] = _strict(run, task, number, name, official=is_official)
+            result = result_of(run, task, number)
+            if result is not None:
+                results[number] = result
+            if number == SCORE:
+                parts_of_score = entry.get("pieces", ())
+    if SCORE in results:
         # a part that does not apply to the answers, such as FID by the script to those
         # of TVG, has no weight
-        parts = [
-            strict.get(part)
-            for part in score.weights or numbers[SCORE].get("pieces", ())
-        ]
-        strict[SCORE] = (
-            None
-            if None in parts or not parts
-            else math.fsum(part or 0.0 for part in parts) / len(parts)
-        )
-    return _Task(
-        name,
-        {
-            number: _Piece(one, one.value, strict.get(number))
-            for number, one in results.items()
-            if one is not None
-        },
-    )
+        parts = results[SCORE].weights or parts_of_score
+        values = [strict.get(part) for part in parts]
+        known = [value for value in values if value is not None]
+        is_known = len(known) == len(values) > 0
+        strict[SCORE] = math.fsum(known) / len(known) if is_known else None
+    pieces = {}
+    for number, result in results.items():
+        pieces[number] = _Piece(result, result.value, strict.get(number))
+    return _Task(name, pieces)
 
 
 def _strict(
-    run: StoredRun, task: StoredTask, number: str, name: str, profile: str
+    run: StoredRun, task: StoredTask, number: str, name: str, *, official: bool
 ) -> float | None:
     """The mean in which an answer that is missing counts 0; None where nothing is
     known."""
     scores = scores_of(run, task, number)
-    if scores.count("unavailable") or scores.count("failed") + scores.count(
-        "unscored"
-    ) == len(scores):
+    lost = scores.count("failed") + scores.count("unscored")
+    if scores.count("unavailable") or lost == len(scores):
         return None
-    asked = scores.at(
-        [
-            at
-            for at, row in enumerate(scores)
-            if row.status != "unsupported" and not row.faulty
-        ]
-    )
+    places = []
+    for place, row in enumerate(scores):
+        if row.status != "unsupported" and not row.faulty:
+            places.append(place)
+    asked = scores.at(places)
     # what was left out is inapplicable there, and its scores have no lowest value
     if name in GENERATION:
-        return (
-            math.fsum(row.value or 0.0 for row in asked) / len(asked)
-            if len(asked)
-            else None
-        )
+        if not places:
+            return None
+        return math.fsum(row.value or 0.0 for row in asked) / len(places)
     filled = asked.filled(0)
     if name == "VCoT":
-        return steps(
-            filled, profile="official" if profile == "official" else "standard"
-        ).value
+        return steps(filled, profile="official" if official else "standard").value
     return mean(filled).value
 
 
 def _scores_table(run: StoredRun, tasks: Mapping[str, _Task]) -> Table:
+    scored = [f"{name} {task.scored}" for name, task in tasks.items()]
+    notes = [STRICT, f"Scored: {', '.join(scored)}."]
+    lacking = []
+    for name in TASKS:
+        if name not in tasks or tasks[name].score(strict=False) is None:
+            lacking.append(name)
+    if lacking:
+        notes.append(
+            f"No average of a part without a score of {', '.join(lacking)}: not "
+            "asked, not scored or lost is not 0."
+        )
+    notes.append(_settings(run))
     headers = (
         *UNDERSTANDING,
         "Und. Avg",
@@ -206,41 +210,37 @@ def _scores_table(run: StoredRun, tasks: Mapping[str, _Task]) -> Table:
         "Unify Avg",
         "MME-U",
     )
-    rows = [
-        (name, *_line(tasks, headers, strict=strict))
-        for name, strict in ((run.model, False), ("strict", True))
-    ]
-    scored = [f"{name} {task.scored}" for name, task in tasks.items()]
-    notes = (STRICT, f"Scored: {', '.join(scored)}.", *_unknown(tasks), _settings(run))
+    rows = (
+        (run.model, *_line(tasks, strict=False)),
+        ("strict", *_line(tasks, strict=True)),
+    )
     return Table(
-        "MME-Unify, table 2 (%)", ("Model", *headers), tuple(rows), notes, digits=2
+        "MME-Unify, table 2 (%)", ("Model", *headers), rows, tuple(notes), digits=2
     )
 
 
-def _line(
-    tasks: Mapping[str, _Task], headers: Sequence[str], *, strict: bool
-) -> Iterator[Cell]:
-    scores = {name: task.score(strict=strict) for name, task in tasks.items()}
-    known = {name: value for name, value in scores.items() if value is not None}
-    found = roll_up(known)
-    averages: dict[str, float] = {
-        "Und. Avg": found["understanding"],
-        "Gen. Avg": found["generation"],
-        "Unify Avg": found["unify"],
-        "MME-U": found["mme_u"],
-    }
-    parts = dict(zip(averages, (UNDERSTANDING, GENERATION, UNIFY, TASKS), strict=True))
-    for header in headers:
-        if header in averages:
-            yield (
-                averages[header]
-                if all(name in known for name in parts[header])
-                else None
-            )
-        else:
-            yield (
-                tasks[header].cell((SCORE,), strict=strict) if header in tasks else None
-            )
+def _line(tasks: Mapping[str, _Task], *, strict: bool) -> list[Cell]:
+    """The scores of each part and their average, and that of all."""
+    known = {}
+    for name, task in tasks.items():
+        score = task.score(strict=strict)
+        if score is not None:
+            known[name] = score
+    averages = roll_up(known)
+    cells: list[Cell] = []
+    for part, average in (
+        (UNDERSTANDING, averages["understanding"]),
+        (GENERATION, averages["generation"]),
+        (UNIFY, averages["unify"]),
+    ):
+        for name in part:
+            cell = None
+            if name in tasks:
+                cell = tasks[name].cell((SCORE,), strict=strict)
+            cells.append(cell)
+        cells.append(average if known.keys() >= set(part) else None)
+    cells.append(averages["mme_u"] if known.keys() >= set(TASKS) else None)
+    return cells
 
 
 def _table(
@@ -249,59 +249,36 @@ def _table(
     tasks: Sequence[_Task],
     notes: tuple[str, ...] = (),
 ) -> Table:
-    rows = tuple(
-        (
-            task.name,
-            *(task.cell(numbers) for numbers in columns.values()),
-            task.cell((SCORE,), strict=True),
-            task.scored,
-        )
-        for task in tasks
-    )
-    return Table(title, ("Task", *columns, "Strict", "Scored"), rows, notes, digits=2)
-
-
-def _unknown(tasks: Mapping[str, _Task]) -> Iterator[str]:
-    lacking = [
-        name
-        for name in TASKS
-        if name not in tasks or tasks[name].score(strict=False) is None
-    ]
-    if lacking:
-        yield (
-            f"No average of a part without a score of {', '.join(lacking)}: not "
-            "asked, not scored or lost is not 0."
-        )
+    rows: list[tuple[Cell, ...]] = []
+    for task in tasks:
+        cells = [task.cell(numbers) for numbers in columns.values()]
+        strict = task.cell((SCORE,), strict=True)
+        rows.append((task.name, *cells, strict, task.scored))
+    headers = ("Task", *columns, "Strict", "Scored")
+    return Table(title, headers, tuple(rows), notes, digits=2)
 
 
 def _settings(run: StoredRun) -> str:
     """The switches of the metrics that decide about the numbers."""
-    found: dict[str, set[Any]] = {}
-    for task, entries in run.ours.get("metrics", {}).items():
-        for entry in entries.values() if task.startswith("mme_unify_") else ():
-            found.setdefault("profile", set()).add(entry.get("profile", "standard"))
-            for name, value in (
-                {} if entry.get("of_averages") else entry.get("switches", {}).items()
-            ):
-                has_effect = value != "" and (
-                    name,
-                    entry.get("switches", {}).get("vcot"),
-                ) != (
-                    "step_images",
-                    "official",
-                )
-                if (
-                    isinstance(value, str | bool | int | float)
-                    and name not in _NO_SETTING
-                    and has_effect
-                ):
-                    found.setdefault(name, set()).add(value)
-    said = (
-        f"{name} {' and '.join(sorted(map(str, values)))}"
-        for name, values in sorted(found.items())
-    )
-    return f"Settings: {', '.join(said)}."
-
-
-def _percent(value: float | None) -> float | None:
-    return None if value is None else 100 * value
+    found: dict[str, set[str]] = {}
+    for task, metrics in run.ours.get("metrics", {}).items():
+        if not task.startswith("mme_unify_"):
+            continue
+        for entry in metrics.values():
+            profile = entry.get("profile", "standard")
+            found.setdefault("profile", set()).add(str(profile))
+            if entry.get("of_averages"):
+                continue
+            switches = dict(entry.get("switches", {}))
+            if switches.get("vcot") == "official":
+                # then the pictures of steps are not looked at
+                switches.pop("step_images", None)
+            for name, value in switches.items():
+                if name in _NO_SETTING or value == "":
+                    continue
+                if isinstance(value, str | bool | int | float):
+                    found.setdefault(name, set()).add(str(value))
+    settings = []
+    for name, values in sorted(found.items()):
+        settings.append(f"{name} {' and '.join(sorted(values))}")
+    return f"Settings: {', '.join(settings)}."

@@ -32,6 +32,7 @@ from mmeval.errors import MissingDataError, RowError, UnknownNameError, UsageErr
 from mmeval.media import Interleaved, Part, media_part, path_inside, text_part
 from mmeval.records import Sample, digest, user
 from mmeval.system.wording import listed
+from mmeval.tasks.mme_unify.mme_unify_choice import are_texts
 from mmeval.tasks.mme_unify.mme_unify_maze import (
     ACTION,
     COORDINATE,
@@ -104,8 +105,8 @@ _log = logging.getLogger(__name__)
 def load(source: DataSource) -> InterleavedDataset:
     """The rows of a question file.
 
-    Raises MissingDataError without it, UnknownNameError for an unknown option or
-    file."""
+    Raises MissingDataError without it, UsageError where it is there twice,
+    UnknownNameError for an unknown option or file."""
     source.check_options(OPTIONS)
     name = str(source.options.get("file", ""))
     if name not in FILES:
@@ -116,41 +117,31 @@ def load(source: DataSource) -> InterleavedDataset:
             f"Set dataset_kwargs: {{file: {'|'.join(FILES)}}}",
         )
     root = source.folder.absolute()
-    reader = RowReader(name, mask=bool(source.options.get("mask")))
-    return InterleavedDataset(
-        files=(_file(root, name),),
-        root=root,
-        media_folder=root,
-        read=reader.read,
-        labels=reader.known_labels,
-    )
-
-
-def _file(root: Path, name: str) -> Path:
-    found = [
-        file
-        for folder in (root, root / "Unify_Dataset")
-        for pattern in FILES[name]
-        for file in sorted(folder.glob(pattern))
-        if file.is_file()
-    ]
-    if not found:
-        wanted = (
-            FILES[name][0]
-            .replace(_UNIFY, "Uinfy_capability")
-            .replace("Expla*ning", "Explaning")
-        )
+    files: list[Path] = []
+    for folder in (root, root / "Unify_Dataset"):
+        for pattern in FILES[name]:
+            files += [file for file in sorted(folder.glob(pattern)) if file.is_file()]
+    if not files:
+        wanted = FILES[name][0].replace(_UNIFY, "Uinfy_capability")
+        wanted = wanted.replace("Expla*ning", "Explaning")
         raise MissingDataError(
             f"{root}: the authors' question file {wanted} is missing; put the folders "
             "of their Unify_Dataset "
             "beside the media, and name the folder of both with --data_dir"
         )
-    if len(found) > 1:
+    if len(files) > 1:
         raise UsageError(
-            f"{root}: the question file is there {len(found)} times; keep one of "
-            f"{', '.join(map(str, found))}"
+            f"{root}: the question file is there {len(files)} times; keep one of "
+            f"{', '.join(map(str, files))}"
         )
-    return path_inside(root, found[0].relative_to(root).as_posix())
+    reader = RowReader(name, mask=bool(source.options.get("mask")))
+    return InterleavedDataset(
+        files=(path_inside(root, files[0].relative_to(root).as_posix()),),
+        root=root,
+        media_folder=root,
+        read=reader.read,
+        labels=reader.known_labels,
+    )
 
 
 class _Content(NamedTuple):
@@ -175,15 +166,15 @@ class RowReader:
         self, row: Mapping[str, Any], position: str, resolve: MediaFolder
     ) -> Sample:
         """One row as a sample. Raises UsageError for one that cannot be asked."""
-        at = int(position) - 1
+        number = int(position) - 1
         task = self._task(row)
         if not task:
             fault = (
                 f'"category" is {row.get("category")!r:.80}, which is no task of '
                 f"{self.file}"
             )
-            raise RowError(fault, id=f"{self.file}/{at}")
-        sample_id, labels = f"{task}/{at}", _labels(row, task)
+            raise RowError(fault, id=f"{self.file}/{number}")
+        sample_id, labels = f"{task}/{number}", _labels(row, task)
         one = _Row(row, resolve, self._find)
         try:
             content = one.content(task, mask=self.mask)
@@ -227,11 +218,9 @@ class RowReader:
 def task_of(file: str, category: Any) -> str:
     """The task of a row of ``understanding`` or ``generation``; empty for another
     category."""
-    name = (
-        category.replace("_", " ").strip().casefold()
-        if isinstance(category, str)
-        else ""
-    )
+    if not isinstance(category, str):
+        return ""
+    name = category.replace("_", " ").strip().casefold()
     return CATEGORIES[file].get(name, "")
 
 
@@ -240,32 +229,32 @@ def question_of(labels: Mapping[str, Any]) -> dict[str, Any]:
     row = {key: value for key, value in labels.items() if key not in _ADDED}
     if isinstance(labels[PATHS], list):
         return {**row, "image": labels[PATHS]}
-    way = (
-        {"Action": labels[ACTION], "Coordinate": labels[COORDINATE]}
-        if ACTION in labels
-        else {}
-    )
-    return {**row, "data": {**way, **labels[PATHS]}}
+    data = dict(labels[PATHS])
+    if ACTION in labels:
+        way = {"Action": labels[ACTION], "Coordinate": labels[COORDINATE]}
+        data = way | data
+    return {**row, "data": data}
 
 
 def _labels(row: Mapping[str, Any], task: str) -> dict[str, Any]:
     found = row.get("data")
     data: Mapping[str, Any] = found if isinstance(found, dict) else {}
     labels = {key: value for key, value in row.items() if key not in ("image", "data")}
+    question = {key: value for key, value in row.items() if key != "question_id"}
     labels[TASK] = task
-    labels[KEY] = digest(
-        {key: value for key, value in row.items() if key != "question_id"}
-    )
-    labels[PATHS] = (
-        row["image"]
-        if "image" in row
-        else {key: data[key] for key in data if isinstance(data[key], str)}
-    )
-    if task in ("civg", "fir", "tie", "tig", "tvg", "vp"):
+    labels[KEY] = digest(question)
+    if "image" in row:
+        labels[PATHS] = row["image"]
+    else:
+        labels[PATHS] = {
+            key: path for key, path in data.items() if isinstance(path, str)
+        }
+    if task in CATEGORIES["generation"].values():
         labels[USABLE] = bool(data.get("video" if task in ("civg", "vp") else "image"))
     if task == "vcot":
         labels |= {ACTION: data.get("Action"), COORDINATE: data.get("Coordinate")}
-        if size := _SIZE.fullmatch(str(row.get("subcategory"))):
+        size = _SIZE.fullmatch(str(row.get("subcategory")))
+        if size:
             labels |= {"size": int(size[1]), "last": int(size[1]) - 1}
     return labels
 
@@ -293,47 +282,40 @@ class _Row:
         if not isinstance(paths, list) or not paths:
             raise UsageError('"image" is no list of paths')
         media = [self._medium(path, "image", kind) for path in paths]
-        asked = self._placed(
-            "\n".join((self._text("question"), *self._choice())), media
-        )
-        return _Content(asked, Interleaved((text_part(self.row["answer"]),)))
-
-    def _placed(self, text: str, media: Sequence[Part]) -> list[Part]:
-        """The text with its media in the places of the markers; those without a marker
-        stand before it."""
+        # Media stand in the places of the markers, others before the text.
+        text = "\n".join((self._text("question"), *self._choice()))
         texts = text.split(_MARKER)
-        marked = min(len(texts) - 1, len(media))
-        if marked and not len(texts) - 1 == marked == len(media):
-            self.odd.append(f"{len(texts) - 1} places for {len(media)} media")
+        places = len(texts) - 1
+        marked = min(places, len(media))
+        if marked and places != len(media):
+            self.odd.append(f"{places} places for {len(media)} media")
         ahead = len(media) - marked
         pieces = [*texts[:marked], _MARKER.join(texts[marked:])]
         parts = [*media[:ahead], text_part(pieces[0])]
         for medium, piece in zip(media[ahead:], pieces[1:], strict=True):
             parts += [medium, text_part(piece)]
-        return [part for part in parts if part.media is not None or part.text]
+        asked = [part for part in parts if part.media is not None or part.text]
+        return _Content(asked, Interleaved((text_part(self.row["answer"]),)))
 
     def _generation(self, task: str, *, mask: bool) -> _Content:
         words = self._text(PROMPT, blank=task == "fir").strip()
         prompt = [text_part(words)] if words else []
         if task == "tvg":
-            clip = (
-                Interleaved((self._of("image", "video"),))
-                if self._data.get("image")
-                else None
-            )
+            clip = None
+            if self._data.get("image"):
+                clip = Interleaved((self._of("image", "video"),))
             return _Content(prompt, clip)
         picture = self._of("image")
-        if task in ("fir", "tig"):
-            return _Content(
-                [picture] if task == "fir" else prompt, Interleaved((picture,))
-            )
+        if task == "fir":
+            return _Content([picture], Interleaved((picture,)))
+        if task == "tig":
+            return _Content(prompt, Interleaved((picture,)))
         if task == "tie":
-            masks = (
-                [self._of("mask_img")] if mask and self._data.get("mask_img") else []
-            )
-            return _Content(
-                [picture, *masks, *prompt], Interleaved((self._of("edited_image"),))
-            )
+            shown = [picture]
+            if mask and self._data.get("mask_img"):
+                shown.append(self._of("mask_img"))
+            edited = self._of("edited_image")
+            return _Content([*shown, *prompt], Interleaved((edited,)))
         return _Content([picture, *prompt], Interleaved((self._of("video", "video"),)))
 
     def _unify(self, task: str) -> _Content:
@@ -341,59 +323,51 @@ class _Row:
         choice, right = self._choice(), self.row["answer"]
         candidates = [self._candidate(key) for key in _CANDIDATES[task]]
         words = [self._text("question")] if task != "sd" else []
-        picture = [part for part in candidates[0].parts if not part.dangling]
+        reference = []
         if task == "iee":
             # The right option stands first and the letters are out of order: the letter
             # in front of a text is meant.
-            right = next(
-                (
-                    option
-                    for option in choice
-                    if re.match(rf"\W*{right}\s*[:.)]", option)
-                ),
-                "",
-            )
-            if not right:
+            letter = re.compile(rf"\W*{right}\s*[:.)]")
+            options = [option for option in choice if letter.match(option)]
+            if options:
+                reference.append(text_part(options[0]))
+            else:
                 self.odd.append("no option has the letter of the answer")
         else:
             words += choice
-        reference = Interleaved((*([text_part(right)] if right else []), *picture))
-        return _Content([*shown, text_part("\n".join(words))], reference, candidates)
+            reference.append(text_part(right))
+        reference += [part for part in candidates[0].parts if not part.dangling]
+        asked = [*shown, text_part("\n".join(words))]
+        return _Content(asked, Interleaved(tuple(reference)), candidates)
 
     def _maze(self) -> _Content:
-        labels: dict[str, Any] = {
-            ACTION: self._data.get("Action"),
-            COORDINATE: self._data.get("Coordinate"),
-        }
-        if fault := maze_fault(labels):
+        actions, places = self._data.get("Action"), self._data.get("Coordinate")
+        fault = maze_fault({ACTION: actions, COORDINATE: places})
+        if fault or actions is None or places is None:
             raise UsageError(fault)
         if not _SIZE.fullmatch(str(self.row.get("subcategory"))):
             raise UsageError(
                 f'"subcategory" is {self.row.get("subcategory")!r:.80}; write the '
                 "size, such as data_3x3"
             )
-        actions = labels[ACTION]
-        cells = [cell_of(cell) or (0, 0) for cell in labels[COORDINATE]]
-        for written, cell in zip(labels[COORDINATE], cells, strict=True):
+        cells = []
+        for written in places:
+            cell = cell_of(written) or (0, 0)
             if written != list(cell):
                 self._note(f"the cell {written} is read as {list(cell)}")
+            cells.append(cell)
         start = self._of("Step_0")
-        states = [
-            Interleaved((start,)),
-            *(self._candidate(f"Step_{step}") for step in range(1, len(actions) - 1)),
-        ]
+        states = [Interleaved((start,))]
+        for step in range(1, len(actions) - 1):
+            states.append(self._candidate(f"Step_{step}"))
         turns = []
         for step, action in enumerate(actions):
             row, column = cells[min(step + 1, len(cells) - 1)]
-            after = states[step + 1].parts[0] if step + 1 < len(states) else None
-            turns.append(
-                Turn(
-                    step,
-                    action,
-                    [column - 1, row - 1],
-                    None if after is None or after.dangling else after,
-                )
-            )
+            picture = None
+            if step + 1 < len(states):
+                state = states[step + 1].parts[0]
+                picture = None if state.dangling else state
+            turns.append(Turn(step, action, [column - 1, row - 1], picture))
         return _Content([start], answer_of(turns), states)
 
     def _note(self, words: str) -> None:
@@ -415,17 +389,10 @@ class _Row:
 
     def _choice(self) -> list[str]:
         choice, answer = self.row.get("choice"), self.row.get("answer")
-        if (
-            not isinstance(choice, list)
-            or not choice
-            or not all(isinstance(option, str) for option in choice)
-        ):
+        if not are_texts(choice) or not choice:
             raise UsageError('"choice" is no list of texts')
-        if (
-            not isinstance(answer, str)
-            or len(answer) != 1
-            or not 0 <= ord(answer) - ord("A") < len(choice)
-        ):
+        letters = [chr(ord("A") + number) for number in range(len(choice))]
+        if answer not in letters:
             raise UsageError(
                 f'"answer" is {answer!r:.80}; write the letter of an option'
             )

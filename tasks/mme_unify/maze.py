@@ -8,7 +8,7 @@ from mmeval.media import Interleaved, text_part
 from mmeval.program import Ask, Program, ask_one
 from mmeval.records import Message
 from mmeval.tasks.mme_unify.mme_unify_maze import ACTION
-from mmeval.tasks.mme_unify.turns import Turn, answer_of, turn_parts, turns_of
+from mmeval.tasks.mme_unify.turns import Turn, answer_of, turns_of
 
 _FINISH = "finish"
 _LINE = r"(?im)^[^\S\n]*+[*_#>`-]*+[^\S\n]*+{}[*_`]*+[^\S\n]*+:[*_`]*+[^\S\n]*+(.*)$"
@@ -35,9 +35,10 @@ def maze(
     *before, prompt = ask.messages
     turns: list[Turn] = []
     for step in range(len(ask.sample.metadata[ACTION])):
-        past = Interleaved(tuple(part for turn in turns for part in turn_parts(turn)))
-        now = text_part((later if step else first).format(step=step))
-        content = Interleaved((*prompt.content.parts, *past.parts, now))
+        words = later if step else first
+        now = text_part(words.format(step=step))
+        past = answer_of(turns).parts
+        content = Interleaved((*prompt.content.parts, *past, now))
         reply = yield from ask_one(ask.call((*before, Message(prompt.role, content))))
         turns.append(turn_in(reply.require(), step))
         if turns[-1].action.casefold() == _FINISH:
@@ -51,25 +52,22 @@ def turn_in(reply: Interleaved, step: int) -> Turn:
     stated = turns_of(reply).get(step)
     if stated is not None and stated.action:
         return stated
-    picture = next(
-        (
-            part
-            for part in reply.parts
-            if part.kind == "image" and part.media is not None
-        ),
-        None,
-    )
-    return Turn(step, _action(reply.words), _location(reply.words), picture)
+    picture = None
+    for part in reply.parts:
+        if part.kind == "image" and part.media is not None:
+            picture = part
+            break
 
+    actions = _ACTION.findall(reply.words)
+    action = actions[-1].strip() if actions else ""
+    word = _WORD.match(action)
+    if word:
+        action = word[1]
 
-def _action(words: str) -> str:
-    lines = _ACTION.findall(words)
-    line = lines[-1].strip() if lines else ""
-    found = _WORD.match(line)
-    return found[1] if found else line
-
-
-def _location(words: str) -> list[int] | None:
-    lines = _LOCATION.findall(words)
-    found = _PAIR.search(lines[-1]) if lines else None
-    return [int(found[1]), int(found[2])] if found else None
+    location = None
+    locations = _LOCATION.findall(reply.words)
+    if locations:
+        pair = _PAIR.search(locations[-1])
+        if pair:
+            location = [int(pair[1]), int(pair[2])]
+    return Turn(step, action, location, picture)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeGuard
 
 from mmeval.metric import metric
 from mmeval.metrics.text.choices.reader import choice_score, find_choice
@@ -16,21 +16,22 @@ Script: TypeAlias = Literal["understanding", "csq", "al", "sd"]
 CHOICE, ANSWER = "choice", "answer"
 """The labels of a sample: its options, each behind its letter, and the letter of the
 right one."""
-_PREFIX = re.compile(r"\s*(?:\([A-Z]\)|[A-Z][.:)])\s*")
+_PREFIX = re.compile(r"\A\s*(?:\([A-Z]\)|[A-Z][.:)])\s*")
 
 
 def _fault(sample: Sample, _switches: object = None) -> str:
     """Why no answer to a sample could be scored, or an empty text."""
     options, right = sample.metadata.get(CHOICE), sample.metadata.get(ANSWER)
-    if not isinstance(options, list) or not all(
-        isinstance(option, str) for option in options
-    ):
+    if not are_texts(options):
         return f"metadata {CHOICE!r} is no list of texts"
-    return (
-        ""
-        if right in _letters(len(options))
-        else f"metadata {ANSWER!r} is no letter of an option"
-    )
+    if right not in _letters(len(options)):
+        return f"metadata {ANSWER!r} is no letter of an option"
+    return ""
+
+
+def are_texts(options: Any) -> TypeGuard[list[str]]:
+    """Whether the options of a question are a list of texts."""
+    return isinstance(options, list) and all(isinstance(text, str) for text in options)
 
 
 @metric(
@@ -59,7 +60,12 @@ def mme_unify_choice(
         return Score.unscored("there is no answer to score")
     words, right = trial.output.words, trial.sample.metadata[ANSWER]
     if reading == "released":
-        return Score(float(_released(words, right, script)))
+        # What the authors' scripts count as right: an equal text; in CSQ one that has
+        # the letter somewhere, so that "Answer: B" is right where A is; in SD one that
+        # is equal when stripped.
+        if script == "sd":
+            words = words.strip()
+        return Score(float(right in words if script == "csq" else words == right))
     chosen = find_choice(words, _by_letter(trial.sample.metadata[CHOICE]))
     return choice_score(chosen, right)
 
@@ -76,24 +82,12 @@ def letter_of(answer: str, options: Sequence[str]) -> str | None:
 
 def _by_letter(options: Sequence[str]) -> dict[str, str]:
     """The options' texts by letter. The letters run from A, whatever a text has."""
-    texts = map(_option_text, options)
-    return dict(zip(_letters(len(options)), texts, strict=False))
+    texts = {}
+    for letter, option in zip(_letters(len(options)), options, strict=False):
+        text = unicodedata.normalize("NFKC", option)
+        texts[letter] = _PREFIX.sub("", text, count=1)
+    return texts
 
 
 def _letters(count: int) -> tuple[str, ...]:
     return tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[:count])
-
-
-def _option_text(option: str) -> str:
-    text = unicodedata.normalize("NFKC", option)
-    prefix = _PREFIX.match(text)
-    return text[prefix.end() if prefix else 0 :]
-
-
-def _released(words: str, right: str, script: Script) -> bool:
-    """What the authors' scripts count as right: an equal text; in CSQ one that has the
-    letter somewhere, so that "Answer: B" is right where A is; in SD one that is equal
-    when stripped."""
-    if script == "csq":
-        return right in words
-    return (words.strip() if script == "sd" else words) == right

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from mmeval.metric import metric
 from mmeval.records import Sample, Score, Trial
+from mmeval.tasks.mme_unify.mme_unify_choice import are_texts
 from mmeval.tasks.mme_unify.turns import Turn, turns_of
 
 ACTION, COORDINATE = "action", "coordinate"
@@ -20,39 +21,26 @@ _MISTYPED = re.compile(r"([0-9]+)\.([0-9]+)")
 def cell_of(written: Any) -> tuple[int, int] | None:
     """A cell of the data as (row, column); of the mistyped ``[1.3]`` too. None for
     anything else."""
-    if (
-        isinstance(written, list)
-        and len(written) == 2
-        and all(type(number) is int for number in written)
-    ):
-        return written[0], written[1]
-    if (
-        isinstance(written, list)
-        and len(written) == 1
-        and isinstance(written[0], float)
-    ):
-        found = _MISTYPED.fullmatch(repr(written[0]))
-        return (int(found[1]), int(found[2])) if found else None
+    match written:
+        case [row, column] if type(row) is type(column) is int:
+            return row, column
+        case [float(mistyped)]:
+            found = _MISTYPED.fullmatch(repr(mistyped))
+            return (int(found[1]), int(found[2])) if found else None
     return None
 
 
 def maze_fault(labels: Mapping[str, Any]) -> str:
     """Why no way through a maze could be scored, or an empty text."""
     actions, cells = labels.get(ACTION), labels.get(COORDINATE)
-    if (
-        not isinstance(actions, list)
-        or not actions
-        or not all(isinstance(action, str) for action in actions)
-    ):
+    if not are_texts(actions) or not actions:
         return f"{ACTION!r} is no list of words"
     if not isinstance(cells, list) or len(cells) != len(actions):
         return f"{COORDINATE!r} is no list of a cell for each action"
-    odd = next((cell for cell in cells if cell_of(cell) is None), None)
-    return (
-        ""
-        if odd is None
-        else f"{COORDINATE!r} has the cell {odd!r:.80}; write [row, column]"
-    )
+    for cell in cells:
+        if cell_of(cell) is None:
+            return f"{COORDINATE!r} has the cell {cell!r:.80}; write [row, column]"
+    return ""
 
 
 def _fault(sample: Sample, _switches: object) -> str:
@@ -88,34 +76,31 @@ def mme_unify_maze(
     turns, actions = turns_of(trial.output), trial.sample.metadata[ACTION]
     cells = trial.sample.metadata[COORDINATE]
     taken = [turns.get(step, Turn(step)) for step in range(len(actions))]
+    right = []
+    there = []
     if vcot == "official":
-        right = [
-            turn.action == action for turn, action in zip(taken, actions, strict=True)
-        ]
-        there = [
-            _is_official(turn.location, cell)
-            for turn, cell in zip(taken, cells, strict=True)
-        ]
-        return _scores(right, there, finished=right[-1])
-    right = [
-        _plain(turn.action) == _plain(action)
-        for turn, action in zip(taken, actions, strict=True)
-    ]
-    there = [
-        _is_at(turn.location, cell)
-        for turn, cell in zip(taken, cells[1:], strict=False)
-    ]
-    return _scores(right[:-1], there, finished=right[-1])
-
-
-def _scores(
-    right: Sequence[bool], there: Sequence[bool], *, finished: bool
-) -> dict[str, Score]:
-    return dict(
-        zip(
-            OUTPUTS, (_share(right), _share(there), Score(float(finished))), strict=True
-        )
-    )
+        for turn, action, cell in zip(taken, actions, cells, strict=True):
+            right.append(turn.action == action)
+            # Lists are equal in length and element by element, as in the released
+            # script: mistyped cells stay as they are.
+            there.append(turn.location == cell)
+        moves = right
+    else:
+        for turn, action in zip(taken, actions, strict=True):
+            is_right = turn.action.strip().casefold() == action.strip().casefold()
+            right.append(is_right)
+        for turn, cell in zip(taken, cells[1:], strict=False):
+            row, column = cell_of(cell) or (0, 0)
+            is_there = turn.location == [column - 1, row - 1]
+            # true and false are equal to 1 and 0
+            there.append(is_there and bool not in map(type, turn.location))
+        moves = right[:-1]
+    action_output, location_output, finish_output = OUTPUTS
+    return {
+        action_output: _share(moves),
+        location_output: _share(there),
+        finish_output: Score(float(right[-1])),
+    }
 
 
 def _share(right: Sequence[bool]) -> Score:
@@ -123,25 +108,3 @@ def _share(right: Sequence[bool]) -> Score:
         return Score.inapplicable("the maze has no move")
     wrong = [step for step, is_right in enumerate(right) if not is_right]
     return Score(sum(right) / len(right), evidence={"wrong": wrong}, weight=len(right))
-
-
-def _plain(action: str) -> str:
-    return action.strip().casefold()
-
-
-def _is_at(location: Any, cell: Any) -> bool:
-    """Whether [x, y], counted from 0, is a cell of the data."""
-    row, column = cell_of(cell) or (0, 0)
-    return _is_number_pair(location) and location == [column - 1, row - 1]
-
-
-def _is_number_pair(location: Any) -> bool:
-    return isinstance(location, list) and all(
-        type(number) in (int, float) for number in location
-    )
-
-
-def _is_official(location: Any, cell: Any) -> bool:
-    """Equality in length and element by element, as the released script has it:
-    mistyped cells stay as they are."""
-    return isinstance(location, list) and location == cell

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mmeval.metric import metric
-from mmeval.records import CAUSES, Score
+from mmeval.records import CAUSES, Cause, Score
 
 
 @metric(range=(0, 1), version="1", source="MME-Unify, section 3.3", takes_missing=True)
@@ -17,20 +17,26 @@ def mme_unify_plus(scores: Mapping[str, Score], *, of: Sequence[str] = ()) -> Sc
     one move. Unscored where one is and the others are 1, unavailable where one is.
     Evidence: the scores below 1.
     """
-    known = [
-        (name, scores[name]) for name in of if scores[name].status != "inapplicable"
-    ]
-    for name, score in known:
+    below = []
+    reasons = []
+    causes: list[Cause] = []
+    is_applicable = False
+    for name in of:
+        score = scores[name]
         if score.status == "unavailable":
             return Score.unavailable(f"{name}: {score.reason}")
-    below = [
-        name for name, score in known if score.value is not None and score.value < 1
-    ]
-    lost = [(name, score) for name, score in known if score.value is None]
-    if lost and not below:
-        reason = "; ".join(f"{name}: {score.reason}" for name, score in lost)
-        cause = min((score.cause for _, score in lost), key=CAUSES.index)
-        return Score(status="unscored", reason=reason, bounds=(0, 1), cause=cause)
-    if not known:
+        if score.status == "inapplicable":
+            continue
+        is_applicable = True
+        if score.value is None:
+            reasons.append(f"{name}: {score.reason}")
+            causes.append(score.cause)
+        elif score.value < 1:
+            below.append(name)
+    if not is_applicable:
         return Score.inapplicable("none of its scores applies to the answer")
+    if reasons and not below:
+        reason = "; ".join(reasons)
+        cause = min(causes, key=CAUSES.index)
+        return Score(status="unscored", reason=reason, bounds=(0, 1), cause=cause)
     return Score(float(not below), evidence={"below": below})

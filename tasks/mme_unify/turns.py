@@ -48,17 +48,20 @@ def turns_of(answer: Interleaved | None) -> Mapping[int, Turn]:
     for part in answer.parts if answer else ():
         if part.kind == "image" and turn is not None and turn.picture is None:
             turn = turns[turn.step] = turn._replace(picture=part)
-        for line in (part.text or "").splitlines() if part.kind == "text" else ():
-            if found := _STEP.fullmatch(line.strip()):
-                turn = Turn(int(found[1]))
-            elif turn is not None and line.startswith(_ACTION):
-                turn = turn._replace(
-                    action=line.removeprefix(_ACTION).removeprefix(" ")
-                )
-            elif turn is not None and line.startswith(_LOCATION):
+        if part.kind != "text":
+            continue
+        for line in (part.text or "").splitlines():
+            step = _STEP.fullmatch(line.strip())
+            if step:
+                turn = Turn(int(step[1]))
+            elif turn is None:
+                continue
+            elif line.startswith(_ACTION):
+                action = line.removeprefix(_ACTION).removeprefix(" ")
+                turn = turn._replace(action=action)
+            elif line.startswith(_LOCATION):
                 turn = turn._replace(location=_json(line.removeprefix(_LOCATION)))
-            if turn is not None:
-                turns[turn.step] = turn
+            turns[turn.step] = turn
     return turns
 
 
@@ -70,15 +73,16 @@ def turn_parts(turn: Turn) -> tuple[Part, ...]:
         lines.append(f"{_ACTION} {_BREAK.sub(' ', turn.action)}")
     if turn.location is not None:
         lines.append(f"{_LOCATION} {json.dumps(turn.location)}")
-    return (
-        text_part("\n".join([*lines, _IMAGE, ""])),
-        *(() if turn.picture is None else (turn.picture,)),
-    )
+    words = text_part("\n".join([*lines, _IMAGE, ""]))
+    return (words,) if turn.picture is None else (words, turn.picture)
 
 
 def answer_of(turns: Iterable[Turn]) -> Interleaved:
     """An answer that consists of turns."""
-    return Interleaved(tuple(part for turn in turns for part in turn_parts(turn)))
+    parts: list[Part] = []
+    for turn in turns:
+        parts += turn_parts(turn)
+    return Interleaved(tuple(parts))
 
 
 def _json(text: str) -> Any:
@@ -88,8 +92,9 @@ def _json(text: str) -> Any:
         return None
 
 
-def _finite(number: str) -> float:
+def _finite(text: str) -> float:
     """Raises ValueError for what no JSON can hold."""
-    if not math.isfinite(value := float(number)):
-        raise ValueError(number)
-    return value
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number

@@ -49,20 +49,20 @@ def feature_distance(one: Table, other: Table) -> float:
     """
     import numpy as np
 
-    first, second = (np.asarray(side, np.float64) for side in (one, other))
-    means = first.mean(0), second.mean(0)
-    distance = float(((means[0] - means[1]) ** 2).sum())
+    first = np.asarray(one, np.float64)
+    second = np.asarray(other, np.float64)
+    first_mean = first.mean(0)
+    second_mean = second.mean(0)
+    distance = float(((first_mean - second_mean) ** 2).sum())
     if min(len(first), len(second)) == 1:
         return distance
     # With X and Y the deviations by rows, the trace of the root of both covariances'
     # product is the sum of the singular values of X Y^T: exact however few rows there
     # are, where a root of a singular matrix is not.
-    rows = [
-        (side - mean) / (len(side) - 1) ** 0.5
-        for side, mean in zip((first, second), means, strict=True)
-    ]
-    shared = np.linalg.svd(rows[0] @ rows[1].T, compute_uv=False).sum()
-    return distance + float((rows[0] ** 2).sum() + (rows[1] ** 2).sum() - 2 * shared)
+    x = (first - first_mean) / (len(first) - 1) ** 0.5
+    y = (second - second_mean) / (len(second) - 1) ** 0.5
+    shared = np.linalg.svd(x @ y.T, compute_uv=False).sum()
+    return distance + float((x**2).sum() + (y**2).sum() - 2 * shared)
 
 
 def even_indices(frames: int, wanted: int) -> list[int]:
@@ -74,11 +74,9 @@ def even_indices(frames: int, wanted: int) -> list[int]:
     """
     import numpy as np
 
-    return (
-        []
-        if frames < 1
-        else [int(place) for place in np.linspace(0, frames - 1, wanted)]
-    )
+    if frames < 1:
+        return []
+    return [int(place) for place in np.linspace(0, frames - 1, wanted)]
 
 
 def usable(row: Mapping[str, Any], task: str) -> bool:
@@ -88,11 +86,8 @@ def usable(row: Mapping[str, Any], task: str) -> bool:
     and VP a ``video`` too.
     """
     data = row.get("data")
-    of_text = task.casefold().rpartition("_")[2] in _OF_TEXT
-    wanted = ("image",) if of_text else ("image", "video")
-    return (
-        bool(row.get("output"))
-        and "Text_Prompt" in row
-        and isinstance(data, Mapping)
-        and all(key in data for key in wanted)
-    )
+    if not row.get("output") or "Text_Prompt" not in row:
+        return False
+    if not isinstance(data, Mapping) or "image" not in data:
+        return False
+    return task.casefold().rpartition("_")[2] in _OF_TEXT or "video" in data

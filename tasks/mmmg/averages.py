@@ -34,8 +34,10 @@ def interval(passes: Mapping[str, Passes], tasks: Sequence[str]) -> Spread | Non
     """The mean of the tasks with passes, with the authors' standard error.
     None where their numbers of passes differ, or none has any."""
     known = [passes[task] for task in tasks if task in passes]
-    if len({len(one) for one in known}) != 1 or not known[0]:
+    counts = {len(values) for values in known}
+    if len(counts) != 1 or counts == {0}:
         return None
-    return spread(
-        [math.fsum(values) / len(known) for values in zip(*known, strict=True)]
-    )
+    means = []
+    for values in zip(*known, strict=True):
+        means.append(math.fsum(values) / len(known))
+    return spread(means)

@@ -54,56 +54,45 @@ class HubCopy:
     @cached_property
     def _prompts(self) -> Counter[tuple[str, str]]:
         """The number of rows with each prompt of each category."""
-        return Counter(
-            (row["category"], row["instruction"]) for row in self._rows(_KEYS)
-        )
+        rows = self._rows(_KEYS)
+        return Counter((row["category"], row["instruction"]) for row in rows)
 
     def media(self, category: str) -> CategoryMedia:
-        return CategoryMedia(dict(self._held(category)))
-
-    def _held(self, category: str) -> Iterator[tuple[PromptPlace, dict[str, bytes]]]:
+        held: dict[PromptPlace, dict[str, bytes]] = {}
         turns: Counter[str] = Counter()
         for row in self._rows((*_KEYS, *self._media_columns)):
-            if row["category"] == category:
-                prompt = row["instruction"]
-                yield (
-                    PromptPlace(prompt, turns[prompt]),
-                    {name: row[name] for name in self._media_columns if row[name]},
-                )
-                turns[prompt] += 1
+            if row["category"] != category:
+                continue
+            prompt = row["instruction"]
+            place = PromptPlace(prompt, turns[prompt])
+            held[place] = {name: row[name] for name in self._media_columns if row[name]}
+            turns[prompt] += 1
+        return CategoryMedia(held)
 
     @cached_property
     def _media_columns(self) -> tuple[str, ...]:
         with parquet_file(self.files[0]) as table:
             names = table.schema_arrow.names
-        return tuple(
-            name for name in names if name.rstrip("0123456789")[:-1] in _COLUMN.values()
-        )
+        fields = _COLUMN.values()
+        return tuple(name for name in names if name.rstrip("0123456789")[:-1] in fields)
 
     def _rows(self, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:
         for file in self.files:
             with parquet_file(file) as table:
-                self._check(file, table.schema_arrow.names)
+                for key in _KEYS:
+                    if key not in table.schema_arrow.names:
+                        raise UsageError(
+                            f"{file}: not a copy of MMMG: the column {key!r} is missing"
+                        )
                 for batch in table.iter_batches(
                     batch_size=_BATCH_ROWS, columns=list(columns), use_threads=False
                 ):
-                    yield from map(_plain, batch.to_pylist())
-
-    @staticmethod
-    def _check(file: Path, names: list[str]) -> None:
-        lacking = [name for name in _KEYS if name not in names]
-        if lacking:
-            raise UsageError(
-                f"{file}: not a copy of MMMG: the column {lacking[0]!r} is missing"
-            )
-
-
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with media as bytes, even if the column is a struct of bytes and path."""
-    return {
-        name: value.get("bytes") if isinstance(value, dict) else value
-        for name, value in row.items()
-    }
+                    for row in batch.to_pylist():
+                        for name, value in row.items():
+                            # media are bytes, or a struct of bytes and path
+                            if isinstance(value, dict):
+                                row[name] = value.get("bytes")
+                        yield row
 
 
 @dataclass(frozen=True)
@@ -134,11 +123,9 @@ def find_copy(folder: Path) -> HubCopy | None:
         cached_snapshot(REPOSITORY, "main", "dataset"),
     ]
     for place in places:
-        files = (
-            tuple(sorted({*place.glob("*.parquet"), *place.glob("data/*.parquet")}))
-            if place is not None
-            else ()
-        )
+        if place is None:
+            continue
+        files = {*place.glob("*.parquet"), *place.glob("data/*.parquet")}
         if files:
-            return HubCopy(files)
+            return HubCopy(tuple(sorted(files)))
     return None

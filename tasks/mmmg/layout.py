@@ -65,17 +65,14 @@ class Line:
 def layout(run: StoredRun) -> Iterator[Table]:
     """Make a table for each category with a task in the run, and one of averages."""
     asked = {task.name: _line(run, task) for task in run.tasks}
-    left_out = {
-        str(name): Line(str(name), "not asked", lacks="left out")
-        for name in run.ours.get("left_out", {})
-    }
-    shown = [
-        category
-        for category in CATEGORIES
-        if not asked.keys().isdisjoint(category.tasks)
-    ]
-    for category in shown:
-        yield _tasks_table(category, {**left_out, **asked}, run)
+    lines = dict(asked)
+    for name in run.ours.get("left_out", {}):
+        lines.setdefault(name, Line(name, "not asked", lacks="left out"))
+    shown = []
+    for category in CATEGORIES:
+        if not asked.keys().isdisjoint(category.tasks):
+            shown.append(category)
+            yield _tasks_table(category, lines, run)
     if shown:
         yield _averages_table(shown, asked)
 
@@ -86,42 +83,46 @@ def _line(run: StoredRun, task: StoredTask) -> Line:
     result = result_of(run, task, NUMBER)
     if result is not None and result.suspended:
         return Line(task.alias, "lost", trials=trials, lacks="scoring suspended")
+    lacks = _lacks(scores)
     value = macro_mean(scores, by=FILE).value
-    if value is None:
-        return Line(task.alias, _state(scores), trials=trials, lacks=_lacks(scores))
-    return Line(task.alias, "known", value, _passes(scores), trials, _lacks(scores))
+    if value is not None:
+        return Line(task.alias, "known", value, _passes(scores), trials, lacks)
+    state: State = "not asked"
+    if scores.count("failed") or scores.count("unscored"):
+        state = "lost"
+    elif scores.count("unavailable"):
+        state = "unavailable"
+    elif scores.count("unsupported"):
+        state = "absent"
+    return Line(task.alias, state, trials=trials, lacks=lacks)
 
 
 def _passes(scores: Scores) -> Passes:
     """The mean of each pass, with equal weight for each instruction file of a task.
     Empty where a pass has no score of one of them."""
-    files = [
-        repeat_means(part) for part in scores.by_level(FILE).values() if part.values
-    ] or [repeat_means(scores)]
+    files = []
+    for part in scores.by_level(FILE).values():
+        if part.values:
+            files.append(repeat_means(part))
+    if not files:
+        return repeat_means(scores)
     if len({len(means) for means in files}) > 1:
         return ()
     return [math.fsum(means) / len(means) for means in zip(*files, strict=True)]
-
-
-def _state(scores: Scores) -> State:
-    """The state of a task without a value."""
-    if scores.count("failed") or scores.count("unscored"):
-        return "lost"
-    if scores.count("unavailable"):
-        return "unavailable"
-    return "absent" if scores.count("unsupported") else "not asked"
 
 
 def _lacks(scores: Scores) -> str:
     """The numbers of trials without a value by reason, or that nothing was scored."""
     if not len(scores):
         return "not scored"
-    statuses = ("failed", "unscored", "unavailable", "inapplicable", "unsupported")
-    counts = ((scores.count(status), status) for status in statuses)
-    lacking = [(count, status) for count, status in counts if count]
-    if len(lacking) == 1 and lacking[0][0] == len(scores):
-        return lacking[0][1]
-    return ", ".join(f"{count} {status}" for count, status in lacking)
+    lacking = []
+    for status in ("failed", "unscored", "unavailable", "inapplicable", "unsupported"):
+        count = scores.count(status)
+        if count == len(scores):
+            return status
+        if count:
+            lacking.append(f"{count} {status}")
+    return ", ".join(lacking)
 
 
 def _tasks_table(
@@ -135,13 +136,14 @@ def _tasks_table(
             "are not in this run."
         )
     notes += paper_notes(run, known)
+    rows: list[tuple[Cell, ...]] = []
+    for task in known:
+        line = lines[task]
+        rows.append((line.alias, line.value, line.half_width, line.trials, line.lacks))
     return Table(
         f"MMMG, {category.title}: tasks",
         ("Task", "Value", "±", "Scored", "Lacks"),
-        tuple(
-            (one.alias, one.value, one.half_width, one.trials, one.lacks)
-            for one in (lines[task] for task in known)
-        ),
+        tuple(rows),
         tuple(notes),
     )
 
@@ -150,17 +152,24 @@ def _averages_table(shown: Sequence[Category], lines: Mapping[str, Line]) -> Tab
     rows: list[tuple[Cell, ...]] = []
     for category in shown:
         rows.append(_average_row(category.title, category.tasks, lines))
-        rows += [
-            _average_row(f"{category.title}: {name}", tasks, lines)
-            for name, tasks in category.groups.items()
-        ]
-    unknown = [UNKNOWN] if any(row[1] is None for row in rows) else []
-    tasks = [task for category in shown for task in category.tasks]
+        for name, tasks in category.groups.items():
+            rows.append(_average_row(f"{category.title}: {name}", tasks, lines))
+    notes = [PAPER]
+    if any(row[1] is None for row in rows):
+        notes.append(UNKNOWN)
+    for state, words in NAMED.items():
+        aliases = []
+        for category in shown:
+            for task in category.tasks:
+                if _state_of(task, lines) == state:
+                    aliases.append(lines[task].alias)
+        if aliases:
+            notes.append(f"{words}: {', '.join(aliases)}.")
     return Table(
         "MMMG: averages (there is none across categories)",
         ("Category", "Paper", "±", "Leaderboard", "Tasks", "Lacks"),
         tuple(rows),
-        (PAPER, *unknown, *_named(tasks, lines)),
+        tuple(notes),
     )
 
 
@@ -169,45 +178,30 @@ def _average_row(
 ) -> tuple[Cell, ...]:
     """An average, shown where each task has a value or the model cannot do it."""
     states = Counter(_state_of(task, lines) for task in tasks)
-    values = {
-        task: line.value
-        for task in tasks
-        if (line := lines.get(task)) and line.value is not None
-    }
-    counted, lacks = f"{len(values)}/{len(tasks)}", _lacking_tasks(states)
+    words: list[tuple[State, str]] = [
+        ("lost", "lost"),
+        ("unavailable", "unavailable"),
+        ("not asked", "not asked"),
+        ("absent", "unsupported"),
+    ]
+    lacks = ", ".join(
+        f"{states[state]} {word}" for state, word in words if states[state]
+    )
+    values = {}
+    passes = {}
+    for task in tasks:
+        line = lines.get(task)
+        if line is not None and line.value is not None:
+            values[task] = line.value
+            passes[task] = line.passes
+    counted = f"{len(values)}/{len(tasks)}"
     if states.keys() - {"known", "absent"}:
         return (title, None, None, None, counted, lacks)
-    sure = interval({task: lines[task].passes for task in values}, tasks)
+    sure = interval(passes, tasks)
     half = None if sure is None else sure.half_width
-    return (
-        title,
-        average(values, tasks),
-        half,
-        average(values, tasks, absent="zero"),
-        counted,
-        lacks,
-    )
+    leaderboard = average(values, tasks, absent="zero")
+    return (title, average(values, tasks), half, leaderboard, counted, lacks)
 
 
 def _state_of(task: str, lines: Mapping[str, Line]) -> State:
     return lines[task].state if task in lines else "not asked"
-
-
-def _lacking_tasks(states: Mapping[State, int]) -> str:
-    """The numbers of tasks of an average without a value, by reason."""
-    words: Mapping[State, str] = {"absent": "unsupported"}
-    order: Sequence[State] = ("lost", "unavailable", "not asked", "absent")
-    return ", ".join(
-        f"{states[state]} {words.get(state, state)}"
-        for state in order
-        if states.get(state)
-    )
-
-
-def _named(tasks: Sequence[str], lines: Mapping[str, Line]) -> Iterator[str]:
-    """The asked tasks without a value that make an average unavailable, by reason."""
-    for state, said in NAMED.items():
-        if names := [
-            lines[task].alias for task in tasks if _state_of(task, lines) == state
-        ]:
-            yield f"{said}: {', '.join(names)}."

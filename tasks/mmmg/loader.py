@@ -63,6 +63,7 @@ _FETCH = (
     "or try --data bundled"
 )
 _OPTIONS = ("file", "having")
+_NAME = re.compile(r"[a-z0-9_]+")
 
 
 @dataclass(frozen=True)
@@ -111,38 +112,37 @@ class MmmgDataset:
     def check_media(self) -> None:
         """Raise MissingDataError before the run for media in neither folder nor copy.
         Rows that cannot be read are skipped; they are reported when they are read."""
-        missing = [name for file in self.files for name in self._missing(file)]
+        missing: list[str] = []
+        for file in self.files:
+            for line in self._lines(file):
+                names = _lacking(file, self.media, line.row)
+                if names and (
+                    self.copy is None or not self.copy.holds(file.stem, _place(line))
+                ):
+                    missing += names
         if missing:
             raise MissingDataError(
                 f"{self.media}: {listed(missing, 1)} missing, and no copy of the hub "
                 f"has them; {_FETCH}"
             )
 
-    def _missing(self, file: Path) -> Iterator[str]:
-        for line in self._lines(file):
-            names = list(_lacking(file, self.media, line.row))
-            if names and (
-                self.copy is None or not self.copy.holds(file.stem, _place(line))
-            ):
-                yield from names
-
 
 def _place(line: Line) -> PromptPlace:
     return PromptPlace(str(line.row.get(PROMPT)), line.turn)
 
 
-def _lacking(file: Path, folder: Path, row: Mapping[str, Any]) -> Iterator[str]:
+def _lacking(file: Path, folder: Path, row: Mapping[str, Any]) -> list[str]:
     """The missing media files of a row, as paths below the folder."""
+    missing = []
     for key, kind in NUMBERED.items():
         try:
-            names = [
-                medium_file(kind, file.stem, number) for number in numbers(row, key)
-            ]
-            yield from (
-                name for name in names if not path_inside(folder, name).is_file()
-            )
+            for number in numbers(row, key):
+                name = medium_file(kind, file.stem, number)
+                if not path_inside(folder, name).is_file():
+                    missing.append(name)
         except MmevalError:  # reported with its line when the row is read
             continue
+    return missing
 
 
 class _Reader:
@@ -150,6 +150,7 @@ class _Reader:
 
     def __init__(self, file: Path, folder: Path, copy: HubCopy | None) -> None:
         self.file, self._folder, self._copy = file, folder, copy
+        self._copied: CategoryMedia | None = None
 
     def sample(self, line: Line) -> Sample:
         """Raises RowError, whatever is wrong with the row."""
@@ -162,17 +163,10 @@ class _Reader:
             if line.fault:
                 raise UsageError(line.fault)
             words, place = text(line.row, PROMPT), _place(line)
-            given = {
-                label: medium
-                for key in GIVEN
-                for label, medium in self._listed(line.row, key, place).items()
-            }
+            given = self._given(line.row, place)
             asked = Message("user", Interleaved((text_part(words), *_beside(given))))
-            return replace(
-                named,
-                input=(asked,),
-                references=tuple(self._references(line.row, place)),
-            )
+            references = self._references(line.row, place)
+            return replace(named, input=(asked,), references=references)
         except Exception as error:  # whatever is wrong with a row, the others go on
             advice = f"; {_FETCH}" if isinstance(error, MissingDataError) else ""
             fault = f"{self.file}:{line.number}: {message_of(error)}{advice}"
@@ -180,23 +174,26 @@ class _Reader:
 
     def _references(
         self, row: Mapping[str, Any], place: PromptPlace
-    ) -> Iterator[Interleaved]:
+    ) -> tuple[Interleaved, ...]:
         reference = row.get(REFERENCE)
-        if reference is not None:
-            if not isinstance(reference, dict):
-                raise UsageError(
-                    "'reference' must be an object with 'response' and lists of files"
-                )
-            media = {
-                label: m
-                for key in GIVEN
-                for label, m in self._listed(reference, key, None).items()
-            }
-            yield Interleaved.from_text(
-                text(reference, "response"), media, spellings=("span",)
+        if reference is None:
+            pictures = self._listed(row, SHOULD_BE, place)
+            return (Interleaved(_beside(pictures)),) if pictures else ()
+        if not isinstance(reference, dict):
+            raise UsageError(
+                "'reference' must be an object with 'response' and lists of files"
             )
-        elif pictures := self._listed(row, SHOULD_BE, place):
-            yield Interleaved(_beside(pictures))
+        media = self._given(reference, None)
+        words = text(reference, "response")
+        return (Interleaved.from_text(words, media, spellings=("span",)),)
+
+    def _given(
+        self, row: Mapping[str, Any], place: PromptPlace | None
+    ) -> dict[str, Media]:
+        media: dict[str, Media] = {}
+        for key in GIVEN:
+            media |= self._listed(row, key, place)
+        return media
 
     def _listed(
         self, row: Mapping[str, Any], key: str, place: PromptPlace | None
@@ -204,29 +201,18 @@ class _Reader:
         """The media of a row's list by label, counted from 0 per kind like
         placeholders."""
         kind = NUMBERED[key]
-        return {
-            f"{kind}{position}": self._medium(kind, number, key, position, place)
-            for position, number in enumerate(numbers(row, key))
-        }
-
-    def _medium(
-        self,
-        kind: TagKind,
-        number: int,
-        key: str,
-        position: int,
-        place: PromptPlace | None,
-    ) -> Media:
-        name = medium_file(kind, self.file.stem, number)
-        file = path_inside(self._folder, name)
-        if file.is_file() or self._copy is None or place is None:
-            return Media.from_path(file)
-        return self._copied.medium(place, key, position, name)
-
-    @cached_property
-    def _copied(self) -> CategoryMedia:
-        assert self._copy is not None
-        return self._copy.media(self.file.stem)
+        media = {}
+        for position, number in enumerate(numbers(row, key)):
+            name = medium_file(kind, self.file.stem, number)
+            file = path_inside(self._folder, name)
+            if file.is_file() or self._copy is None or place is None:
+                medium = Media.from_path(file)
+            else:
+                if self._copied is None:
+                    self._copied = self._copy.media(self.file.stem)
+                medium = self._copied.medium(place, key, position, name)
+            media[f"{kind}{position}"] = medium
+        return media
 
 
 def load(source: DataSource) -> MmmgDataset:
@@ -236,34 +222,11 @@ def load(source: DataSource) -> MmmgDataset:
     medium of its rows, that is missing.
     """
     source.check_options(_OPTIONS)
-    names, having = _options(source.options)
-    for folder in (source.folder / FOLDER, source.folder):
-        files = [
-            path_inside(
-                source.folder, str((folder / f"{n}.jsonl").relative_to(source.folder))
-            )
-            for n in names
-        ]
-        if all(file.is_file() for file in files):
-            dataset = MmmgDataset(
-                tuple(files), folder, having, find_copy(source.folder)
-            )
-            dataset.check_media()
-            return dataset
-    missing = next(
-        (n for n in names if not (source.folder / FOLDER / f"{n}.jsonl").is_file()),
-        names[0],
-    )
-    raise MissingDataError(f"{source.folder}: no {FOLDER}/{missing}.jsonl; {_FETCH}")
-
-
-def _options(options: Mapping[str, Any]) -> tuple[list[str], str]:
-    """The instruction files, and the field that rows must have ("" for none)."""
-    given, having = options.get("file"), options.get("having", "")
+    given = source.options.get("file")
+    having = source.options.get("having", "")
     names: list[Any] = given if isinstance(given, list) else [given]
-    if not names or not all(
-        isinstance(name, str) and re.fullmatch(r"[a-z0-9_]+", name) for name in names
-    ):
+    are_named = all(isinstance(name, str) and _NAME.fullmatch(name) for name in names)
+    if not names or not are_named:
         raise UsageError(
             f"the loader 'mmmg' needs an instruction file, not {given!r}: "
             f"dataset_kwargs: {{file: a_structure}}"
@@ -272,12 +235,24 @@ def _options(options: Mapping[str, Any]) -> tuple[list[str], str]:
         raise UsageError(
             f"dataset_kwargs: having names a field of the rows, not {having!r}"
         )
-    return names, having
+    root = source.folder
+    for prefix in (f"{FOLDER}/", ""):
+        files = [path_inside(root, f"{prefix}{name}.jsonl") for name in names]
+        if all(file.is_file() for file in files):
+            dataset = MmmgDataset(tuple(files), root / prefix, having, find_copy(root))
+            dataset.check_media()
+            return dataset
+    missing = [
+        name for name in names if not (root / FOLDER / f"{name}.jsonl").is_file()
+    ]
+    named = missing[0] if missing else names[0]
+    raise MissingDataError(f"{root}: no {FOLDER}/{named}.jsonl; {_FETCH}")
 
 
 def _beside(media: Mapping[str, Media]) -> tuple[Part, ...]:
     """Media as parts without placeholders; the list that names one decides its kind."""
-    return tuple(
-        Part("image" if label.startswith("image") else "audio", media=item, label=label)
-        for label, item in media.items()
-    )
+    parts = []
+    for label, medium in media.items():
+        kind: TagKind = "image" if label.startswith("image") else "audio"
+        parts.append(Part(kind, media=medium, label=label))
+    return tuple(parts)

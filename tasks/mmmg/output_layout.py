@@ -21,7 +21,7 @@ our own names:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -63,16 +63,16 @@ def place_of(sample: Sample) -> RowPlace | None:
 
 def seal(response: str, numbers: Mapping[TagKind, Sequence[int]]) -> str:
     """A digest of a line, so that parts of another answer are not used for this one."""
-    return digest([response, *(list(numbers.get(kind, ())) for kind in SUFFIXES)])
+    lists = [list(numbers.get(kind, ())) for kind in SUFFIXES]
+    return digest([response, *lists])
 
 
 def read_flat(flat: Flat) -> Interleaved:
     """The answer in a line alone."""
-    labelled = {
-        f"{kind}{number}": item
-        for kind, items in flat.media.items()
-        for number, item in enumerate(items)
-    }
+    labelled = {}
+    for kind, items in flat.media.items():
+        for number, medium in enumerate(items):
+            labelled[f"{kind}{number}"] = medium
     return Interleaved.from_text(flat.response, labelled, spellings=_SPELLINGS)
 
 
@@ -88,58 +88,54 @@ def flattened(output: Interleaved) -> Flat:
 
 def _as_numbered(output: Interleaved) -> Flat | None:
     """The lists by the numbers of the labels; None if these are not 0, 1, 2, ..."""
-    found: dict[TagKind, dict[int, Media]] = {kind: {} for kind in SUFFIXES}
+    numbered: dict[TagKind, dict[int, Media]] = {kind: {} for kind in SUFFIXES}
     for part in output.parts:
         if part.media is None:
             continue
         match = _LABEL.fullmatch(part.label)
-        if match is None or match["kind"] != part.kind or part.kind not in found:
+        if match is None or match["kind"] != part.kind or part.kind not in numbered:
             return None
-        if found[part.kind].setdefault(int(match["number"]), part.media) != part.media:
+        number = int(match["number"])
+        if numbered[part.kind].setdefault(number, part.media) != part.media:
             return None
-    if any(sorted(items) != list(range(len(items))) for items in found.values()):
-        return None
-    return Flat(
-        output.text,
-        {
-            kind: [items[number] for number in sorted(items)]
-            for kind, items in found.items()
-        },
-    )
+    media: dict[TagKind, list[Media]] = {}
+    for kind, items in numbered.items():
+        numbers = sorted(items)
+        if numbers != list(range(len(items))):
+            return None
+        media[kind] = [items[number] for number in numbers]
+    return Flat(output.text, media)
 
 
 def _numbered_anew(output: Interleaved) -> Flat:
     media: dict[TagKind, list[Media]] = {kind: [] for kind in SUFFIXES}
     numbers: dict[tuple[str, str], int] = {}
-    taken: list[tuple[Part, int | None]] = []
-    for at, part in enumerate(output.parts):
+    numbered: list[tuple[Part, int | None]] = []
+    for place, part in enumerate(output.parts):
         number = None
         if part.media is not None and part.kind in media:
-            key = (part.label or f"@{at}", part.media.sha256)
+            key = (part.label or f"@{place}", part.media.sha256)
             items = media[part.kind]
             if key not in numbers:
                 numbers[key] = len(items)
                 items.append(part.media)
             number = numbers[key]
-        taken.append((part, number))
+        numbered.append((part, number))
+
+    # Placeholders without a medium are numbered after all others, so that they do not
+    # get a medium.
     lengths = {kind: len(items) for kind, items in media.items()}
-    return Flat("".join(_words(taken, lengths)), media)
-
-
-def _words(
-    parts: Sequence[tuple[Part, int | None]], lengths: dict[TagKind, int]
-) -> Iterator[str]:
-    """The response, part by part. Placeholders without a medium are numbered after all
-    others, so that they do not get a medium."""
-    for part, number in parts:
+    words = []
+    for part, number in numbered:
         if part.kind == "reasoning":
             continue
-        if number is not None and part.kind in SUFFIXES:
-            yield render(part.kind, number + 1, "span")
-        elif (
-            part.dangling and part.kind in SUFFIXES and any(find(part.raw, _SPELLINGS))
-        ):
+        if part.kind not in SUFFIXES:
+            words.append(part.raw)
+        elif number is not None:
+            words.append(render(part.kind, number + 1, "span"))
+        elif part.dangling and any(find(part.raw, _SPELLINGS)):
             lengths[part.kind] += 1
-            yield render(part.kind, lengths[part.kind], "span")
+            words.append(render(part.kind, lengths[part.kind], "span"))
         else:
-            yield part.raw
+            words.append(part.raw)
+    return Flat("".join(words), media)

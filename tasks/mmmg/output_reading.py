@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -56,29 +56,26 @@ def read_output(
     """
     if generations is not None and generations < 1:
         raise UsageError(f"generations={generations}: must be at least 1")
+    if not path.is_dir():
+        raise UsageError(f"{path} is a file; name the folder output/<model> with path=")
+    folders = [path]
+    if not any(path.glob("*.jsonl")):
+        folders = sorted({file.parent for file in path.glob("*/*.jsonl")})
+    if not folders:
+        raise MissingDataError(
+            f"{path}: no answers, <file>.jsonl; name the folder output/<model> with "
+            "path="
+        )
+    if len(folders) > 1:
+        raise UsageError(
+            f"{path} holds answers of several models; name one with path=: "
+            f"{', '.join(map(str, folders))}"
+        )
     return OutputAnswers(
-        _model_folder(path),
+        folders[0],
         generations,
         MediaPaths(media_root),
         any_instruction=any_instruction,
-    )
-
-
-def _model_folder(path: Path) -> Path:
-    if not path.is_dir():
-        raise UsageError(f"{path} is a file; name the folder output/<model> with path=")
-    if any(path.glob("*.jsonl")):
-        return path
-    below = sorted({file.parent for file in path.glob("*/*.jsonl")})
-    if len(below) == 1:
-        return below[0]
-    if below:
-        raise UsageError(
-            f"{path} holds answers of several models; name one with path=: "
-            f"{', '.join(map(str, below))}"
-        )
-    raise MissingDataError(
-        f"{path}: no answers, <file>.jsonl; name the folder output/<model> with path="
     )
 
 
@@ -112,12 +109,21 @@ class OutputAnswers:
 
     @cached_property
     def digest(self) -> str:
-        """The digest of the lines and all media."""
+        """The digest of the lines and all media: every file that answers depend on."""
+        names = [f"{file}.jsonl" for file in self._offsets]
+        if (self._folder / MANIFEST).is_file():
+            names.append(MANIFEST)
+        inside = MediaPaths()
+        for kind in (*SUFFIXES, OTHER):
+            for file in sorted((self._folder / kind).glob("*")):
+                name = f"{kind}/{file.name}"
+                if inside.has(name, (self._folder,)):
+                    names.append(name)
         moved = (
             f"{name}:{self._media.sha256(name, ())}\n".encode()
             for name in dict.fromkeys(self._moved)
         )
-        return files_digest(self._folder, self._names(), moved)
+        return files_digest(self._folder, names, moved)
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -125,14 +131,15 @@ class OutputAnswers:
 
     @property
     def remarks(self) -> Sequence[str]:
-        uneven = [
-            f"{self._folder / file}.jsonl: {len(offsets)} lines are not "
-            f"{self._repeats(file)} answers to each "
-            "instruction; it was cut off, or holds another number of them: "
-            "generations=N"
-            for file, offsets in self._offsets.items()
-            if len(offsets) % self._repeats(file)
-        ]
+        uneven = []
+        for file, offsets in self._offsets.items():
+            repeats = self._repeats(file)
+            if len(offsets) % repeats:
+                uneven.append(
+                    f"{self._folder / file}.jsonl: {len(offsets)} lines are not "
+                    f"{repeats} answers to each instruction; it was cut off, or holds "
+                    "another number of them: generations=N"
+                )
         return [*uneven, *missing_remarks(self._missing)]
 
     def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:  # noqa: ARG002
@@ -185,36 +192,27 @@ class OutputAnswers:
         own = own_of(row)
         if "error" in own:
             return error_of(own["error"])
-        left_out = kinds_of(own.get("left_out"))
         if _is_exact(row):
-            return Response(
-                output=Interleaved(
-                    tuple(exact_part(part, self._medium) for part in own["parts"])
-                ),
-                left_out=left_out,
-            )
-        media = {
-            kind: [self._medium(medium_file(kind, file, number)) for number in given]
-            for kind, given in _listed(row).items()
-        }
-        return Response(
-            output=read_flat(Flat(row["response"], media)), left_out=left_out
-        )
+            parts = [exact_part(part, self._medium) for part in own["parts"]]
+            output = Interleaved(tuple(parts))
+        else:
+            media = {}
+            for kind, given in _listed(row).items():
+                names = [medium_file(kind, file, number) for number in given]
+                media[kind] = [self._medium(name) for name in names]
+            output = read_flat(Flat(row["response"], media))
+        return Response(output=output, left_out=kinds_of(own.get("left_out")))
 
     def _check_instruction(self, row: Mapping[str, Any], sample: Sample) -> None:
         query = row.get("query")
-        said = query.get("instruction") if isinstance(query, dict) else None
-        if (
-            not isinstance(said, str)
-            or self._any_instruction
-            or said.split() == sample.question.split()
-        ):
+        given = query.get("instruction") if isinstance(query, dict) else None
+        if self._any_instruction or not isinstance(given, str):
             return
-        raise MissingDataError(
-            f"the line answers another instruction, {said[:80]!r}; where it is meant "
-            "all the same, say "
-            "any_instruction=true"
-        )
+        if given.split() != sample.question.split():
+            raise MissingDataError(
+                f"the line answers another instruction, {given[:80]!r}; where it is "
+                "meant all the same, say any_instruction=true"
+            )
 
     def _medium(self, name: str) -> Media:
         return self._media.find(name, (self._folder,))
@@ -230,15 +228,12 @@ class OutputAnswers:
             except UsageError as error:
                 raise UsageError(f"{line.place}: {error}") from None
             offsets.append(line.offset)
-            self._look_up(_files_named(file.stem, line.row))
+            for name in _files_named(file.stem, line.row):
+                if self._media.is_moved(name):
+                    self._moved.append(name)
+                elif not self._media.has(name, (self._folder,)):
+                    self._missing.append(name)
         self._offsets[file.stem], self._counts[file.stem] = offsets, count
-
-    def _look_up(self, names: Iterable[str]) -> None:
-        for name in names:
-            if self._media.is_moved(name):
-                self._moved.append(name)
-            elif not self._media.has(name, (self._folder,)):
-                self._missing.append(name)
 
     def _repeats(self, file: str) -> int:
         if self._generations is not None:
@@ -246,18 +241,6 @@ class OutputAnswers:
         noted = self._manifest.get("generations")
         found = noted.get(file) if isinstance(noted, dict) else None
         return found if type(found) is int and found > 0 else GENERATIONS
-
-    def _names(self) -> Iterator[str]:
-        """Every file that an answer may depend on, as paths below the folder."""
-        yield from (f"{file}.jsonl" for file in self._offsets)
-        if (self._folder / MANIFEST).is_file():
-            yield MANIFEST
-        inside = MediaPaths()
-        for kind in (*SUFFIXES, OTHER):
-            for file in sorted((self._folder / kind).glob("*")):
-                name = f"{kind}/{file.name}"
-                if inside.has(name, (self._folder,)):
-                    yield name
 
 
 def _listed(row: Mapping[str, Any]) -> dict[TagKind, list[int]]:

@@ -109,9 +109,8 @@ class _FileWriter:
         with (self._folder.path / f"{self._file}.jsonl").open("wb") as out:
             for row in range(rows):
                 for repeat in range(repeats):
-                    out.write(
-                        to_line(self._line(slots.get(_Slot(row, repeat)))) + b"\n"
-                    )
+                    trial = slots.get(_Slot(row, repeat))
+                    out.write(to_line(self._line(trial)) + b"\n")
 
     def _line(self, trial: Trial | None) -> dict[str, Any]:
         if trial is None:
@@ -126,32 +125,27 @@ class _FileWriter:
     def _answer(self, output: Interleaved, own: dict[str, Any]) -> dict[str, Any]:
         flat = flattened(output)
         files: dict[str, str] = {}
-        numbers = {
-            kind: [self._put(medium, kind, files) for medium in items]
-            for kind, items in flat.media.items()
-        }
-        lists = {f"{kind}_list": numbers.get(kind, []) for kind in SUFFIXES}
-        line = {"response": flat.response, **lists}
-        if read_flat(flat) == output and all(
-            medium.sha256 in files for medium in output.media()
-        ):
-            return {**line, **({OWN: own} if own else {})}
+        numbers: dict[TagKind, list[int]] = {}
+        shown: set[str] = set()
+        for kind, items in flat.media.items():
+            numbers[kind] = [self._put(medium, kind, files) for medium in items]
+            shown.update(medium.sha256 for medium in items)
+        line: dict[str, Any] = {"response": flat.response}
+        for kind in SUFFIXES:
+            line[f"{kind}_list"] = numbers.get(kind, [])
+        are_exact = all(medium.sha256 in files for medium in output.media())
+        if are_exact and read_flat(flat) == output:
+            return {**line, OWN: own} if own else line
         counts = self._folder.counts
-        shown = {medium.sha256 for items in flat.media.values() for medium in items}
         for medium in output.media():
             if medium.sha256 not in files:
                 self._put(medium, OTHER, files)
                 counts["other"] += medium.sha256 not in shown
         counts["reasoning"] += any(part.kind == "reasoning" for part in output.parts)
         counts["exact"] += flat.response != output.text
-        return {
-            **line,
-            OWN: {
-                **own,
-                "of": seal(flat.response, numbers),
-                "parts": exact_parts(output, files),
-            },
-        }
+        sealed = seal(flat.response, numbers)
+        own = {**own, "of": sealed, "parts": exact_parts(output, files)}
+        return {**line, OWN: own}
 
     def _put(
         self, medium: Media, kind: TagKind | Literal["other"], files: dict[str, str]
@@ -160,24 +154,23 @@ class _FileWriter:
         medium's bytes."""
         number = self._numbers[kind]
         self._numbers[kind] += 1
-        data = medium.read()
-        name = self._name(kind, number, medium)
-        counts = self._folder.counts
-        made = _rgb_png(medium, data) if kind == "image" else data
-        counts["undecoded"] += made is None
-        counts["made rgb"] += made not in (None, data)
-        if made in (None, data):
-            files.setdefault(medium.sha256, name)
-        self._folder.write(name, made or data)
-        counts["not 22050"] += kind == "audio" and _wav_form(data) != (1, SAMPLE_RATE)
-        return number
-
-    def _name(
-        self, kind: TagKind | Literal["other"], number: int, medium: Media
-    ) -> str:
         if kind == OTHER:
-            return f"{OTHER}/{self._file}_{number}{suffix_for(medium.mime)}"
-        return medium_file(kind, self._file, number)
+            name = f"{OTHER}/{self._file}_{number}{suffix_for(medium.mime)}"
+        else:
+            name = medium_file(kind, self._file, number)
+        data = medium.read()
+        made = _rgb_png(medium, data) if kind == "image" else data
+        counts = self._folder.counts
+        if made is None:
+            counts["undecoded"] += 1
+        if made is None or made == data:
+            files.setdefault(medium.sha256, name)
+        else:
+            counts["made rgb"] += 1
+        if kind == "audio" and _wav_form(data) != (1, SAMPLE_RATE):
+            counts["not 22050"] += 1
+        self._folder.write(name, made or data)
+        return number
 
 
 _EMPTY = {"response": "", "image_list": [], "audio_list": []}
@@ -206,6 +199,6 @@ def _wav_form(data: bytes) -> tuple[int, int] | None:
         found = soundfile.info(io.BytesIO(data))
     except soundfile.SoundFileError:
         return None
-    return (
-        (found.channels, found.samplerate) if found.format in ("WAV", "WAVEX") else None
-    )
+    if found.format not in ("WAV", "WAVEX"):
+        return None
+    return found.channels, found.samplerate

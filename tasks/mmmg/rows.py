@@ -60,11 +60,9 @@ def lines(file: Path) -> Iterator[Line]:
             yield Line(number, position, prompts[prompt], row)
             prompts[prompt] += 1
         else:
-            fault = (
-                str(row)
-                if isinstance(row, UsageError)
-                else f"the line is a {type(row).__name__}, not an object"
-            )
+            fault = f"the line is a {type(row).__name__}, not an object"
+            if isinstance(row, UsageError):
+                fault = str(row)
             yield Line(number, position, 0, {}, fault)
 
 

@@ -8,7 +8,7 @@ micro*).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from mmeval.aggregate import known_mean
@@ -44,25 +44,27 @@ def roll_up(rows: Sequence[Row]) -> Averages:
     by_task: dict[str, list[Row]] = {}
     for row in rows:
         by_task.setdefault(str(row["task"]), []).append(row)
-    tasks = {name: _of_task(own) for name, own in by_task.items()}
+    tasks: dict[str, Means] = {}
+    for name, own in by_task.items():
+        text = _mean(own, "text")
+        image = _mean(own, "image")
+        tasks[name] = {"text": text, "image": image, "score": known_mean((image, text))}
     return {
         "tasks": tasks,
         **over_tasks(tasks.values()),
-        "question_text": known_mean(row["text"] for row in rows),
-        "question_image": known_mean(row["image"] for row in rows),
+        "question_text": _mean(rows, "text"),
+        "question_image": _mean(rows, "image"),
     }
 
 
 def over_tasks(tasks: Collection[Means]) -> Means:
     """The plain means over tasks; a mean skips the tasks without a value."""
     return {
-        "text": known_mean(task["text"] for task in tasks),
-        "image": known_mean(task["image"] for task in tasks),
-        "score": known_mean(task["score"] for task in tasks),
+        "text": _mean(tasks, "text"),
+        "image": _mean(tasks, "image"),
+        "score": _mean(tasks, "score"),
     }
 
 
-def _of_task(rows: Sequence[Row]) -> Means:
-    text = known_mean(row["text"] for row in rows)
-    image = known_mean(row["image"] for row in rows)
-    return {"text": text, "image": image, "score": known_mean((image, text))}
+def _mean(rows: Iterable[Mapping[str, Any]], side: str) -> float | None:
+    return known_mean(row[side] for row in rows)

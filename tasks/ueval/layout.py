@@ -4,7 +4,7 @@ task (4)."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 TEXT, IMAGE = OUTPUTS
 SCORE = "ueval_score"
+NUMBERS = (IMAGE, TEXT, SCORE)
 Numbers: TypeAlias = "Mapping[str, Result]"
 """The numbers of a task as the results file has them, or their means."""
 PREFIX = "ueval_"
@@ -51,77 +52,65 @@ class Answers:
     @property
     def not_sure(self) -> float | None:
         """A share of the criteria with a verdict; None without any."""
-        return (
-            self.counts["not_sure"] / self.counts["asked"]
-            if self.counts["asked"]
-            else None
-        )
+        asked = self.counts["asked"]
+        return self.counts["not_sure"] / asked if asked else None
 
     @property
     def lacking(self) -> str:
-        return ", ".join(
-            f"{count} {status}" for status, count in sorted(self.lacks.items())
-        )
+        lacks = sorted(self.lacks.items())
+        return ", ".join(f"{count} {status}" for status, count in lacks)
 
 
 def layout(run: StoredRun) -> Iterator[Table]:
     """Make the three tables of the run's tasks of UEval; none without any."""
-    found = {
-        name: task
-        for name in TASKS
-        for task in run.tasks
-        if task.name == f"{PREFIX}{name}"
-    }
-    if not found:
+    by_name = {task.name: task for task in run.tasks}
+    answers: dict[str, Answers] = {}
+    tasks: dict[str, Numbers] = {}
+    names = []
+    for name in TASKS:
+        task = by_name.get(f"{PREFIX}{name}")
+        if task is None:
+            continue
+        answers[name] = _answers(run, task)
+        results = {number: result_of(run, task, number) for number in NUMBERS}
+        tasks[name] = {
+            number: result for number, result in results.items() if result is not None
+        }
+        names.append(task.name)
+    if not names:
         return
-    answers = {name: _answers(run, task) for name, task in found.items()}
-    tasks = {name: _numbers(run, task) for name, task in found.items()}
     whole = _over_tasks(tasks.values())
-    names = [task.name for task in found.values()]
     judges = judge_names(run, names)
     by = f"judged by {' and '.join(judges)}" if judges else "no judge"
     remarks = tuple(paper_notes(run, names))
     if len(judges) > 1:
         remarks = (MIXED, *remarks)
+    mark = _mark(TASKS, tasks)
+    row: list[Cell] = [run.model]
+    for name in TASKS:
+        row.append(_percents(tasks.get(name, {}))[-1])
+    row.append(_percents(whole)[-1])
     yield Table(
         f"UEval, table 1 (%): {by}",
-        ("Model", *map(str.capitalize, TASKS), f"Avg{_mark(TASKS, tasks)}"),
-        (
-            (
-                run.model,
-                *(
-                    _percents(own)[-1]
-                    for own in (*(tasks.get(name, {}) for name in TASKS), whole)
-                ),
-            ),
-        ),
+        ("Model", *map(str.capitalize, TASKS), f"Avg{mark}"),
+        (tuple(row),),
         (*_partial(tasks, whole), *remarks),
         digits=1,
     )
-    for table in (
-        _sides_table(by, whole, answers, _mark(TASKS, tasks)),
-        _tasks_table(by, answers, tasks),
-    ):
-        yield replace(table, notes=(*table.notes, *remarks))
-
-
-def _numbers(run: StoredRun, task: StoredTask) -> Numbers:
-    results = {number: result_of(run, task, number) for number in (IMAGE, TEXT, SCORE)}
-    return {number: result for number, result in results.items() if result is not None}
+    sides = _sides_table(by, whole, answers, mark)
+    yield replace(sides, notes=(*sides.notes, *remarks))
+    by_task = _tasks_table(by, answers, tasks)
+    yield replace(by_task, notes=(*by_task.notes, *remarks))
 
 
 def _over_tasks(tasks: Collection[Numbers]) -> Numbers:
     """The plain means over tasks, as those of a group: a task with nothing to score is
     left out, and one whose value is lost leaves the mean unknown."""
-    return {
-        number: combine(
-            "",
-            number,
-            [own[number] for own in tasks if number in own],
-            weight_by_size=False,
-        )
-        for number in (IMAGE, TEXT, SCORE)
-    }
+    means = {}
+    for number in NUMBERS:
+        results = [own[number] for own in tasks if number in own]
+        means[number] = combine("", number, results, weight_by_size=False)
+    return means
 
 
 def _answers(run: StoredRun, task: StoredTask) -> Answers:
@@ -147,9 +136,8 @@ def _side(score: Mapping[str, Any] | None, found: Answers) -> float | None:
         found.lacks[score["status"]] += 1
     evidence = score.get("evidence", {})
     found.counts.update({remark: evidence.get(remark, 0) for remark in REMARKS})
-    found.counts["asked"] += sum(
-        "raw" in criterion for criterion in evidence.get("criteria", ())
-    )
+    for criterion in evidence.get("criteria", ()):
+        found.counts["asked"] += "raw" in criterion
     if "pictures" in evidence:
         found.pictures.append(evidence["pictures"])
     value: float | None = score.get("value")
@@ -159,18 +147,24 @@ def _side(score: Mapping[str, Any] | None, found: Answers) -> float | None:
 def _sides_table(
     by: str, whole: Numbers, answers: Mapping[str, Answers], mark: str
 ) -> Table:
-    questions = roll_up([row for own in answers.values() for row in own.rows])
-    means = {IMAGE: questions["question_image"], TEXT: questions["question_text"]}
+    rows = []
+    for own in answers.values():
+        rows += own.rows
+    questions = roll_up(rows)
     # Where a task has lost its value, what is left of its questions is not a fair part
     # of them either.
-    micro = (
-        None if whole[side].value is None else _percent(value)
-        for side, value in means.items()
-    )
+    image = text = None
+    if whole[IMAGE].value is not None:
+        image = _percent(questions["question_image"])
+    if whole[TEXT].value is not None:
+        text = _percent(questions["question_text"])
     return Table(
         f"UEval, table 2 (%): {by}",
         ("Mean over", "Image", "Text", "Score"),
-        ((OVER_TASKS + mark, *_percents(whole)), (OVER_QUESTIONS + mark, *micro, None)),
+        (
+            (OVER_TASKS + mark, *_percents(whole)),
+            (OVER_QUESTIONS + mark, image, text, None),
+        ),
         digits=1,
     )
 
@@ -186,21 +180,21 @@ def _tasks_table(
             means = _over_tasks([tasks[name] for name in own])
             answers = _together([found[name] for name in own])
             rows.append(_row(f"{title}{_mark(names, tasks)}", means, answers))
+    notes = [NOT_SURE]
+    counts = _together(found.values()).counts
+    unread = counts["odd_value"] + counts["missing_key"]
+    if unread:
+        notes.append(
+            f"{unread:,} of the judge's replies say neither yes nor no; they count as "
+            "not met (reading: official)."
+        )
     return Table(
         f"UEval, table 4 (%): {by}",
         ("Task", "Image", "Text", "Score", "n", "Not sure", "Pictures", "Lacks"),
         tuple(rows),
-        (NOT_SURE, *_unread(_together(list(found.values())))),
+        tuple(notes),
         digits=1,
     )
-
-
-def _unread(whole: Answers) -> Iterator[str]:
-    if unread := whole.counts["odd_value"] + whole.counts["missing_key"]:
-        yield (
-            f"{unread:,} of the judge's replies say neither yes nor no; they count as "
-            "not met (reading: official)."
-        )
 
 
 def _row(title: str, numbers: Numbers, answers: Answers) -> tuple[Cell, ...]:
@@ -215,7 +209,7 @@ def _row(title: str, numbers: Numbers, answers: Answers) -> tuple[Cell, ...]:
     )
 
 
-def _together(parts: Sequence[Answers]) -> Answers:
+def _together(parts: Iterable[Answers]) -> Answers:
     whole = Answers()
     for part in parts:
         whole.pictures += part.pictures
@@ -226,55 +220,48 @@ def _together(parts: Sequence[Answers]) -> Answers:
 
 def _mark(names: Collection[str], tasks: Mapping[str, Numbers]) -> str:
     """The mark of a mean that lacks a task, or one side of it."""
-    return (
-        ""
-        if all(name in tasks and None not in _percents(tasks[name]) for name in names)
-        else PARTIAL
-    )
+    for name in names:
+        if None in _percents(tasks.get(name, {})):
+            return PARTIAL
+    return ""
 
 
 def _partial(tasks: Mapping[str, Numbers], whole: Numbers) -> Iterator[str]:
-    values = {name: _percents(own) for name, own in tasks.items()}
-    lost = [
-        name
-        for name in values
-        if values[name][-1] is None and f"{PREFIX}{name}" in whole[SCORE].weights
-    ]
-    lacking = [
-        name
-        for name in TASKS
-        if name not in lost and (name not in values or values[name][-1] is None)
-    ]
-    one_sided = [
-        name for name in values if values[name][-1] is not None and None in values[name]
-    ]
+    lost, lacking, one_sided = [], [], []
+    for name in TASKS:
+        image, text, score = _percents(tasks.get(name, {}))
+        title = name.capitalize()
+        if score is not None:
+            if image is None or text is None:
+                one_sided.append(title)
+        elif name in tasks and f"{PREFIX}{name}" in whole[SCORE].weights:
+            lost.append(title)
+        else:
+            lacking.append(title)
     if lost:
         yield (
-            f"No average: the score of {_named(lost)} is lost, and what is lost is no "
-            "0."
+            f"No average: the score of {', '.join(lost)} is lost, and what is lost is "
+            "no 0."
         )
     if lacking:
         yield (
-            f"Partial: without {_named(lacking)}; the paper's means are those of "
+            f"Partial: without {', '.join(lacking)}; the paper's means are those of "
             "eight tasks."
         )
     if one_sided:
         yield (
             "Partial: one side alone has a value, and is the score, in "
-            f"{_named(one_sided)}."
+            f"{', '.join(one_sided)}."
         )
-
-
-def _named(names: Iterable[str]) -> str:
-    return ", ".join(map(str.capitalize, names))
 
 
 def _percents(numbers: Numbers) -> tuple[float | None, ...]:
     """Image, text and score."""
-    return tuple(
-        _percent(numbers[one].value) if one in numbers else None
-        for one in (IMAGE, TEXT, SCORE)
-    )
+    values = []
+    for number in NUMBERS:
+        value = numbers[number].value if number in numbers else None
+        values.append(_percent(value))
+    return tuple(values)
 
 
 def _percent(value: float | None) -> float | None:

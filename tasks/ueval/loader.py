@@ -14,7 +14,7 @@ number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from mmeval.dataset import (
@@ -70,24 +70,23 @@ def read_row(row: Mapping[str, Any], position: str, resolve: MediaFolder) -> Sam
         raise RowError(fault, labels=known)
     if not isinstance(prompt, str) or not prompt.strip():
         raise RowError('"prompt" is no text', labels=known)
-    criteria = sum(
-        len(criteria_of(labels, label)) for label in (TEXT_CRITERIA, IMAGE_CRITERIA)
-    )
-    reference = Interleaved(tuple(_reference(row, resolve)))
+    criteria = [
+        *criteria_of(labels, TEXT_CRITERIA),
+        *criteria_of(labels, IMAGE_CRITERIA),
+    ]
+    parts: list[Part] = []
+    text = row.get("text_ref")
+    if isinstance(text, str) and text:
+        parts.append(text_part(text))
+    for picture in row.get("media", {}).values():
+        medium = picture
+        if not isinstance(picture, Media):
+            medium = resolve(picture, '"image_ref"')
+        parts.append(media_part(medium, "image"))
+    reference = Interleaved(tuple(parts))
     return Sample(
         id=row_id(row, position),
         input=(user(prompt),),
         references=() if reference.empty else (reference,),
-        metadata={**labels, TASK: task, CRITERIA: criteria},
+        metadata={**labels, TASK: task, CRITERIA: len(criteria)},
     )
-
-
-def _reference(row: Mapping[str, Any], resolve: MediaFolder) -> Iterator[Part]:
-    text = row.get("text_ref")
-    if isinstance(text, str) and text:
-        yield text_part(text)
-    for picture in row.get("media", {}).values():
-        yield media_part(
-            picture if isinstance(picture, Media) else resolve(picture, '"image_ref"'),
-            "image",
-        )

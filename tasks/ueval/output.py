@@ -77,12 +77,11 @@ class _Fields:
     def rows(self, file: Path) -> Iterator[PlacedRow]:
         """The rows of a file. Raises UsageError where none has one of the fields."""
         rows = list(rows_of_list(file))
-        named = [
-            value
-            for _, value in rows
-            if isinstance(value, dict) and value.get("id") is not None
-        ]
-        if named and not any(self.text in row or self.image in row for row in named):
+        keys: set[str] = set()
+        for _, value in rows:
+            if isinstance(value, dict) and value.get("id") is not None:
+                keys.update(value)
+        if keys and keys.isdisjoint((self.text, self.image)):
             raise UsageError(
                 f"{file}: no entry has {self.text!r} or {self.image!r}; say "
                 "text_field= and image_field="

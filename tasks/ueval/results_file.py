@@ -12,6 +12,8 @@ from mmeval.metrics.judged.ueval.replies import EXPLANATION, KEY
 from mmeval.metrics.judged.ueval.ueval_rubric import OUTPUTS
 from mmeval.records import Score
 
+TEXT, IMAGE = OUTPUTS
+
 
 def results_file(answers: str) -> str:
     """The name of the file of results of a file of answers."""
@@ -21,9 +23,9 @@ def results_file(answers: str) -> str:
 def item_of(one: ScoredTrial, text: str, pictures: Sequence[str]) -> dict[str, Any]:
     """A question with its answer and scores."""
     sample = one.trial.sample
-    text_score, image_score = (
-        one.scores.get(name, Score.unscored("not scored")) for name in OUTPUTS
-    )
+    unscored = Score.unscored("not scored")
+    text_score = one.scores.get(TEXT, unscored)
+    image_score = one.scores.get(IMAGE, unscored)
     return {
         "id": sample.id,
         "question": sample.question,
@@ -38,17 +40,18 @@ def item_of(one: ScoredTrial, text: str, pictures: Sequence[str]) -> dict[str, A
 
 
 def _verdicts(score: Score) -> list[dict[str, Any]]:
-    return [
-        {
-            "criterion": row["criterion"],
-            KEY: row["raw"]
-            if row.get("remark") in ("not_sure", "odd_value")
-            else row["met"],
-            EXPLANATION: row.get(EXPLANATION, ""),
-            "raw_response": row.get("reply", ""),
-        }
-        for row in score.evidence.get("criteria", ())
-    ]
+    verdicts = []
+    for row in score.evidence.get("criteria", ()):
+        is_odd = row.get("remark") in ("not_sure", "odd_value")
+        verdicts.append(
+            {
+                "criterion": row["criterion"],
+                KEY: row["raw"] if is_odd else row["met"],
+                EXPLANATION: row.get(EXPLANATION, ""),
+                "raw_response": row.get("reply", ""),
+            }
+        )
+    return verdicts
 
 
 def _rate(score: Score) -> dict[str, Any]:
@@ -61,13 +64,12 @@ def _rate(score: Score) -> dict[str, Any]:
 
 def summary_of(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The means over questions."""
-    text, image = (
-        [item[f"{side}_score"]["rate"] for item in items] for side in ("text", "image")
-    )
+    text = [item["text_score"]["rate"] for item in items]
+    image = [item["image_score"]["rate"] for item in items]
     return {
         "num_items": len(items),
         "text_avg_rate": known_mean(text),
         "image_avg_rate": known_mean(image),
-        "num_items_with_text": sum(rate is not None for rate in text),
-        "num_items_with_image": sum(rate is not None for rate in image),
+        "num_items_with_text": len(items) - text.count(None),
+        "num_items_with_image": len(items) - image.count(None),
     }

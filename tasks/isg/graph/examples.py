@@ -4,7 +4,7 @@ own."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,34 +38,41 @@ def examples_for(
 ) -> list[Example]:
     """Rows of the same category for a stage, of the same subtask first, without the row
     that is asked about."""
-    alike = next(
-        (names.subtasks for names in CATEGORIES.values() if subtask in names.subtasks),
-        {},
-    )
-    rows = (
-        row for row in _rows() if stage in row.replies and row.texts != tuple(texts)
-    )
-    others = [row for row in rows if row.subtask in alike or not alike]
-    return sorted(others, key=lambda row: row.subtask != subtask)[:count]
+    category: Collection[str] = ()
+    for names in CATEGORIES.values():
+        if subtask in names.subtasks:
+            category = names.subtasks
+    same: list[Example] = []
+    others: list[Example] = []
+    for row in _rows():
+        if stage not in row.replies or row.texts == tuple(texts):
+            continue
+        if row.subtask == subtask:
+            same.append(row)
+        elif row.subtask in category or not category:
+            others.append(row)
+    return [*same, *others][:count]
 
 
 @cache
 def _rows() -> tuple[Example, ...]:
-    return tuple(map(_example, (row.values for row in read_jsonl(_FILE))))
-
-
-def _example(row: Any) -> Example:
-    predict = row["predict"]
-    structure = predict.get("structure") or predict["structural"]
-    replies = {"structure": json.dumps(structure)}
-    for stage, key, name in _STAGES:
-        if rows := listed(predict[key]):
-            replies[stage] = json.dumps({name: rows})
-    texts = tuple(block["content"] for block in row["Query"] if block["type"] == "text")
-    query = "\n".join(_named(structure["Query"], row["Query"]))
-    return Example(row["Category"], texts, query, replies)
-
-
-def _named(tokens: Sequence[str], blocks: Sequence[Mapping[str, str]]) -> Iterator[str]:
-    for token, block in zip(tokens, blocks, strict=True):
-        yield f"{token}: {block['content']}" if block["type"] == "text" else token
+    rows = []
+    for stored in read_jsonl(_FILE):
+        row: Any = stored.values
+        predict = row["predict"]
+        structure = predict.get("structure") or predict["structural"]
+        replies = {"structure": json.dumps(structure)}
+        for stage, key, name in _STAGES:
+            written = listed(predict[key])
+            if written:
+                replies[stage] = json.dumps({name: written})
+        texts = []
+        query = []
+        for token, block in zip(structure["Query"], row["Query"], strict=True):
+            if block["type"] == "text":
+                texts.append(block["content"])
+                query.append(f"{token}: {block['content']}")
+            else:
+                query.append(token)
+        rows.append(Example(row["Category"], tuple(texts), "\n".join(query), replies))
+    return tuple(rows)

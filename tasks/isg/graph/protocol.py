@@ -36,7 +36,7 @@ from mmeval.program import (
 )
 from mmeval.system import ZeroOrMore
 from mmeval.tasks.isg.graph import stages
-from mmeval.tasks.isg.graph.examples import Example, examples_for
+from mmeval.tasks.isg.graph.examples import examples_for
 from mmeval.tasks.isg.graph.stages import FORMS, Structure
 from mmeval.tasks.isg.subtasks import requirement_of
 
@@ -61,6 +61,8 @@ _EXAMPLES = {
     },
 }
 """Replies after which every stage is asked, for a dry run."""
+_TRIPLES = {"block_questions": "relations", "image_questions": "tuples"}
+"""The stages that are asked about the triples of another one."""
 
 
 @dataclass(frozen=True)
@@ -87,37 +89,44 @@ class Stages:
     ) -> Call:
         """The call of a stage, whose reply is one that ``read`` takes."""
         texts = [part.text or "" for part in self.query.values() if part.kind == "text"]
-        rows = examples_for(stage, self.subtask, texts, self.examples)
-        shown = [
-            {"query": one.query, "reply": one.replies[stage], **_given(stage, one)}
-            for one in rows
-        ]
+        shown = []
+        for row in examples_for(stage, self.subtask, texts, self.examples):
+            triples = row.replies[_TRIPLES[stage]] if stage in _TRIPLES else ""
+            shown.append(
+                {
+                    "query": row.query,
+                    "reply": row.replies[stage],
+                    "structure": row.replies["structure"],
+                    "triples": triples,
+                }
+            )
         given = {
             "query": "",
             "structure": "",
             "triples": "",
             "requirement": requirement_of(self.subtask),
             **values,
+            "examples": shown,
+            "form": FORMS[stage],
         }
-        call = self._ask(stage, {**given, "examples": shown, "form": FORMS[stage]})
-        return replace(
-            call, accept=accepts(read), example=example or json.dumps(_EXAMPLES[stage])
-        )
+        usual = example or json.dumps(_EXAMPLES[stage])
+        return replace(self._ask(stage, given), accept=accepts(read), example=usual)
 
     def captions(self) -> Program[dict[str, str]]:
         """The pictures of the task in words, by their tokens."""
-        pictures = {
-            token: part for token, part in self.query.items() if part.kind == "image"
-        }
-        calls = [
-            self._ask("caption", {"picture": Interleaved((part,))})
-            for part in pictures.values()
-        ]
-        replies = (yield from ask_all(calls)) if calls else []
-        return {
-            token: " ".join(_text(reply).split())
-            for token, reply in zip(pictures, replies, strict=True)
-        }
+        tokens = []
+        calls = []
+        for token, part in self.query.items():
+            if part.kind == "image":
+                tokens.append(token)
+                calls.append(self._ask("caption", {"picture": Interleaved((part,))}))
+        if not calls:
+            return {}
+        replies = yield from ask_all(calls)
+        captions = {}
+        for token, reply in zip(tokens, replies, strict=True):
+            captions[token] = " ".join(_text(reply).split())
+        return captions
 
     def questions(
         self,
@@ -127,17 +136,17 @@ class Stages:
     ) -> Program[Interleaved]:
         """The stages after the first, and what all have written."""
         given = {"structure": json.dumps(structure.written)}
-        told = bool(structure.pictures) and self.tells_of_pictures
+        with_pictures = bool(structure.pictures) and self.tells_of_pictures
         relations_of = partial(stages.read_relations, structure=structure)
         tuples_of = partial(stages.read_tuples, structure=structure)
         calls = [self.call("relations", relations_of, {"query": about_blocks, **given})]
-        if told:
+        if with_pictures:
             calls.append(
                 self.call("tuples", tuples_of, {"query": about_pictures, **given})
             )
         replies = yield from ask_all(calls)
         relations = relations_of(_text(replies[0]))
-        tuples = tuples_of(_text(replies[1])) if told else []
+        tuples = tuples_of(_text(replies[1])) if with_pictures else []
 
         block_questions_of = partial(stages.read_block_questions, relations=relations)
         image_questions_of = partial(stages.read_image_questions, tuples=tuples)
@@ -158,17 +167,20 @@ class Stages:
                     {"triples": json.dumps(tuples)},
                 )
             )
-        replies = (yield from ask_all(calls)) if calls else []
+        block_questions: list[dict[str, Any]] = []
+        image_questions: list[dict[str, Any]] = []
+        if calls:
+            replies = yield from ask_all(calls)
+        if relations:
+            block_questions = block_questions_of(_text(replies[0]))
+        if tuples:
+            image_questions = image_questions_of(_text(replies[-1]))
         predict = {
             "structure": structure.written,
             "block_tuple": {"relation": relations},
-            BLOCK_QUESTIONS: {
-                "questions": block_questions_of(_text(replies[0])) if relations else []
-            },
+            BLOCK_QUESTIONS: {"questions": block_questions},
             "image_tuple": tuples,
-            IMAGE_QUESTIONS: {
-                "questions": image_questions_of(_text(replies[-1])) if tuples else []
-            },
+            IMAGE_QUESTIONS: {"questions": image_questions},
         }
         return Interleaved((text_part(json.dumps(predict, ensure_ascii=False)),))
 
@@ -198,15 +210,11 @@ def isg_graph(
     by the same model. ``examples`` are rows of the same category in each prompt. Stages
     4 and 5 are not asked of subtasks whose pictures nothing is required of.
     """
-    query = Interleaved(
-        tuple(
-            p
-            for message in ask.messages
-            if message.role == "user"
-            for p in message.content.parts
-        )
-    )
-    blocks = tokens_between(query, None)
+    query: list[Part] = []
+    for message in ask.messages:
+        if message.role == "user":
+            query += message.content.parts
+    blocks = tokens_between(Interleaved(tuple(query)), None)
     subtask = str(ask.sample.metadata.get(CATEGORY, ""))
     prompts = {
         "structure": structure_prompt,
@@ -218,12 +226,11 @@ def isg_graph(
     }
     row = Stages(ask, blocks, subtask, examples, prompts)
     seen_alone = block_pictures and (image_pictures or not row.tells_of_pictures)
-    captions = {} if seen_alone else (yield from row.captions())
-    about_blocks, about_pictures = (
-        named_blocks(blocks, None if seen else captions)
-        for seen in (block_pictures, image_pictures)
-    )
-
+    captions: dict[str, str] = {}
+    if not seen_alone:
+        captions = yield from row.captions()
+    about_blocks = named_blocks(blocks, None if block_pictures else captions)
+    about_pictures = named_blocks(blocks, None if image_pictures else captions)
     read_structure = partial(stages.read_structure, query=list(blocks))
     usual = json.dumps(Structure(tuple(blocks), ("<gen_text1>", "<gen_img1>")).written)
     reply = yield from ask_one(
@@ -249,15 +256,6 @@ def named_blocks(
     for token, caption in (captions or {}).items():
         parts.append(text_part(f"(the caption of the {token} is: {caption})\n"))
     return Interleaved(tuple(parts))
-
-
-def _given(stage: str, example: Example) -> dict[str, str]:
-    """What an example has before its reply, besides its task."""
-    before = {"block_questions": "relations", "image_questions": "tuples"}.get(stage)
-    return {
-        "structure": example.replies["structure"],
-        "triples": example.replies[before] if before else "",
-    }
 
 
 def _text(reply: Reply) -> str:

@@ -61,23 +61,28 @@ class Structure(NamedTuple):
 def read_structure(text: str, query: Sequence[str] | None = None) -> Structure:
     """The first stage, of a task with these blocks; without them, whatever the reply
     calls those of the task."""
-    if _is_whole(text):
+    try:
+        read_object(text, ("structure", "block_tuple"))
+    except ReplyError:
+        pass  # as it should be: a reply has one stage
+    else:
         raise ReplyError(
             "the reply is that of all stages, as --model reference gives it: ask with "
             "--protocol single"
         )
     found = read_object(text, ("Query", "Answer"))
-    asked, answer = (_texts(found[key], key) for key in ("Query", "Answer"))
+    asked = _texts(found["Query"], "Query")
+    answer = _texts(found["Answer"], "Answer")
     if query is not None and sorted(asked) != sorted(query):
         raise ReplyError(f"Query is {_short(asked)}, and the task has {_short(query)}")
     counts = {"text": 0, "img": 0}
     for number, token in enumerate(answer):
         kind = "img" if token.startswith("<gen_img") else "text"
         counts[kind] += 1
-        if token != f"<gen_{kind}{counts[kind]}>":
+        expected = f"<gen_{kind}{counts[kind]}>"
+        if token != expected:
             raise ReplyError(
-                f"block {number + 1} of Answer is {token!r:.40}, not "
-                f"<gen_{kind}{counts[kind]}>"
+                f"block {number + 1} of Answer is {token!r:.40}, not {expected}"
             )
         if kind == "text" and number and "_text" in answer[number - 1]:
             raise ReplyError(
@@ -89,22 +94,16 @@ def read_structure(text: str, query: Sequence[str] | None = None) -> Structure:
     return Structure(asked, answer)
 
 
-def _is_whole(text: str) -> bool:
-    try:
-        return bool(read_object(text, ("structure", "block_tuple")))
-    except ReplyError:
-        return False
-
-
 def read_relations(text: str, structure: Structure) -> list[list[str]]:
     """The second stage: subject, object, and what the one is to the other; there may be
     none."""
+    blocks = {*structure.query, *structure.answer, ALL}
     rows = [_texts(row, "a relation") for row in _rows(text, "relation")]
     for row in rows:
         if len(row) != 3:
             raise ReplyError(f"{_short(row)} is no subject, object and relation")
-        _check_pair(row[0], row[1], {*structure.query, *structure.answer, ALL})
-    _check_twice([tuple(row) for row in rows])
+        _check_pair(row[0], row[1], blocks)
+    _check_twice(rows)
     return [list(row) for row in rows]
 
 
@@ -113,7 +112,9 @@ def read_block_questions(
 ) -> list[dict[str, Any]]:
     """The third stage: a question for each relation, about blocks of these
     relations."""
-    blocks = {token for relation in relations for token in relation[:2]}
+    blocks: set[str] = set()
+    for relation in relations:
+        blocks.update(relation[:2])
     keys = ("subject", "object", "relation", "Question")
     rows = [_fields(row, keys) for row in _rows(text, "questions")]
     for row in rows:
@@ -138,12 +139,13 @@ def read_tuples(text: str, structure: Structure) -> list[list[str]]:
     _check_twice([tuple(map(plain_name, row)) for row in rows])
     known = {(plain_name(row[1]), row[-1]) for row in rows if row[0] == "entity"}
     found: list[list[str]] = []
-    for kind, *names, picture in rows:
-        for name in [] if kind == "entity" else names[1:]:
-            if (plain_name(name), picture) not in known:
-                known.add((plain_name(name), picture))
+    for kind, first, *names, picture in rows:
+        for name in names:
+            entity = (plain_name(name), picture)
+            if entity not in known:
+                known.add(entity)
                 found.append(["entity", name, picture])
-        found.append([kind, *names, picture])
+        found.append([kind, first, *names, picture])
     return found
 
 
@@ -161,20 +163,16 @@ def read_image_questions(
             raise ReplyError(
                 f"{words['image']!r:.40} is no picture of these statements"
             )
-        if (
-            not is_id(own)
-            or not isinstance(parents, list)
-            or not all(map(is_id, parents))
-        ):
+        if not isinstance(parents, list) or not all(map(is_id, [own, *parents])):
             raise ReplyError(
                 f"question {own!r:.40} has no id, or no list of ids as Preliminary"
             )
         rows.append({**words, "id": own, "Preliminary": parents})
+    if not rows:
+        raise ReplyError("there is no question")
     pictures = {row["id"]: row["image"] for row in rows}
-    if len(pictures) < len(rows) or not rows:
-        raise ReplyError(
-            "two questions have one id" if rows else "there is no question"
-        )
+    if len(pictures) < len(rows):
+        raise ReplyError("two questions have one id")
     for row in rows:
         for parent in row["Preliminary"]:
             if parent == row["id"] or pictures.get(parent) != row["image"]:
@@ -202,21 +200,23 @@ def _rows(text: str, key: str) -> list[Any]:
 
 
 def _texts(value: Any, what: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(
-        isinstance(one, str) and one.strip() for one in value
-    ):
+    if not isinstance(value, list) or not all(map(_is_text, value)):
         raise ReplyError(f"{what} is {value!r:.80}, not a list of texts")
     return tuple(value)
 
 
 def _fields(row: Any, keys: Sequence[str]) -> dict[str, Any]:
     """The texts of an object under some keys."""
-    values = {key: row.get(key) for key in keys} if isinstance(row, Mapping) else {}
-    if not values or not all(
-        isinstance(value, str) and value.strip() for value in values.values()
-    ):
+    values = {}
+    if isinstance(row, Mapping):
+        values = {key: row.get(key) for key in keys}
+    if not values or not all(map(_is_text, values.values())):
         raise ReplyError(f"{row!r:.80} is no question with {', '.join(keys)}")
     return values
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
 def _check_pair(subject: str, object_: str, blocks: Collection[str]) -> None:

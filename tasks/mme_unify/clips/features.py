@@ -64,10 +64,10 @@ def features_of(
 ) -> Features:
     """The features of pictures, of ``side`` pixels each; computed once in a process.
     ``key`` says which pictures these are; they are made only where they are needed."""
-    whole = (bound(model)["fingerprint"], network.load, *key)
-    return embedded_once([whole], lambda _: [_seen(network, bound(model), pictures())])[
-        0
-    ]
+    settings = bound(model)
+    whole = (settings["fingerprint"], network.load, *key)
+    found = embedded_once([whole], lambda _: [_seen(network, settings, pictures())])
+    return found[0]
 
 
 def _seen(
@@ -76,22 +76,21 @@ def _seen(
     import numpy as np
 
     layers = loaded(model, network.load)
-    rows = [
-        row
-        for at in range(0, len(pictures), AT_ONCE)
-        for row in network.features(layers, pictures[at : at + AT_ONCE])
-    ]
+    rows: list[Vector] = []
+    for start in range(0, len(pictures), AT_ONCE):
+        rows += network.features(layers, pictures[start : start + AT_ONCE])
     table = np.stack(rows).astype(np.float64)
     mean = table.mean(0)
-    return Features(mean, float(np.square(table - mean).sum(1).mean()), len(rows))
+    distances = np.square(table - mean).sum(1)
+    return Features(mean, float(distances.mean()), len(rows))
 
 
 def reference_clip(sample: Sample) -> Media | Score:
     """The first clip of the first reference."""
-    found = media_of(sample.references[0], "video") if sample.references else ()
-    return (
-        found[0] if found else Score.unscored("the sample has no reference with a clip")
-    )
+    for reference in sample.references[:1]:
+        for clip in media_of(reference, "video"):
+            return clip
+    return Score.unscored("the sample has no reference with a clip")
 
 
 def scored_clip(
@@ -109,6 +108,5 @@ def scored_clip(
 
 
 def distance_score(distance: float, frames: int) -> Score:
-    return Score(
-        video_score([distance])[0], evidence={"distance": distance, "frames": frames}
-    )
+    evidence = {"distance": distance, "frames": frames}
+    return Score(video_score([distance])[0], evidence=evidence)

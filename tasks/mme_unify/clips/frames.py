@@ -40,9 +40,10 @@ def key_frames(clip: Media) -> list[bytes]:
     thinned evenly. A clip of fewer frames gives all. Raises the errors of
     ``mmeval.media.decode``.
     """
-    return remembered_all(
-        [clip], "mme_unify key frames", lambda some: [_key_frames(one) for one in some]
-    )[0]
+    found = remembered_all(
+        [clip], "mme_unify key frames", lambda clips: [_key_frames(clips[0])]
+    )
+    return found[0]
 
 
 def even_frames(clip: Media, wanted: int, make: Callable[[Pixels], T]) -> list[T]:
@@ -113,10 +114,8 @@ def _chosen(
 
     held = {frame.index: make(frame.rgb) for frame in frames_by_change(clip, wanted)}
     chosen = places(count)
-    held |= {
-        frame.index: make(frame.rgb)
-        for frame in frames_at(clip, set(chosen) - held.keys())
-    }
+    for frame in frames_at(clip, set(chosen) - held.keys()):
+        held[frame.index] = make(frame.rgb)
     return [held[index] for index in chosen]
 
 

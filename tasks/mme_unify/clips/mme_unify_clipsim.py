@@ -34,11 +34,9 @@ def _needs(switches: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     key = switches["text_key"]
-    return (
-        ""
-        if isinstance(sample.metadata.get(key), str)
-        else f"the row's label {key!r} must be a text"
-    )
+    if isinstance(sample.metadata.get(key), str):
+        return ""
+    return f"the row's label {key!r} must be a text"
 
 
 @metric(
@@ -68,11 +66,8 @@ def mme_unify_clipsim(
     """
     if fault := _fault(trial.sample, {"text_key": text_key}):
         return Score.unscored(fault)
-    return scored_clip(
-        trial,
-        missing,
-        partial(_score, shortened(trial.sample.metadata[text_key]), model, vectors),
-    )
+    words = shortened(trial.sample.metadata[text_key])
+    return scored_clip(trial, missing, partial(_score, words, model, vectors))
 
 
 def shortened(text: str) -> str:
@@ -88,21 +83,18 @@ def shortened(text: str) -> str:
 def _score(text: str, model: Model, vectors: str, clip: Media) -> Score:
     import numpy as np
 
+    frames = key_frames(clip) if not vectors else []
+    shown = []
+    for number, frame in enumerate(frames):
+        shown.append(Shown(clip, ("key", number), partial(pixels_of, frame)))
+    if vectors:
+        # the file has the vectors of all frames under the clip
+        shown.append(Shown(clip, (), lambda: pixels_of(key_frames(clip)[0])))
     embed = embedder(model, vectors)
+    words = embed.texts([text])[0]
     found = []
-    for seen in embed.pictures([_whole(clip)] if vectors else _frames(clip)):
+    for seen in embed.pictures(shown):
         if isinstance(seen, ContentError):
             raise seen
-        found += cosines(embed.texts([text])[0], list(np.atleast_2d(seen)))
+        found += cosines(words, list(np.atleast_2d(seen)))
     return Score(sum(found) / len(found), evidence={"cosines": found})
-
-
-def _whole(clip: Media) -> Shown:
-    return Shown(clip, (), lambda: pixels_of(key_frames(clip)[0]))
-
-
-def _frames(clip: Media) -> list[Shown]:
-    return [
-        Shown(clip, ("key", at), partial(pixels_of, one))
-        for at, one in enumerate(key_frames(clip))
-    ]

@@ -29,7 +29,6 @@ UNIFY = {
 VIDEO = ("civg", "tvg", "vp")
 OUTPUT, FRAMES, TURNS = "output", "output2", "outputs"
 ANSWER_KEYS = (OUTPUT, FRAMES, TURNS)
-_TURN = ("output_action", "output_location", "output_image", "full_text")
 
 
 def parts_in(task: str, row: Mapping[str, Any], find: Find) -> Iterator[Part]:
@@ -76,12 +75,12 @@ def _turns(outputs: Mapping[str, Any], find: Find) -> Iterator[Turn]:
         step = name.removeprefix("output_step_")
         if not step.isascii() or not step.isdigit() or not isinstance(turn, dict):
             continue
-        action, location, picture = (turn.get(key) for key in _TURN[:3])
+        action = turn.get("output_action")
         yield Turn(
             int(step[:9]),
             action if isinstance(action, str) else "",
-            location,
-            next(_medium(picture, find), None),
+            turn.get("output_location"),
+            next(_medium(turn.get("output_image"), find), None),
         )
 
 
@@ -92,12 +91,16 @@ def fields_of(
     written bare, since the scripts read no other; an answer without one has an empty
     text."""
     if task == "vcot":
-        return {
-            TURNS: {
-                f"output_step_{turn.step}": _written(turn, files)
-                for turn in turns_of(output).values()
+        turns = {}
+        for turn in turns_of(output).values():
+            medium = None if turn.picture is None else turn.picture.media
+            turns[f"output_step_{turn.step}"] = {
+                "output_action": turn.action,
+                "output_location": turn.location,
+                "output_image": None if medium is None else files[medium.sha256],
+                "full_text": answer_of([turn._replace(picture=None)]).words,
             }
-        }
+        return {TURNS: turns}
     pictures = [files[medium.sha256] for medium in output.media("image")]
     picture = pictures[0] if pictures else None
     if task in VIDEO:
@@ -122,10 +125,3 @@ def fields_of(
     if task == "sd":
         fields["explanation"] = ""
     return {OUTPUT: fields}
-
-
-def _written(turn: Turn, files: Mapping[str, str]) -> dict[str, Any]:
-    medium = None if turn.picture is None else turn.picture.media
-    picture = None if medium is None else files[medium.sha256]
-    text = answer_of([turn._replace(picture=None)]).words
-    return dict(zip(_TURN, (turn.action, turn.location, picture, text), strict=True))

@@ -19,7 +19,7 @@ dropped in generation. All else is as :mod:`mmeval.interchange.row_layout` says.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ from mmeval.interchange import (
     rows_of_list,
     stem_of,
 )
-from mmeval.media import Interleaved, Media
+from mmeval.media import Interleaved
 from mmeval.records import Sample, Trial
 from mmeval.tasks.mme_unify.clips.frames import key_frames
 from mmeval.tasks.mme_unify.loader import CATEGORIES, TASK, question_of
@@ -102,15 +102,11 @@ def _sealed(row: Row) -> dict[str, Any]:
     return {key: row[key] for key in ANSWER_KEYS if key in row}
 
 
-def _position(sample_id: str) -> int:
-    return int(sample_id.rpartition("/")[2])
-
-
 LAYOUT = RowLayout(
     files=result_files,
     rows=rows_of_list,
     file_of=lambda sample: NAMES[sample.metadata[TASK]],
-    position=_position,
+    position=lambda sample_id: int(sample_id.rpartition("/")[2]),
     labels=frozenset({TASK}),
     key=question_in,
     keys=questions_of,
@@ -149,22 +145,19 @@ class _Folder(RowFolder):
     ) -> dict[str, Any]:
         row = super().fields(trial, output, files)
         clips = output.media("video")
+        if not clips or row.get(FRAMES) != []:
+            return row
         # the scripts read frames in place of the clip
-        if clips and row.get(FRAMES) == []:
-            row[FRAMES] = list(self._frames(trial, clips[0]))
-        return row
-
-    def _frames(self, trial: Trial, clip: Media) -> Iterator[str]:
-        """Write the key frames of a clip. Returns their files."""
         try:
-            frames = key_frames(clip)
+            frames = key_frames(clips[0])
         except (ContentError, MissingExtraError):
             # it cannot be decoded, or nothing here can
             self.counts["unframed"] += 1
-            return
+            return row
         for number, frame in enumerate(frames, 1):
             name = f"media/{self.stem(trial)}_frame{number:02}.jpg"
-            yield self.write(name, frame)
+            row[FRAMES].append(self.write(name, frame))
+        return row
 
 
 FORMAT = AnswerFormat(

@@ -31,22 +31,19 @@ def result_files(path: Path) -> list[AnswerFile]:
     """The file ``path``, or all result files of a folder and of the released folders
     below it. Raises MissingDataError without any, UsageError for a link that leads out
     of the folder."""
-    files = [path] if path.is_file() else _files_in(path)
+    files: list[Path] = []
+    if path.is_file():
+        files.append(path)
+    for inner in _FOLDERS:
+        for file in sorted(path.glob(f"{inner}*.json")):
+            if file.name != MANIFEST and file.is_file():
+                files.append(path_inside(path, file.relative_to(path).as_posix()))
     if not files:
         raise MissingDataError(
             f"{path}: no result files of MME-Unify, such as Visual_CoT.json; name "
             "their folder with path="
         )
     return [AnswerFile(file, repeat_of(file)) for file in files]
-
-
-def _files_in(folder: Path) -> list[Path]:
-    files = []
-    for inner in _FOLDERS:
-        for file in sorted(folder.glob(f"{inner}*.json")):
-            if file.name != MANIFEST and file.is_file():
-                files.append(path_inside(folder, file.relative_to(folder).as_posix()))
-    return files
 
 
 def task_in(row: Row) -> str:
@@ -81,7 +78,9 @@ def questions_of(sample: Sample) -> Iterator[Question]:
 
 def _question(task: str, row: Row) -> Question:
     words, data = row.get("question", row.get(PROMPT)), row.get("data")
-    paths = row.get("image", list(data.values()) if isinstance(data, dict) else None)
+    paths = row.get("image")
+    if "image" not in row and isinstance(data, dict):
+        paths = list(data.values())
     media = None
     if isinstance(paths, list):
         media = tuple(PurePath(path).stem for path in paths if isinstance(path, str))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Literal
 
 from mmeval.metric import metric
@@ -11,7 +12,7 @@ from mmeval.metrics.image.networks.clip import CLIP_B32, clip_needs, cosines, em
 from mmeval.metrics.produced import wrong
 from mmeval.records import Sample, Score, Trial
 from mmeval.system import PathOrName
-from mmeval.tasks.mme_unify.mme_unify_choice import ANSWER, CHOICE
+from mmeval.tasks.mme_unify.mme_unify_choice import ANSWER, CHOICE, are_texts
 from mmeval.tasks.mme_unify.pictures.verdict import Model, Tie, pictures_in, wins
 
 _LETTER = re.compile(r"\W*([A-Z])")
@@ -21,15 +22,11 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 def _fault(sample: Sample, _switches: object = None) -> str:
     """Why no answer to a sample could be scored, or an empty text."""
     options, right = sample.metadata.get(CHOICE), sample.metadata.get(ANSWER)
-    if not isinstance(options, list) or not all(
-        isinstance(option, str) for option in options
-    ):
+    if not are_texts(options):
         return f"metadata {CHOICE!r} is no list of texts"
-    return (
-        ""
-        if right in _letters_of(options)
-        else f"metadata {ANSWER!r} is no letter before an option"
-    )
+    if right not in _letters_of(options):
+        return f"metadata {ANSWER!r} is no letter before an option"
+    return ""
 
 
 @metric(
@@ -63,33 +60,32 @@ def mme_unify_explanation(
     """
     embed = embedder(model, vectors)
     asked = [_words(trial, both=sides == "both") for trial in trials]
-    texts = [
-        [words, *trial.sample.metadata[CHOICE]]
-        for trial, words in zip(trials, asked, strict=True)
-        if not isinstance(words, Score)
-    ]
-    read = iter(embed.texts([text for group in texts for text in group]))
+    texts: list[str] = []
+    for trial, words in zip(trials, asked, strict=True):
+        if not isinstance(words, Score):
+            texts += [words, *trial.sample.metadata[CHOICE]]
+    read = iter(embed.texts(texts))
     scores = []
     for trial, words in zip(trials, asked, strict=True):
         if isinstance(words, Score):
             scores.append(words)
             continue
         options, right = trial.sample.metadata[CHOICE], trial.sample.metadata[ANSWER]
-        answer, *rest = [next(read) for _ in (words, *options)]
-        found = cosines(answer, rest)
-        place = (_letters_of(options) if letters == "written" else _LETTERS).index(
-            right
-        )
-        scores.append(
-            Score(float(wins(found, place, tie)), evidence={"cosines": found})
-        )
+        answer = next(read)
+        found = cosines(answer, list(islice(read, len(options))))
+        names = _letters_of(options) if letters == "written" else _LETTERS
+        is_right = wins(found, names.index(right), tie)
+        scores.append(Score(float(is_right), evidence={"cosines": found}))
     return scores
 
 
 def _letters_of(options: Sequence[str]) -> list[str]:
     """The letter before each option; empty without one."""
-    found = (_LETTER.match(option) for option in options)
-    return [letter[1] if letter else "" for letter in found]
+    letters = []
+    for option in options:
+        letter = _LETTER.match(option)
+        letters.append(letter[1] if letter else "")
+    return letters
 
 
 def _words(trial: Trial, *, both: bool) -> str | Score:
@@ -100,8 +96,6 @@ def _words(trial: Trial, *, both: bool) -> str | Score:
         return Score.unscored("there is no answer to score")
     if both and not pictures_in(trial.output.parts):
         return wrong("the answer has no picture")
-    return (
-        trial.output.words
-        if trial.output.words.strip()
-        else wrong("the answer has no explanation")
-    )
+    if not trial.output.words.strip():
+        return wrong("the answer has no explanation")
+    return trial.output.words

@@ -28,11 +28,9 @@ Script: TypeAlias = Literal["csq", "al", "sd", "iee"]
 
 
 def _fault(sample: Sample, _switches: object = None) -> str:
-    return (
-        ""
-        if len(sample.candidates) > 1
-        else "the sample has no candidates, of which the first is the right picture"
-    )
+    if len(sample.candidates) > 1:
+        return ""
+    return "the sample has no candidates, of which the first is the right picture"
 
 
 @metric(
@@ -73,10 +71,13 @@ def mme_unify_image(
     asked = [_asked(trial, script, released=files == "released") for trial in trials]
     groups = [one.media for one in asked if isinstance(one, _Asked)]
     seen = iter(seen_together(embed, groups))
-    return [
-        one if isinstance(one, Score) else _score(one, next(seen), script, tie, files)
-        for one in asked
-    ]
+    scores = []
+    for one in asked:
+        if isinstance(one, _Asked):
+            scores.append(_score(one, next(seen), script, tie, files))
+        else:
+            scores.append(one)
+    return scores
 
 
 class _Asked(NamedTuple):
@@ -88,32 +89,32 @@ class _Asked(NamedTuple):
 
     @property
     def media(self) -> list[Media]:
-        return [*([] if self.answer is None else [self.answer]), *self.candidates]
+        if self.answer is None:
+            return list(self.candidates)
+        return [self.answer, *self.candidates]
 
 
 def _asked(trial: Trial, script: Script, *, released: bool) -> _Asked | Score:
     """The pictures to compare, or the score of a trial without them."""
-    if trial.output is None or _fault(trial.sample):
-        return Score.unscored(_fault(trial.sample) or "there is no answer to score")
+    fault = _fault(trial.sample)
+    if trial.output is None or fault:
+        return Score.unscored(fault or "there is no answer to score")
     candidates = candidates_of(trial.sample)
-    if None in candidates and not (
-        released and script == "csq" and candidates[0] is not None
-    ):
+    known = [candidate for candidate in candidates if candidate is not None]
+    if len(known) < len(candidates):
         reason = "the file of a candidate's picture is missing"
-        return wrong(reason) if released else Score.unscored(reason)
-    if (
-        released
-        and script == "iee"
-        and not any(part.kind == "text" for part in trial.output.parts)
-    ):
+        if not released or script != "csq" or candidates[0] is None:
+            return wrong(reason) if released else Score.unscored(reason)
+    parts = trial.output.parts
+    if released and script == "iee" and all(part.kind != "text" for part in parts):
         return wrong("the answer has no explanation")
     pictures: list[Media | None] = list(media_of(trial.output, "image"))
-    pictures += [None for part in pictures_in(trial.output.parts) if part.media is None]
+    pictures += [None for part in pictures_in(parts) if part.media is None]
     if len(pictures) != 1:
         return wrong(f"the answer has {len(pictures)} pictures, not exactly one")
     if pictures[0] is None and not (released and script == "al"):
         return wrong("the file of the answer's picture is missing")
-    return _Asked(pictures[0], [one for one in candidates if one is not None])
+    return _Asked(pictures[0], known)
 
 
 def _score(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from mmeval.errors import ContentError, CorruptMediaError
@@ -34,11 +34,9 @@ def _fault(sample: Sample, _switches: object = None) -> str:
     if not isinstance(actions, list) or not actions:
         return f"{ACTION!r} is no list of words"
     count = len(sample.candidates)
-    return (
-        ""
-        if count == len(actions) - 1
-        else f"it has {count} states of the maze for {len(actions)} actions"
-    )
+    if count != len(actions) - 1:
+        return f"it has {count} states of the maze for {len(actions)} actions"
+    return ""
 
 
 @metric(
@@ -81,16 +79,18 @@ def mme_unify_maze_image(
     """
     embed = embedder(model, vectors)
     asked = [_asked(trial, vcot, step_images) for trial in trials]
-    groups = [
-        [*one.pictures.values(), *one.states.values()]
-        for one in asked
-        if isinstance(one, _Asked)
-    ]
+    groups = []
+    for one in asked:
+        if isinstance(one, _Asked):
+            groups.append([*one.pictures.values(), *one.states.values()])
     seen = iter(seen_together(embed, groups))
-    return [
-        one if isinstance(one, Score) else _score(one, next(seen), vcot, tie)
-        for one in asked
-    ]
+    scores = []
+    for one in asked:
+        if isinstance(one, _Asked):
+            scores.append(_score(one, next(seen), vcot, tie))
+        else:
+            scores.append(one)
+    return scores
 
 
 class _Asked(NamedTuple):
@@ -110,35 +110,29 @@ def _asked(trial: Trial, vcot: Vcot, step_images: StepImages) -> _Asked | Score:
     if trial.output is None:
         return Score.unscored("there is no answer to score")
     states = candidates_of(trial.sample)
-    wanted = dict(_wanted(len(states), vcot, step_images))
+    # the steps that are looked at, each with the number of the right state
+    if vcot == "official":
+        wanted = {step: step for step in range(len(states) + 1)}
+    else:
+        shift = 1 if step_images == "before" else 0
+        wanted = {step: step + shift for step in range(len(states) - shift)}
     if not wanted:
         return Score.inapplicable("the maze is not drawn after its only move")
     if None in states and vcot == "paper":
         return Score.unscored(
             "the file of a state of the maze is missing", weight=len(wanted)
         )
-    given = {
-        step: turn.picture
-        for step, turn in turns_of(trial.output).items()
-        if step in wanted and turn.picture
-    }
-    return _Asked(
-        wanted,
-        {step: part.media for step, part in given.items() if part.media is not None},
-        frozenset(step for step, part in given.items() if part.media is None),
-        len(states),
-        {at: media for at, media in enumerate(states) if media is not None},
-    )
-
-
-def _wanted(
-    states: int, vcot: Vcot, step_images: StepImages
-) -> Iterator[tuple[int, int]]:
-    """The steps that are looked at, each with the number of the right state."""
-    if vcot == "official":
-        return ((step, step) for step in range(states + 1))
-    shift = 1 if step_images == "before" else 0
-    return ((step, step + shift) for step in range(states - shift))
+    pictures = {}
+    missing = set()
+    for step, turn in turns_of(trial.output).items():
+        if step not in wanted or turn.picture is None:
+            continue
+        if turn.picture.media is None:
+            missing.add(step)
+        else:
+            pictures[step] = turn.picture.media
+    drawn = {at: media for at, media in enumerate(states) if media is not None}
+    return _Asked(wanted, pictures, frozenset(missing), len(states), drawn)
 
 
 def _score(asked: _Asked, seen: Sequence[Seen], vcot: Vcot, tie: Tie) -> Score:
@@ -155,19 +149,15 @@ def _score(asked: _Asked, seen: Sequence[Seen], vcot: Vcot, tie: Tie) -> Score:
     states = [drawn.get(at, nothing) for at in range(asked.drawn)]
     if vcot == "official":
         pictures |= dict.fromkeys(asked.missing, nothing)
-    else:
-        pictures = {
-            step: one
-            for step, one in pictures.items()
-            if not isinstance(one, ContentError)
-        }
-    wrong = [
-        step
-        for step, state in asked.wanted.items()
-        if step not in pictures
-        or not states
-        or not wins(similarities(pictures[step], states), state, tie)
-    ]
-    return Score(
-        (weight - len(wrong)) / weight, evidence={"wrong": wrong}, weight=weight
-    )
+    wrong = []
+    for step, state in asked.wanted.items():
+        picture = pictures.get(step, nothing)
+        # official: what cannot be seen has the similarity 0 to all
+        is_damaged = vcot != "official" and isinstance(picture, ContentError)
+        is_right = False
+        if step in pictures and states and not is_damaged:
+            is_right = wins(similarities(picture, states), state, tie)
+        if not is_right:
+            wrong.append(step)
+    share = (weight - len(wrong)) / weight
+    return Score(share, evidence={"wrong": wrong}, weight=weight)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from mmeval.errors import ContentError, CorruptMediaError
@@ -23,9 +24,9 @@ Seen: TypeAlias = "Vector | ContentError"
 def wins(similarities: Sequence[float], right: int, tie: Tie) -> bool:
     """Whether the right candidate is the nearest one."""
     top = max(similarities)
-    return similarities.index(top) == right and (
-        tie == "first" or similarities.count(top) == 1
-    )
+    if tie == "wrong" and similarities.count(top) > 1:
+        return False
+    return similarities.index(top) == right
 
 
 def pictures_in(parts: Sequence[Part]) -> list[Part]:
@@ -35,16 +36,22 @@ def pictures_in(parts: Sequence[Part]) -> list[Part]:
 
 def candidates_of(sample: Sample) -> list[Media | None]:
     """The picture of each candidate; None where its file is missing."""
-    first = (pictures_in(content.parts)[:1] for content in sample.candidates)
-    return [parts[0].media if parts else None for parts in first]
+    media = []
+    for content in sample.candidates:
+        pictures = pictures_in(content.parts)
+        media.append(pictures[0].media if pictures else None)
+    return media
 
 
 def seen_together(
     embed: Embedder, groups: Sequence[Sequence[Media]]
 ) -> list[list[Seen]]:
     """The embeddings of groups of pictures, computed in one go."""
-    found = iter(embed.pictures([Shown.of(one) for group in groups for one in group]))
-    return [[next(found) for _ in group] for group in groups]
+    shown: list[Shown] = []
+    for group in groups:
+        shown += map(Shown.of, group)
+    seen = iter(embed.pictures(shown))
+    return [list(islice(seen, len(group))) for group in groups]
 
 
 def first_unknown(seen: Iterable[Seen], *, damaged: bool) -> ContentError | None:
@@ -61,9 +68,12 @@ def first_unknown(seen: Iterable[Seen], *, damaged: bool) -> ContentError | None
 def similarities(answer: Seen, candidates: Sequence[Seen]) -> list[float]:
     """The cosine with each candidate; 0 where one of both is damaged, as in the
     released scripts."""
-    return [
-        0.0
-        if isinstance(answer, ContentError) or isinstance(one, ContentError)
-        else cosines(answer, [one])[0]
-        for one in candidates
-    ]
+    found = []
+    for candidate in candidates:
+        cosine = 0.0
+        if not isinstance(answer, ContentError) and not isinstance(
+            candidate, ContentError
+        ):
+            cosine = cosines(answer, [candidate])[0]
+        found.append(cosine)
+    return found
