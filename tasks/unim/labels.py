@@ -68,10 +68,8 @@ def field_of(name: object) -> str:
 
 def field_words(field: str) -> tuple[str, ...]:
     """The spellings of a field in data and folders."""
-    return (
-        field,
-        *(alias for alias, meant in _FIELD_ALIASES.items() if meant == field),
-    )
+    aliases = [alias for alias, name in _FIELD_ALIASES.items() if name == field]
+    return (field, *aliases)
 
 
 def names_of(
@@ -98,14 +96,12 @@ def names_of(
 def number_of(row: Mapping[str, Any], faults: list[str]) -> str:
     """The id of a record, empty without one."""
     number = row.get("id")
-    if (
-        isinstance(number, bool)
-        or not isinstance(number, str | int)
-        or not str(number).strip()
-    ):
+    text = ""
+    if isinstance(number, str | int) and not isinstance(number, bool):
+        text = str(number).strip()
+    if not text:
         faults.append("'id' must be a word or a number")
-        return ""
-    return str(number).strip()
+    return text
 
 
 def difficulty_of(row: Mapping[str, Any], faults: list[str]) -> str:
@@ -125,18 +121,18 @@ def capabilities_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """The labels ``capabilities`` (maybe empty) and ``capability_weights`` (if any).
     Known ids and names become the ids of the paper; others stay as they are. A
     capability of weight 0 is left out."""
-    found: object = next((row[key] for key in CAPABILITY_KEYS if row.get(key)), [])
+    found: object = []
+    for key in CAPABILITY_KEYS:
+        found = found or row.get(key) or []
     if isinstance(found, dict):
         weights = {_capability(name): weight for name, weight in found.items()}
-        if all(
-            isinstance(weight, int | float) and 0 <= weight <= _HEAVIEST
-            for weight in weights.values()
-        ):
-            chosen = [name for name, weight in weights.items() if weight]
-            return {
-                "capabilities": chosen,
-                "capability_weights": {name: float(weights[name]) for name in chosen},
-            }
+        are_valid = True
+        for weight in weights.values():
+            is_number = isinstance(weight, int | float)
+            are_valid = are_valid and is_number and 0 <= weight <= _HEAVIEST
+        if are_valid:
+            chosen = {name: float(weights[name]) for name in weights if weights[name]}
+            return {"capabilities": list(chosen), "capability_weights": chosen}
         found = list(found)
     items = found if isinstance(found, list) else [found]
     return {"capabilities": list(dict.fromkeys(map(_capability, items)))}

@@ -10,7 +10,7 @@ A folder with the records directly inside is read, too.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from mmeval.dataset import DataSource
 from mmeval.errors import MissingDataError, UnknownNameError
 from mmeval.records import Sample, digest
 from mmeval.tasks.unim.data.captions import Captions, caption_of
-from mmeval.tasks.unim.data.concatenated_json import Record, read_records
+from mmeval.tasks.unim.data.concatenated_json import read_records
 from mmeval.tasks.unim.data.files import Place
 from mmeval.tasks.unim.data.folders import (
     CAPTION_FOLDER,
@@ -32,7 +32,7 @@ from mmeval.tasks.unim.data.folders import (
     sha256_of,
     wanted_names,
 )
-from mmeval.tasks.unim.data.sample import Caption, Identity, identity_of, sample_of
+from mmeval.tasks.unim.data.sample import identity_of, sample_of
 from mmeval.tasks.unim.domains import DOMAINS, FIELDS, domain_of
 from mmeval.tasks.unim.labels import ANY, Names
 
@@ -99,47 +99,27 @@ class UnimDataset:
                 identity = identity_of(record, place)
                 if not belongs(identity.names, self.wanted):
                     continue
-                caption = self._caption(captions, record, place, identity, here)
+                caption = None
+                if self.records.name == CAPTION_FOLDER:
+                    # data without variants: the record has its own captions
+                    caption = caption_of(record)
+                elif identity.known:
+                    nth = here[str(identity)]
+                    here[str(identity)] += 1
+                    caption = captions.find(record, place, identity, nth)
                 sample = sample_of(
                     record, place, identity, caption, as_captions=self.as_captions
                 )
-                yield (
-                    replace(sample, id=name)
-                    if (name := _own_id(sample.id, seen)) != sample.id
-                    else sample
-                )
+                own = sample.id
+                while seen[own]:
+                    seen[sample.id] += 1
+                    own = f"{sample.id}#{seen[sample.id]}"
+                seen[own] += 1
+                yield sample if own == sample.id else replace(sample, id=own)
         captions.tell_missing()
 
     def _place(self, file: Path) -> Place:
         return Place(self.root, self.records, file)
-
-    def _caption(
-        self,
-        captions: Captions,
-        record: Record,
-        place: Place,
-        identity: Identity,
-        here: Counter[str],
-    ) -> Caption | None:
-        """The caption variant of a record, or the record itself in data without
-        variants. ``here`` counts the records of each identity in the file."""
-        if self.records.name == CAPTION_FOLDER:
-            return caption_of(record)
-        if not identity.known:
-            return None
-        here[str(identity)] += 1
-        return captions.find(record, place, identity, here[str(identity)] - 1)
-
-
-def _own_id(name: str, seen: Counter[str]) -> str:
-    """The name, if need be with a number to be unique; ``seen`` counts earlier
-    names."""
-    own = name
-    while seen[own]:
-        seen[name] += 1
-        own = f"{name}#{seen[name]}"
-    seen[own] += 1
-    return own
 
 
 def load(source: DataSource) -> UnimDataset:
@@ -159,11 +139,10 @@ def load(source: DataSource) -> UnimDataset:
             f"There are {' and '.join(VARIANTS)}.",
         )
     as_captions = variant == "caption"
-    names = (RECORD_FOLDER, CAPTION_FOLDER) if as_captions else (RECORD_FOLDER,)
-    records = next(
-        (source.folder / name for name in names if (source.folder / name).is_dir()),
-        source.folder,
-    )
+    captions = source.folder / CAPTION_FOLDER
+    records = source.folder / RECORD_FOLDER
+    if not records.is_dir():
+        records = captions if as_captions and captions.is_dir() else source.folder
     files = record_files(records)
     if not files:
         raise MissingDataError(
@@ -173,9 +152,7 @@ def load(source: DataSource) -> UnimDataset:
             "--data bundled"
         )
     wanted = wanted_names(source.name)
-    opened = tuple(
-        file for file in files if may_hold(file.relative_to(records), wanted)
-    )
+    opened = _near(records, files, wanted)
     if not opened and (wanted.field or domain_of(wanted.domain)):
         raise MissingDataError(
             f"{records}: no records of {source.name} are among the data"
@@ -183,11 +160,13 @@ def load(source: DataSource) -> UnimDataset:
     if not opened:
         known = [*FIELDS, *(domain.name for domain in DOMAINS)]
         raise UnknownNameError("field or domain (dataset_name)", source.name, known)
-    captions = source.folder / CAPTION_FOLDER
-    captioned = (
-        record_files(captions) if captions.is_dir() and captions != records else []
-    )
-    near = tuple(
-        file for file in captioned if may_hold(file.relative_to(captions), wanted)
-    )
+    captioned: list[Path] = []
+    if captions.is_dir() and captions != records:
+        captioned = record_files(captions)
+    near = _near(captions, captioned, wanted)
     return UnimDataset(source.folder, records, opened, wanted, near, as_captions)
+
+
+def _near(folder: Path, files: Sequence[Path], wanted: Names) -> tuple[Path, ...]:
+    """The files that may hold records of a field and domain."""
+    return tuple(file for file in files if may_hold(file.relative_to(folder), wanted))

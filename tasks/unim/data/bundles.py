@@ -17,16 +17,19 @@ def bundles_of(shapes: Mapping[str, Media]) -> dict[str, list[str]]:
     Materials and pictures belong to the OBJ that has their file's stem, else to the OBJ
     before them, else to the first one. Without an OBJ there is no bundle.
     """
-    meshes = [tag for tag, medium in shapes.items() if medium.mime == _MESH]
-    stems = {_stem(shapes[tag]): tag for tag in reversed(meshes)}
-    found: dict[str, list[str]] = {tag: [] for tag in meshes}
-    before = meshes[0] if meshes else ""
+    bundles: dict[str, list[str]] = {}
+    stems: dict[str, str] = {}
     for tag, medium in shapes.items():
-        if tag in found:
+        if medium.mime == _MESH:
+            bundles[tag] = []
+            stems.setdefault(_stem(medium), tag)
+    before = next(iter(bundles), "")
+    for tag, medium in shapes.items():
+        if tag in bundles:
             before = tag
         elif before and (medium.mime == MATERIALS or kind_for(medium.mime) == "image"):
-            found[stems.get(_stem(medium), before)].append(tag)
-    return {tag: tags for tag, tags in found.items() if tags}
+            bundles[stems.get(_stem(medium), before)].append(tag)
+    return {tag: tags for tag, tags in bundles.items() if tags}
 
 
 def _stem(medium: Media) -> str:

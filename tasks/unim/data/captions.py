@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
@@ -43,21 +43,23 @@ class Captions:
         That file has the same relative path. Without such a file, or an entry there,
         the one of its identity in its domain's folder with the same words outside of
         the tags, since there an identity may be in several files."""
-        file = self._paths.get(place.file.relative_to(place.records))
         name = str(identity)
-        same = () if file is None else self._index((file,)).get(name, ())
-        if nth < len(same):
-            return same[nth]
-        near = tuple(
-            file
-            for file in self._files
-            if may_hold(file.relative_to(self._folder), identity.names)
-        )
-        fitting = {
-            one: None for one in self._index(near).get(name, ()) if _fits(record, one)
-        }
+        file = self._paths.get(place.file.relative_to(place.records))
+        if file is not None:
+            same = self._index((file,)).get(name, ())
+            if nth < len(same):
+                return same[nth]
+        near = []
+        for other in self._files:
+            if may_hold(other.relative_to(self._folder), identity.names):
+                near.append(other)
+        own = _texts_of(record)
+        fitting = set()
+        for caption in self._index(tuple(near)).get(name, ()):
+            if own is not None and _follows(own, caption):
+                fitting.add(caption)
         if len(fitting) == 1:
-            return next(iter(fitting))
+            return fitting.pop()
         self._lacking.append(name)
         return None
 
@@ -72,40 +74,36 @@ class Captions:
     def _read(self, files: tuple[Path, ...]) -> Index:
         index: dict[str, list[Caption]] = {}
         for file in files:
-            for name, caption in _captions_of(
-                file, Place(self._root, self._folder, file)
-            ):
-                index.setdefault(name, []).append(caption)
+            place = Place(self._root, self._folder, file)
+            unread: list[int] = []
+            for record in read_records(file):
+                identity, caption = identity_of(record, place), caption_of(record)
+                if identity.known and caption is not None:
+                    index.setdefault(str(identity), []).append(caption)
+                else:
+                    unread.append(record.line)
+            if unread:
+                _warn(
+                    f"{file}: {len(unread):,} caption records cannot be used, the "
+                    f"first is at line {unread[0]}; repair them"
+                )
         return index
 
 
 def caption_of(record: Record) -> Caption | None:
     """The texts of a caption record; None where it has none."""
-    texts = [
-        side.get("content") if isinstance(side, dict) else None
-        for side in map(record.row.get, _SIDES)
-    ]
-    if record.fault or not all(isinstance(text, str) for text in texts):
-        return None
-    return Caption(*map(str, texts))
+    return None if record.fault else _texts_of(record)
 
 
-_SIDES = ("input", "output")
-
-
-def _captions_of(file: Path, place: Place) -> Iterator[tuple[str, Caption]]:
-    unread: list[int] = []
-    for record in read_records(file):
-        identity, caption = identity_of(record, place), caption_of(record)
-        if identity.known and caption is not None:
-            yield str(identity), caption
-        else:
-            unread.append(record.line)
-    if unread:
-        _warn(
-            f"{file}: {len(unread):,} caption records cannot be used, the first is at "
-            f"line {unread[0]}; repair them"
-        )
+def _texts_of(record: Record) -> Caption | None:
+    texts = []
+    for side in ("input", "output"):
+        block = record.row.get(side)
+        text = block.get("content") if isinstance(block, dict) else None
+        if not isinstance(text, str):
+            return None
+        texts.append(text)
+    return Caption(*texts)
 
 
 @lru_cache(maxsize=1024)
@@ -114,34 +112,22 @@ def _warn(message: str) -> None:
     log.warning(message)
 
 
-def _fits(record: Record, caption: Caption) -> bool:
+def _follows(own: Caption, captioned: Caption) -> bool:
     """Whether a record's words outside of tags are, in order, in the captioned
     texts."""
-    sides = [record.row.get(side) for side in _SIDES]
-    texts = [side.get("content") if isinstance(side, dict) else None for side in sides]
-    return all(
-        isinstance(text, str) and _follows(_between_tags(text), caption_text)
-        for text, caption_text in zip(
-            texts, (caption.question, caption.answer), strict=True
-        )
-    )
-
-
-def _between_tags(text: str) -> list[str]:
-    words, at = [], 0
-    for tag in find(text, ("tag",)):
-        words.append(text[at : tag.start])
-        at = tag.end
-    return [plain for piece in (*words, text[at:]) if (plain := _plain(piece))]
-
-
-def _follows(pieces: Sequence[str], text: str) -> bool:
-    text, at = _plain(text), 0
-    for piece in pieces:
-        at = text.find(piece, at)
-        if at < 0:
-            return False
-        at += len(piece)
+    for text, caption in (
+        (own.question, captioned.question),
+        (own.answer, captioned.answer),
+    ):
+        words, start, place = _plain(caption), 0, 0
+        ends = [(tag.start, tag.end) for tag in find(text, ("tag",))]
+        for end, after in [*ends, (len(text), len(text))]:
+            piece = _plain(text[start:end])
+            start = after
+            place = words.find(piece, place)
+            if place < 0:
+                return False
+            place += len(piece)
     return True
 
 

@@ -49,15 +49,6 @@ def read_records(file: Path) -> Iterator[Record]:
     object, in linear time. Raises MissingDataError when the file cannot be opened or is
     only a pointer, UsageError when it is too large.
     """
-    text = _text(file)
-    line, counted = 1, 0
-    for row, start, fault in _objects(text):
-        line += text.count("\n", counted, start)
-        counted = start
-        yield Record(row, file, line, fault)
-
-
-def _text(file: Path) -> str:
     try:
         size = file.stat().st_size
         if size > MAX_FILE_BYTES:
@@ -73,10 +64,12 @@ def _text(file: Path) -> str:
         ) from None
     if is_pointer(data):
         raise MissingDataError(f"{file} {TOLD}")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("utf-8-sig", errors="surrogateescape")
+    text = data.decode("utf-8-sig", errors="surrogateescape")
+    line, counted = 1, 0
+    for row, start, fault in _objects(text):
+        line += text.count("\n", counted, start)
+        counted = start
+        yield Record(row, file, line, fault)
 
 
 class _Found(NamedTuple):
@@ -93,20 +86,19 @@ def _objects(text: str) -> Iterator[_Found]:
     """The objects; from the first bad one on, each stretch is bounded before decoding.
     Without errors the decoder finds where an object ends; after a bad one it would read
     repeatedly through the text."""
+    is_careful = False
     position = 0
-    while (start := _after(_BETWEEN, text, position)) < len(text):
-        try:
-            row, position = _decoded(text, start)
-        except _Unreadable:
-            yield from _carefully(text, start)
-            return
-        yield _found(row, text, start, position)
-
-
-def _carefully(text: str, position: int) -> Iterator[_Found]:
-    while (start := _after(_BETWEEN, text, position)) < len(text):
-        position = stretch_end(text, start)
-        yield from _in_stretch(text, start, position)
+    while (start := _after(text, position)) < len(text):
+        if not is_careful:
+            try:
+                row, position = _decoded(text, start)
+            except _Unreadable:
+                is_careful = True
+            else:
+                yield _found(row, text, start, position)
+        if is_careful:
+            position = stretch_end(text, start)
+            yield from _in_stretch(text, start, position)
 
 
 def _in_stretch(text: str, start: int, end: int) -> Iterator[_Found]:
@@ -115,12 +107,10 @@ def _in_stretch(text: str, start: int, end: int) -> Iterator[_Found]:
     try:
         row, length = _decoded(text[start:end], 0)
     except _Unreadable as error:
-        yield from _in_pieces(text, start, end, str(error))
+        fault = str(error)
+    else:
+        yield _found(row, text, start, start + length)
         return
-    yield _found(row, text, start, start + length)
-
-
-def _in_pieces(text: str, start: int, end: int, fault: str) -> Iterator[_Found]:
     bad = start
     for begin, close in pieces(text, start, end):
         try:
@@ -130,13 +120,14 @@ def _in_pieces(text: str, start: int, end: int, fault: str) -> Iterator[_Found]:
         if bad < begin:
             yield _unreadable(text, bad, begin, fault)
         yield _found(row, text, begin, begin + length)
-        bad = _after(_BETWEEN, text, begin + length)
+        bad = _after(text, begin + length)
     if bad < end:
         yield _unreadable(text, bad, end, fault)
 
 
-def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
-    match = pattern.match(text, position)
+def _after(text: str, position: int) -> int:
+    """The place after what stands between two objects."""
+    match = _BETWEEN.match(text, position)
     return match.end() if match else position
 
 
@@ -171,13 +162,12 @@ def _decoded(text: str, start: int) -> tuple[dict[str, Any], int]:
     try:
         row, end = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
-        lines = text.count("\n", start, error.pos)
-        column = (
-            error.pos - (text.rfind("\n", start, error.pos) + 1 if lines else start) + 1
-        )
-        where = f"in its line {lines + 1}, at character {column}"
+        before = text[start : error.pos]
+        line = before.count("\n") + 1
+        column = len(before) - before.rfind("\n")
+        fault = error.msg.removesuffix(" starting at").removesuffix(" at")
         raise _Unreadable(
-            f"{error.msg.removesuffix(' starting at').removesuffix(' at')} {where}"
+            f"{fault} in its line {line}, at character {column}"
         ) from None
     except RecursionError:
         raise _Unreadable("it is nested too deeply") from None

@@ -49,16 +49,13 @@ class Place:
         """A record's possible media folders, relative to the data set's, in trial
         order."""
         own = self.file.parent.relative_to(self.root).as_posix()
-        domains = (names.domain, *self.folders[1:2])
-        nested = [
-            f"{field}/{domain}"
-            for field in field_words(names.field)
-            for domain in domains
-            if field and domain
-        ]
-        return tuple(
-            dict.fromkeys((own, *(f"data/{pair}" for pair in nested), ".", *nested))
-        )
+        nested = []
+        for field in field_words(names.field):
+            for domain in (names.domain, *self.folders[1:2]):
+                if field and domain:
+                    nested.append(f"{field}/{domain}")
+        below = [f"data/{pair}" for pair in nested]
+        return tuple(dict.fromkeys((own, *below, ".", *nested)))
 
 
 def find_medium(value: str, root: Path, folders: Sequence[str]) -> Media | None:
@@ -70,7 +67,8 @@ def find_medium(value: str, root: Path, folders: Sequence[str]) -> Media | None:
     that leads out of the folder.
     """
     value = value.strip()
-    caption = any(map(str.isspace, value)) and not _looks_like_path(value)
+    looks_like_path = len(value) <= _LONGEST_PATH and _PATH_WITH_BLANKS.fullmatch(value)
+    caption = any(map(str.isspace, value)) and not looks_like_path
     try:
         found = _locate(value, root, folders)
     except UsageError:
@@ -91,12 +89,6 @@ def find_medium(value: str, root: Path, folders: Sequence[str]) -> Media | None:
     )
 
 
-def _looks_like_path(value: str) -> bool:
-    return (
-        len(value) <= _LONGEST_PATH and _PATH_WITH_BLANKS.fullmatch(value) is not None
-    )
-
-
 def kind_fault(medium: Media, kind: str) -> str:
     """Why a file, by its first bytes, is not of its tag's kind; empty when it is.
     Raises MissingDataError when it cannot be opened."""
@@ -110,38 +102,23 @@ def kind_fault(medium: Media, kind: str) -> str:
             f"{medium.path} is the material of a mesh, and there is no OBJ file "
             "beside it; fetch that, or repair it"
         )
-    if _is_pointer(medium):
+    is_text = mime.startswith("text/")
+    if is_text and medium.size <= MAX_BYTES and is_pointer(medium.read()):
         return f"{medium.path} {TOLD}"
-    if may_be(kind, mime) and not (kind == "document" and _is_no_document(medium)):
+    is_kind = may_be(kind, mime)
+    announced = kind
+    if kind == "document":
+        suffix = PurePosixPath(medium.name).suffix.lower()
+        announced = f"{kind} ({suffix})"
+        # HTML is a failed download
+        if mime == "text/html" or (is_text and suffix in _FIRM_SUFFIXES):
+            is_kind = False
+    if is_kind:
         return ""
     return (
-        f"{medium.path} is announced as {_announced(medium, kind)}, its content is "
-        f"{mime}; fetch it again, or repair it"
+        f"{medium.path} is announced as {announced}, its content is {mime}; fetch it "
+        "again, or repair it"
     )
-
-
-def _is_pointer(medium: Media) -> bool:
-    """Whether it is a pointer; reads the file only if it is small enough."""
-    return (
-        medium.mime.startswith("text/")
-        and medium.size <= MAX_BYTES
-        and is_pointer(medium.read())
-    )
-
-
-def _is_no_document(medium: Media) -> bool:
-    """Whether it is HTML (a failed download), or plain text under another suffix."""
-    return medium.mime == "text/html" or (
-        medium.mime.startswith("text/") and _suffix(medium) in _FIRM_SUFFIXES
-    )
-
-
-def _announced(medium: Media, kind: str) -> str:
-    return f"{kind} ({_suffix(medium)})" if kind == "document" else kind
-
-
-def _suffix(medium: Media) -> str:
-    return PurePosixPath(medium.name).suffix.lower()
 
 
 def _locate(value: str, root: Path, folders: Sequence[str]) -> Media | None:
@@ -156,26 +133,24 @@ def _locate(value: str, root: Path, folders: Sequence[str]) -> Media | None:
         relative = f"{folder}/{value}"
         try:
             state = os.lstat(f"{root}/{relative}")
-            if linked := S_ISLNK(state.st_mode):
+            is_link = S_ISLNK(state.st_mode)
+            if is_link:
                 state = (root / relative).stat()
         except (OSError, ValueError):
             # missing, or a name that this file system cannot hold
             continue
-        if S_ISREG(state.st_mode):
-            return Media(
-                path=_inside(root, relative, linked=linked), size=state.st_size
-            )
+        if not S_ISREG(state.st_mode):
+            continue
+        if is_link or "\\" in relative:
+            path = path_inside(root, relative)
+        else:
+            parent, _, name = relative.rpartition("/")
+            path = _folder_inside(root, parent) / name
+        return Media(path=path, size=state.st_size)
     return None
-
-
-def _inside(root: Path, relative: str, *, linked: bool) -> Path:
-    """``path_inside``; the folder of a file that is not a link is checked only once."""
-    if linked or "\\" in relative:
-        return path_inside(root, relative)
-    folder, _, name = relative.rpartition("/")
-    return _folder_inside(root, folder) / name
 
 
 @lru_cache(maxsize=4096)
 def _folder_inside(root: Path, folder: str) -> Path:
+    """``path_inside``, which is slow, once for all files of a folder."""
     return path_inside(root, folder)

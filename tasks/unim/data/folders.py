@@ -6,10 +6,10 @@ import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path, PurePath
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from mmeval.errors import MissingDataError
 from mmeval.media import path_inside
@@ -24,6 +24,7 @@ CAPTION_FOLDER = "qapairs_caption"
 _OTHER_FOLDERS = (RECORD_FOLDER, CAPTION_FOLDER, "data")
 _SUFFIXES = (".jsonl", ".json")
 _T = TypeVar("_T")
+_Of = TypeVar("_Of")
 _SETTLED_NS = 2 * 10**9
 """Nanoseconds: a file that changed more recently may change again and keep its time
 stamp."""
@@ -33,10 +34,7 @@ def record_files(folder: Path) -> list[Path]:
     """The record files under a folder in the order of their paths. Hidden ones, media
     and the other variant are left out. Raises UsageError for a link that leads out of
     the folder."""
-    return sorted(_record_files(folder), key=Path.as_posix)
-
-
-def _record_files(folder: Path) -> Iterator[Path]:
+    files = []
     for here, folders, names in os.walk(folder):
         others = _OTHER_FOLDERS if Path(here) == folder else ()
         folders[:] = [
@@ -44,12 +42,10 @@ def _record_files(folder: Path) -> Iterator[Path]:
         ]
         for name in names:
             path = Path(here, name)
-            if (
-                path.suffix.lower() in _SUFFIXES
-                and not name.startswith(".")
-                and path.is_file()
-            ):
-                yield path_inside(folder, str(path.relative_to(folder)))
+            is_record_file = path.suffix.lower() in _SUFFIXES and path.is_file()
+            if is_record_file and not name.startswith("."):
+                files.append(path_inside(folder, str(path.relative_to(folder))))
+    return sorted(files, key=Path.as_posix)
 
 
 def wanted_names(name: str) -> Names:
@@ -63,33 +59,25 @@ def may_hold(file: PurePath, wanted: Names) -> bool:
     A folder with another name may hold any: the records decide."""
     folders = file.parent.parts
     field = field_of(folders[0]) if folders else ""
-    if wanted.field and field and field != wanted.field:
-        return False
     domain = word("".join(folders[1:2] if field else folders[:1]))
-    return (
-        not wanted.domain
-        or domain_of(domain) is None
-        or _same_domain(domain, wanted.domain)
-    )
+    if domain_of(domain) is None:
+        domain = ""
+    return belongs(Names(field, domain), wanted)
 
 
 def belongs(names: Names, wanted: Names) -> bool:
     """Whether a record is of the wanted field and domain; unknown ones are."""
-    other_field = wanted.field and names.field and names.field != wanted.field
-    other_domain = (
-        wanted.domain and names.domain and not _same_domain(names.domain, wanted.domain)
-    )
-    return not other_field and not other_domain
-
-
-def _same_domain(one: str, other: str) -> bool:
-    known = domain_of(one)
-    return one == other or (known is not None and known is domain_of(other))
+    if wanted.field and names.field and names.field != wanted.field:
+        return False
+    if not wanted.domain or not names.domain or names.domain == wanted.domain:
+        return True
+    known = domain_of(names.domain)
+    return known is not None and known is domain_of(wanted.domain)
 
 
 def sha256_of(file: Path) -> str:
     """The digest of a file. Raises MissingDataError when it cannot be read."""
-    return _read_once(_sha256, file)
+    return _read_once(_sha256, file, file)
 
 
 class RecordKind(NamedTuple):
@@ -105,25 +93,21 @@ def counts_of(place: Place) -> Mapping[RecordKind, int]:
     return _read_once(_counts, place.file, place)
 
 
-def _read_once(read: Callable[..., _T], file: Path, *given: Place) -> _T:
+def _read_once(read: Callable[[_Of], _T], file: Path, of: _Of) -> _T:
     """Read a file once in a process for all tasks, and again when it has changed."""
     try:
         state = file.stat()
     except OSError as error:
         raise _unreadable(file, error) from None
     if time.time_ns() - state.st_mtime_ns < _SETTLED_NS:
-        return read(*(given or (file,)))
-    found: _T = _kept(
-        read, given or (file,), (state.st_ino, state.st_size, state.st_mtime_ns)
-    )
+        return read(of)
+    found: _T = _kept(read, of, (state.st_ino, state.st_size, state.st_mtime_ns))
     return found
 
 
 @lru_cache(maxsize=16384)
-def _kept(
-    read: Callable[..., _T], given: tuple[Any, ...], _state: tuple[int, int, int]
-) -> _T:
-    return read(*given)
+def _kept(read: Callable[[_Of], _T], of: _Of, _state: tuple[int, int, int]) -> _T:
+    return read(of)
 
 
 def _sha256(file: Path) -> str:
@@ -135,10 +119,11 @@ def _sha256(file: Path) -> str:
 
 
 def _counts(place: Place) -> Mapping[RecordKind, int]:
-    return Counter(
-        RecordKind(identity_of(record, place).names, difficulty_of(record.row, []))
-        for record in read_records(place.file)
-    )
+    counts = Counter[RecordKind]()
+    for record in read_records(place.file):
+        names = identity_of(record, place).names
+        counts[RecordKind(names, difficulty_of(record.row, []))] += 1
+    return counts
 
 
 def _unreadable(file: Path, error: OSError) -> MissingDataError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,11 +80,10 @@ def sample_of(
     sample with the known labels and a fault that has file, line and every reason.
     """
     faults: list[str] = []
-    difficulty = difficulty_of(record.row, faults)
     labels: dict[str, Any] = {
         "field": identity.names.field,
         "domain": identity.names.domain,
-        "difficulty": difficulty,
+        "difficulty": difficulty_of(record.row, faults),
     }
     labels = {name: label for name, label in labels.items() if label}
     asked = expected = Interleaved()
@@ -94,18 +93,26 @@ def sample_of(
         faults = [*identity.faults, *faults]
         folders = place.media_folders(identity.names)
         # The media of a question are not needed when it is asked with captions.
-        given = read_side(
-            record.row, "input", place.root, folders, [] if as_captions else faults
-        )
+        faults_of_question = [] if as_captions else faults
+        given = read_side(record.row, "input", place.root, folders, faults_of_question)
         answer = read_side(record.row, "output", place.root, folders, faults)
         labels |= {**_of_sides(given, answer), **capabilities_of(record.row)}
-        asked = _captioned(caption, faults) if as_captions else given.content
-        expected = answer.content
+        asked, expected = given.content, answer.content
+        if as_captions:
+            # Captions are plain text: their tags are not placeholders.
+            given, asked = Side(), Interleaved()
+            if caption is None:
+                faults.append(
+                    "qapairs_caption has no record of this field, domain and id; fetch "
+                    "it, or leave out variant: caption"
+                )
+            elif caption.question:
+                asked = Interleaved((text_part(caption.question),))
         # Reported only for an otherwise valid record: an unreadable entry is named
         # already.
-        faults = faults or list(_lacking(Side() if as_captions else given, answer))
-        if not faults and all(
-            part.kind == "text" and not part.raw.strip() for part in asked.parts
+        faults = faults or _lacking(given, answer)
+        if not faults and not any(
+            part.kind != "text" or part.raw.strip() for part in asked.parts
         ):
             faults.append(
                 "there is nothing in its question, neither words nor media; repair or "
@@ -118,54 +125,42 @@ def sample_of(
         input=() if faults else (Message("user", asked),),
         references=() if faults else (expected,),
         metadata=labels,
-        fault=_told(record, faults),
+        fault=_fault(record, faults),
     )
 
 
 def _of_sides(given: Side, answer: Side) -> dict[str, Any]:
     """The labels by the modalities on both sides."""
+    kinds = {part.kind for part in answer.content.parts} - {"text"}
     labels: dict[str, Any] = {
         "combination": f"{_letters(given.content)}->{_letters(answer.content)}",
-        "output_modalities": ["text", *_media_kinds(answer.content)],
+        "output_modalities": ["text", *[kind for kind in PART_KINDS if kind in kinds]],
     }
     if given.bundles or answer.bundles:
+        bundles: dict[str, list[str]] = {}
         # the numbers of an answer may begin again
-        tags = dict.fromkeys((*given.bundles, *answer.bundles))
-        labels["bundles"] = {
-            tag: [*given.bundles.get(tag, ()), *answer.bundles.get(tag, ())]
-            for tag in tags
-        }
+        for tag, names in (*given.bundles.items(), *answer.bundles.items()):
+            bundles[tag] = [*bundles.get(tag, ()), *names]
+        labels["bundles"] = bundles
         labels["bundled_tags"] = [*given.bundled_tags, *answer.bundled_tags]
     return labels
 
 
-def _lacking(given: Side, answer: Side) -> Iterator[str]:
+def _lacking(given: Side, answer: Side) -> list[str]:
     """The tags without a medium, here or on the other side, and without a caption."""
     known = given.tags | answer.tags
+    faults = []
     for side, content in (("input", given.content), ("output", answer.content)):
         for part in content.parts:
             if part.dangling and part.label not in known and not part.raw.endswith(":"):
-                yield (
+                faults.append(
                     f"'{side}.content' has the tag {part.raw}, and '{side}.modal' has "
                     "nothing for it; add it there"
                 )
+    return faults
 
 
-def _captioned(caption: Caption | None, faults: list[str]) -> Interleaved:
-    """The question with captions as plain text: its tags are not placeholders."""
-    if caption is None:
-        faults.append(
-            "qapairs_caption has no record of this field, domain and id; fetch it, or "
-            "leave out variant: caption"
-        )
-    return (
-        Interleaved((text_part(caption.question),))
-        if caption is not None and caption.question
-        else Interleaved()
-    )
-
-
-def _told(record: Record, faults: list[str]) -> str:
+def _fault(record: Record, faults: list[str]) -> str:
     if not faults:
         return ""
     more = len(faults) - _MOST_NAMED
@@ -175,14 +170,7 @@ def _told(record: Record, faults: list[str]) -> str:
     return f"{record.where}: {named}{'; '.join(faults[:_MOST_NAMED])}{rest}"
 
 
-def _media_kinds(content: Interleaved) -> list[PartKind]:
-    """The kinds of media that a content names or holds, in the order of the kinds."""
-    present = {part.kind for part in content.parts}
-    return [kind for kind in PART_KINDS if kind in present and kind != "text"]
-
-
 def _letters(content: Interleaved) -> str:
-    present = {part.kind for part in content.parts}
-    return (
-        "+".join(letter for kind, letter in _LETTERS.items() if kind in present) or "T"
-    )
+    kinds = {part.kind for part in content.parts}
+    letters = [letter for kind, letter in _LETTERS.items() if kind in kinds]
+    return "+".join(letters) or "T"

@@ -61,29 +61,28 @@ def read_side(
             _read_entry(key, value, modal, root, folders)
         except (MissingDataError, UsageError) as error:
             faults.append(f"'{side}.modal.{key[:80]}'{error}")
-    bundles = bundles_of(
-        {
-            label: medium
-            for label, medium in modal.media.items()
-            if label.startswith("3d")
-        }
-    )
-    bundled = tuple(label for labels in bundles.values() for label in labels)
-    travelling = {
-        label: medium for label, medium in modal.media.items() if label not in bundled
-    }
-    for label, medium in travelling.items():
-        if fault := kind_fault(medium, label.rstrip("0123456789")):
+    media = modal.media
+    shapes = {label: media[label] for label in media if label.startswith("3d")}
+    bundles: dict[str, list[str]] = {}
+    bundled: list[str] = []
+    for mesh, labels in bundles_of(shapes).items():
+        bundles[modal.keys[mesh]] = [media[label].name for label in labels]
+        bundled += labels
+    shown: dict[str, Media | str] = {}
+    for label, medium in media.items():
+        if label in bundled:
+            continue
+        shown[label] = medium
+        fault = kind_fault(medium, label.rstrip("0123456789"))
+        if fault:
             faults.append(f"'{side}.modal.{modal.keys[label]}': {fault}")
+    shown |= modal.code
     text = with_captions(block["content"], modal.captions)
     return Side(
-        Interleaved.from_text(text, {**travelling, **modal.code}, spellings=_SPELLINGS),
+        Interleaved.from_text(text, shown, spellings=_SPELLINGS),
         frozenset(modal.keys),
-        {
-            modal.keys[label]: [modal.media[one].name for one in labels]
-            for label, labels in bundles.items()
-        },
-        bundled,
+        bundles,
+        tuple(bundled),
     )
 
 

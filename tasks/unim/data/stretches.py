@@ -33,7 +33,10 @@ def stretch_end(text: str, start: int) -> int:
     if text[start] != "{":
         end = text.find("{", start)
         return len(text) if end < 0 else end
-    indent, depth = _indent(text, start), 0
+    # the indentation of an object that begins its line
+    before = text[max(0, start - _WIDEST_INDENT) : start].rpartition("\n")[2]
+    indent = 0 if before.strip() else len(before)
+    depth = 0
     for mark in _MARK.finditer(text, start):
         first = text[mark.start()]
         if first == "\n":
@@ -49,21 +52,11 @@ def stretch_end(text: str, start: int) -> int:
     return len(text)
 
 
-def _indent(text: str, start: int) -> int:
-    """The indentation of an object that begins its line; 0 for others."""
-    before = text[max(0, start - _WIDEST_INDENT) : start].rpartition("\n")[2]
-    return len(before) if not before.strip() else 0
-
-
 def pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Cut a stretch where a record may begin: at a brace before a key of a record.
     A truncated record may have the next one on its line."""
-    cuts = [
-        start,
-        *(match.start() for match in _BEGINNING.finditer(text, start + 1, end)),
-        end,
-    ]
-    yield from pairwise(cuts)
+    cuts = [match.start() for match in _BEGINNING.finditer(text, start + 1, end)]
+    return pairwise([start, *cuts, end])
 
 
 def legible_keys(text: str) -> dict[str, Any]:
@@ -71,15 +64,12 @@ def legible_keys(text: str) -> dict[str, Any]:
     found = {}
     for key, pattern in _VALUES.items():
         match = pattern.search(text)
-        if match is not None and (value := _value(match[1])) is not None:
-            found[key] = value
+        if match is None:
+            continue
+        try:
+            value = json.loads(match[1])
+            str(value).encode()
+        except ValueError:  # an invalid escape, or invalid Unicode
+            continue
+        found[key] = value
     return found
-
-
-def _value(written: str) -> Any:
-    try:
-        value = json.loads(written)
-        str(value).encode()
-    except ValueError:  # an invalid escape, or invalid Unicode
-        return None
-    return value

@@ -82,32 +82,26 @@ class AnswerKey(NamedTuple):
 
 def key_of(names: Names, number: str) -> AnswerKey:
     """The key of a question; known spellings of a domain are the same."""
-    domain = domain_of(names.domain)
-    return AnswerKey(
-        names.field, names.domain if domain is None else domain.name, number
-    )
+    known = domain_of(names.domain)
+    domain = names.domain if known is None else known.name
+    return AnswerKey(names.field, domain, number)
 
 
 def key_of_sample(sample: Sample) -> AnswerKey | None:
     """The key of a sample; None for other benchmarks."""
     names = names_of_sample(sample)
-    return (
-        None
-        if names is None
-        else key_of(names, sample.id.removeprefix(f"{names.field}/{names.domain}/"))
-    )
+    if names is None:
+        return None
+    return key_of(names, sample.id.removeprefix(f"{names.field}/{names.domain}/"))
 
 
 def names_of_sample(sample: Sample) -> Names | None:
     """Field and domain in the labels of a sample."""
     names = Names(str(sample.metadata.get("field")), str(sample.metadata.get("domain")))
-    if (
-        not _NAME.fullmatch(names.domain)
-        or field_of(names.field) != names.field
-        or word(names.domain) != names.domain
-    ):
-        return None
-    return names if sample.id.startswith(f"{names.field}/{names.domain}/") else None
+    is_field = field_of(names.field) == names.field
+    is_domain = _NAME.fullmatch(names.domain) and word(names.domain) == names.domain
+    is_id = sample.id.startswith(f"{names.field}/{names.domain}/")
+    return names if is_field and is_domain and is_id else None
 
 
 def same_question(said: str, sample: Sample) -> bool:
@@ -118,14 +112,12 @@ def same_question(said: str, sample: Sample) -> bool:
 
 def to_text(row: Mapping[str, Any]) -> bytes:
     """A record as one line of ASCII. The braces of its strings are escaped."""
+
+    def escaped(string: re.Match[str]) -> str:
+        return string[0].replace("{", "\\u007b").replace("}", "\\u007d")
+
     text = json.dumps(row, allow_nan=False)
-    return (
-        _STRING.sub(
-            lambda string: string[0].replace("{", "\\u007b").replace("}", "\\u007d"),
-            text,
-        ).encode()
-        + b"\n"
-    )
+    return _STRING.sub(escaped, text).encode() + b"\n"
 
 
 def seal(content: object, modal: object) -> str:
@@ -158,33 +150,36 @@ def read_flat(flat: Flat, lost: Mapping[str, PartKind] | None = None) -> Interle
     """The answer in a record alone. ``lost`` are kinds of missing media by label; those
     without a tag follow the text as parts without a medium."""
     output = Interleaved.from_text(flat.content, flat.modal, spellings=_SPELLINGS)
-    said = {part.label for part in output.parts}
-    return Interleaved(
-        (
-            *output.parts,
-            *(
-                Part(kind, label=label)
-                for label, kind in (lost or {}).items()
-                if label not in said
-            ),
-        )
-    )
+    labels = {part.label for part in output.parts}
+    parts = list(output.parts)
+    for label, kind in (lost or {}).items():
+        if label not in labels:
+            parts.append(Part(kind, label=label))
+    return Interleaved(tuple(parts))
 
 
 def flattened(output: Interleaved, question: str = "") -> Flat:
     """An answer in the form of a record, without hidden reasoning.
     Keys without a tag continue the numbers of the question, as in the data set."""
     parts = [part for part in output.parts if part.kind != "reasoning"]
-    keys = _keys(parts, set(_names_in(question)))
+    keys = _keys(parts, question)
     content: list[str] = []
     modal: dict[str, Media | str] = {}
-    for at, part in enumerate(parts):
+    for place, part in enumerate(parts):
         item = _item(part)
         if item is None:
             content.append(part.raw)
             continue
-        modal[keys[at]] = _as_words(item) if _kind(part) == "code" else item
-        content.append(_tag(part.raw, keys[at]) if part.raw else "")
+        key = keys[place]
+        # code is a text in the layout, even if given as a file
+        if _kind(part) == "code" and not isinstance(item, str):
+            item = item.read().decode(errors="replace")
+        modal[key] = whole_text(item) if isinstance(item, str) else item
+        if part.raw:
+            # the tag stays as it was written, if the scripts find it
+            known = _KNOWN.search(part.raw)
+            is_found = known is not None and known[1] == key
+            content.append(part.raw if is_found else f"<{key}>")
     return Flat(whole_text("".join(content)), modal)
 
 
@@ -195,43 +190,35 @@ def _item(part: Part) -> Media | str | None:
     return part.text if part.kind == "code" and part.raw != part.text else None
 
 
-def _as_words(item: Media | str) -> str:
-    """An item's text: code is a text in the layout, even if given as a file."""
-    return whole_text(
-        item if isinstance(item, str) else item.read().decode(errors="replace")
-    )
-
-
 def _kind(part: Part) -> str:
     if part.kind in WORDS or part.media is None:
         return part.kind
     return part.media.kind
 
 
-def _tag(raw: str, key: str) -> str:
-    """The tag as it was written, if the scripts find it."""
-    known = _KNOWN.search(raw)
-    return raw if known is not None and known[1] == key else f"<{key}>"
-
-
-def _keys(parts: list[Part], asked: set[str]) -> dict[int, str]:
+def _keys(parts: list[Part], question: str) -> dict[int, str]:
     """The key of each part that has one, by its position. A part keeps its tag's number
     unless it is taken, also without a medium; media without a tag get free numbers."""
-    tagged = [
-        at for at, part in enumerate(parts) if _item(part) is not None and part.raw
-    ]
-    loose = [
-        at for at, part in enumerate(parts) if _item(part) is not None and not part.raw
-    ]
-    dangling = {
-        name for part in parts if _item(part) is None for name in _names_in(part.raw)
-    }
+    tagged: dict[int, Part] = {}
+    loose: dict[int, Part] = {}
+    dangling: set[str] = set()
+    written: set[str] = set()
+    for place, part in enumerate(parts):
+        if _item(part) is None:
+            dangling.update(_names_in(part.raw))
+        elif part.raw:
+            tagged[place] = part
+            written.update(_names_in(part.raw))
+        else:
+            loose[place] = part
     keys = _Keys(dangling)
-    named = {at: keys.own(parts[at]) for at in tagged}
-    keys.taken_too({name for at in tagged for name in _names_in(parts[at].raw)})
-    named |= {at: keys.own(parts[at]) for at in loose}
-    keys.taken_too(asked)
-    return {at: name or keys.free(parts[at]) for at, name in sorted(named.items())}
+    named = {place: keys.own(part) for place, part in tagged.items()}
+    keys.taken |= written
+    named |= {place: keys.own(part) for place, part in loose.items()}
+    keys.taken.update(_names_in(question))
+    for place in sorted(named):
+        named[place] = named[place] or keys.free(parts[place])
+    return named
 
 
 def _names_in(text: str) -> Iterator[str]:
@@ -242,7 +229,7 @@ class _Keys:
     """Gives each item of an answer a key, the same for the same item and label."""
 
     def __init__(self, taken: set[str]) -> None:
-        self._taken = set(taken)
+        self.taken = taken
         self._items: dict[str, Media | str | None] = {}
         self._last: dict[str, int] = {}
 
@@ -254,19 +241,16 @@ class _Keys:
         name = f"{WORDS[kind]}{int(label['number'])}"
         if name in self._items:
             return name if self._items[name] == _item(part) else ""
-        if name in self._taken:
+        if name in self.taken:
             return ""
         self._items[name] = _item(part)
         return name
-
-    def taken_too(self, names: set[str]) -> None:
-        self._taken |= names
 
     def free(self, part: Part) -> str:
         """The next free key."""
         kind = WORDS[_kind(part)]
         number = self._last.get(kind, 0) + 1
-        while f"{kind}{number}" in self._taken or f"{kind}{number}" in self._items:
+        while f"{kind}{number}" in self.taken or f"{kind}{number}" in self._items:
             number += 1
         self._last[kind] = number
         return f"{kind}{number}"

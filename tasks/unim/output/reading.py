@@ -26,7 +26,7 @@ from mmeval.interchange import (
 from mmeval.media import path_inside
 from mmeval.records import Sample
 from mmeval.system import to_line
-from mmeval.tasks.unim.data.concatenated_json import Record, read_records
+from mmeval.tasks.unim.data.concatenated_json import read_records
 from mmeval.tasks.unim.labels import Names
 from mmeval.tasks.unim.output.layout import (
     AnswerKey,
@@ -59,39 +59,30 @@ def read_output(
         return OutputAnswers(
             path.parent, [path], media, any_instruction=any_instruction
         )
-    folder = _one_export(path)
-    files = sorted(
-        found for found in folder.rglob("*") if _may_hold_answers(found, folder)
-    )
+    folder = path
+    if not (path / MANIFEST).is_file():
+        # our only export right below it; models are never mixed
+        exports = sorted(file.parent for file in path.glob(f"*/{MANIFEST}"))
+        if len(exports) > 1:
+            raise UsageError(
+                f"{path} holds answers of several models; name one with path=: "
+                f"{', '.join(map(str, exports))}"
+            )
+        if exports:
+            folder = exports[0]
+    files = []
+    for file in sorted(folder.rglob("*")):
+        if file.suffix.lower() not in _SUFFIXES or file.name == MANIFEST:
+            continue
+        is_hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
+        if not is_hidden and file.is_file():
+            files.append(file)
     if not files and not read_manifest(folder).get("failed"):
         raise MissingDataError(
             f"{path}: no answers, <field>/<domain>/<name>.jsonl; name their folder "
             "with path="
         )
     return OutputAnswers(folder, files, media, any_instruction=any_instruction)
-
-
-def _may_hold_answers(file: Path, folder: Path) -> bool:
-    hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-    return (
-        file.suffix.lower() in _SUFFIXES
-        and file.name != MANIFEST
-        and not hidden
-        and file.is_file()
-    )
-
-
-def _one_export(path: Path) -> Path:
-    """The folder itself, or our only export right below it; models are never mixed."""
-    below = sorted(file.parent for file in path.glob(f"*/{MANIFEST}"))
-    if (path / MANIFEST).is_file() or not below:
-        return path
-    if len(below) > 1:
-        raise UsageError(
-            f"{path} holds answers of several models; name one with path=: "
-            f"{', '.join(map(str, below))}"
-        )
-    return below[0]
 
 
 _Key = tuple[AnswerKey, int]
@@ -139,8 +130,10 @@ class OutputAnswers:
     @cached_property
     def digest(self) -> str:
         """The digest of the answers in order, their files, and the failures."""
-        names = sorted({name for key in self._kept for name in self._read(key).files})
-        return files_digest(self._folder, names, self._heads())
+        names: set[str] = set()
+        for key in self._kept:
+            names.update(self._read(key).files)
+        return files_digest(self._folder, sorted(names), self._heads())
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -165,13 +158,6 @@ class OutputAnswers:
             return Absent(reason, AnswerPlace(self._group, number))
         return Absent(f"{self._folder} has no answer to {sample.id!r}, repeat {repeat}")
 
-    def close(self) -> None:
-        self._records.close()
-
-    @property
-    def _group(self) -> str:
-        return str(self._folder)
-
     def _answer(self, key: _Key, sample: Sample) -> StoredAnswer | Absent:
         kept, record = self._kept[key], self._read(key)
         place = AnswerPlace(self._group, kept.number)
@@ -186,12 +172,20 @@ class OutputAnswers:
         except (UsageError, MissingDataError) as error:
             return Absent(f"{kept.where}: {error}", place)
 
+    def close(self) -> None:
+        self._records.close()
+
+    @property
+    def _group(self) -> str:
+        return str(self._folder)
+
     def _read(self, key: _Key) -> AnswerRecord:
         return AnswerRecord.from_json(self._records.get(self._kept[key].span))
 
     def _heads(self) -> Iterator[bytes]:
         for key in sorted(self._kept):
-            yield to_line([*key[0], key[1]]) + self._records.line(self._kept[key].span)
+            line = self._records.line(self._kept[key].span)
+            yield to_line([*key[0], key[1]]) + line
             for name in self._read(key).moved:
                 yield to_line([name, self._media.sha256(name, ())])
         for key, (error, _) in sorted(self._failed.items()):
@@ -212,15 +206,24 @@ class OutputAnswers:
                     f"{record.where} answers what {self._kept[key].where} has answered"
                 )
                 continue
-            found = read_answer(record, place, self._media)
-            if key is None or found.fault:
+            answer = read_answer(record, place, self._media)
+            if answer.fault:
+                faults.append(answer.fault)
+            elif key is None:
                 faults.append(
-                    found.fault
-                    or f"{record.where}: it does not say by field, domain and id "
-                    "what it answers"
+                    f"{record.where}: it does not say by field, domain and id what it "
+                    "answers"
                 )
-            if key is not None:
-                self._keep(key, record, found)
+            if key is None:
+                continue
+            if not answer.fault:
+                broken = self._broken.pop(key, None)
+                span = self._records.put(answer.to_json())
+                number = self._next() if broken is None else broken[1]
+                self._kept[key] = _Kept(span, number, record.where)
+                self._lost += answer.lost
+            elif key not in self._broken:
+                self._broken[key] = (answer.fault, self._next())
         if faults:
             self._remarks.append(
                 f"records without an answer: {len(faults):,} of {count:,}; the first: "
@@ -232,18 +235,6 @@ class OutputAnswers:
                 f"first: {again[0]}"
             )
 
-    def _keep(self, key: _Key, record: Record, found: AnswerRecord) -> None:
-        if found.fault:
-            if key not in self._broken:
-                self._broken[key] = (found.fault, self._next())
-            return
-        broken = self._broken.pop(key, None)
-        span = self._records.put(found.to_json())
-        self._kept[key] = _Kept(
-            span, self._next() if broken is None else broken[1], record.where
-        )
-        self._lost += found.lost
-
     def _next(self) -> int:
         self._count += 1
         return self._count - 1
@@ -254,12 +245,8 @@ class OutputAnswers:
         rows = self._manifest.get("failed", [])
         try:
             for row in rows:
-                key = (
-                    key_of(
-                        Names(str(row["field"]), str(row["domain"])), str(row["id"])
-                    ),
-                    int(row["repeat"]),
-                )
+                names = Names(str(row["field"]), str(row["domain"]))
+                key = (key_of(names, str(row["id"])), int(row["repeat"]))
                 error_of(row["error"])
                 if key not in self._kept and key not in self._broken:
                     self._failed[key] = (row["error"], self._next())

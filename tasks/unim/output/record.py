@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -88,9 +88,7 @@ class AnswerRecord:
     @classmethod
     def from_json(cls, row: Sequence[Any]) -> AnswerRecord:
         fault, question, content, items, paths, parts, *left_out = row
-        entries = tuple(
-            (label, kind, said, is_file) for label, kind, said, is_file in items
-        )
+        entries = tuple(tuple(item) for item in items)
         return cls(fault, question, content, entries, paths, parts, tuple(left_out))
 
     def response(self, root: Path, media: MediaPaths) -> Response:
@@ -98,36 +96,30 @@ class AnswerRecord:
         data."""
 
         def find(name: str) -> Media | None:
-            return self._medium(name, root, media)
+            path = self.paths.get(name)
+            if path is None:
+                return None
+            if path == _MOVED:
+                return media.find(name, ())
+            return medium_inside(root, path)
 
-        output = self._exact(find) if self.parts else self._flat(find)
-        warnings = tuple(
-            f"a file of the answer is missing: {name[:_SHOWN]!r}" for name in self.lost
-        )
-        return Response(output=output, left_out=self.left_out, warnings=warnings)
-
-    def _flat(self, find: Callable[[str], Media | None]) -> Interleaved:
-        modal: dict[str, Media | str] = {}
-        lost: dict[str, PartKind] = {}
-        for label, kind, said, is_file in self.items:
-            item = find(said) if is_file else said
-            if item is None:
-                lost[label] = kind
-            else:
-                modal[label] = item
-        return read_flat(Flat(self.content, modal), lost)
-
-    def _exact(self, find: Callable[[str], Media | None]) -> Interleaved:
-        rows = _rows(self.parts)
-        return Interleaved(tuple(exact_part(row, find) for row in rows))
-
-    def _medium(self, name: str, root: Path, media: MediaPaths) -> Media | None:
-        path = self.paths.get(name)
-        if path is None:
-            return None
-        if path == _MOVED:
-            return media.find(name, ())
-        return medium_inside(root, path)
+        if self.parts:
+            parts = [exact_part(row, find) for row in _rows(self.parts)]
+            output = Interleaved(tuple(parts))
+        else:
+            modal: dict[str, Media | str] = {}
+            lost: dict[str, PartKind] = {}
+            for label, kind, value, is_file in self.items:
+                item = find(value) if is_file else value
+                if item is None:
+                    lost[label] = kind
+                else:
+                    modal[label] = item
+            output = read_flat(Flat(self.content, modal), lost)
+        warnings = []
+        for name in self.lost:
+            warnings.append(f"a file of the answer is missing: {name[:_SHOWN]!r}")
+        return Response(output=output, left_out=self.left_out, warnings=tuple(warnings))
 
 
 def read_key(record: Record, place: Place) -> tuple[AnswerKey, int] | None:
@@ -152,10 +144,10 @@ def place_in(root: Path, file: Path) -> Place:
     """The field and domain of a file of answers, by its folders. The field is the
     folder named like one, the domain the one below, even above the folder of the
     answers."""
-    below = next(
-        (folder.parent for folder in file.parents if field_of(folder.name)), None
-    )
-    return Place(root, root if below is None else below, file)
+    for folder in file.parents:
+        if field_of(folder.name):
+            return Place(root, folder.parent, file)
+    return Place(root, root, file)
 
 
 def _read(record: Record, place: Place, media: MediaPaths) -> AnswerRecord:
@@ -165,7 +157,7 @@ def _read(record: Record, place: Place, media: MediaPaths) -> AnswerRecord:
     block = record.row.get("output")
     if not isinstance(block, dict) or not isinstance(block.get("content"), str):
         raise UsageError("'output' must be an object with a text under 'content'")
-    modal = block.get("modal") or {}
+    content, modal = block["content"], block.get("modal") or {}
     if not isinstance(modal, dict) or not all(
         isinstance(value, str) for value in modal.values()
     ):
@@ -173,44 +165,26 @@ def _read(record: Record, place: Place, media: MediaPaths) -> AnswerRecord:
             "'output.modal' must be an object that maps tags to files and words, "
             "which are texts"
         )
+    asked = record.row.get("input")
+    question = asked.get("content") if isinstance(asked, dict) else None
+    if not isinstance(question, str):
+        question = ""
     own = own_of(record.row, parts=str)
     left_out = kinds_of(own.get("left_out"))
     folders = place.media_folders(names_of(record.row, place.folders, []))
     search = _Search(place, folders, media)
-    if own.get("parts") and own.get("of") == seal(block["content"], modal):
+    if own.get("parts") and own.get("of") == seal(content, modal):
         named = {str(row["file"]) for row in _rows(own["parts"]) if "file" in row}
         paths = {name: search.path(name, OWN) for name in sorted(named)}
         return AnswerRecord(
-            question=_question(record.row),
-            paths=paths,
-            parts=own["parts"],
-            left_out=left_out,
+            question=question, paths=paths, parts=own["parts"], left_out=left_out
         )
-    items = tuple(_items(modal))
-    paths = {
-        said: search.path(said, label) for label, _, said, is_file in items if is_file
-    }
-    return AnswerRecord(
-        "",
-        _question(record.row),
-        _content(block["content"], modal),
-        items,
-        paths,
-        "",
-        left_out,
-    )
-
-
-def _question(row: Mapping[str, Any]) -> str:
-    """The question in a record; empty without one."""
-    block = row.get("input")
-    said = block.get("content") if isinstance(block, dict) else None
-    return said if isinstance(said, str) else ""
-
-
-def _items(modal: Mapping[str, str]) -> Iterator[tuple[str, PartKind, str, bool]]:
+    items: list[tuple[str, PartKind, str, bool]] = []
+    texts = []
+    paths = {}
     for key, value in modal.items():
         if key.lower().startswith(_TEXT_KEY):
+            texts.append(value)
             continue
         tag = tag_of(key)
         if tag is None:
@@ -218,19 +192,19 @@ def _items(modal: Mapping[str, str]) -> Iterator[tuple[str, PartKind, str, bool]
                 f"'output.modal.{key[:_SHOWN]}' is no tag; write a kind and a number, "
                 "such as image1"
             )
-        yield tag.label, tag.kind, value, tag.kind != "code"
-
-
-def _content(content: str, modal: Mapping[str, str]) -> str:
-    """An answer's text; if empty, that of keys such as ``text1``, which may repeat
-    it."""
-    if content.strip():
-        return content
-    return (
-        "\n\n".join(
-            value for key, value in modal.items() if key.lower().startswith(_TEXT_KEY)
-        )
-        or content
+        items.append((tag.label, tag.kind, value, tag.kind != "code"))
+    for label, _, value, is_file in items:
+        if is_file:
+            paths[value] = search.path(value, label)
+    if not content.strip():
+        # keys such as text1 may repeat the text
+        content = "\n\n".join(texts) or content
+    return AnswerRecord(
+        question=question,
+        content=content,
+        items=tuple(items),
+        paths=paths,
+        left_out=left_out,
     )
 
 

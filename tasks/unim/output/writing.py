@@ -25,7 +25,6 @@ from mmeval.tasks.unim.labels import DIFFICULTIES, Names
 from mmeval.tasks.unim.output.layout import (
     SHORT,
     WORDS,
-    Flat,
     flattened,
     names_of_sample,
     read_flat,
@@ -81,16 +80,12 @@ class _Writer(ExportFolder):
         sample, output = one.trial.sample, one.trial.output
         names = names_of_sample(sample)
         assert names is not None
-        slot = _Slot(
-            names,
-            sample.id.removeprefix(f"{names.field}/{names.domain}/"),
-            one.trial.repeat,
-        )
+        number = sample.id.removeprefix(f"{names.field}/{names.domain}/")
+        slot = _Slot(names, number, one.trial.repeat)
         own = self.own(one.trial)
         if output is None:
-            self.manifest.setdefault("failed", []).append(
-                {**names._asdict(), "id": slot.id, "repeat": slot.repeat, **own}
-            )
+            failure = {**names._asdict(), "id": slot.id, "repeat": slot.repeat, **own}
+            self.manifest.setdefault("failed", []).append(failure)
         else:
             self._record(sample, output, slot, own)
 
@@ -108,28 +103,23 @@ class _Writer(ExportFolder):
             "subdomain": slot.names.domain,
             "id": slot.id,
         }
-        if (level := _LEVELS.get(str(sample.metadata.get("difficulty")))) is not None:
-            row["difficulty_level"] = level
+        difficulty = sample.metadata.get("difficulty")
+        if difficulty in _LEVELS:
+            row["difficulty_level"] = _LEVELS[difficulty]
+        name, number = "answers", 1
         if slot.repeat:
             row["repeat"] = slot.repeat
-        _append(
-            place, slot.repeat, to_text({**row, "input": _question(sample), **answer})
-        )
+            name = f"answers_repeat{slot.repeat}"
+        line = to_text({**row, "input": _question(sample), **answer})
+        place.mkdir(parents=True, exist_ok=True)
+        file = place / f"{name}.jsonl"
+        # the file of answers that has room
+        while file.exists() and file.stat().st_size + len(line) > MAX_FILE_BYTES:
+            number += 1
+            file = place / f"{name}_part{number}.jsonl"
+        with file.open("ab") as out:
+            out.write(line)
         self.counts["media"] += files.written
-
-
-def _append(place: Path, repeat: int, line: bytes) -> None:
-    """Append a line to the file of answers that has room."""
-    place.mkdir(parents=True, exist_ok=True)
-    name, number = f"answers_repeat{repeat}" if repeat else "answers", 1
-    while True:
-        part = f"_part{number}" if number > 1 else ""
-        file = place / f"{name}{part}.jsonl"
-        if not file.exists() or file.stat().st_size + len(line) <= MAX_FILE_BYTES:
-            break
-        number += 1
-    with file.open("ab") as out:
-        out.write(line)
 
 
 def _question(sample: Sample) -> dict[str, Any]:
@@ -139,12 +129,12 @@ def _question(sample: Sample) -> dict[str, Any]:
     for message in sample.input:
         for part in message.content.parts:
             kind = part.label.rstrip("0123456789")
-            name = (
-                f"{WORDS[kind]}{part.label.removeprefix(kind)}" if kind in WORDS else ""
-            )
-            if part.kind == "code" and part.text is not None and name:
+            if kind not in WORDS:
+                continue
+            name = f"{WORDS[kind]}{part.label.removeprefix(kind)}"
+            if part.kind == "code" and part.text is not None:
                 modal[name] = whole_text(part.text)
-            elif part.media is not None and part.media.path is not None and name:
+            elif part.media is not None and part.media.path is not None:
                 modal[name] = "/".join(part.media.path.parts[-2:])
     return {"modal": modal, "content": whole_text(sample.question)}
 
@@ -158,10 +148,11 @@ class _Files:
         self._place = place
         name = f"{int(slot.id):04d}" if _NUMBER.fullmatch(slot.id) else slot.id
         self._stem = stem_of(name, slot.repeat)
-        parts = (part for message in sample.input for part in message.content.parts)
-        self._numbers: Counter[str] = Counter(
-            part.kind for part in parts if part.media is not None
-        )
+        self._numbers: Counter[str] = Counter()
+        for message in sample.input:
+            for part in message.content.parts:
+                if part.media is not None:
+                    self._numbers[part.kind] += 1
 
     def put(self, medium: Media, kind: str) -> str:
         """The name of a medium's file, relative to the answers."""
@@ -169,18 +160,16 @@ class _Files:
             data = medium.read()
             folder = self._place / WORDS[kind]
             folder.mkdir(parents=True, exist_ok=True)
-            name = self._free(folder, kind, suffix_for(medium.mime))
+            suffix = suffix_for(medium.mime)
+            while True:
+                self._numbers[kind] += 1
+                name = f"{SHORT[kind]}_{self._stem}_{self._numbers[kind]:02d}{suffix}"
+                if not (folder / name).exists():
+                    break
             (folder / name).write_bytes(data)
             self.written += 1
             self.names[medium.sha256] = f"{WORDS[kind]}/{name}"
         return self.names[medium.sha256]
-
-    def _free(self, folder: Path, kind: str, suffix: str) -> str:
-        while True:
-            self._numbers[kind] += 1
-            name = f"{SHORT[kind]}_{self._stem}_{self._numbers[kind]:02d}{suffix}"
-            if not (folder / name).exists():
-                return name
 
 
 def _answer(
@@ -192,32 +181,25 @@ def _answer(
 ) -> dict[str, Any]:
     """``output`` of a record, and our own key for what it cannot hold, with ``own``."""
     flat = flattened(output, question)
-    modal = {
-        name: item if isinstance(item, str) else files.put(item, _kind(name))
-        for name, item in flat.modal.items()
-    }
-    counts["untagged"] += sum(
-        part.raw == "" and part.media is not None for part in output.parts
-    )
-    counts["dangling"] += sum(part.dangling for part in output.parts)
+    kinds = {word: kind for kind, word in WORDS.items()}
+    modal = {}
+    for name, item in flat.modal.items():
+        if isinstance(item, str):
+            modal[name] = item
+        else:
+            modal[name] = files.put(item, kinds[name.rstrip("0123456789")])
+    for part in output.parts:
+        counts["untagged"] += part.raw == "" and part.media is not None
+        counts["dangling"] += part.dangling
     row: dict[str, Any] = {"output": {"modal": modal, "content": flat.content}}
     if read_flat(flat) == output:
-        return {**row, **({OWN: own} if own else {})}
+        return {**row, OWN: own} if own else row
     for part in output.parts:
         if part.media is not None:
             files.put(part.media, part.kind if part.kind in WORDS else part.media.kind)
-    _count_inexact(output, flat, counts)
-    parts = json.dumps(exact_parts(output, files.names), allow_nan=False)
-    return {**row, OWN: {**own, "of": seal(flat.content, modal), "parts": parts}}
-
-
-def _kind(name: str) -> str:
-    word = name.rstrip("0123456789")
-    return next(kind for kind, said in WORDS.items() if said == word)
-
-
-def _count_inexact(output: Interleaved, flat: Flat, counts: Counter[str]) -> None:
     whole = whole_text(output.text)
     counts["reasoning"] += any(part.kind == "reasoning" for part in output.parts)
     counts["rewritten"] += flat.content != whole
     counts["halves"] += whole != output.text
+    parts = json.dumps(exact_parts(output, files.names), allow_nan=False)
+    return {**row, OWN: {**own, "of": seal(flat.content, modal), "parts": parts}}

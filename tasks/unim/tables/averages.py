@@ -65,18 +65,16 @@ def macro(parts: Iterable[Sums]) -> Means:
     that have it. The absolute mean is over parts with a value; ``tau`` and the relative
     mean also over parts without supported instances, so that the relative mean is not
     the product of the two others. Where all values were lost there is neither."""
-    parts = list(parts)
-    found = [micro(part) for part in parts]
-    tau, absolute, relative = (
-        known_mean([mean[at] for mean in found]) for at in range(len(Means._fields))
-    )
-    return Means(
-        tau,
-        absolute,
-        None
-        if absolute is None and any(part.supported for part in parts)
-        else relative,
-    )
+    means = []
+    is_supported = False
+    for part in parts:
+        means.append(micro(part))
+        is_supported = is_supported or part.supported > 0
+    absolute = known_mean(mean.absolute for mean in means)
+    relative = known_mean(mean.relative for mean in means)
+    if absolute is None and is_supported:
+        relative = None
+    return Means(known_mean(mean.tau for mean in means), absolute, relative)
 
 
 def unim(
@@ -102,16 +100,16 @@ def unim(
     if value is None:
         return Estimate(None)
     known = [part for part in clustered if part.value(kind) is not None]
-    terms = tuple(
-        part.term(kind, scores.range)._replace(share=1 / len(known))
-        for part in known
-        if part.whole.scored
-    )
-    errors = [term.stderr for term in terms]
-    stderr = None
-    if None not in errors:
-        stderr = math.hypot(*(term.share * (term.stderr or 0.0) for term in terms))
-    return Estimate(value, stderr, resample=False, terms=terms)
+    terms = []
+    errors = []
+    for part in known:
+        if part.whole.scored:
+            term = part.term(kind, scores.range)._replace(share=1 / len(known))
+            terms.append(term)
+            if term.stderr is not None:
+                errors.append(term.share * term.stderr)
+    stderr = math.hypot(*errors) if len(errors) == len(terms) else None
+    return Estimate(value, stderr, resample=False, terms=tuple(terms))
 
 
 class _Part(NamedTuple):
@@ -130,11 +128,9 @@ class _Part(NamedTuple):
             value = row.value
             taken = float(row.status != "unsupported")
             one = Sums(1.0, taken, float(value is not None), value or 0.0)
-            found[row.cluster] = (
-                found[row.cluster].plus(one) if row.cluster in found else one
-            )
-        columns = zip(*found.values(), strict=True)
-        whole = Sums(*(math.fsum(column) for column in columns)) if found else Sums()
+            before = found.get(row.cluster)
+            found[row.cluster] = one if before is None else before.plus(one)
+        whole = Sums(*map(math.fsum, zip(*found.values(), strict=True)))
         return cls(found, micro(whole), whole)
 
     def value(self, kind: Literal["absolute", "relative"]) -> float | None:

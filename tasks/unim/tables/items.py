@@ -72,28 +72,21 @@ class ItemPool:
         self._seen.extend(bytes(max(0, trial + 1 - len(self._seen))))
         if self._seen[trial]:
             return
-        found = {
-            name: scores[name]
-            for name in TITLES
-            if name in scores and given.get(name) == ""
-        }
-        self.unavailable |= {
-            name: None
-            for name, score in found.items()
-            if score["status"] == "unavailable"
-        }
-        listed = {
-            name: items for name, score in found.items() if (items := _items(score))
-        }
-        for name, items in listed.items():
-            self.columns.setdefault(name, {})[trial] = items
-        without = [
-            str(piece)
-            for piece in scores.get(gq, {}).get("evidence", {}).get(WITHOUT, ())
-        ]
-        self.partial.update(without)
-        self.partial_answers += bool(without)
-        self._seen[trial] = bool(listed or without)
+        for name in TITLES:
+            if name not in scores or given.get(name) != "":
+                continue
+            score = scores[name]
+            if score["status"] == "unavailable":
+                self.unavailable[name] = None
+            items = _items(score)
+            if items is not None:
+                self.columns.setdefault(name, {})[trial] = items
+                self._seen[trial] = True
+        without = scores.get(gq, {}).get("evidence", {}).get(WITHOUT, ())
+        if without:
+            self.partial.update(map(str, without))
+            self.partial_answers += 1
+            self._seen[trial] = True
 
     def sums(self, name: str, groups: Iterable[int], many: int) -> list[Items]:
         """A modality's items in ``many`` groups; ``groups`` has each trial's (-1:
@@ -114,5 +107,9 @@ def _items(score: Mapping[str, Any]) -> Items | None:
     counted = [item for item in listed if not item.get(LEFT_OUT)]
     known = [float(item[QUALITY]) for item in counted if item.get(QUALITY) is not None]
     return Items(
-        1, len(known), sum(known), len(counted) - len(known), len(listed) - len(counted)
+        answers=1,
+        known=len(known),
+        total=sum(known),
+        unscored=len(counted) - len(known),
+        left_out=len(listed) - len(counted),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mmeval.metrics.quality.sqcs import ETA
@@ -112,13 +112,18 @@ def layout(run: StoredRun) -> Iterator[Table]:
     pool = pooled(run)
     if not len(pool):
         return
-    tables = _Tables(pool, Columns(pool), _eta(run))
+    eta = ETA
+    for metrics in run.ours.get("metrics", {}).values():
+        switch = metrics.get(SQCS, {}).get("switches", {}).get("eta")
+        if isinstance(switch, int | float):
+            eta = float(switch)
+            break
+    tables = _Tables(pool, Columns(pool), eta)
     notes = remarks(run, pool, SHORT, tables.given)
-    families = [
-        family
-        for family in FAMILIES
-        if family is FAMILIES[0] or tables.given.intersection(family.numbers)
-    ]
+    families = [FAMILIES[0]]
+    for family in FAMILIES[1:]:
+        if not tables.given.isdisjoint(family.numbers):
+            families.append(family)
     for family in families:
         yield tables.by_field(family, notes)
         notes = ()  # they are about all tables, so they are written once
@@ -150,33 +155,29 @@ class _Tables:
         self.given = frozenset(columns.given())
         self._pool, self._columns, self._eta = pool, columns, eta
         self._places = in_order(pool.places)
+        self._fields = list(dict.fromkeys(place.field for place in self._places))
+        # the number of each place's field, by the number of the place
+        self._field_codes = [self._fields.index(place.field) for place in pool.places]
 
     def by_field(self, family: Family, notes: Sequence[str]) -> Table:
         """The fields by the mean of domains and of instances, and the mean of all."""
         parts = self._by_place(family)
-        fields = [
-            *FIELDS,
-            *dict.fromkeys(
-                place.field for place in self._places if place.field not in FIELDS
-            ),
-        ]
-        lines = [
-            line
-            for field in fields
-            if (own := [part for place, part in parts.items() if place.field == field])
-            for line in self._field_lines(
-                FIELDS.get(field, field), family, own, _domains_in(field, own), None
-            )
-        ]
+        total = 0
+        lines: list[Line] = []
+        for field in dict.fromkeys((*FIELDS, *self._fields)):
+            own = [part for place, part in parts.items() if place.field == field]
+            # the paper's number of domains, or more if the data name more
+            domains = [domain for domain in DOMAINS if domain.field == field]
+            count = max(len(own), len(domains))
+            total += count
+            if own:
+                title = FIELDS.get(field, field)
+                whole = together(own)
+                lines += self._field_lines(title, family, own, count, whole)
         (whole,) = self._slices(family, self._columns.everything(), 1)
-        total = sum(
-            _domains_in(field, [place for place in parts if place.field == field])
-            for field in fields
-        )
         lines += self._field_lines("All", family, list(parts.values()), total, whole)
-        return self._table(
-            "Field", f"UniM by field: {family.title} (%)", family, lines, notes
-        )
+        title = f"UniM by field: {family.title} (%)"
+        return self._table("Field", title, family, lines, notes)
 
     def _field_lines(
         self,
@@ -184,141 +185,123 @@ class _Tables:
         family: Family,
         parts: Sequence[Slice],
         domains: int,
-        whole: Slice | None,
-    ) -> Iterator[Line]:
-        """A field's two lines; ``whole`` are its instances if more than its
-        domains'."""
-        means = {
-            number: macro(part.sums[number] for part in parts)
-            for number in family.numbers
-        }
-        scored = sum(part.whole > 0 for part in parts)
+        whole: Slice,
+    ) -> list[Line]:
+        """A field's two lines; ``parts`` are its domains, ``whole`` its instances."""
+        means = {}
+        for number in family.numbers:
+            means[number] = macro(part.sums[number] for part in parts)
+        numbers = [number for number in family.numbers if number in self.given]
+        scored = unsupported = lost = bad = 0
+        for part in parts:
+            sums = part.sums[family.numbers[0]]
+            scored += part.whole > 0
+            if not sums.asked:
+                bad += 1
+            elif not sums.supported:
+                unsupported += 1
+            elif not all(part.sums[number].scored for number in numbers):
+                lost += 1
+        lacks = _lacking(
+            {"unsupported": unsupported, "without a value": lost, "bad": bad}
+        )
         count = f"{scored}/{domains} domains"
-        yield Line(
-            f"{title}: mean of domains",
-            means,
-            count,
-            self._lacking_domains(family, parts),
-        )
-        yield self._line(
-            f"{title}: mean of instances", family, whole or together(parts)
-        )
+        return [
+            Line(f"{title}: mean of domains", means, count, lacks),
+            self._line(f"{title}: mean of instances", family, whole),
+        ]
 
     def by_modality(self) -> Table:
         """The mean quality of the items of each modality, over the items of all
         answers."""
-        fields = list(dict.fromkeys(place.field for place in self._places))
-        own = self._field_codes(fields)
-        groups = [-1 if code < 0 else own[code] for code in self._pool.codes["place"]]
+        groups = []
+        for code in self._pool.codes["place"]:
+            groups.append(-1 if code < 0 else self._field_codes[code])
         items = self._pool.items
-        headers = (
-            "Modality",
-            "Items",
-            "Answers",
-            "Mean",
-            *(FIELDS.get(field, field) for field in fields),
-            "Lacks",
-        )
+        fields = [FIELDS.get(field, field) for field in self._fields]
         rows: list[tuple[Cell, ...]] = []
         for name, title in TITLES.items():
-            if name in items.columns or name in items.unavailable:
-                (whole,) = items.sums(name, bytes(len(self._pool)), 1)
-                parts = items.sums(name, groups, len(fields))
-                means = (
-                    None if mean is None else 100 * mean
-                    for mean in (one.mean for one in (whole, *parts))
-                )
-                lacks = _lacking(
-                    {"unscored": whole.unscored, "left out": whole.left_out}
-                )
-                lacks = lacks or ("" if name in items.columns else "unavailable")
-                rows.append(
-                    (title, f"{whole.known:,}", f"{whole.answers:,}", *means, lacks)
-                )
+            if name not in items.columns and name not in items.unavailable:
+                continue
+            (whole,) = items.sums(name, bytes(len(self._pool)), 1)
+            means = []
+            for part in (whole, *items.sums(name, groups, len(fields))):
+                means.append(None if part.mean is None else 100 * part.mean)
+            lacks = _lacking({"unscored": whole.unscored, "left out": whole.left_out})
+            if name not in items.columns:
+                lacks = "unavailable"
+            rows.append(
+                (title, f"{whole.known:,}", f"{whole.answers:,}", *means, lacks)
+            )
+        headers = ("Modality", "Items", "Answers", "Mean", *fields, "Lacks")
         return Table(MODALITIES, headers, tuple(rows), (OF_ITEMS,), digits=1)
 
     def by_domain(self, family: Family) -> Table:
         """The run's domains; those of fields without instances of its levels are
         unknown."""
-        lines = {
-            place: self._line(_title(place), family, part)
-            for place, part in self._by_place(family).items()
-        }
-        asked = {place.field for place in lines}
-        known = {domain.name for place in lines if (domain := domain_of(place.domain))}
+        lines: list[tuple[int, Line]] = []
+        known = set()
+        for place, part in self._by_place(family).items():
+            domain = domain_of(place.domain)
+            # unknown ones come last
+            number, title, field = len(DOMAINS) + 1, place.domain, ""
+            if domain is not None:
+                known.add(domain)
+                number, field = domain.number, domain.field
+                title = f"{number} {domain.title}"
+            if field != place.field:
+                title = f"{title} ({place.field})"
+            lines.append((number, self._line(title, family, part)))
         levels = [level for level in LEVELS if level in self._pool.levels]
-        empty = [
-            Line(
-                f"{one.number} {one.title}",
-                {},
-                "0/0",
-                f"has no {' or '.join(levels)} instance",
-            )
-            for one in DOMAINS
-            if one.field in asked
-            and one.name not in known
-            and levels
-            and not any(map(one.count, levels))
-        ]
-        found = sorted([*lines.values(), *empty], key=_numbered)
-        return self._table(
-            "Domain", f"UniM by domain: {family.title} (%)", family, found
-        )
+        for domain in DOMAINS:
+            if domain in known or domain.field not in self._fields:
+                continue
+            if levels and not any(map(domain.count, levels)):
+                title = f"{domain.number} {domain.title}"
+                lacks = f"has no {' or '.join(levels)} instance"
+                lines.append((domain.number, Line(title, {}, "0/0", lacks)))
+        lines.sort(key=lambda numbered: (numbered[0], numbered[1].title))
+        title = f"UniM by domain: {family.title} (%)"
+        return self._table("Domain", title, family, [line for _, line in lines])
 
     def by_difficulty(self) -> Table:
-        levels = sorted(
-            self._pool.levels,
-            key=lambda level: LEVELS.index(level) if level in LEVELS else len(LEVELS),
-        )
-        fields = list(dict.fromkeys(place.field for place in self._places))
+        numbered = self._pool.levels
+        rows = self._columns.by_label("difficulty")
+        parts = self._slices(ALL, rows, len(numbered))
+        rows = self._columns.by_difficulty_and(self._field_codes)
+        crossed = self._slices(ALL, rows, len(numbered) * len(self._fields))
+        others = [level for level in numbered if level not in LEVELS]
         lines: list[Line] = []
-        own = self._slices(
-            ALL, self._columns.by_label("difficulty"), len(self._pool.levels)
-        )
-        both = self._columns.by_difficulty_and(self._field_codes(fields))
-        crossed = self._slices(ALL, both, len(levels) * len(fields))
-        for level in levels:
-            code = self._pool.levels[level]
-            lines.append(self._line(level, ALL, own[code]))
-            parts = (
-                (field, crossed[code * len(fields) + at])
-                for at, field in enumerate(fields)
-            )
-            named = (
-                (f"{level}, {FIELDS.get(field, field).lower()}", part)
-                for field, part in parts
-            )
-            lines += [
-                self._line(title, ALL, part) for title, part in named if part.trials
-            ]
+        for level in (*LEVELS, *others):
+            if level not in numbered:
+                continue
+            code = numbered[level]
+            lines.append(self._line(level, ALL, parts[code]))
+            for place, field in enumerate(self._fields, code * len(self._fields)):
+                if crossed[place].trials:
+                    title = f"{level}, {FIELDS.get(field, field).lower()}"
+                    lines.append(self._line(title, ALL, crossed[place]))
         return self._table("Difficulty", "UniM by difficulty (%)", ALL, lines)
 
     def by_capability(self) -> Table:
-        many = len(self._pool.capabilities)
-        ways = {"": self._slices(ALL, self._columns.by_capability(soft=False), many)}
-        if self._pool.weighted:
-            ways[", by weight"] = self._slices(
-                ALL, self._columns.by_capability(soft=True), many
-            )
-        known = {name: at for at, name in enumerate(CAPABILITIES)}
-        names = sorted(
-            self._pool.capabilities,
-            key=lambda name: (known.get(name, len(known)), name),
-        )
-        lines = [
-            self._line(
-                f"{name} {CAPABILITIES.get(name, '')}".strip() + way,
-                ALL,
-                parts[self._pool.capabilities[name]],
-            )
-            for name in names
-            for way, parts in ways.items()
-        ]
+        numbered = self._pool.capabilities
+        rows = self._columns.by_capability(soft=False)
+        ways = {"": self._slices(ALL, rows, len(numbered))}
         notes = ["An instance counts in each of its capabilities, with weight 1."]
         if self._pool.weighted:
+            rows = self._columns.by_capability(soft=True)
+            ways[", by weight"] = self._slices(ALL, rows, len(numbered))
             notes.append(
                 "By weight: with the weight that the data give the capability."
             )
+        others = sorted(name for name in numbered if name not in CAPABILITIES)
+        lines = []
+        for name in (*CAPABILITIES, *others):
+            if name not in numbered:
+                continue
+            title = f"{name} {CAPABILITIES.get(name, '')}".strip()
+            for way, parts in ways.items():
+                lines.append(self._line(title + way, ALL, parts[numbered[name]]))
         return self._table("Capability", "UniM by capability (%)", ALL, lines, notes)
 
     def by_combination(self) -> Table:
@@ -343,33 +326,11 @@ class _Tables:
         parts = self._slices(family, self._columns.by_label("place"), len(self._places))
         return {place: parts[self._pool.places[place]] for place in self._places}
 
-    def _field_codes(self, fields: Sequence[str]) -> list[int]:
-        """The index of each place's field in ``fields``."""
-        return [fields.index(place.field) for place in self._pool.places]
-
     def _line(self, title: str, family: Family, part: Slice) -> Line:
         means = {number: micro(part.sums[number]) for number in family.numbers}
-        lacks = {
-            state: getattr(part, state)
-            for state in ("unsupported", "failed", "unscored", "unavailable", "bad")
-        }
-        return Line(title, means, f"{part.whole}/{part.trials}", _lacking(lacks))
-
-    def _lacking_domains(self, family: Family, parts: Sequence[Slice]) -> str:
-        """The numbers of domains without a value of some number, by reason."""
-        asked = [part for part in parts if part.sums[family.numbers[0]].asked]
-        taken = [part for part in asked if part.sums[family.numbers[0]].supported]
-        numbers = [number for number in family.numbers if number in self.given]
-        lost = sum(
-            any(not part.sums[number].scored for number in numbers) for part in taken
-        )
-        return _lacking(
-            {
-                "unsupported": len(asked) - len(taken),
-                "without a value": lost,
-                "bad": len(parts) - len(asked),
-            }
-        )
+        states = ("unsupported", "failed", "unscored", "unavailable", "bad")
+        lacks = _lacking({state: getattr(part, state) for state in states})
+        return Line(title, means, f"{part.whole}/{part.trials}", lacks)
 
     def _table(
         self,
@@ -379,71 +340,35 @@ class _Tables:
         lines: Sequence[Line],
         notes: Sequence[str] = (),
     ) -> Table:
-        columns = [column for column in family.columns if self._is_shown(column)]
-        headers = (header, *(column.header for column in columns), "Scored", "Lacks")
-        rows = tuple(
-            (line.title, *self._cells(columns, line), line.scored, line.lacks)
-            for line in lines
-        )
-        return Table(title, headers, rows, tuple(notes), digits=1)
-
-    def _is_shown(self, column: Column) -> bool:
-        """Whether the run has a column's number; a note below the first table says if
-        not."""
-        if column.kind == "of means":
-            return self.given >= OF_MEANS_NEEDS
-        return column.kind == "tau" or column.number in self.given
-
-    def _cells(self, columns: Iterable[Column], line: Line) -> Iterator[Cell]:
-        for column in columns:
-            value = self._value(column, line.means)
-            yield None if value is None else 100 * value
+        columns = []
+        for column in family.columns:
+            # a note below the first table says which numbers the run does not have
+            if column.kind == "of means":
+                is_shown = self.given >= OF_MEANS_NEEDS
+            else:
+                is_shown = column.kind == "tau" or column.number in self.given
+            if is_shown:
+                columns.append(column)
+        rows: list[tuple[Cell, ...]] = []
+        for line in lines:
+            cells: list[Cell] = [line.title]
+            for column in columns:
+                value = self._value(column, line.means)
+                cells.append(None if value is None else 100 * value)
+            rows.append((*cells, line.scored, line.lacks))
+        headers = (header, *[column.header for column in columns], "Scored", "Lacks")
+        return Table(title, headers, tuple(rows), tuple(notes), digits=1)
 
     def _value(self, column: Column, means: Mapping[str, Means]) -> float | None:
-        of = means.get(column.number, Means())
         if column.kind == "of means":
-            meaning, quality = (
-                means.get(number, Means()).absolute for number in (SC, GQ)
-            )
-            return (
-                None
-                if meaning is None or quality is None
-                else meaning * (self._eta + (1 - self._eta) * quality)
-            )
-        return {"tau": of.tau, "absolute": of.absolute, "relative": of.relative}[
-            column.kind
-        ]
+            meaning = means.get(SC, Means()).absolute
+            quality = means.get(GQ, Means()).absolute
+            if meaning is None or quality is None:
+                return None
+            return meaning * (self._eta + (1 - self._eta) * quality)
+        value: float | None = getattr(means.get(column.number, Means()), column.kind)
+        return value
 
 
 def _lacking(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {state}" for state, count in counts.items() if count)
-
-
-def _eta(run: StoredRun) -> float:
-    """The share of SQCS that does not depend on quality, in the run's switches."""
-    metrics = (
-        metrics.get(SQCS, {}) for metrics in run.ours.get("metrics", {}).values()
-    )
-    found = (metric.get("switches", {}).get("eta") for metric in metrics)
-    return next((float(eta) for eta in found if isinstance(eta, int | float)), ETA)
-
-
-def _domains_in(field: str, present: Sequence[object]) -> int:
-    """A field's number of domains: the paper's, or more if the data name more."""
-    return max(len(present), sum(one.field == field for one in DOMAINS))
-
-
-def _title(place: Place) -> str:
-    known = domain_of(place.domain)
-    name = place.domain if known is None else f"{known.number} {known.title}"
-    return (
-        name
-        if known is not None and known.field == place.field
-        else f"{name} ({place.field})"
-    )
-
-
-def _numbered(line: Line) -> tuple[int, str]:
-    """The sort key of domains: by their numbers, unknown ones last."""
-    number = line.title.partition(" ")[0]
-    return (int(number) if number.isdigit() else len(DOMAINS) + 1, line.title)

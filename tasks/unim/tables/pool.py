@@ -47,6 +47,7 @@ counts."""
 OK, FAILED, UNSUPPORTED, BAD = range(4)
 """The states of a trial; if two tasks have it, the first of these counts."""
 _LABELS = ("place", "difficulty", "combination")
+_NOT_YET = {"status": "unscored", "reason": "not scored yet"}
 _TRIAL: Mapping[str, int] = {"ok": OK, "unsupported": UNSUPPORTED}
 
 
@@ -130,75 +131,85 @@ class Pool:
         self, labels: Mapping[str, Any], weights: Mapping[str, Any] | None
     ) -> None:
         """Add the labels of a new trial."""
-        words = {
-            name: str(labels.get(name) or "")
-            for name in ("field", "domain", "difficulty", "combination")
-        }
-        known = domain_of(words["domain"])
-        place = Place(words["field"], words["domain"] if known is None else known.name)
-        codes = self.codes
-        codes["place"].append(
-            self.places.setdefault(place, len(self.places)) if all(place) else -1
+        domain = str(labels.get("domain") or "")
+        known = domain_of(domain)
+        place = Place(
+            str(labels.get("field") or ""), domain if known is None else known.name
         )
+        code = -1
+        if all(place):
+            code = self.places.setdefault(place, len(self.places))
+        self.codes["place"].append(code)
         for name, numbered in (
             ("difficulty", self.levels),
             ("combination", self.combinations),
         ):
-            word = words[name]
-            codes[name].append(numbered.setdefault(word, len(numbered)) if word else -1)
+            word = str(labels.get(name) or "")
+            code = numbered.setdefault(word, len(numbered)) if word else -1
+            self.codes[name].append(code)
         found = labels.get("capabilities")
-        for one in dict.fromkeys(map(str, found if isinstance(found, list) else ())):
-            trials, capabilities, soft = self.capable
+        if not isinstance(found, list):
+            return
+        trials, capabilities, soft = self.capable
+        for capability in dict.fromkeys(map(str, found)):
+            code = self.capabilities.setdefault(capability, len(self.capabilities))
             trials.append(len(self))
-            capabilities.append(
-                self.capabilities.setdefault(one, len(self.capabilities))
-            )
-            weight = _weight(weights, one)
-            soft.append(1.0 if weight is None else weight)
-            self.weighted = self.weighted or weight is not None
+            capabilities.append(code)
+            weight = (weights or {}).get(capability)
+            if (
+                isinstance(weight, int | float)
+                and not isinstance(weight, bool)
+                and 0 <= weight < math.inf
+            ):
+                self.weighted = True
+                soft.append(float(weight))
+            else:
+                soft.append(1.0)
 
     def _put(
-        self, at: int, trial: int, row: Mapping[str, Any], given: Mapping[str, str]
+        self,
+        trial_number: int,
+        trial: int,
+        row: Mapping[str, Any],
+        given: Mapping[str, str],
     ) -> None:
         """Set the numbers of a trial. Those that another task has scored stay."""
-        first = at * len(NUMBERS)
-        new = len(self.states) == first
+        first = trial_number * len(NUMBERS)
+        is_new = len(self.states) == first
         for place, name in enumerate(NUMBERS, first):
-            state, value = self._read(trial, name, row, given)
-            if new:
+            state, value = NO_ANSWER, 0.0
+            if trial == OK:
+                state, value = self._read(name, row["scores"], given.get(name))
+            if is_new:
                 self.states.append(state)
                 self.values.append(value)
             elif state < self.states[place]:
                 self.states[place], self.values[place] = state, value
 
     def _read(
-        self, trial: int, name: str, row: Mapping[str, Any], given: Mapping[str, str]
+        self, name: str, scores: Mapping[str, Any], fault: str | None
     ) -> tuple[int, float]:
-        if trial != OK:
-            return NO_ANSWER, 0.0
-        why = given.get(name)
-        if why is None:
+        """The state and the value of a number; ``fault`` says why it does not count
+        (None: the task does not have it)."""
+        if fault is None:
             return UNAVAILABLE, 0.0
-        score = row["scores"].get(name) or {
-            "status": "unscored",
-            "reason": "not scored yet",
-        }
-        value = score.get("value")
-        if (
-            not why
-            and score["status"] == "scored"
-            and isinstance(value, (int, float))
-            and math.isfinite(value)
-        ):
-            return SCORED, float(value)
-        if not why and score["status"] == "inapplicable":
-            return INAPPLICABLE, 0.0
-        lack = Lack(name, why or shortened(str(score.get("reason", "")), MAX_REASON))
+        score: Mapping[str, Any] = scores.get(name) or _NOT_YET
+        status = score["status"]
+        value: Any = score.get("value")
+        state = UNSCORED
+        if not fault:
+            is_number = status == "scored" and isinstance(value, int | float)
+            if is_number and math.isfinite(value):
+                return SCORED, float(value)
+            if status == "inapplicable":
+                return INAPPLICABLE, 0.0
+            if status == "unavailable":
+                state = UNAVAILABLE
+            fault = shortened(str(score.get("reason", "")), MAX_REASON)
+        lack = Lack(name, fault)
         if lack in self.lacks or len(self.lacks) < MAX_REASONS:
             self.lacks[lack] += 1
-        return (
-            UNAVAILABLE if score["status"] == "unavailable" and not why else UNSCORED
-        ), 0.0
+        return state, 0.0
 
 
 def pooled(run: StoredRun) -> Pool:
@@ -209,7 +220,11 @@ def pooled(run: StoredRun) -> Pool:
     for task in unim_tasks(run):
         given = _given(run, task)
         is_counted = counted_by(run.ours.get("asked", {}).get(task.name))
-        weights = _soft_labels(task)
+        weights = {}
+        for sample in task.samples():
+            found = (sample.get("metadata") or {}).get("capability_weights")
+            if isinstance(found, dict) and found:
+                weights[str(sample.get("id"))] = found
         for row in task.score_rows():
             if not is_counted(row["i"], row["n"]):
                 continue
@@ -239,38 +254,13 @@ def _given(run: StoredRun, task: StoredTask) -> dict[str, str]:
     """The numbers of a task, each with a reason why it does not count, or empty.
     All of them without a results file; none counts where scoring was suspended."""
     metrics = run.ours.get("metrics", {}).get(task.name)
-    listed = (
-        ()
-        if metrics is None
-        else (str(n) for one in metrics.values() for n in one.get("outputs", ()))
-    )
-    outputs = (*NUMBERS, *TITLES) if metrics is None else listed
-    given = dict.fromkeys(outputs, "")
+    given = {}
+    if metrics is None:
+        given = dict.fromkeys((*NUMBERS, *TITLES), "")
+    else:
+        for metric in metrics.values():
+            given |= dict.fromkeys(metric.get("outputs", ()), "")
     for row in run.ours.get("results", ()):
         if row["task"] == task.name and row.get("suspended") and row["metric"] in given:
             given[row["metric"]] = "scoring was suspended"
     return given
-
-
-def _soft_labels(task: StoredTask) -> dict[str, Mapping[str, Any]]:
-    """The weights of capabilities by sample, of those that have some."""
-    return {
-        str(sample.get("id")): weights
-        for sample in task.samples()
-        if isinstance(
-            weights := (sample.get("metadata") or {}).get("capability_weights"), dict
-        )
-        and weights
-    }
-
-
-def _weight(weights: Mapping[str, Any] | None, capability: str) -> float | None:
-    """The weight of a capability; None without a valid one."""
-    found = None if weights is None else weights.get(capability)
-    if (
-        isinstance(found, bool)
-        or not isinstance(found, (int, float))
-        or not 0 <= found < math.inf
-    ):
-        return None
-    return float(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -54,24 +55,23 @@ def remarks(
 ) -> tuple[str, ...]:
     """The notes of a run; ``letters`` are the paper's names of the numbers.
     ``given`` are the numbers that some trial has."""
-    of_means = (OF_MEANS,) if OF_MEANS_NEEDS.issubset(given) else ()
-    about = (*_about_numbers(pool, letters, given), *_about_trials(pool))
-    return (READ, MEANS, *of_means, CUT, SCORED, UNKNOWN, *_about_run(run), *about)
-
-
-def _about_run(run: StoredRun) -> Iterator[str]:
+    notes = [READ, MEANS]
+    if OF_MEANS_NEEDS.issubset(given):
+        notes.append(OF_MEANS)
+    notes += [CUT, SCORED, UNKNOWN]
     tasks = {task.name: task.alias for task in unim_tasks(run)}
-    yield from paper_notes(run, tasks)
+    notes += paper_notes(run, tasks)
     for name, alias in tasks.items():
-        if (subset := run.ours.get("subset", {}).get(name)) and (
-            note := Subset(**subset).note
-        ):
-            yield f"{alias}, {note} samples."
+        subset = run.ours.get("subset", {}).get(name)
+        note = Subset(**subset).note if subset else ""
+        if note:
+            notes.append(f"{alias}, {note} samples.")
         if name in run.ours.get("unfinished", {}):
-            yield f"The data of {alias} could not be read to their end."
+            notes.append(f"The data of {alias} could not be read to their end.")
     left_out = [str(name) for name in run.ours.get("left_out", {})]
     if left_out:
-        yield f"Left out, no data here: {listed(left_out, SHOWN)}."
+        notes.append(f"Left out, no data here: {listed(left_out, SHOWN)}.")
+    return (*notes, *_about_numbers(pool, letters, given), *_about_trials(pool))
 
 
 def _about_numbers(
@@ -80,26 +80,21 @@ def _about_numbers(
     """The numbers without a value, grouped by their most frequent reason."""
     alike: dict[str, list[str]] = {}
     for number, short in letters.items():
-        reasons = {
-            lack.reason: count
-            for lack, count in pool.lacks.items()
-            if lack.number == number
-        }
-        if reasons or number not in given:
-            reason = (
-                max(reasons, key=lambda reason: reasons[reason])
-                if reasons
-                else "these results have it of no task"
-            )
+        reasons = Counter[str]()
+        for lack, count in pool.lacks.items():
+            if lack.number == number:
+                reasons[lack.reason] = count
+        if reasons:
+            ((reason, _),) = reasons.most_common(1)
             why = reason or "no reason is given"
-            more = len(reasons) - 1
-            if more > 0:
-                why += f" and {more} more"
-            alike.setdefault(why, []).append(
-                f"{short} of {sum(reasons.values()):,}"
-                if number in given
-                else f"{short} of all"
-            )
+        elif number not in given:
+            why = "these results have it of no task"
+        else:
+            continue
+        if len(reasons) > 1:
+            why += f" and {len(reasons) - 1} more"
+        share = f"{reasons.total():,}" if number in given else "all"
+        alike.setdefault(why, []).append(f"{short} of {share}")
     for reason, shorts in alike.items():
         yield f"Lacking: {', '.join(shorts)}: {reason}."
 
@@ -110,18 +105,17 @@ def _about_trials(pool: Pool) -> Iterator[str]:
             f"bad: {len(pool.bad):,}, not asked because of the data, and neither in "
             f"tau nor in any mean: {listed(list(pool.bad), SHOWN)}."
         )
-    if count := pool.items.partial_answers:
-        of = (f"{name} ({number:,})" for name, number in pool.items.partial.items())
+    if pool.items.partial_answers:
+        pieces = [f"{name} ({count:,})" for name, count in pool.items.partial.items()]
         yield (
-            f"GQ is partial in {count:,} answers, without the items that they may "
-            f"have for {', '.join(of)}."
+            f"GQ is partial in {pool.items.partial_answers:,} answers, without the "
+            f"items that they may have for {', '.join(pieces)}."
         )
     if pool.shared:
         yield f"{pool.shared:,} trials belong to several tasks and count once."
-    unplaced = sum(
-        code < 0 and trial != BAD
-        for code, trial in zip(pool.codes["place"], pool.trials, strict=True)
-    )
+    unplaced = 0
+    for code, trial in zip(pool.codes["place"], pool.trials, strict=True):
+        unplaced += code < 0 and trial != BAD
     if unplaced:
         yield (
             f"{unplaced:,} instances have no field or domain and count in the mean of "

@@ -6,6 +6,7 @@ them.
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -63,13 +64,12 @@ class Columns:
 
     def given(self) -> list[str]:
         """The numbers that some trial of the run has."""
-        states = self._pool.states
-        own = {
-            name: states[place :: len(NUMBERS)] for place, name in enumerate(NUMBERS)
-        }
-        return [
-            name for name, found in own.items() if SCORED in found or UNSCORED in found
-        ]
+        given = []
+        for place, name in enumerate(NUMBERS):
+            states = self._pool.states[place :: len(NUMBERS)]
+            if SCORED in states or UNSCORED in states:
+                given.append(name)
+        return given
 
     def everything(self) -> Rows:
         """All trials as one slice."""
@@ -83,18 +83,12 @@ class Columns:
         """The trials by difficulty and field (``fields``: that of each place).
         Numbered as the difficulty times the number of all fields, plus the field."""
         many = max(fields, default=0) + 1
-        both = zip(
-            self._pool.codes["difficulty"], self._pool.codes["place"], strict=True
-        )
-        return Rows.of(
-            array(
-                "q",
-                (
-                    -1 if min(pair) < 0 else pair[0] * many + fields[pair[1]]
-                    for pair in both
-                ),
-            )
-        )
+        codes = array("q")
+        labels = self._pool.codes
+        for level, place in zip(labels["difficulty"], labels["place"], strict=True):
+            is_known = level >= 0 and place >= 0
+            codes.append(level * many + fields[place] if is_known else -1)
+        return Rows.of(codes)
 
     def by_capability(self, *, soft: bool) -> Rows:
         """The trials by capability, each in all of its own, with weight 1 or its
@@ -107,22 +101,20 @@ class Columns:
     ) -> list[Slice]:
         """``many`` slices with sums of numbers; a whole trial has all
         ``asked_about``."""
-        found = [_Growing(len(numbers)) for _ in range(many)]
+        growing = [_Growing(len(numbers)) for _ in range(many)]
         places = [NUMBERS.index(name) for name in numbers]
-        counted = [at for at, name in enumerate(numbers) if name in set(asked_about)]
+        asked = set(asked_about)
+        counted = [at for at, name in enumerate(numbers) if name in asked]
         trials, states, values = self._pool.trials, self._pool.states, self._pool.values
         for code, trial, weight in zip(*rows, strict=True):
             if code >= 0:
                 first = trial * len(NUMBERS)
-                own = [states[first + place] for place in places]
-                found[code].add(
-                    trials[trial],
-                    own,
-                    [values[first + place] for place in places],
-                    weight,
-                    counted,
+                own_states = [states[first + place] for place in places]
+                own_values = [values[first + place] for place in places]
+                growing[code].add(
+                    trials[trial], own_states, own_values, weight, counted
                 )
-        return [one.slice(numbers) for one in found]
+        return [one.slice(numbers) for one in growing]
 
 
 class _Growing:
@@ -156,11 +148,10 @@ class _Growing:
                     self.totals[at] += weight * values[at]
 
     def slice(self, numbers: Sequence[str]) -> Slice:
-        sums = (
-            Sums(self.asked, self.taken, *own)
-            for own in zip(self.scored, self.totals, strict=True)
-        )
-        return Slice(dict(zip(numbers, sums, strict=True)), *self.counts)
+        sums = {}
+        for name, scored, total in zip(numbers, self.scored, self.totals, strict=True):
+            sums[name] = Sums(self.asked, self.taken, scored, total)
+        return Slice(sums, *self.counts)
 
 
 _WHOLE, _UNSUPPORTED, _FAILED, _UNSCORED, _UNAVAILABLE, _BAD = range(1, 7)
@@ -181,26 +172,26 @@ def _outcome(trial: int, states: Sequence[int]) -> int:
 
 
 def together(slices: Sequence[Slice]) -> Slice:
-    """Join slices without common trials."""
-    names = slices[0].sums if slices else ()
-    return Slice(
-        {
-            name: Sums(*map(sum, zip(*(one.sums[name] for one in slices), strict=True)))
-            for name in names
-        },
-        *(sum(counts) for counts in zip(*(one[1:] for one in slices), strict=True)),
-    )
+    """Join one or more slices without common trials."""
+    sums = {}
+    for name in slices[0].sums:
+        parts = [one.sums[name] for one in slices]
+        sums[name] = Sums(*map(sum, zip(*parts, strict=True)))
+    counts = zip(*[one[1:] for one in slices], strict=True)
+    return Slice(sums, *map(sum, counts))
 
 
 def in_order(places: Mapping[Place, int]) -> list[Place]:
     """Places in the order of the paper; unknown ones come last, by name."""
-    fields = {name: at for at, name in enumerate(FIELDS)}
+    fields = list(FIELDS)
 
     def key(place: Place) -> tuple[int, float, Place]:
         known = domain_of(place.domain)
+        number = math.inf if known is None else known.number
+        is_field = place.field in fields
         return (
-            fields.get(place.field, len(fields)),
-            float("inf") if known is None else known.number,
+            fields.index(place.field) if is_field else len(fields),
+            number,
             place,
         )
 
