@@ -40,25 +40,20 @@ def join(
     try:
         for shard in shards:
             if any((shard / "journal" / INBOX).glob("*.receipt")):
-                Journal(
-                    shard / "journal", MediaStore(shard / "media")
-                ).close()  # finishes what receipts began
+                # opening it finishes what receipts began
+                Journal(shard / "journal", MediaStore(shard / "media")).close()
             _link(run, shard, "media/*/[!.]*")  # before the lines that name them
             _link(run, shard, "journal/*.jsonl")
         for name in _names(shards, "samples/*.jsonl"):
             _add(run / name, [shard / name for shard in shards])
-        more = {f"{file_name(task)}.jsonl": rows for task, rows in made_again.items()}
-        trial_files = {path.name for path in _names(shards, "trials/*.jsonl")}
-        for file in sorted({*trial_files, *more}):
-            name = Path("trials", file)
+        more: dict[Path, Sequence[bytes]] = {}
+        for task, rows in made_again.items():
+            more[Path("trials", f"{file_name(task)}.jsonl")] = rows
+        for name in sorted({*_names(shards, "trials/*.jsonl"), *more}):
             latest = _Latest()
-            _add(
-                run / name,
-                [shard / name for shard in shards],
-                latest.takes,
-                more=more.get(file, ()),
-            )
-            for scores in _names(shards, f"scores/{Path(name).stem}/*"):
+            trials = [shard / name for shard in shards]
+            _add(run / name, trials, latest.takes, more=more.get(name, ()))
+            for scores in _names(shards, f"scores/{name.stem}/*"):
                 _join_scores(run / scores, [shard / scores for shard in shards], latest)
     except OSError as error:
         raise StorageError(
@@ -76,9 +71,10 @@ def _link(run: Path, shard: Path, pattern: str) -> None:
 
 
 def _names(shards: Sequence[Path], pattern: str) -> list[Path]:
-    return sorted(
-        {path.relative_to(shard) for shard in shards for path in shard.glob(pattern)}
-    )
+    names: set[Path] = set()
+    for shard in shards:
+        names.update(path.relative_to(shard) for path in shard.glob(pattern))
+    return sorted(names)
 
 
 class _Latest:
@@ -99,15 +95,16 @@ class _Latest:
 
     def is_of(self, row: Row) -> bool:
         """Whether a score row is of the latest form of its trial."""
-        known = self._digests.get(trial_key(row["i"], row["n"]))
-        return known == ("" if row["status"] != "ok" else row["d"])
+        digest = row["d"] if row["status"] == "ok" else ""
+        return self._digests.get(trial_key(row["i"], row["n"])) == digest
 
 
 def _join_scores(target: Path, sources: Sequence[Path], latest: _Latest) -> None:
+    rows = []
     for source in sources:
         if (source / PLAN).exists() and not (target / PLAN).exists():
             link_or_copy(source / PLAN, target / PLAN)
-    rows = [source / name for source in sources for name in (FINISHED, ROWS)]
+        rows += [source / FINISHED, source / ROWS]
     _add(target / ROWS, rows, latest.is_of, known=target / FINISHED)
     _add(target / VERDICTS, [source / VERDICTS for source in sources])
 
@@ -122,9 +119,9 @@ def _add(
     """Add to a file the lines of others, and ``more``, that neither it nor ``known``
     has, and that it ``takes``, as a whole or not at all. Its own lines are shown to
     ``takes`` first."""
-    seen = (
-        {hash(line) for _, line, _ in read_lines(known)} if known is not None else set()
-    )
+    seen: set[int] = set()
+    if known is not None:
+        seen.update(hash(line) for _, line, _ in read_lines(known))
     # the run is locked: what is there under this name is of a merge that was killed
     temporary = target.with_name(f".{target.name}.new")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -135,10 +132,9 @@ def _add(
                 takes(row)
                 seen.add(hash(line))
                 out.write(line)
-            read = chain.from_iterable(map(read_lines, sources))
-            others = ((line, row) for _, line, row in read)
-            last = ((line, unsealed(line)) for line in more)
-            for line, row in chain(others, last):
+            others = chain.from_iterable(map(read_lines, sources))
+            last = ((0, line, unsealed(line)) for line in more)
+            for _, line, row in chain(others, last):
                 if hash(line) not in seen and takes(row):
                     seen.add(hash(line))
                     added = True

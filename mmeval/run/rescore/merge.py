@@ -76,16 +76,13 @@ class Merged:
     def note(self) -> None:
         """Record it once the results are written: merging again has nothing to do
         then."""
+        merged = {
+            "shards": dict(self.states),
+            "exit_code": self.outcome.exit_code,
+            "has_lost": self.has_lost,
+        }
         with closing(RunFolder(self.outcome.folder)) as folder:
-            folder.note(
-                **{
-                    MERGED: {
-                        "shards": dict(self.states),
-                        "exit_code": self.outcome.exit_code,
-                        "has_lost": self.has_lost,
-                    }
-                }
-            )
+            folder.note(**{MERGED: merged})
 
 
 def is_merged(run: Path) -> bool:
@@ -129,12 +126,11 @@ def merge(
                 )
             join(run, [one.path for one in shards], whole.made_again)
         division = division._replace(lacking=(*division.lacking, *whole.lacking))
-        states = {
-            shard.folder_name: state(path) for shard, path in shards_of(run).items()
-        }
-        selection = replace(
-            selection, tasks=tuple(_as_scored(task, division) for task in selection)
-        )
+        states = {}
+        for shard, path in shards_of(run).items():
+            states[shard.folder_name] = state(path)
+        tasks = tuple(_as_scored(task, division) for task in selection)
+        selection = replace(selection, tasks=tasks)
         outcome = _MergedTrials(
             run,
             selection,
@@ -150,18 +146,14 @@ def merge(
 def _as_scored(task: Task, division: Division) -> Task:
     """The task with those metrics unavailable that were so where the shards ran."""
     entries = division.definition(task.name).get("metrics", ())
-    if [entry["metric"] for entry in entries] != [
-        metric.bound.name for metric in task.metrics
-    ]:
+    names = [metric.bound.name for metric in task.metrics]
+    if names != [entry["metric"] for entry in entries]:
         return task
-    metrics = zip(task.metrics, entries, strict=True)
-    return replace(
-        task,
-        metrics=tuple(
-            replace(one, lacks=tuple(map(Finding.from_json, entry.get("lacks", ()))))
-            for one, entry in metrics
-        ),
-    )
+    metrics = []
+    for metric, entry in zip(task.metrics, entries, strict=True):
+        lacks = tuple(map(Finding.from_json, entry.get("lacks", ())))
+        metrics.append(replace(metric, lacks=lacks))
+    return replace(task, metrics=tuple(metrics))
 
 
 class _MergedTrials(Runner):
@@ -187,8 +179,9 @@ class _MergedTrials(Runner):
         )
         self._shards, self._division, self._first = shards, division, first
         self._lost = lost
-        whole = [one.of_whole for one in division.shards if one.of_whole]
-        self._whole: Mapping[str, Any] = whole[-1] if whole else {}
+        self._whole: Mapping[str, Any] = {}
+        for shard in division.shards:
+            self._whole = shard.of_whole or self._whole
         self.data = first.record["data"]
         self.scores = bool(self._whole.get("score_sets")) or not options.predict_only
         self._made: dict[str, set[int]] = {}
@@ -202,23 +195,21 @@ class _MergedTrials(Runner):
 
     def open(self, folder: RunFolder, journal: Journal) -> Broker:
         record = self._first.record
-        sessions = [
-            session for one in self._shards for session in one.record["sessions"]
-        ]
         earlier = folder.record.get("sessions", [])
-        every = [*earlier, *(one for one in sessions if one not in earlier)]
-        folder.note(sessions=sorted(every, key=lambda session: str(session["started"])))
+        sessions = list(earlier)
+        for shard in self._shards:
+            sessions += [one for one in shard.record["sessions"] if one not in earlier]
+        sessions.sort(key=lambda session: str(session["started"]))
+        folder.note(sessions=sessions)
+        options = dict(record["options"])
+        options.pop("shard", None)
         folder.describe(
             identity=record["identity"],
             provenance=record["sessions"][-1]["provenance"],
             tasks=record["tasks"],
             groups=record["groups"],
             data=record["data"],
-            options={
-                name: value
-                for name, value in record["options"].items()
-                if name != "shard"
-            },
+            options=options,
             left_out=record.get("left_out"),
             settings=self.options.settings,
             command=self.options.command,
@@ -227,19 +218,15 @@ class _MergedTrials(Runner):
 
     def task_run(self, task: Task, plan: ScoringPlan) -> TaskRun:
         definition = self._division.definition(task.name)
-        return TaskRun(
-            task,
-            plan,
-            TaskRecords(self.path, task.name),
-            ScoreSet(self.path, task.name, definition)
-            if definition and self.scores
-            else None,
-            tuple(
-                m.bound
-                for m in task.metrics
-                if m.bound.metric.judged and not m.unavailable
-            ),
-        )
+        scores = None
+        if definition and self.scores:
+            scores = ScoreSet(self.path, task.name, definition)
+        judged = []
+        for metric in task.metrics:
+            if metric.bound.metric.judged and not metric.unavailable:
+                judged.append(metric.bound)
+        records = TaskRecords(self.path, task.name)
+        return TaskRun(task, plan, records, scores, tuple(judged))
 
     def begin(self) -> Coroutine[Any, Any, None]:
         self.work, self.tally, self.suspension = self, RunTally(), Suspension()
@@ -253,48 +240,39 @@ class _MergedTrials(Runner):
 
     async def _count(self) -> None:
         for run, wanted in zip(self.runs, self.chosen(), strict=True):
+            name = run.task.name
             latest = {}
             for _, row in read_rows(run.records.trial_file):
                 if wanted(row["i"], row["n"]):
-                    latest[trial_key(row["i"], row["n"])] = (
-                        row.get("error"),
-                        row.get("left_out", ()),
-                    )
-            self._made[run.task.name] = {key >> 16 for key in latest}
-            self._trials[run.task.name] = len(latest)
+                    key = trial_key(row["i"], row["n"])
+                    latest[key] = (row.get("error"), row.get("left_out", ()))
+            self._made[name] = {key >> 16 for key in latest}
+            self._trials[name] = len(latest)
+            answered = set()
+            for key in sorted(latest):
+                failure, left_out = latest[key]
+                error = None if failure is None else ErrorInfo.from_json(failure)
+                self.tally.recall(error, left_out)
+                if error is None:
+                    answered.add(key)
             if self.scores and run.task.metrics:
-                answered = {key for key, (error, _) in latest.items() if error is None}
                 scored = set() if run.scores is None else run.scores.trials()
-                if lost := len(answered - scored):
-                    self._without_row[run.task.name] = lost
-            for _, (error, left_out) in sorted(
-                latest.items(), key=lambda trial: trial[0]
-            ):
-                self.tally.recall(
-                    None if error is None else ErrorInfo.from_json(error), left_out
-                )
-            for found in trial_rows(self.path, run.task.name, wanted=wanted):
-                if "error" not in found.trial:
-                    self.tally.remarks.add(
-                        [
-                            one
-                            for one, _ in stored_exchanges(
-                                found.trial, self.broker.journal
-                            )
-                        ]
-                    )
-        shards = sorted(one.shard for one in self._division.shards)
-        named = listed([str(shard) for shard in shards], 3)
-        self.progress.note(f"{self._how_many()} trials of shards {named}")
-
-    def _how_many(self) -> str:
-        """The trials that there are, ``of`` how many where some are missing."""
+                lost = len(answered - scored)
+                if lost:
+                    self._without_row[name] = lost
+            for rows in trial_rows(self.path, name, wanted=wanted):
+                if "error" not in rows.trial:
+                    exchanges = stored_exchanges(rows.trial, self.broker.journal)
+                    self.tally.remarks.add([exchange for exchange, _ in exchanges])
         made = sum(self._trials.values())
-        wanted = [self._wanted(task.name) for task in self.selection]
-        known = [count for count in wanted if count is not None]
-        if len(known) < len(wanted) or made >= sum(known):
-            return f"{made:,}"
-        return f"{made:,} of {sum(known):,}"
+        trials = [self._wanted(task.name) for task in self.selection]
+        known = [count for count in trials if count is not None]
+        count = f"{made:,}"
+        if len(known) == len(trials) and made < sum(known):
+            count += f" of {sum(known):,}"
+        shards = sorted(stored.shard for stored in self._division.shards)
+        named = listed([str(shard) for shard in shards], 3)
+        self.progress.note(f"{count} trials of shards {named}")
 
     def _wanted(self, task: str) -> int | None:
         """How many trials of a task the whole run has, as far as that is known."""
@@ -311,61 +289,53 @@ class _MergedTrials(Runner):
         known = self._whole.get("chosen")
         if known is None:
             return [every_trial] * len(self.selection.tasks)
-        return [
-            HeldTrials(
-                ChosenTrials(task.repeats, from_progressions(known.get(task.name, []))),
-                self._lost.get(task.name, frozenset()),
-            )
-            for task in self.selection
-        ]
+        chosen = []
+        for task in self.selection:
+            places = from_progressions(known.get(task.name, []))
+            lost = self._lost.get(task.name, frozenset())
+            chosen.append(HeldTrials(ChosenTrials(task.repeats, places), lost))
+        return chosen
 
     def again(self) -> str:
         roles = self.options.roles
         return score_command(self.path, self.selection.tasks, roles, roles)
 
     def completed(self, outcome: RunOutcome) -> RunOutcome:
-        subsets = {
-            name: Subset(subset["of"], len(self._made[name]), tuple(subset["how"]))
-            for name, subset in self._whole.get("subsets", {}).items()
-        }
-        lacking = self._division.lacking
-        unfinished = {
-            name: Unfinished(made, self._wanted(name))
-            for name, made in self._trials.items()
-            if lacking and made != self._wanted(name)
-        }
+        subsets = {}
+        for name, subset in self._whole.get("subsets", {}).items():
+            made = len(self._made[name])
+            subsets[name] = Subset(subset["of"], made, tuple(subset["how"]))
+        findings: list[Finding] = []
+        for words in self._division.lacking:
+            cause = f"{words}; run what is left, then merge again"
+            findings.append(Finding("subset", cause=cause, severity="error"))
+        unfinished = {}
+        if findings:
+            for name, trials in self._trials.items():
+                if trials != self._wanted(name):
+                    unfinished[name] = Unfinished(trials, self._wanted(name))
+        findings += lost_answers(self.tally, "")
+        for name, count in self._without_row.items():
+            findings.append(
+                Finding(
+                    "subset",
+                    Subject(name),
+                    count,
+                    cause="answers of the shards without a row of scores",
+                    remedy=f"mmeval score {shlex.quote(str(self.path))}",
+                    severity="error",
+                )
+            )
+        findings += [
+            *not_asked(self.tally),
+            *outcome.findings,
+            *self.tally.remarks.findings(),
+        ]
         return replace(
             outcome,
             subsets=subsets,
             unfinished=unfinished,
             roles=dict(self.options.roles),
             metric_device=self._whole.get("metric_device", ""),
-            findings=(
-                *(_missing_shard(words) for words in lacking),
-                *lost_answers(self.tally, ""),
-                *(_without_row(*pair, self.path) for pair in self._without_row.items()),
-                *not_asked(self.tally),
-                *outcome.findings,
-                *self.tally.remarks.findings(),
-            ),
+            findings=tuple(findings),
         )
-
-
-def _missing_shard(words: str) -> Finding:
-    """That a part of the division is not there."""
-    return Finding(
-        "subset",
-        cause=f"{words}; run what is left, then merge again",
-        severity="error",
-    )
-
-
-def _without_row(task: str, count: int, run: Path) -> Finding:
-    return Finding(
-        "subset",
-        Subject(task),
-        count,
-        cause="answers of the shards without a row of scores",
-        remedy=f"mmeval score {shlex.quote(str(run))}",
-        severity="error",
-    )

@@ -23,7 +23,7 @@ from mmeval.run.availability import log_findings, report_lacking, task_words
 from mmeval.run.backends import Backends, roles_of
 from mmeval.run.judging import Judging
 from mmeval.run.losses import lost_answers, not_asked
-from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, Unfinished
+from mmeval.run.options import RescoreOptions, RunOutcome, Unfinished
 from mmeval.run.progress import Progress, RunTally
 from mmeval.run.rescore.selection import (
     check_any_available,
@@ -127,17 +127,18 @@ class _StoredTrials(Runner):
 
     async def _score(self) -> None:
         assert self.scorer is not None
-        if left := sum(run.left_to_judge() for run in self.runs):
-            self.progress.note(f"trials to judge: {left:,}")
-            self.progress.judging(left)
+        to_judge = sum(run.left_to_judge() for run in self.runs)
+        if to_judge:
+            self.progress.note(f"trials to judge: {to_judge:,}")
+            self.progress.judging(to_judge)
         for position, run in enumerate(self.runs):
             for row, sample_row in run.records.trials():
                 if self._stopping:
                     break
                 await self._trial(position, run, row, sample_row)
         await self._judging.drain()
-        if left := 0 if self._stopping else self.scorer.left_to_models:
-            self.progress.note(left_to_models(left))
+        if self.scorer.left_to_models and not self._stopping:
+            self.progress.note(left_to_models(self.scorer.left_to_models))
         await self.scorer.drain()
 
     async def _trial(
@@ -149,9 +150,8 @@ class _StoredTrials(Runner):
     ) -> None:
         assert self.scorer is not None
         journal = self.broker.journal
-        trial = stored_trial(
-            row, Sample.from_json(sample_row, journal.media.root), journal
-        )
+        sample = Sample.from_json(sample_row, journal.media.root)
+        trial = stored_trial(row, sample, journal)
         self._made[position] += 1
         self._asked[position].add(row["i"])
         self.tally.recall(trial.error, trial.left_out)
@@ -176,10 +176,12 @@ class _StoredTrials(Runner):
         await self._judging.add(run, row["i"], trial, row["d"])
 
     def so_far(self) -> str:
-        scored = sum(run.scores.scored() for run in self.runs if run.scores is not None)
-        answered = sum(
-            "error" not in row for run in self.runs for row, _ in run.records.trials()
-        )
+        scored = answered = 0
+        for run in self.runs:
+            if run.scores is not None:
+                scored += run.scores.scored()
+            for row, _ in run.records.trials():
+                answered += "error" not in row
         return f"{scored:,} of {answered:,} trials are scored"
 
     def end(self, _folder: RunFolder) -> None:
@@ -193,43 +195,43 @@ class _StoredTrials(Runner):
 
     def completed(self, outcome: RunOutcome) -> RunOutcome:
         aside = left_aside(self._record, self.selection)
-        own_command = last_command(self._record)
-        unfinished = dict(self._unfinished())
-        # all its trials were made, but records may be damaged since
-        if self._record["finished"]:
-            unfinished = {
-                name: made for name, made in unfinished.items() if made.of is not None
-            }
-        is_part = bool(unfinished) or not self._record["finished"]
+        is_finished = self._record["finished"]
+        subsets = {}
+        unfinished = {}
+        for run, asked, made in zip(self.runs, self._asked, self._made, strict=True):
+            name, data = run.task.name, self.data[run.task.name]
+            subset = data.get("subset")
+            if subset is not None:
+                subsets[name] = Subset(subset["of"], len(asked), tuple(subset["how"]))
+            trials = data.get("trials")
+            # all trials of a finished run were made, but records may be damaged since
+            is_short = not is_finished if trials is None else made < trials
+            if is_short:
+                unfinished[name] = Unfinished(made, trials)
+        findings: list[Finding] = []
+        if unfinished or not is_finished:
+            findings += unfinished_run(self._record, sum(self._made))
+        findings += lost_answers(self.tally, last_command(self._record))
+        findings += not_asked(self.tally)
+        findings += outcome.findings
+        findings += self.tally.remarks.findings()
+        for task, metrics in aside.items():
+            for metric in metrics:
+                skipped = Finding(
+                    "subset",
+                    Subject(task, metric),
+                    cause="this scoring was not asked for it; what is scored is kept",
+                    remedy="mmeval score {RUN}",
+                    severity="note",
+                )
+                findings.append(skipped)
         return replace(
             outcome,
-            subsets=dict(self._subsets()),
+            subsets=subsets,
             left_aside=aside,
             unfinished=unfinished,
-            findings=(
-                *(unfinished_run(self._record, sum(self._made)) if is_part else ()),
-                *lost_answers(self.tally, own_command),
-                *not_asked(self.tally),
-                *outcome.findings,
-                *self.tally.remarks.findings(),
-                *_skipped(aside),
-            ),
+            findings=tuple(findings),
         )
-
-    def _subsets(self) -> Iterator[tuple[str, Subset]]:
-        """The part of each task's samples in the folder, where the run chose among
-        them."""
-        for run, asked in zip(self.runs, self._asked, strict=True):
-            if (made := self.data[run.task.name].get("subset")) is not None:
-                yield run.task.name, Subset(made["of"], len(asked), tuple(made["how"]))
-
-    def _unfinished(self) -> Iterator[tuple[str, Unfinished]]:
-        """The tasks of which the run has not made all trials, as far as it knew
-        them."""
-        for run, made in zip(self.runs, self._made, strict=True):
-            of = self.data[run.task.name].get("trials")
-            if of is None or made < of:
-                yield run.task.name, Unfinished(made, of)
 
 
 def unfinished_run(record: Mapping[str, Any], made: int) -> Iterator[Finding]:
@@ -247,39 +249,30 @@ def unfinished_run(record: Mapping[str, Any], made: int) -> Iterator[Finding]:
         )
 
 
-def _skipped(aside: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
-    """The metrics of the run that this scoring was not asked for."""
-    for task, metrics in aside.items():
-        for metric in metrics:
-            yield Finding(
-                "subset",
-                Subject(task, metric),
-                cause="this scoring was not asked for it; what is scored is kept",
-                remedy="mmeval score {RUN}",
-                severity="note",
-            )
-
-
 def role_backends(selection: Selection, options: RescoreOptions) -> Backends:
     """The backends that the metrics ask, and those that agents among them ask.
 
     Raises MissingError or UsageError with the whole command where one cannot be made.
     """
     present = {**options.roles_of_run, **options.roles}
-    judges = [
-        role
-        for task in selection
-        for metric in task.metrics
-        for role in metric.bound.asked_roles(present)
-    ]
+    judges: list[str] = []
+    for task in selection:
+        for metric in task.metrics:
+            judges += metric.bound.asked_roles(present)
     asked = with_asked(judges, lambda role: roles_of(present, role))
-    own = {
-        role: spec
-        for role, spec in options.roles_of_run.items()
-        if role in asked and role not in options.roles
-    }
+    own = {}
+    for role, spec in options.roles_of_run.items():
+        if role in asked and role not in options.roles:
+            own[role] = spec
     specs = {**own, **options.roles}
-    command = _command(options, selection, specs)
+    words = [score_command(options.folder, selection.tasks, specs)]
+    if options.metrics:
+        words.append(f"--metrics {','.join(options.metrics)}")
+    if options.overrides.profile:
+        words.append(f"--profile {options.overrides.profile}")
+    if options.overrides.refusals:
+        words.append(f"--refusals {options.overrides.refusals}")
+    command = " ".join(words)
     for role, spec in own.items():
         for name in hidden_names(spec.args):
             raise MissingError(
@@ -298,16 +291,3 @@ def role_backends(selection: Selection, options: RescoreOptions) -> Backends:
             f"{sentence(error)} This run was made with this {roles}; once that is "
             f"mended, or with another: {command}"
         ) from None
-
-
-def _command(
-    options: RescoreOptions, selection: Selection, specs: Mapping[str, BackendSpec]
-) -> str:
-    words = [score_command(options.folder, selection.tasks, specs)]
-    if options.metrics:
-        words.append(f"--metrics {','.join(options.metrics)}")
-    if options.overrides.profile:
-        words.append(f"--profile {options.overrides.profile}")
-    if options.overrides.refusals:
-        words.append(f"--refusals {options.overrides.refusals}")
-    return " ".join(words)

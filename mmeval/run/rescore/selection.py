@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,25 +39,17 @@ def stored_selection(
     changed and not there."""
     for metric in metrics:
         load_metric(metric)
-    listed = {
-        entry["metric"]
-        for config in record["tasks"].values()
-        for entry in _listed(config)
-    }
+    listed: set[str] = set()
+    for config in record["tasks"].values():
+        listed.update(entry["metric"] for entry in _listed(config))
     left_out = record.get("settings", {}).get("skip_metric", ())
     check_metric_names({*listed, *left_out, *metrics}, overrides)
-    files = {
-        name: _stored_file(name, config, metrics, listed, overrides.metric_args)
-        for name, config in record["tasks"].items()
-    }
     tasks = []
-    for name, file in files.items():
-        config = record["tasks"][name]
-        skipped = (
-            ()
-            if metrics
-            else tuple(entry["metric"] for entry in config.get("skipped_metrics", ()))
-        )
+    for name, config in record["tasks"].items():
+        file = _stored_file(name, config, metrics, listed, overrides.metric_args)
+        skipped = []
+        if not metrics:
+            skipped = [entry["metric"] for entry in config.get("skipped_metrics", ())]
         changed = replace(
             overrides,
             data="",
@@ -69,13 +61,13 @@ def stored_selection(
         task = build(file, changed, roles=roles)
         if metrics:
             kept = _worth_scoring(task.metrics, metrics)
-            there = {output for entry in kept for output in entry.bound.metric.outputs}
-            task = replace(
-                task,
-                metrics=kept,
-                numbers=tuple(n for n in task.numbers if there.issuperset(n.of)),
-            )
-        if data := config.get("data"):
+            outputs: set[str] = set()
+            for entry in kept:
+                outputs.update(entry.bound.metric.outputs)
+            numbers = [one for one in task.numbers if outputs.issuperset(one.of)]
+            task = replace(task, metrics=kept, numbers=tuple(numbers))
+        data = config.get("data")
+        if data:
             task = replace(
                 task,
                 config={**task.config, "data": data},
@@ -84,30 +76,25 @@ def stored_selection(
         tasks.append(task)
     check_prompt_names(tasks, overrides)
     groups = []
+    members: dict[str, tuple[str, ...]] = {}
     for group in record.get("groups", {}).values():
-        numbers = tuple(GroupMetric(**metric) for metric in group["metrics"])
-        groups.append(
-            Group(**{**group, "members": tuple(group["members"]), "metrics": numbers})
-        )
-    left_out = tuple(_left_out(groups, files, record.get("left_out", {})))
-    return Selection(tuple(tasks), tuple(groups), left_out)
-
-
-def _left_out(
-    groups: Sequence[Group],
-    run: Collection[str],
-    reasons: Mapping[str, Mapping[str, Any]],
-) -> Iterator[UnavailableTask]:
-    """Members of the groups that the run was made without; ``reasons`` are the findings
-    that it has recorded."""
-    members = {group.name: group.members for group in groups}
-    inside = {task for group in members for task in tasks_inside(group, members)}
-    for name in sorted(inside - set(run)):
+        of_group = tuple(GroupMetric(**metric) for metric in group["metrics"])
+        members[group["name"]] = tuple(group["members"])
+        changed_group = {"members": members[group["name"]], "metrics": of_group}
+        groups.append(Group(**{**group, **changed_group}))
+    # members of the groups that the run was made without, with the recorded reasons
+    inside: set[str] = set()
+    for group in members:
+        inside.update(tasks_inside(group, members))
+    reasons = record.get("left_out", {})
+    without = []
+    for name in sorted(inside - record["tasks"].keys()):
         cause = "the run was made without it"
         finding = Finding("missing_data", Subject(name), cause=cause, severity="note")
         if name in reasons:
             finding = Finding.from_json(reasons[name])
-        yield UnavailableTask(name, name, "", finding)
+        without.append(UnavailableTask(name, name, "", finding))
+    return Selection(tuple(tasks), tuple(groups), tuple(without))
 
 
 def _worth_scoring(
@@ -120,13 +107,13 @@ def _worth_scoring(
     kept: list[TaskMetric] = []
     pieces: set[str] = set()
     for entry in reversed(entries):  # a piece stands above what is made of it
-        if (
-            entry.bound.name in asked
-            or entry.unavailable
-            or not pieces.isdisjoint(entry.bound.metric.outputs)
-        ):
+        is_asked = entry.bound.name in asked
+        is_piece = not pieces.isdisjoint(entry.bound.metric.outputs)
+        if entry.unavailable:
             kept.append(entry)
-            pieces.update(() if entry.unavailable else entry.bound.pieces)
+        elif is_asked or is_piece:
+            kept.append(entry)
+            pieces.update(entry.bound.pieces)
     return tuple(reversed(kept))
 
 
@@ -135,31 +122,33 @@ def left_aside(
 ) -> dict[str, tuple[str, ...]]:
     """By task, the metrics of a run that a selection leaves out, where it leaves
     any."""
-    found = {}
+    aside = {}
     for task in selection:
         own = {metric.bound.name for metric in task.metrics}
-        listed = [
-            load_metric(entry["metric"]).name
-            for entry in record["tasks"][task.name].get("metric_list") or ()
-        ]
-        found[task.name] = tuple(
-            name for name in dict.fromkeys(listed) if name not in own
-        )
-    return {name: lacking for name, lacking in found.items() if lacking}
+        # in their order, each once
+        lacking: dict[str, None] = {}
+        for entry in record["tasks"][task.name].get("metric_list") or ():
+            name = load_metric(entry["metric"]).name
+            if name not in own:
+                lacking[name] = None
+        if lacking:
+            aside[task.name] = tuple(lacking)
+    return aside
 
 
 def check_any_available(selection: Selection, names: Collection[str]) -> None:
     """Raises MissingError where no metric asked for by name can be computed here.
     Pieces that came along do not count."""
     asked = {load_metric(name).name for name in names}
-    metrics = [
-        metric
-        for task in selection
-        for metric in task.metrics
-        if metric.bound.name in asked
-    ]
-    if metrics and all(metric.unavailable for metric in metrics):
-        lacks = [finding for metric in metrics for finding in metric.lacks]
+    lacks: list[Finding] = []
+    for task in selection:
+        for metric in task.metrics:
+            if metric.bound.name not in asked:
+                continue
+            if not metric.unavailable:
+                return
+            lacks += metric.lacks
+    if lacks:
         lines = "\n".join(terminal_lines(lacks))
         raise MissingError(f"no metric can be computed:\n{lines}")
 
@@ -187,24 +176,21 @@ def _stored_file(
         keys["metric_list"] = _listed(config)
     if metrics:
         own = {entry["metric"]: entry for entry in _listed(config)}
-        asked = [
-            own.get(m, {"metric": m}) for m in metrics if m in own or m not in listed
-        ]
+        asked = []
+        for metric in metrics:
+            if metric in own or metric not in listed:
+                asked.append(own.get(metric, {"metric": metric}))
         keys["metric_list"] = with_pieces(asked, own, metric_args)
-        outputs = {
-            output
-            for entry in keys["metric_list"]
-            for output in outputs_of(entry["metric"])
-        }
-        keys["numbers"] = [
-            number
-            for number in config.get("numbers") or ()
-            if outputs.issuperset(name_and_filter(part)[0] for part in number["of"])
-        ]
-    return replace(
-        parse_task(Document(Path(f"{OF_A_RUN}{name}"), keys)),
-        prompts=config.get("judge_prompts", {}),
-    )
+        outputs: set[str] = set()
+        for entry in keys["metric_list"]:
+            outputs.update(outputs_of(entry["metric"]))
+        keys["numbers"] = []
+        for number in config.get("numbers") or ():
+            parts = {name_and_filter(part)[0] for part in number["of"]}
+            if parts <= outputs:
+                keys["numbers"].append(number)
+    file = parse_task(Document(Path(f"{OF_A_RUN}{name}"), keys))
+    return replace(file, prompts=config.get("judge_prompts", {}))
 
 
 def _listed(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:

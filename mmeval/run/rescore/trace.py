@@ -92,9 +92,8 @@ def traced(
     selection = stored_selection(record, TaskOverrides(), frozenset(specs))
     (chosen,) = (one for one in selection if one.name == task)
     rows = _rows(folder, task, sample, repeat, finished=record["finished"])
-    with closing(
-        Journal(folder / "journal", MediaStore(folder / "media"), writable=False)
-    ) as journal:
+    media = MediaStore(folder / "media")
+    with closing(Journal(folder / "journal", media, writable=False)) as journal:
         return _Tracer(journal, _agents(specs, limits)).trial(chosen, rows)
 
 
@@ -116,9 +115,9 @@ def _rows(
             f"{', '.join(map(str, repeats))}"
         )
     yet = "" if finished else " yet, as it was stopped before its end"
-    near = did_you_mean(sample, ids) or (
-        f"; it has {listed(list(dict.fromkeys(ids)), 5)}" if ids else ""
-    )
+    near = did_you_mean(sample, ids)
+    if ids and not near:
+        near = f"; it has {listed(list(dict.fromkeys(ids)), 5)}"
     raise UsageError(
         f"{task}: this run has no trial of the sample {sample!r}{yet}{near}",
         name=sample,
@@ -130,11 +129,11 @@ def _agents(
     specs: Mapping[str, BackendSpec], limits: AnswerLimits
 ) -> dict[str, AgentBackend]:
     """The agents among the roles of a run; what they ask need not be made."""
-    params = {
-        role: given
-        for role, spec in specs.items()
-        if (given := role_params(role, spec.args)) is not None
-    }
+    params = {}
+    for role, spec in specs.items():
+        given = role_params(role, spec.args)
+        if given is not None:
+            params[role] = given
     found: dict[str, AgentBackend] = {}
     for role, spec in specs.items():
         if agent_named(spec.name) is not None:
@@ -153,29 +152,28 @@ class _Tracer:
 
     def trial(self, task: Task, rows: TrialRows) -> list[TracedStep]:
         row = rows.trial
-        sample = Sample.from_json(rows.sample["sample"], self._journal.media.root)
+        media = self._journal.media.root
+        sample = Sample.from_json(rows.sample["sample"], media)
         if sample.fault:
             raise UsageError(
                 f"{task.name}: {in_words(sample)}; it was not asked", name=sample.id
             )
-        failed = {
-            path: _Known(
-                "", Response.from_json(one["r"], self._journal.media.root), one["d"]
-            )
-            for path, one in row.get("failed", {}).items()
-        }
-        known = {path: failed.get(path) or _Known(key) for path, _, key in row["x"]}
-        kinds = tuple(
-            kind for kind in task.wanted(sample) if kind not in row.get("left_out", ())
-        )
+        failures = row.get("failed", {})
+        known = {}
+        for path, _, key in row["x"]:
+            known[path] = _Known(key)
+            if path in failures:
+                failure = Response.from_json(failures[path]["r"], media)
+                known[path] = _Known("", failure, failures[path]["d"])
+        left_out = row.get("left_out", ())
+        kinds = tuple(kind for kind in task.wanted(sample) if kind not in left_out)
         asked = Ask(sample, task.prompt(sample), kinds, task.params, Role(MODEL))
         steps = self._follow(task.protocol(asked), known)
         error = row.get("error")
         # the journal has no failures
         if error is not None and steps and steps[-1].response is None:
-            steps[-1] = replace(
-                steps[-1], response=Response(error=ErrorInfo.from_json(error))
-            )
+            failure = Response(error=ErrorInfo.from_json(error))
+            steps[-1] = replace(steps[-1], response=failure)
         return steps
 
     def _follow(
@@ -193,20 +191,15 @@ class _Tracer:
                 raise _LostError
             agent = self._agents.get(call.role)
             if agent is not None and response.trace is not None:
-                request = (
-                    sendable(call, agent.capabilities).request
-                    if call.convert
-                    else call.request
-                )
-                made = {
-                    one.path: _Known(
-                        one.key,
-                        None
-                        if one.error is None
-                        else Response(error=one.error, latency=one.seconds),
-                    )
-                    for one in response.trace.steps
-                }
+                request = call.request
+                if call.convert:
+                    request = sendable(call, agent.capabilities).request
+                made = {}
+                for one in response.trace.steps:
+                    failure = None
+                    if one.error is not None:
+                        failure = Response(error=one.error, latency=one.seconds)
+                    made[one.path] = _Known(one.key, failure)
                 step.steps.extend(self._follow(agent.program(request), made))
             return reply_to(call, response, path, known[path].key)
 
@@ -239,29 +232,22 @@ def trace_json(steps: Sequence[TracedStep]) -> list[dict[str, Any]]:
 
 def _json(step: TracedStep) -> dict[str, Any]:
     call, response = step.call, step.response
+    if response is None:
+        lost = ErrorInfo("internal", "its reply is no longer in the journal")
+        response = Response(error=lost)
     asked = call.request.to_json()
-    error = (
-        ErrorInfo("internal", "its reply is no longer in the journal")
-        if response is None
-        else response.error
-    )
-    said = (
-        None
-        if response is None or response.output is None
-        else response.output.to_json()
-    )
     return {
         "path": step.path,
         "role": call.role,
         "title": call.title,
-        **{key: asked[key] for key in ("messages", "wants", "params")},
-        "parts": said,
-        "error": None if error is None else error.to_json(),
-        "tokens": [0, 0]
-        if response is None
-        else [response.usage.input_tokens, response.usage.output_tokens],
-        "seconds": 0.0 if response is None else response.latency,
-        "warnings": [] if response is None else list(response.warnings),
+        "messages": asked["messages"],
+        "wants": asked["wants"],
+        "params": asked["params"],
+        "parts": None if response.output is None else response.output.to_json(),
+        "error": None if response.error is None else response.error.to_json(),
+        "tokens": [response.usage.input_tokens, response.usage.output_tokens],
+        "seconds": response.latency,
+        "warnings": list(response.warnings),
         "steps": trace_json(step.steps),
-        "evidence": {} if response is None else response.evidence,
+        "evidence": response.evidence,
     }

@@ -120,11 +120,18 @@ class _StoredTask:
         for folder in folders:
             for place, _ in sample_rows(folder, task.name):
                 self._samples.add(place)
-        self._by_folder = {folder: self._stored(folder) for folder in folders}
+        self._by_folder: dict[Path, dict[int, _Stored]] = {}
+        """The latest row of each trial in a folder."""
         self._any: dict[int, _Stored] = {}
         """Each trial as any folder has it, with an answer rather than a failure."""
-        for trials in self._by_folder.values():
-            for key, stored in trials.items():
+        for folder in folders:
+            latest = {}
+            for row in recorded_trials(folder, task.name):
+                latest[trial_key(row["i"], row["n"])] = row
+            self._by_folder[folder] = {}
+            for key, row in latest.items():
+                stored = self._state(row)
+                self._by_folder[folder][key] = stored
                 if not stored.has_failed or key not in self._any:
                     self._any[key] = stored
 
@@ -138,8 +145,19 @@ class _StoredTask:
         if recorded and has_rows and not self._has_answers(own, digests, recorded):
             self.with_others.add(shard.shard)
             return frozenset(keys)
-        is_cut = self._has_cut_journal(shard)
-        lost = {key for key in keys if not self._is_held(key, is_cut=is_cut)}
+        is_cut = False
+        for name, size in shard.of_whole.get("journal", {}).items():
+            file = shard.path / "journal" / name
+            if not file.is_file() or file.stat().st_size < size:
+                is_cut = True
+        lost = set()
+        for key in keys:
+            stored = self._any.get(key)
+            if stored is None or not stored.is_held:
+                lost.add(key)
+            elif is_cut and not stored.is_full:
+                # the call that has no answer lost it with the end of the journal
+                lost.add(key)
         without_row = [key for key in sorted(lost) if key not in self._any]
         if not recorded or not without_row:
             return frozenset(lost)
@@ -174,45 +192,30 @@ class _StoredTask:
         self.made_again += again.values()
         return bool(again)
 
-    def _is_held(self, key: int, *, is_cut: bool) -> bool:
-        """Whether a trial is there; ``is_cut``: its shard's journal is shorter than it
-        was, so that a call without an answer has lost it."""
-        stored = self._any.get(key)
-        if stored is None:
-            return False
-        return stored.is_held and (stored.is_full or not is_cut)
-
-    def _stored(self, folder: Path) -> dict[int, _Stored]:
-        """The latest row of each trial in a folder."""
-        latest = {
-            trial_key(row["i"], row["n"]): row
-            for row in recorded_trials(folder, self._task.name)
-        }
-        return {key: self._state(row) for key, row in latest.items()}
-
     def _state(self, row: Row) -> _Stored:
         has_sample = row["i"] in self._samples
         if "error" in row:
             return _Stored(row["d"], has_failed=True, is_held=has_sample, is_full=True)
         failed = row.get("failed", {})
         calls = [call for path, _, call in row["x"] if path not in failed]
-        lines = [self._journal.row(call) for call in calls]
-        answers = [line["r"] for line in lines if line is not None]
-        # tries of a call may have failed before the one that was answered
-        lost = [
-            call
-            for call, line in zip(calls, lines, strict=True)
-            if line is None and not self._journal.failures(call)
-        ]
-        outputs = [answer.get("output", ()) for answer in answers]
-        outputs.append(row.get("output", ()))
-        outputs += [[answer["turn"]] for answer in answers if "turn" in answer]
-        has_media = all(self._has_media(part) for output in outputs for part in output)
+        parts: list[Row] = [*row.get("output", ())]
+        has_answer, is_full = not calls, True
+        for call in calls:
+            line = self._journal.row(call)
+            if line is not None:
+                has_answer = True
+                parts += line["r"].get("output", ())
+                if "turn" in line["r"]:
+                    parts.append(line["r"]["turn"])
+            elif not self._journal.failures(call):
+                # tries of a call may have failed before the one that was answered
+                is_full = False
+        has_media = all(map(self._has_media, parts))
         return _Stored(
             row["d"],
             has_failed=False,
-            is_held=has_sample and has_media and (bool(answers) or not calls),
-            is_full=not lost,
+            is_held=has_sample and has_media and has_answer,
+            is_full=is_full,
         )
 
     def _has_media(self, part: Row) -> bool:
@@ -224,15 +227,6 @@ class _StoredTask:
         for folder in self._folders:
             file = stored_path(folder / "media", medium["sha256"], medium["mime"])
             if file.is_file() and file.stat().st_size == medium["size"]:
-                return True
-        return False
-
-    @staticmethod
-    def _has_cut_journal(shard: StoredShard) -> bool:
-        """Whether a segment of a shard's journal is missing or shorter than it was."""
-        for name, size in shard.of_whole.get("journal", {}).items():
-            file = shard.path / "journal" / name
-            if not file.is_file() or file.stat().st_size < size:
                 return True
         return False
 
