@@ -81,15 +81,17 @@ def median(scores: Scores) -> Estimate:
     if not values:
         return Estimate(None)
     middle = len(values) // 2
-    value = (
-        values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
-    )
-    found = median_share(scores, value)
-    if found is None:
+    value = values[middle]
+    if len(values) % 2 == 0:
+        value = (values[middle - 1] + value) / 2
+    shares = median_share(scores, value)
+    if shares is None:
         return Estimate(value, no_interval=FEW_FOR_A_MEDIAN)
-    low, high = (math.ceil(share * len(values) - 1e-9) for share in found)
-    ends = (values[max(low, 1) - 1], values[min(high, len(values)) - 1])
-    return Estimate(value, ci95=(min(ends[0], value), max(ends[1], value)))
+    low = math.ceil(shares[0] * len(values) - 1e-9)
+    high = math.ceil(shares[1] * len(values) - 1e-9)
+    lowest = values[max(low, 1) - 1]
+    highest = values[min(high, len(values)) - 1]
+    return Estimate(value, ci95=(min(lowest, value), max(highest, value)))
 
 
 def macro_mean(scores: Scores, *, by: str) -> Estimate:
@@ -100,12 +102,15 @@ def macro_mean(scores: Scores, *, by: str) -> Estimate:
     None where all trials of a label are one cluster. Without any such label it is the
     mean.
     """
-    levels = [term_of_mean(level) for level in scores.by_level(by).values()]
-    means = [level for level in levels if level is not None]
+    means = []
+    for level in scores.by_level(by).values():
+        term = term_of_mean(level)
+        if term is not None:
+            means.append(term)
     if not means:
         return mean(scores)
     terms = scaled(means, 1 / len(means))
-    value = math.fsum(level.value for level in means) / len(means)
+    value = math.fsum(term.value for term in means) / len(means)
     return Estimate(value, sureness_of_terms(value, terms).stderr, terms=terms)
 
 
@@ -123,11 +128,15 @@ def spread(means: Sequence[float]) -> Spread:
 
 def repeat_means(scores: Scores) -> list[float]:
     """The mean of each repeat over its scored trials, in the order of the repeats."""
-    found: dict[int, list[float]] = {}
+    by_repeat: dict[int, list[float]] = {}
     for row in scores:
         if row.value is not None:
-            found.setdefault(row.repeat, []).append(row.value)
-    return [math.fsum(values) / len(values) for _, values in sorted(found.items())]
+            by_repeat.setdefault(row.repeat, []).append(row.value)
+    means = []
+    for repeat in sorted(by_repeat):
+        values = by_repeat[repeat]
+        means.append(math.fsum(values) / len(values))
+    return means
 
 
 def repeats(scores: Scores) -> Estimate:
@@ -142,8 +151,7 @@ def repeats(scores: Scores) -> Estimate:
         return Estimate(None)
     value = math.fsum(values) / len(values)
     found = spread(repeat_means(scores))
-    if found.half_width is None:
+    half_width = found.half_width
+    if half_width is None:
         return Estimate(value, resample=False, no_interval="one repeat")
-    return Estimate(
-        value, found.stderr, (value - found.half_width, value + found.half_width)
-    )
+    return Estimate(value, found.stderr, (value - half_width, value + half_width))

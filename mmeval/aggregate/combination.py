@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from mmeval.aggregate.intervals import ONE_CLUSTER, sureness_of_terms
-from mmeval.aggregate.scores import Averaged, Estimate, Scores, first_statuses
+from mmeval.aggregate.scores import Averaged, Scores, first_statuses
 from mmeval.aggregate.statistics import Interval, Sureness
 from mmeval.aggregate.summary import (
     NOT_DRAWN,
@@ -64,7 +64,9 @@ def mean_of(
     is_whole = True
     for part in parts:
         result = part.result
-        is_empty = _is_empty(result)
+        # the answers that came hold nothing for the number; those that failed would not
+        # be expected to
+        is_empty = result.inapplicable > 0 and not result.scored + result.unscored
         is_askable = not is_empty and askable(result) > 0
         if is_askable and not result.is_refused_whole:
             counted.append(part)
@@ -146,19 +148,10 @@ def _mean_bounds(parts: Sequence[Averaged]) -> Interval | None:
     for part in parts:
         if part.result.bounds is None:
             return None
-        low, high = part.result.bounds
-        lows.append(low)
-        highs.append(high)
-    low_mean, high_mean = _mean(lows), _mean(highs)
-    if low_mean is None or high_mean is None:
-        return None
-    return (low_mean, high_mean)
-
-
-def _is_empty(result: Result) -> bool:
-    """Whether the answers that came hold nothing for a number: those that failed would
-    not be expected to."""
-    return result.inapplicable > 0 and not result.scored + result.unscored
+        lows.append(part.result.bounds[0])
+        highs.append(part.result.bounds[1])
+    low, high = _mean(lows), _mean(highs)
+    return None if low is None or high is None else (low, high)
 
 
 def _has_lost(result: Result) -> bool:
@@ -211,8 +204,7 @@ class _Number(NamedTuple):
         columns: Sequence[tuple[Averaged, Scores]],
         value: float,
     ) -> Sureness:
-        estimates = [_estimate(part, scores) for part, scores in columns]
-        terms = _terms([estimate.terms for estimate in estimates])
+        terms = _terms_of(columns)
         if terms is not None:
             return sureness_of_terms(value, terms)
 
@@ -240,8 +232,7 @@ class _Number(NamedTuple):
 def _evidence(
     counted: Sequence[Averaged], bounded: Sequence[Averaged]
 ) -> Evidence | None:
-    estimates = [_estimate(part, part.scores) for part in counted]
-    terms = _terms([estimate.terms for estimate in estimates])
+    terms = _terms_of([(part, part.scores) for part in counted])
     if terms is None:
         return None
     if not any(_has_lost(part.result) for part in bounded):
@@ -251,8 +242,10 @@ def _evidence(
     highs: list[tuple[Term, ...] | None] = []
     for part in bounded:
         ends = completed(part.scores, _aggregation(part))
-        lows.append(ends[0].estimate.terms if ends else None)
-        highs.append(ends[1].estimate.terms if ends else None)
+        if ends is None:
+            return Evidence(terms, None, None)
+        lows.append(ends[0].estimate.terms)
+        highs.append(ends[1].estimate.terms)
     return Evidence(terms, _terms(lows), _terms(highs))
 
 
@@ -262,8 +255,11 @@ def _terms(numbers: Sequence[tuple[Term, ...] | None]) -> tuple[Term, ...] | Non
     return terms_of(numbers, [1 / count] * count)
 
 
-def _estimate(part: Averaged, scores: Scores) -> Estimate:
-    return _aggregation(part).estimate(scores)
+def _terms_of(columns: Sequence[tuple[Averaged, Scores]]) -> tuple[Term, ...] | None:
+    terms = []
+    for part, scores in columns:
+        terms.append(_aggregation(part).estimate(scores).terms)
+    return _terms(terms)
 
 
 def _aggregation(part: Averaged) -> Aggregation:

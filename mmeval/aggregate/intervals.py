@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Sequence
-from itertools import chain
 
 from mmeval.aggregate.leverage import satterthwaite
 from mmeval.aggregate.quantiles import beta_quantile, normal_share, student_quantile
@@ -149,11 +148,10 @@ def bounds_tail(gap: float, stderr: float) -> float:
 def _effective(independent: Sequence[Component]) -> float:
     """Clusters of one size that would tell as much, of all components together."""
     whole = math.fsum(component.share for component in independent)
-    squares = math.fsum(
-        (component.share / whole) ** 2 / component.effective
-        for component in independent
-    )
-    return 1 / squares
+    squares = []
+    for component in independent:
+        squares.append((component.share / whole) ** 2 / component.effective)
+    return 1 / math.fsum(squares)
 
 
 def _clusters_behind_error(independent: Sequence[Component]) -> float:
@@ -164,36 +162,33 @@ def _clusters_behind_error(independent: Sequence[Component]) -> float:
     values alike, a component would have a variance of its share squared over its
     effective clusters; the rest is Satterthwaite's.
     """
-    variances = [component.share**2 / component.effective for component in independent]
-    spread = math.fsum(
-        variance**2 / max(component.effective - 1, _EXACT)
-        for variance, component in zip(variances, independent, strict=True)
-    )
-    return 1 + math.fsum(variances) ** 2 / spread
+    variances = []
+    spread = []
+    for component in independent:
+        variance = component.share**2 / component.effective
+        variances.append(variance)
+        spread.append(variance**2 / max(component.effective - 1, _EXACT))
+    return 1 + math.fsum(variances) ** 2 / math.fsum(spread)
 
 
 def _degrees(independent: Sequence[Component]) -> float:
-    return satterthwaite(
-        [component.variance for component in independent],
-        [component.freedom for component in independent],
-    )
+    variances = [component.variance for component in independent]
+    return satterthwaite(variances, [component.freedom for component in independent])
 
 
 def _range(independent: Sequence[Component]) -> Interval:
-    return (
-        math.fsum(component.range[0] for component in independent),
-        math.fsum(component.range[1] for component in independent),
-    )
+    lows = [component.range[0] for component in independent]
+    highs = [component.range[1] for component in independent]
+    return (math.fsum(lows), math.fsum(highs))
 
 
 def _share(independent: Sequence[Component]) -> float | None:
     """How much of its finite range the number has reached; None outside of it."""
-    shares = [_share_of_range(*component[:2]) for component in independent]
-    if None in shares:
-        return None
-    return _share_of_range(
-        math.fsum(component.value for component in independent), _range(independent)
-    )
+    for component in independent:
+        if _share_of_range(component.value, component.range) is None:
+            return None
+    value = math.fsum(component.value for component in independent)
+    return _share_of_range(value, _range(independent))
 
 
 def _share_of_range(value: float, range: Interval) -> float | None:
@@ -220,10 +215,9 @@ def _within_range(
         )
     trials = _effective_trials(share, high - low, independent)
     ends = share_interval(share, trials, _degrees(independent), tail)
-    return (
-        min(value, max(low, low + ends[0] * (high - low)) + by_rule),
-        max(value, min(high, low + ends[1] * (high - low)) + by_rule),
-    )
+    lowest = max(low, low + ends[0] * (high - low))
+    highest = min(high, low + ends[1] * (high - low))
+    return (min(value, lowest + by_rule), max(value, highest + by_rule))
 
 
 def _effective_trials(
@@ -239,8 +233,14 @@ def _effective_trials(
     has_few = []
     for component in independent:
         few = component.has_few or not component.variance
-        floor = _least_variance(component) if few else 0.0
-        variance += max(component.variance, floor)
+        least = 0.0
+        if few:
+            seen = component.effective
+            reached = _share_of_range(component.value, component.range) or 0.0
+            reached = (seen * reached + 1) / (seen + 2)
+            low, high = component.range
+            least = (high - low) ** 2 * reached * (1 - reached) / (seen + 1)
+        variance += max(component.variance, least)
         has_few.append(few)
     spread = share * (1 - share) * width**2
     if not all(has_few):
@@ -248,14 +248,6 @@ def _effective_trials(
     variance = math.fsum(component.variance for component in independent)
     effective = _effective(independent)
     return min(1 + spread / variance, effective) if variance else effective
-
-
-def _least_variance(component: Component) -> float:
-    low, high = component.range
-    seen = component.effective
-    share = _share_of_range(component.value, component.range) or 0.0
-    share = (seen * share + 1) / (seen + 2)
-    return float((high - low) ** 2 * share * (1 - share) / (seen + 1))
 
 
 def _without_range(
@@ -271,13 +263,10 @@ def _without_range(
     quantile = student_quantile(_degrees(independent), 1 - tail)
     low, high = value - quantile * stderr, value + quantile * stderr
     if has_shape:
-        cubes = math.fsum(
-            influence**3
-            for influence in chain.from_iterable(
-                component.influences or () for component in independent
-            )
-        )
-        skewness = cubes / stderr**3
+        cubes: list[float] = []
+        for component in independent:
+            cubes += [influence**3 for influence in component.influences or ()]
+        skewness = math.fsum(cubes) / stderr**3
         low = min(low, value - stderr * _unskewed(quantile, skewness))
         high = max(high, value - stderr * _unskewed(-quantile, skewness))
     least, most = _range(independent)

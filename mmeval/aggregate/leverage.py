@@ -63,9 +63,10 @@ def freedom(shares: Sequence[float]) -> float:
 def satterthwaite(variances: Sequence[float], freedoms: Sequence[float]) -> float:
     """The degrees of freedom of a sum of independent variances. Source: Satterthwaite,
     An approximate distribution of estimates of variance components, 1946."""
-    spread = math.fsum(
-        variance**2 / own for variance, own in zip(variances, freedoms, strict=True)
-    )
+    squares = []
+    for variance, own in zip(variances, freedoms, strict=True):
+        squares.append(variance**2 / own)
+    spread = math.fsum(squares)
     if not spread:
         return math.fsum(freedoms)
     return math.fsum(variances) ** 2 / spread
@@ -101,10 +102,10 @@ def are_equal(numbers: Sequence[float]) -> bool:
 
 
 def _if_unlike(sizes: Mapping[float, int]) -> float:
-    diagonal = math.fsum(
-        count * (share * share / (1 - share)) ** 2 for share, count in sizes.items()
-    )
-    off_diagonal = _adjusted_sum(sizes, 0) ** 2 - diagonal
+    diagonal = []
+    for share, count in sizes.items():
+        diagonal.append(count * (share * share / (1 - share)) ** 2)
+    off_diagonal = _adjusted_sum(sizes, 0) ** 2 - math.fsum(diagonal)
     return 1 / (_power_sum(sizes, 2) + off_diagonal)
 
 
@@ -112,7 +113,9 @@ def _if_same(sizes: Mapping[float, int]) -> float:
     """With the matrix G of the covariances of the adjusted residuals: the square of its
     trace over the sum of its squares, both written out."""
     squares = _power_sum(sizes, 2)
-    zeroth, first, second = (_adjusted_sum(sizes, power) for power in range(3))
+    zeroth = _adjusted_sum(sizes, 0)
+    first = _adjusted_sum(sizes, 1)
+    second = _adjusted_sum(sizes, 2)
     trace = zeroth * (1 + squares) - 2 * first
     everywhere = (
         (squares * zeroth) ** 2
@@ -120,11 +123,11 @@ def _if_same(sizes: Mapping[float, int]) -> float:
         - 4 * squares * first * zeroth
         + 2 * first * first
     )
-    on_diagonal = math.fsum(
-        count * (share * share / (1 - share)) ** 2 * (1 + 2 * squares - 4 * share)
-        for share, count in sizes.items()
-    )
-    return trace * trace / (everywhere + on_diagonal)
+    on_diagonal = []
+    for share, count in sizes.items():
+        square = (share * share / (1 - share)) ** 2
+        on_diagonal.append(count * square * (1 + 2 * squares - 4 * share))
+    return trace * trace / (everywhere + math.fsum(on_diagonal))
 
 
 def _power_sum(sizes: Mapping[float, int], power: int) -> float:

@@ -62,18 +62,14 @@ def resample_together(
     """
     first = numbers[0][0]
     if all(aggregator in (mean, weighted_mean, median) for _, aggregator, _ in numbers):
-        clusters = list(
-            dict.fromkeys(
-                cluster for scores, _, _ in numbers for cluster in scores.clusters
-            )
-        )
+        valued: dict[str, None] = {}
+        for scores, _, _ in numbers:
+            valued |= dict.fromkeys(scores.clusters)
+        clusters = list(valued)
     else:
         clusters = list(first.by_cluster())
         iterations = fewer(iterations, len(numbers) * len(first))
-    statistics = [
-        drawn_statistic(scores, aggregator, options, clusters)
-        for scores, aggregator, options in numbers
-    ]
+    statistics = [drawn_statistic(*number, clusters) for number in numbers]
 
     def mean_of_them(drawn: Draws) -> Values:
         values = np.stack([of_one(drawn) for of_one in statistics])
@@ -129,17 +125,13 @@ def _medians(scores: Scores, clusters: Sequence[str]) -> Statistic:
     cluster_of = np.asarray([place[cluster] for cluster in scores.clusters])[order]
 
     def statistic(drawn: Draws) -> Values:
-        draws = len(drawn)
-        cells = (drawn + len(place) * np.arange(draws)[:, None]).ravel()
-        weights = np.bincount(cells, minlength=draws * len(place)).reshape(
-            draws, len(place)
-        )
+        shape = (len(drawn), len(place))
+        cells = (drawn + shape[1] * np.arange(shape[0])[:, None]).ravel()
+        weights = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
         up_to = weights[:, cluster_of].cumsum(axis=1)
         whole = up_to[:, -1:]
-        lower, upper = (
-            values[(up_to < rank).sum(axis=1)]
-            for rank in ((whole + 1) // 2, whole // 2 + 1)
-        )
+        lower = values[(up_to < (whole + 1) // 2).sum(axis=1)]
+        upper = values[(up_to < whole // 2 + 1).sum(axis=1)]
         medians: Values = (lower + upper) / 2
         return medians
 
@@ -156,13 +148,15 @@ def _one_by_one(
     by_cluster = scores.by_cluster()
     places = [by_cluster[cluster] for cluster in clusters]
 
-    def of_one(draw: Sequence[int]) -> float:
-        value = aggregator(
-            scores.drawn(places[number] for number in draw), **options
-        ).value
-        return np.nan if value is None else value
+    def statistic(drawn: Draws) -> Values:
+        numbers = []
+        for draw in drawn.tolist():
+            rows = scores.drawn(places[number] for number in draw)
+            value = aggregator(rows, **options).value
+            numbers.append(np.nan if value is None else value)
+        return np.asarray(numbers)
 
-    return lambda drawn: np.asarray([of_one(draw) for draw in drawn.tolist()])
+    return statistic
 
 
 def bootstrap(statistic: Statistic, clusters: int, iterations: int) -> Sureness:
@@ -175,11 +169,9 @@ def bootstrap(statistic: Statistic, clusters: int, iterations: int) -> Sureness:
     found = _resampled(statistic, clusters, iterations)
     low, high = map(float, found.confidence_interval)
     stderr = float(found.standard_error)
-    return (
-        Sureness(stderr, (low, high), iterations)
-        if math.isfinite(low + high + stderr)
-        else Sureness()
-    )
+    if not math.isfinite(low + high + stderr):
+        return Sureness()
+    return Sureness(stderr, (low, high), iterations)
 
 
 def distribution(statistic: Statistic, clusters: int, iterations: int) -> Values:

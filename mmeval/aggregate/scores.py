@@ -162,21 +162,19 @@ class Scores:
             self._faulty.add(len(self))
         if refused:
             self._refused.add(len(self))
-        if isinstance(score, Score) and score.cause == "refused":
-            self._refused_scores.add(len(self))
-        status = score if isinstance(score, str) else score.status
-        if (
-            isinstance(score, Score)
-            and score.bounds is not None
-            and status == "unscored"
-        ):
-            self._known[len(self)] = score.bounds
-        if isinstance(score, Score) and score.value is None and status == "scored":
-            self._known[len(self)] = score.evidence
-        value = (
-            math.nan if isinstance(score, str) or score.value is None else score.value
-        )
-        weight = 1.0 if isinstance(score, str) else score.weight
+        value, weight = math.nan, 1.0
+        if isinstance(score, str):
+            status = score
+        else:
+            status, weight = score.status, score.weight
+            if score.cause == "refused":
+                self._refused_scores.add(len(self))
+            if score.value is not None:
+                value = score.value
+            elif status == "scored":
+                self._known[len(self)] = score.evidence
+            if status == "unscored" and score.bounds is not None:
+                self._known[len(self)] = score.bounds
         self._add(
             sample,
             repeat,
@@ -321,11 +319,9 @@ class Scores:
         found: dict[str | int | float, array[int]] = {}
         for i, labels in enumerate(self._labels):
             value = labels.get(label)
-            for level in (
-                set(_plain(value))
-                if isinstance(value, (list, tuple))
-                else _plain((value,))
-            ):
+            values = value if isinstance(value, (list, tuple)) else (value,)
+            levels = {one for one in values if isinstance(one, (str, int, float))}
+            for level in levels:
                 if level not in found:
                     found[level] = array("q")
                 found[level].append(i)
@@ -342,27 +338,13 @@ class Scores:
         part._clusters.extend(map(self._clusters.__getitem__, places))
         part._labels.extend(map(self._labels.__getitem__, places))
         if self._known:
-            part._known = {
-                new: self._known[old]
-                for new, old in enumerate(places)
-                if old in self._known
-            }
-        if self._faulty:
-            part._faulty = {
-                new for new, old in enumerate(places) if old in self._faulty
-            }
-        if self._no_option:
-            part._no_option = {
-                new for new, old in enumerate(places) if old in self._no_option
-            }
-        if self._refused:
-            part._refused = {
-                new for new, old in enumerate(places) if old in self._refused
-            }
-        if self._refused_scores:
-            part._refused_scores = {
-                new for new, old in enumerate(places) if old in self._refused_scores
-            }
+            for new, old in enumerate(places):
+                if old in self._known:
+                    part._known[new] = self._known[old]
+        part._faulty = _moved(self._faulty, places)
+        part._no_option = _moved(self._no_option, places)
+        part._refused = _moved(self._refused, places)
+        part._refused_scores = _moved(self._refused_scores, places)
         return part
 
     def _empty(self) -> Scores:
@@ -376,16 +358,16 @@ class Scores:
         """A resample: the rows of some clusters, by their places. A cluster that is
         drawn twice is two clusters, so each draw gives its samples names of their
         own."""
-        drawn = [
-            (number, place)
-            for number, places in enumerate(clusters)
-            for place in places
-        ]
-        resample = self.at([place for _, place in drawn])
-        resample._samples = [
-            f"{number}:{self._samples[place]}" for number, place in drawn
-        ]
-        resample._clusters = [str(number) for number, _ in drawn]
+        drawn: list[int] = []
+        samples = []
+        names = []
+        for number, places in enumerate(clusters):
+            drawn += places
+            names += [str(number)] * len(places)
+            samples += [f"{number}:{self._samples[place]}" for place in places]
+        resample = self.at(drawn)
+        resample._samples = samples
+        resample._clusters = names
         return resample
 
     def filled(self, end: Literal[0, 1]) -> Scores:
@@ -416,15 +398,16 @@ def first_statuses(columns: Sequence[Scores], order: Sequence[str]) -> Counter[s
     """How many trials have each status by several columns of the same trials.
     Of the statuses of a trial the first one in ``order`` counts, which names all."""
     ranks = bytes(map(order.index, _CODES)).ljust(256, b"\0")
-    counts = Counter(
-        map(
-            min,
-            zip(
-                *(column._statuses.translate(ranks) for column in columns), strict=True
-            ),
-        )
-    )
+    ranked = [column._statuses.translate(ranks) for column in columns]
+    counts = Counter(map(min, zip(*ranked, strict=True)))
     return Counter({order[rank]: count for rank, count in counts.items()})
+
+
+def _moved(marked: set[int], places: Sequence[int]) -> set[int]:
+    """The marked rows among those at some places, by their new places."""
+    if not marked:  # as nearly always
+        return set()
+    return {new for new, old in enumerate(places) if old in marked}
 
 
 def load_aggregator(name: str) -> Aggregator:
@@ -465,7 +448,3 @@ def sums_by_cluster(
         totals[place] += value
         counts[place] += weight
     return ClusterSums(names, totals, counts)
-
-
-def _plain(values: Iterable[Any]) -> list[str | int | float]:
-    return [value for value in values if isinstance(value, (str, int, float))]

@@ -8,6 +8,7 @@ independent of each other, trials within one are not.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -39,9 +40,7 @@ def known_mean(values: Iterable[float | None]) -> float | None:
 def weighted_mean_stderr(errors: Sequence[float], shares: Sequence[float]) -> float:
     """The standard error of a weighted mean of independent numbers (shares sum to
     1)."""
-    return math.hypot(
-        *(share * error for share, error in zip(shares, errors, strict=True))
-    )
+    return math.hypot(*map(operator.mul, shares, errors))
 
 
 def weighted_mean_interval(
@@ -54,10 +53,10 @@ def weighted_mean_interval(
     what they know. Source: Zou and Donner, Construction of confidence limits about
     effect measures: a general approach, 2008.
     """
-    middle = math.fsum(
-        share * value for share, value in zip(shares, values, strict=True)
-    )
-    members = list(zip(shares, values, intervals, strict=True))
-    below = math.hypot(*(share * (value - low) for share, value, (low, _) in members))
-    above = math.hypot(*(share * (high - value) for share, value, (_, high) in members))
-    return (middle - below, middle + above)
+    below = []
+    above = []
+    for share, value, (low, high) in zip(shares, values, intervals, strict=True):
+        below.append(share * (value - low))
+        above.append(share * (high - value))
+    middle = math.fsum(map(operator.mul, shares, values))
+    return (middle - math.hypot(*below), middle + math.hypot(*above))

@@ -81,9 +81,17 @@ def summarise(
         bounds = _bounds(ends)
         if is_known:
             bounds_ci95 = _bounds_ci95(ends, aggregation)
-    elif not has_lost and is_finite(scores.range) and estimate.value is not None:
+    elif (
+        not has_lost
+        and all(map(math.isfinite, scores.range))
+        and estimate.value is not None
+    ):
         bounds = (estimate.value, estimate.value)
         bounds_ci95 = sure.ci95
+    if estimate.terms is not None and len(estimate.terms) == 1:
+        clusters = len(estimate.terms[0].clusters)
+    else:
+        clusters = len(set(scores.clusters))
     return Result(
         task=task,
         metric=metric,
@@ -99,7 +107,7 @@ def summarise(
         bounds=bounds,
         higher_is_better=scores.higher_is_better,
         suspended=suspended,
-        clusters=_clusters(scores, estimate),
+        clusters=clusters,
         bootstrap_iters=sure.bootstrap_iters,
         faulty=scores.faulty,
         inapplicable=scores.count("inapplicable"),
@@ -112,12 +120,6 @@ def summarise(
         refused_unscored=len(scores.refused_unscored),
         refused_verdicts=len(scores.refused_verdicts),
     )
-
-
-def _clusters(scores: Scores, estimate: Estimate) -> int:
-    if estimate.terms is not None and len(estimate.terms) == 1:
-        return len(estimate.terms[0].clusters)
-    return len(set(scores.clusters))
 
 
 def _sureness(scores: Scores, estimate: Estimate, aggregation: Aggregation) -> Sureness:
@@ -139,8 +141,7 @@ def _sureness(scores: Scores, estimate: Estimate, aggregation: Aggregation) -> S
             effective_clusters=effective_clusters(design.sizes),
         )
     if found.stderr is None:
-        reason = found.no_interval or NOT_GIVEN
-        return found._replace(no_interval=reason)
+        return found._replace(no_interval=found.no_interval or NOT_GIVEN)
     return widened(found, value, [design])
 
 
@@ -166,15 +167,9 @@ def widened(drawn: Sureness, value: float, means: Sequence[Term]) -> Sureness:
     found = sureness(value, [component_of(drawn.stderr, value, means)])
     interval = found.ci95
     if interval and drawn.ci95 and found.stderr:
-        interval = (
-            min(interval[0], drawn.ci95[0]),
-            max(interval[1], drawn.ci95[1]),
-        )
+        low, high = drawn.ci95
+        interval = (min(interval[0], low), max(interval[1], high))
     return found._replace(ci95=interval, bootstrap_iters=drawn.bootstrap_iters)
-
-
-def is_finite(range: Interval) -> bool:
-    return all(map(math.isfinite, range))
 
 
 def completed(scores: Scores, aggregation: Aggregation) -> list[Completed] | None:
@@ -183,17 +178,14 @@ def completed(scores: Scores, aggregation: Aggregation) -> list[Completed] | Non
     ends = []
     for end in (0, 1):
         filled = scores.filled(end)
-        if not is_finite_column(filled):
+        if not all(map(math.isfinite, filled.values)):
             return None
-        ends.append(Completed(filled, aggregation.estimate(filled)))
-    if any(end.estimate.value is None for end in ends):
-        return None
+        estimate = aggregation.estimate(filled)
+        if estimate.value is None:
+            return None
+        ends.append(Completed(filled, estimate))
     # a number may fall where its scores rise
     return sorted(ends, key=lambda end: end.estimate.value or 0.0)
-
-
-def is_finite_column(scores: Scores) -> bool:
-    return all(map(math.isfinite, scores.values))
 
 
 def _bounds(ends: Sequence[Completed]) -> Interval:
@@ -207,13 +199,14 @@ def _bounds_ci95(
     ends: Sequence[Completed], aggregation: Aggregation
 ) -> Interval | None:
     """The 95 % interval of the number, whatever its lost trials would have been."""
-    low, high = (end.estimate.terms for end in ends)
-    if low is not None and high is not None:
-        return bounds_interval(_bounds(ends), low, high)
-    intervals = [_sureness(end.scores, end.estimate, aggregation).ci95 for end in ends]
-    if intervals[0] is None or intervals[1] is None:
+    low, high = ends
+    if low.estimate.terms is not None and high.estimate.terms is not None:
+        return bounds_interval(_bounds(ends), low.estimate.terms, high.estimate.terms)
+    below = _sureness(low.scores, low.estimate, aggregation).ci95
+    above = _sureness(high.scores, high.estimate, aggregation).ci95
+    if below is None or above is None:
         return None
-    return (intervals[0][0], intervals[1][1])
+    return (below[0], above[1])
 
 
 def bounds_interval(
@@ -221,20 +214,17 @@ def bounds_interval(
 ) -> Interval | None:
     """The same for a number with ``low`` terms at its lowest and ``high`` ones at its
     highest."""
-    known = [
-        sureness_of_terms(bound, terms)
-        for bound, terms in zip(bounds, (low, high), strict=True)
-    ]
-    if known[0].stderr is None or known[1].stderr is None:
+    lowest, highest = bounds
+    low_error = sureness_of_terms(lowest, low).stderr
+    high_error = sureness_of_terms(highest, high).stderr
+    if low_error is None or high_error is None:
         return None
-    tail = bounds_tail(bounds[1] - bounds[0], max(known[0].stderr, known[1].stderr))
-    lowest, highest = (
-        sureness_of_terms(bound, terms, tail).ci95
-        for bound, terms in zip(bounds, (low, high), strict=True)
-    )
-    if lowest is None or highest is None:
+    tail = bounds_tail(highest - lowest, max(low_error, high_error))
+    below = sureness_of_terms(lowest, low, tail).ci95
+    above = sureness_of_terms(highest, high, tail).ci95
+    if below is None or above is None:
         return None
-    return (lowest[0], highest[1])
+    return (below[0], above[1])
 
 
 def _evidence(
@@ -246,9 +236,26 @@ def _evidence(
     terms = estimate.terms or ()
     if not has_lost:
         return Evidence(terms, terms, terms)
-    low, high = (end.estimate.terms for end in ends) if ends else (None, None)
-    return Evidence(terms, low, high)
+    if not ends:
+        return Evidence(terms, None, None)
+    return Evidence(terms, ends[0].estimate.terms, ends[1].estimate.terms)
 
+
+_COUNTS = (
+    "n",
+    "scored",
+    "failed",
+    "unscored",
+    "unavailable",
+    "unsupported",
+    "faulty",
+    "inapplicable",
+    "no_option",
+    "refused",
+    "refused_unscored",
+    "refused_verdicts",
+)
+"""The numbers of trials in a result, which a group adds up."""
 
 _ZERO: Mapping[str, Any] = {
     "value": 0.0,
@@ -320,33 +327,34 @@ def combine(
         if any(m.failed + m.unscored for m in bounded):
             bounds_ci95 = _group_bounds_ci95(bounds, bounded, bound_shares)
     evidence = _group_evidence(counted, shares, bounded, bound_shares)
+    if evidence is None:
+        clusters = sum(m.clusters for m in members)
+    else:
+        # those that several members share count once
+        names: set[str] = set()
+        for term in evidence.terms:
+            names.update(term.clusters)
+        clusters = len(names)
+    counts: dict[str, Any] = dict.fromkeys(_COUNTS, 0)
+    for member in members:
+        for name in _COUNTS:
+            counts[name] += getattr(member, name)
     return Result(
         task=task,
         metric=metric,
         value=value,
-        n=sum(m.n for m in members),
-        scored=sum(m.scored for m in members),
-        failed=sum(m.failed for m in members),
-        unscored=sum(m.unscored for m in members),
-        unavailable=sum(m.unavailable for m in members),
-        unsupported=sum(m.unsupported for m in members),
+        **counts,
         stderr=sure.stderr,
         ci95=sure.ci95,
         bounds=bounds,
         higher_is_better=all(m.higher_is_better for m in members),
         suspended=any(m.suspended for m in members),
-        clusters=_group_clusters(members, evidence),
+        clusters=clusters,
         weights=dict(zip([m.task for m in counted], shares, strict=True)),
-        faulty=sum(m.faulty for m in members),
-        inapplicable=sum(m.inapplicable for m in members),
-        no_option=sum(m.no_option for m in members),
         bounds_ci95=bounds_ci95,
         no_interval=sure.no_interval,
         effective_clusters=sure.effective_clusters,
         evidence=evidence,
-        refused=sum(m.refused for m in members),
-        refused_unscored=sum(m.refused_unscored for m in members),
-        refused_verdicts=sum(m.refused_verdicts for m in members),
     )
 
 
@@ -428,22 +436,10 @@ def _group_bounds_ci95(
     return (bounds[0] - math.hypot(*below), bounds[1] + math.hypot(*above))
 
 
-def _group_clusters(members: Sequence[Result], evidence: Evidence | None) -> int:
-    """Those that several members share count once, as far as they are known."""
-    if evidence is None:
-        return sum(m.clusters for m in members)
-    return len(set[str]().union(*(part.clusters for part in evidence.terms)))
-
-
 def askable(result: Result) -> int:
     """The trials that could have been scored."""
-    return (
-        result.n
-        - result.unsupported
-        - result.unavailable
-        - result.inapplicable
-        - result.faulty
-    )
+    impossible = result.unsupported + result.unavailable + result.inapplicable
+    return result.n - impossible - result.faulty
 
 
 def cannot_be_done(result: Result) -> bool:

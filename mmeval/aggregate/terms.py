@@ -11,7 +11,6 @@ import math
 import operator
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from mmeval.aggregate.leverage import (
@@ -104,22 +103,16 @@ def _has_few(sums: ClusterSums, range: Interval) -> bool:
     if not (math.isfinite(low) and math.isfinite(high)):
         return True
     least = _TIES * (high - low)
-    # a score without a value (NaN) may lie anywhere
-    above = (
-        1
-        for total, count in zip(sums.totals, sums.counts, strict=True)
-        if not total - low * count <= least * count
-    )
-    below = (
-        1
-        for total, count in zip(sums.totals, sums.counts, strict=True)
-        if not high * count - total <= least * count
-    )
-    return not (_are_many(above) and _are_many(below))
-
-
-def _are_many(clusters: Iterable[int]) -> bool:
-    return sum(islice(clusters, FEW)) == FEW
+    above = below = 0
+    for total, count in zip(sums.totals, sums.counts, strict=True):
+        # a score without a value (NaN) may lie anywhere
+        if above < FEW and not total - low * count <= least * count:
+            above += 1
+        if below < FEW and not high * count - total <= least * count:
+            below += 1
+        if above >= FEW and below >= FEW:
+            return False
+    return True
 
 
 def scaled(terms: Iterable[Term], share: float) -> tuple[Term, ...]:
@@ -145,6 +138,16 @@ def components(terms: Sequence[Term]) -> list[Component]:
     return [_component([terms[place] for place in group]) for group in groups]
 
 
+def _value_and_range(terms: Iterable[Term]) -> tuple[float, Interval]:
+    """Those of a sum of terms."""
+    values, lows, highs = [], [], []
+    for term in terms:
+        values.append(term.share * term.value)
+        lows.append(term.share * term.range[0])
+        highs.append(term.share * term.range[1])
+    return math.fsum(values), (math.fsum(lows), math.fsum(highs))
+
+
 def _component(terms: Sequence[Term]) -> Component:
     share = math.fsum(term.share for term in terms)
     if len(terms) == 1:
@@ -158,12 +161,10 @@ def _component(terms: Sequence[Term]) -> Component:
         sizes = [size / share for size in sizes]
         influences = _by_cluster(terms, [term.influences for term in terms])
         variance = _squares(influences)
+    value, range = _value_and_range(terms)
     return Component(
-        value=math.fsum(term.share * term.value for term in terms),
-        range=(
-            math.fsum(term.share * term.range[0] for term in terms),
-            math.fsum(term.share * term.range[1] for term in terms),
-        ),
+        value=value,
+        range=range,
         variance=variance,
         influences=influences,
         freedom=freedom(sizes),
@@ -178,12 +179,10 @@ def component_of(stderr: float, value: float, terms: Sequence[Term]) -> Componen
     it; the ``terms`` are those of means over the same trials."""
     means = scaled(terms, 1 / len(terms))
     sizes = _by_cluster(means, [term.sizes for term in means])
+    _, range = _value_and_range(means)
     return Component(
         value=value,
-        range=(
-            math.fsum(term.share * term.range[0] for term in means),
-            math.fsum(term.share * term.range[1] for term in means),
-        ),
+        range=range,
         variance=stderr**2,
         influences=None,
         freedom=freedom(sizes),
