@@ -6,12 +6,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mmeval.comparison.run_pair import ComparedRun, RunPair
-from mmeval.results.compare import JUDGE_PARAMETERS, differences, judges_of, metric_of
+from mmeval.results.compare import JUDGE_PARAMETERS, differences, judges_of
 from mmeval.results.groups import tasks_inside
 from mmeval.results.numbers import NumberRow
 from mmeval.system.wording import printable
@@ -56,49 +56,48 @@ def changes_between(
     first = pairs[0].a
     inside = {task for row in rows for task in tasks_inside(row.task, first.members)}
     changed: list[Change] = []
+    seen: tuple[str, ...] = _OF_MODELS
     for pair in pairs:
         other = pair.b
         tasks = sorted(inside & first.asked & other.asked)
         is_apart = first.asked.isdisjoint(other.asked)
         if is_apart:
             changed.append(Change("no task in common", other.name, "", ""))
-        for what, told in (_OF_MODELS if is_apart else _ASPECTS).items():
-            before, now = _known(told(first, tasks)), _known(told(other, tasks))
+        of_first, of_other = _aspects(first, tasks), _aspects(other, tasks)
+        for what in of_first:
+            if is_apart and what not in _OF_MODELS:
+                continue
+            before, now = _known(of_first[what]), _known(of_other[what])
             if before != now:
                 changed.append(Change(what, other.name, *_shortly(what, before, now)))
         if not is_apart:
+            seen = _ALL
             changed += _of_prompts(pair, tasks)
             changed += _of_data(pair, tasks)
             changed += _of_numbers(pair, tasks, rows)
-    names = {change.what for change in changed}
-    seen = (
-        tuple(_OF_MODELS)
-        if all(first.asked.isdisjoint(pair.b.asked) for pair in pairs)
-        else _ALL
-    )
-    failed = (
-        "failed answers of every run count as the worst score there is"
-        if failed_is_worst
-        else ""
-    )
+
+    not_the_same = {change.what for change in changed}
     # what no run has is not named
-    absent = set()
-    runs = [first, *(pair.b for pair in pairs)]
-    if not any(_asked(run, task) for run in runs for task in run.tasks):
-        absent.add("subset")
-    if not any(run.run.ours.get("judges") for run in runs):
-        absent.add(JUDGE_PARAMETERS)
-    return Changes(
-        tuple(what for what in seen if what not in names | absent),
-        tuple(changed),
-        (failed,) if failed else (),
-    )
+    has_subset = has_judges = False
+    for run in (first, *(pair.b for pair in pairs)):
+        has_subset = has_subset or any(_asked(run, task) for task in run.tasks)
+        has_judges = has_judges or bool(run.run.ours.get("judges"))
+    if not has_subset:
+        not_the_same.add("subset")
+    if not has_judges:
+        not_the_same.add(JUDGE_PARAMETERS)
+    counted: tuple[str, ...] = ()
+    if failed_is_worst:
+        counted = ("failed answers of every run count as the worst score there is",)
+    same = tuple(what for what in seen if what not in not_the_same)
+    return Changes(same, tuple(changed), counted)
 
 
 def _of_numbers(
     pair: RunPair, tasks: Sequence[str], rows: Sequence[NumberRow]
 ) -> list[Change]:
     """How the definition of the numbers and their judges differ."""
+    a, b = pair.a.run.results, pair.b.run.results
     before: dict[str, dict[str, Any]] = {}
     now: dict[str, dict[str, Any]] = {}
     for row in rows:
@@ -106,20 +105,19 @@ def _of_numbers(
         for task in tasks:
             if task not in inside:
                 continue
-            for one in differences(
-                pair.a.run.results, pair.b.run.results, task, row.metric, pair.plans
-            ):
-                before.setdefault(one.aspect, {}).update(one.before)
-                now.setdefault(one.aspect, {}).update(one.now)
-    found = []
+            for difference in differences(a, b, task, row.metric, pair.plans):
+                aspect = difference.aspect
+                before.setdefault(aspect, {}).update(difference.before)
+                now.setdefault(aspect, {}).update(difference.now)
+    changes = []
     for what in ("judge", JUDGE_PARAMETERS, "definition"):
         if what not in before:
             continue
         sides = (before[what], now[what])
         if what == "judge" and not any(sides):  # it has another name
             sides = (_judge(pair.a, tasks), _judge(pair.b, tasks))
-        found.append(Change(what, pair.b.name, *_shortly(what, *sides)))
-    return found
+        changes.append(Change(what, pair.b.name, *_shortly(what, *sides)))
+    return changes
 
 
 def _of_data(pair: RunPair, tasks: Sequence[str]) -> list[Change]:
@@ -127,39 +125,45 @@ def _of_data(pair: RunPair, tasks: Sequence[str]) -> list[Change]:
     damaged."""
     content: list[tuple[str, str]] = []
     subsets: list[tuple[str, str]] = []
-    damage: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+    damaged_before: Counter[str] = Counter()
+    damaged_now: Counter[str] = Counter()
     for task in tasks:
+        is_asked_alike = _asked(pair.a, task) == _asked(pair.b, task)
+        if not is_asked_alike:
+            before, now = _subset(pair.a, task), _subset(pair.b, task)
+            if before == now:
+                now += ", other ones"
+            subsets.append((before, now))
         a, b = pair.a.scores(task), pair.b.scores(task)
-        asked = [_asked(run, task) for run in (pair.a, pair.b)]
-        words = [_subset(run, task) for run in (pair.a, pair.b)]
-        if asked[0] != asked[1]:
-            if words[0] == words[1]:
-                words[1] = f"{words[1]}, other ones"
-            subsets.append((words[0], words[1]))
         if a is None or b is None:
             continue
-        for counts, side in zip(damage, (a, b), strict=True):
-            counts.update(+side.damaged)
-        is_whole = asked[0] == asked[1] and not (+a.damaged or +b.damaged)
-        sources = [_source(run, task) for run in (pair.a, pair.b)]
-        if sources[0] != sources[1]:
-            content.append(_shortly("data", *sources))
-        elif told := _other_samples(a.by_sample, b.by_sample, is_whole=is_whole):
-            content.append(told)
-    found = []
+        damaged_before += a.damaged
+        damaged_now += b.damaged
+        is_whole = is_asked_alike and not (+a.damaged or +b.damaged)
+        source_before, source_now = _source(pair.a, task), _source(pair.b, task)
+        if source_before != source_now:
+            content.append(_shortly("data", source_before, source_now))
+        else:
+            samples = _other_samples(a.by_sample, b.by_sample, is_whole=is_whole)
+            if samples is not None:
+                content.append(samples)
+    changes = []
     for what, texts in (("data", content), ("subset", subsets)):
         if texts:
             more = len(set(texts)) - 1
             before, now = texts[0]
-            now += f" and {more} more" if more else ""
-            found.append(Change(what, pair.b.name, before, now))
-    if damage[0] or damage[1]:
-        before, now = (
-            ", ".join(f"{count:,} of {what}" for what, count in one.items()) or "none"
-            for one in damage
-        )
-        found.append(Change(DAMAGE, pair.b.name, before, now))
-    return found
+            if more:
+                now += f" and {more} more"
+            changes.append(Change(what, pair.b.name, before, now))
+    if damaged_before or damaged_now:
+        before, now = _damage(damaged_before), _damage(damaged_now)
+        changes.append(Change(DAMAGE, pair.b.name, before, now))
+    return changes
+
+
+def _damage(damaged: Mapping[str, int]) -> str:
+    counts = [f"{count:,} of {what}" for what, count in damaged.items()]
+    return ", ".join(counts) or "none"
 
 
 def _other_samples(
@@ -168,18 +172,18 @@ def _other_samples(
     """How the recorded samples of a task differ, in words. What one run lacks counts
     where both were to ask the same, and no record is damaged."""
     in_both = a.keys() & b.keys()
-    other = sum(1 for name in in_both if a[name] and b[name] and a[name] != b[name])
+    other = 0
+    for name in in_both:
+        if a[name] and b[name] and a[name] != b[name]:
+            other += 1
     if other:
-        return (
-            f"samples: {len(in_both):,}",
-            f"{other:,} with other content",
-        )
-    if is_whole and a.keys() != b.keys():
-        words = [f"samples: {len(one):,}" for one in (a, b)]
-        if words[0] == words[1]:
-            words[1] = f"{words[1]}, {len(b.keys() - a.keys()):,} of them others"
-        return (words[0], words[1])
-    return None
+        return f"samples: {len(in_both):,}", f"{other:,} with other content"
+    if not is_whole or a.keys() == b.keys():
+        return None
+    before, now = f"samples: {len(a):,}", f"samples: {len(b):,}"
+    if before == now:
+        now += f", {len(b.keys() - a.keys()):,} of them others"
+    return before, now
 
 
 def _asked(run: ComparedRun, task: str) -> Any:
@@ -193,9 +197,9 @@ def _subset(run: ComparedRun, task: str) -> str:
     """Which samples of a task were asked, in words."""
     unfinished = run.run.ours.get("unfinished", {}).get(task)
     if unfinished:
-        of = unfinished.get("of")
-        made = f"{unfinished.get('made'):,}"
-        return f"trials so far: {made} of {of:,}" if of else f"trials so far: {made}"
+        words = f"trials so far: {unfinished.get('made'):,}"
+        planned = unfinished.get("of")
+        return f"{words} of {planned:,}" if planned else words
     chosen = run.run.ours.get("subset", {}).get(task)
     if chosen:
         how = ", ".join(map(str, chosen.get("how", ())))
@@ -222,61 +226,55 @@ def _known(value: Any) -> Any:
     return {name: item for name, item in found.items() if item not in _NOTHING}
 
 
-def _model(run: ComparedRun, _tasks: Sequence[str]) -> str:
-    return run.run.model
-
-
-def _weights(run: ComparedRun, _tasks: Sequence[str]) -> Any:
-    identity = _identity(run)
-    return {
-        name: identity[name]
-        for name in ("weights", "revision", "adapter_source")
-        if identity.get(name)
-    }
-
-
-def _identity(run: ComparedRun) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = run.run.record.get("identity", {}).get("model", {})
-    return found
-
-
-def _generation(run: ComparedRun, tasks: Sequence[str]) -> Any:
-    """Parameters, seed and repeats, and the model's own settings."""
-    own = ("model", "weights", "revision", "adapter_source", "base_url", "backend")
-    by_task = {task: run.tasks[task].config.get("generation_kwargs") for task in tasks}
-    repeats = {
-        task: run.run.ours.get("asked", {}).get(task, {}).get("repeats")
-        for task in tasks
-    }
-    settings = {
-        name: value for name, value in _identity(run).items() if name not in own
-    }
+def _aspects(run: ComparedRun, tasks: Sequence[str]) -> dict[str, Any]:
+    """What a run has besides the prompts, data and numbers of its tasks."""
+    ours = run.run.ours
     identity = run.run.record.get("identity", {})
+    model: Mapping[str, Any] = identity.get("model", {})
+    weights = {name: model[name] for name in _OF_THE_WEIGHTS if model.get(name)}
+    # seed and repeats, parameters, and the model's own settings
+    generation = {name: identity.get(name) for name in ("seed", "reasoning_tags")}
+    for name, value in model.items():
+        if name not in (*_OF_THE_WEIGHTS, "model", "base_url", "backend"):
+            generation[name] = value
+    parameters: dict[str, Any] = {}
+    repeats: dict[str, Any] = {}
+    protocols: dict[str, Any] = {}
+    versions: dict[str, Any] = {}
+    for task in tasks:
+        parameters[task] = run.tasks[task].config.get("generation_kwargs")
+        repeats[task] = ours.get("asked", {}).get(task, {}).get("repeats")
+        protocols[task] = ours.get("protocols", {}).get(task)
+        versions[task] = run.run.results.get("versions", {}).get(task)
+    generation["parameters"] = _one(parameters)
+    generation["repeats"] = _one(repeats)
     return {
-        **{name: identity.get(name) for name in ("seed", "reasoning_tags")},
-        **settings,
-        "parameters": _one(by_task),
-        "repeats": _one(repeats),
+        "model": run.run.model,
+        "weights": weights,
+        "generation": generation,
+        "protocol": _one(protocols),
+        "version": _one(versions),
     }
 
 
 def _of_prompts(pair: RunPair, tasks: Sequence[str]) -> list[Change]:
     """The first words that are asked differently: of a system instruction, or of the
     template of a task."""
-    sides = [_prompts(run, tasks) for run in (pair.a, pair.b)]
-    texts: dict[tuple[str, str], str] = {}
-    for name in {**sides[0], **sides[1]}:
-        before, now = (_word(side.get(name)) for side in sides)
+    of_a, of_b = _prompts(pair.a, tasks), _prompts(pair.b, tasks)
+    names: dict[tuple[str, str], str] = {}
+    for name in {**of_a, **of_b}:
+        before, now = _word(of_a.get(name)), _word(of_b.get(name))
         if before != now:
-            texts.setdefault((before, now), name)
-    if not texts:
+            names.setdefault((before, now), name)
+    if not names:
         return []
-    (words, name), *others = texts.items()
+    words, name = next(iter(names.items()))
     before, now = _apart(*words)
-    ending = f" and {len(others)} more" if others else ""
-    is_user = name.endswith("user")
-    lead = "" if is_user else f"{name} "
-    return [Change("prompts", pair.b.name, f"{lead}{before}", f"{lead}{now}{ending}")]
+    if not name.endswith("user"):
+        before, now = f"{name} {before}", f"{name} {now}"
+    if len(names) > 1:
+        now += f" and {len(names) - 1} more"
+    return [Change("prompts", pair.b.name, before, now)]
 
 
 def _prompts(run: ComparedRun, tasks: Sequence[str]) -> dict[str, Any]:
@@ -292,47 +290,27 @@ def _prompts(run: ComparedRun, tasks: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _protocol(run: ComparedRun, tasks: Sequence[str]) -> Any:
-    return _one({task: run.run.ours.get("protocols", {}).get(task) for task in tasks})
-
-
-def _version(run: ComparedRun, tasks: Sequence[str]) -> Any:
-    return _one({task: run.run.results.get("versions", {}).get(task) for task in tasks})
-
-
 def _judge(run: ComparedRun, tasks: Sequence[str]) -> Any:
-    found = {}
+    by_task = {}
     for task in tasks:
-        judged = [
-            judges_of(run.run.ours, task, metric_of(run.run.ours, task, name))
-            for name in run.run.ours.get("metrics", {}).get(task, {})
-        ]
-        served = sorted(
-            {
-                name if role == "judge" else f"{role} {name}"
-                for one in filter(None, judged)
-                for role, name in one
-            }
-        )
-        found[task] = ", ".join(served)
-    return _one({task: name for task, name in found.items() if name})
+        served = set()
+        for number in run.run.ours.get("metrics", {}).get(task, {}):
+            judges = judges_of(run.run.ours, task, run.metric(task, number))
+            for role, name in judges or ():
+                served.add(name if role == "judge" else f"{role} {name}")
+        names = ", ".join(sorted(served))
+        if names:
+            by_task[task] = names
+    return _one(by_task)
 
 
-_OF_MODELS: Mapping[str, Callable[[ComparedRun, Sequence[str]], Any]] = {
-    "model": _model,
-    "weights": _weights,
-}
+_OF_MODELS = ("model", "weights")
 """What runs without a task in common can be compared by."""
-_ASPECTS: Mapping[str, Callable[[ComparedRun, Sequence[str]], Any]] = {
-    **_OF_MODELS,
-    "generation": _generation,
-    "protocol": _protocol,
-    "version": _version,
-}
 _ALL = (
     *("model", "weights", "generation", "prompts", "protocol", "version"),
     *("data", "subset", "judge", JUDGE_PARAMETERS, "definition"),
 )
+_OF_THE_WEIGHTS = ("weights", "revision", "adapter_source")
 _OF_THE_SOURCE = (
     "dataset_path",
     "dataset_name",
@@ -347,11 +325,9 @@ _NOTHING: tuple[Any, ...] = (None, "", {}, [])
 def _one(by_task: Mapping[str, Any]) -> Any:
     """The value that all tasks share, else each of them."""
     values = list(by_task.values())
-    return (
-        values[0]
-        if values and all(value == values[0] for value in values)
-        else dict(by_task)
-    )
+    if values and all(value == values[0] for value in values):
+        return values[0]
+    return by_task
 
 
 def _shortly(what: str, before: Any, now: Any) -> tuple[str, str]:
@@ -360,14 +336,18 @@ def _shortly(what: str, before: Any, now: Any) -> tuple[str, str]:
     if not (isinstance(before, Mapping) and isinstance(now, Mapping)):
         return _apart(_word(before), _word(now))
     names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
-    texts: tuple[list[str], list[str]] = ([], [])
+    words_before: list[str] = []
+    words_now: list[str] = []
     for name in names[:_MOST_NAMED]:
-        pair = _shortly(name, before.get(name), now.get(name))
-        for words, text in zip(texts, pair, strict=True):
-            words.append(text if name == what else f"{name} {text}")
+        lead = "" if name == what else f"{name} "
+        short_before, short_now = _shortly(name, before.get(name), now.get(name))
+        words_before.append(f"{lead}{short_before}")
+        words_now.append(f"{lead}{short_now}")
     more = len(names) - _MOST_NAMED
     ending = f" and {more} more" if more > 0 else ""
-    return _cut(", ".join(texts[0]) + ending), _cut(", ".join(texts[1]) + ending)
+    text_before = ", ".join(words_before) + ending
+    text_now = ", ".join(words_now) + ending
+    return _cut(text_before), _cut(text_now)
 
 
 def _apart(before: str, now: str) -> tuple[str, str]:

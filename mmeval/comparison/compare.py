@@ -72,36 +72,31 @@ class Comparison:
     repeats: tuple[tuple[StoredRun, ...], ...]
 
     def to_json(self) -> dict[str, Any]:
+        runs = []
+        for run, name, repeats in zip(self.runs, self.names, self.repeats, strict=True):
+            row: dict[str, Any] = {
+                "name": name,
+                "model": run.model,
+                "folder": str(run.folder),
+                "results": str(run.results_file),
+            }
+            if repeats:
+                row["repeats"] = [str(more.folder) for more in repeats]
+            runs.append(row)
+        numbers = []
+        needed = self.options.detect is not None
+        equal = self.options.margins.fail_unless_equal is not None
+        for number in self.numbers:
+            numbers.append(number.to_json(needed=needed, equal=equal))
         return {
-            "runs": [
-                {
-                    "name": name,
-                    "model": run.model,
-                    "folder": str(run.folder),
-                    "results": str(run.results_file),
-                    **(
-                        {"repeats": [str(more.folder) for more in repeats]}
-                        if repeats
-                        else {}
-                    ),
-                }
-                for run, name, repeats in zip(
-                    self.runs, self.names, self.repeats, strict=True
-                )
-            ],
+            "runs": runs,
             "same": list(self.changes.same),
             "changed": [asdict(change) for change in self.changes.changed],
             "counted": list(self.changes.counted),
-            "ranking": [one.to_json() for one in self.rankings],
+            "ranking": [asdict(ranking) for ranking in self.rankings],
             "gate": None if self.gate is None else asdict(self.gate),
             "exit_code": self.exit_code,
-            "numbers": [
-                number.to_json(
-                    needed=self.options.detect is not None,
-                    equal=self.options.margins.fail_unless_equal is not None,
-                )
-                for number in self.numbers
-            ],
+            "numbers": numbers,
         }
 
 
@@ -125,11 +120,13 @@ class Options:
 
     def __post_init__(self) -> None:
         """Raises UsageError for what means nothing."""
-        for name, value, known in (
-            *(("across", one, ACROSS) for one in self.across),
+        choices: list[tuple[str, str, tuple[str, ...]]] = [
             ("correction", self.correction, CORRECTIONS),
             ("failed", self.failed, FAILED),
-        ):
+        ]
+        for aspect in self.across:
+            choices.append(("across", aspect, ACROSS))
+        for name, value, known in choices:
             if value not in known:
                 raise UsageError(
                     f"--{name}: {', '.join(known)} are there, not "
@@ -141,9 +138,7 @@ class Options:
                 raise UsageError(
                     f"--{name} is a probability between 0 and 1, not {share}", name=name
                 )
-        if self.detect is not None and not (
-            self.detect > 0 and math.isfinite(self.detect)
-        ):
+        if self.detect is not None and not 0 < self.detect < math.inf:
             raise UsageError(
                 f"--detect is a difference above 0, not {self.detect}", name="detect"
             )
@@ -158,21 +153,15 @@ class Family(NamedTuple):
 
     @classmethod
     def of(cls, found: Mapping[Place, Compared], options: Options) -> Family:
-        known = {
-            place: one.test.p
-            for place, one in found.items()
-            if one.test is not None and one.test.p is not None
-        }
-        values = list(known.values())
+        p: dict[Place, float] = {}
+        for place, compared in found.items():
+            if compared.test is not None and compared.test.p is not None:
+                p[place] = compared.test.p
+        values = list(p.values())
+        adjusted = corrected(values, options.correction)
+        finds = levels(values, options.correction, options.alpha)
         return cls(
-            dict(zip(known, corrected(values, options.correction), strict=True)),
-            dict(
-                zip(
-                    known,
-                    levels(values, options.correction, options.alpha),
-                    strict=True,
-                )
-            ),
+            dict(zip(p, adjusted, strict=True)), dict(zip(p, finds, strict=True))
         )
 
 
@@ -198,16 +187,12 @@ def compare(
     Raises MissingDataError where there is no run, UsageError for one that has no
     results, and for what cannot be meant.
     """
-    names = [
-        split_names([given] if isinstance(given, str) else given)
-        for given in (metrics, tasks, across)
-    ]
     margins = Margins(fail_if_worse, fail_unless_within, fail_unless_equal)
     options = Options(
-        metrics=names[0],
-        tasks=names[1],
+        metrics=_names(metrics),
+        tasks=_names(tasks),
         by=by,
-        across=names[2],
+        across=_names(across),
         correction=correction,
         alpha=alpha,
         power=power,
@@ -219,50 +204,51 @@ def compare(
     if len(runs) < 2:
         raise UsageError("name two runs or more: the first is the reference")
     given = [named_runs(run) for run in runs]
-    for one in given:
-        if one.name and [other.name for other in given].count(one.name) > 1:
-            raise UsageError(f"{one.name} names two runs; give each a name of its own")
+    names = [named.name for named in given if named.name]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{name} names two runs; give each a name of its own")
     try:
         return _compare(given, options)
     finally:
-        for one in given:
-            for run in one.runs:
+        for named in given:
+            for run in named.runs:
                 run.close()
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return split_names([given] if isinstance(given, str) else given)
 
 
 def _compare(given: Sequence[NamedRuns], options: Options) -> Comparison:
     stored = [named.runs[0] for named in given]
-    names = []
-    for named, name in zip(given, _distinct(stored), strict=True):
-        names.append(named.name or name)
+    repeats = [named.runs[1:] for named in given]
+    distinct = _distinct(stored)
+    names = [named.name or name for named, name in zip(given, distinct, strict=True)]
     failed_is_worst = options.failed == "zero"
-    runs = [
-        ComparedRun(
-            named.runs[0],
-            name,
-            options.by,
-            repeats=named.runs[1:],
-            failed_is_worst=failed_is_worst,
+    runs = []
+    for run, name, more in zip(stored, names, repeats, strict=True):
+        compared_run = ComparedRun(
+            run, name, options.by, repeats=more, failed_is_worst=failed_is_worst
         )
-        for named, name in zip(given, names, strict=True)
-    ]
+        runs.append(compared_run)
     rows = _chosen([run.results for run in stored], names, options)
-    _want(rows, runs)
+    for row in rows:
+        for piece in runs[0].pieces(row.task, row.metric):
+            for compared_run in runs:
+                compared_run.wanted.setdefault(piece.task, set()).add(piece.number)
 
     # each two runs; those with the first one are printed
     pairs: dict[tuple[int, int], RunPair] = {}
+    with_worst = options.margins.is_asked
     for i, j in combinations(range(len(runs)), 2):
-        pairs[i, j] = RunPair(
-            runs[i],
-            runs[j],
-            options.across,
-            with_worst=options.margins.is_asked,
-        )
+        pairs[i, j] = RunPair(runs[i], runs[j], options.across, with_worst=with_worst)
+    of_first = [pairs[0, j] for j in range(1, len(runs))]
     wholes: dict[Place, Compared] = {}
     for row in rows:
         for (i, j), pair in pairs.items():
             wholes[key_of(row), i, j] = pair.compare(row)
-    slices = _slices_of(rows, pairs, options.by)
+    slices = _slices_of(rows, of_first, options.by)
 
     # slices are a family of tests of their own
     family = Family.of(wholes, options)
@@ -270,28 +256,20 @@ def _compare(given: Sequence[NamedRuns], options: Options) -> Comparison:
     numbers: list[Number] = []
     for row in rows:
         key = key_of(row)
-        for j in range(1, len(runs)):
+        for j, name in enumerate(names[1:], 1):
             place = (key, 0, j)
-            compared = wholes[place]
-            numbers.append(
-                _number(row, place, compared, family, run=names[j], options=options)
+            number = _number(
+                row, place, wholes[place], family, run=name, options=options
             )
+            numbers.append(number)
         for place, compared in slices.items():
             of_slice, _, j = place
-            if of_slice._replace(slice="") != key:
-                continue
-            numbers.append(
-                _number(
-                    row,
-                    place,
-                    compared,
-                    slice_family,
-                    run=names[j],
-                    options=options,
+            if of_slice._replace(slice="") == key:
+                number = _number(
+                    row, place, compared, slice_family, run=names[j], options=options
                 )
-            )
+                numbers.append(number)
 
-    of_first = [pair for (i, _), pair in pairs.items() if i == 0]
     rankings: tuple[Ranking, ...] = ()
     if len(runs) > 2:
         rankings = rankings_of(rows, of_first, wholes, family.adjusted)
@@ -308,38 +286,8 @@ def _compare(given: Sequence[NamedRuns], options: Options) -> Comparison:
         tests=(len(family.adjusted), len(slice_family.adjusted)),
         rows=tuple(rows),
         pairs=tuple(of_first),
-        repeats=tuple(named.runs[1:] for named in given),
+        repeats=tuple(repeats),
     )
-
-
-def _want(rows: Sequence[NumberRow], runs: Sequence[ComparedRun]) -> None:
-    """Have the runs read the numbers that the rows are made of."""
-    wanted: dict[str, set[str]] = {}
-    for row in rows:
-        for piece in runs[0].pieces(row.task, row.metric):
-            wanted.setdefault(piece.task, set()).add(piece.number)
-    for run in runs:
-        run.wanted.update(wanted)
-
-
-def _slices_of(
-    rows: Sequence[NumberRow],
-    pairs: Mapping[tuple[int, int], RunPair],
-    label: str,
-) -> dict[Place, Compared]:
-    """The numbers by the values of a label; none without one. Raises UsageError for a
-    label that no sample has."""
-    if not label:
-        return {}
-    slices: dict[Place, Compared] = {}
-    for row in rows:
-        slices |= _slices(row, pairs, label)
-    if not slices:
-        raise UsageError(
-            f"--by {label}: no sample of the compared tasks has this label",
-            name="by",
-        )
-    return slices
 
 
 def _exit_code(gate: Gate | None, numbers: Sequence[Number]) -> int:
@@ -349,17 +297,41 @@ def _exit_code(gate: Gate | None, numbers: Sequence[Number]) -> int:
     return EXIT_INCOMPLETE if has_untested or not numbers else EXIT_OK
 
 
+def _slices_of(
+    rows: Sequence[NumberRow], of_first: Sequence[RunPair], label: str
+) -> dict[Place, Compared]:
+    """The tasks' numbers by the values of a label, between each run and the reference;
+    a group has no slices. Raises UsageError for a label that no sample has."""
+    slices: dict[Place, Compared] = {}
+    if not label:
+        return slices
+    for row in rows:
+        scores = None if row.is_group else of_first[0].a.scores(row.task)
+        if scores is None:
+            continue
+        for name, within in scores.slices(label).items():
+            key = Key(row.task, row.metric, name)
+            for j, pair in enumerate(of_first, 1):
+                slices[key, 0, j] = pair.compare(row, within)
+    if not slices:
+        raise UsageError(
+            f"--by {label}: no sample of the compared tasks has this label",
+            name="by",
+        )
+    return slices
+
+
 def _distinct(runs: Sequence[StoredRun]) -> list[str]:
     """The names of runs; one that is given twice gets a number."""
-    names = (
-        names_of(runs)
-        if len({run.folder.resolve() for run in runs}) == len(runs)
-        else [run.name for run in runs]
-    )
-    return [
-        name if name not in names[:at] else f"{name} [{at + 1}]"
-        for at, name in enumerate(names)
-    ]
+    folders = {run.folder.resolve() for run in runs}
+    names = [run.name for run in runs]
+    if len(folders) == len(runs):
+        names = names_of(runs)
+    distinct = []
+    for number, name in enumerate(names, 1):
+        is_new = name not in names[: number - 1]
+        distinct.append(name if is_new else f"{name} [{number}]")
+    return distinct
 
 
 def _chosen(
@@ -367,12 +339,13 @@ def _chosen(
 ) -> list[NumberRow]:
     """The rows to compare. Raises UsageError for a task or metric that no run has."""
     by_name = options.metrics not in ((), (ALL,))
-    rows = [
-        row for row in number_rows(documents, names, repeats=by_name) if not row.slice
-    ]
+    rows = number_rows(documents, names, repeats=by_name)
+    rows = [row for row in rows if not row.slice]
+    known_tasks = {row.task for row in rows}
+    known_metrics = {row.metric for row in rows}
     for flag, wanted, known in (
-        ("tasks", options.tasks, {row.task for row in rows}),
-        ("metrics", options.metrics if by_name else (), {row.metric for row in rows}),
+        ("tasks", options.tasks, known_tasks),
+        ("metrics", options.metrics if by_name else (), known_metrics),
     ):
         for name in wanted:
             if name not in known:
@@ -381,29 +354,13 @@ def _chosen(
                     name=name,
                     known=known,
                 )
-    rows = [row for row in rows if not options.tasks or row.task in options.tasks]
+    if options.tasks:
+        rows = [row for row in rows if row.task in options.tasks]
     if by_name:
         return [row for row in rows if row.metric in options.metrics]
-    return [
-        row
-        for row in (rows if options.metrics else headline_rows(rows))
-        if row.is_known
-    ]
-
-
-def _slices(
-    row: NumberRow, pairs: Mapping[tuple[int, int], RunPair], label: str
-) -> dict[Place, Compared]:
-    """A task's number by the values of a label, between each run and the reference; a
-    group has no slices."""
-    scores = None if row.is_group else pairs[0, 1].a.scores(row.task)
-    trials = {} if scores is None else scores.slices(label)
-    return {
-        (Key(row.task, row.metric, name), i, j): pair.compare(row, within)
-        for name, within in trials.items()
-        for (i, j), pair in pairs.items()
-        if i == 0
-    }
+    if not options.metrics:
+        rows = headline_rows(rows)
+    return [row for row in rows if row.is_known]
 
 
 def _number(
@@ -415,32 +372,28 @@ def _number(
     run: str,
     options: Options,
 ) -> Number:
-    test, level = found.test, family.levels.get(place, options.alpha)
-    of_interval = LEVEL
-    if options.simultaneous:  # by Bonferroni
-        of_interval /= max(1, len(family.adjusted))
+    refused_by_a, refused_by_b = found.refused
+    test = found.test
     number = Number(
         task=row.task,
         metric=row.metric,
         slice=place[0].slice,
         run=run,
         pairs=found.pairs,
-        clusters=0 if test is None else test.clusters,
-        effective=None if test is None else test.effective,
-        a=None if test is None else test.a,
-        b=None if test is None else test.b,
-        difference=None if test is None else test.difference,
-        stderr=None if test is None else test.stderr,
-        ci95=None if test is None else test.interval(of_interval),
-        p=None if test is None else test.p,
+        clusters=0,
+        effective=None,
+        a=None,
+        b=None,
+        difference=None,
+        stderr=None,
+        ci95=None,
+        p=None,
         p_adjusted=family.adjusted.get(place),
-        smallest_seen=None
-        if test is None
-        else test.smallest_seen(level, options.power),
+        smallest_seen=None,
         bounds=found.bounds,
         left_out=found.left_out,
         lacking={"a": dict(found.lacking[0]), "b": dict(found.lacking[1])},
-        refused={"a": found.refused[0].answers, "b": found.refused[1].answers},
+        refused={"a": refused_by_a.answers, "b": refused_by_b.answers},
         judge_shift=found.shift,
         verdict="unlike" if found.is_unlike else "no_pairs",
         why=found.why,
@@ -451,55 +404,53 @@ def _number(
         lost=found.lost,
         lacks_trials=found.lacks_trials,
         is_extra=found.is_extra,
-        trials={"a": found.refused[0].trials, "b": found.refused[1].trials},
+        trials={"a": refused_by_a.trials, "b": refused_by_b.trials},
     )
     if test is None:
         return number
-    needed = None
+
+    level = family.levels.get(place, options.alpha)
+    of_interval = LEVEL
+    if options.simultaneous:  # by Bonferroni
+        of_interval /= max(1, len(family.adjusted))
+    needed = equivalence_p = None
     if options.detect is not None:
         clusters = test.clusters_needed(options.detect, level, options.power)
-        needed = (
-            None
-            if clusters is None
-            else math.ceil(clusters * found.samples / test.clusters)
-        )
-    why = "; ".join(_remarks(number, options))
-    equal = options.margins.fail_unless_equal
-    return replace(
+        if clusters is not None:
+            needed = math.ceil(clusters * found.samples / test.clusters)
+    if options.margins.fail_unless_equal is not None:
+        equivalence_p = test.equivalence_p(options.margins.fail_unless_equal)
+    number = replace(
         number,
-        verdict=_verdict(number, options),
-        why=why,
+        clusters=test.clusters,
+        effective=test.effective,
+        a=test.a,
+        b=test.b,
+        difference=test.difference,
+        stderr=test.stderr,
+        ci95=test.interval(of_interval),
+        p=test.p,
+        smallest_seen=test.smallest_seen(level, options.power),
         samples_needed=needed,
-        equivalence_p=None if equal is None else test.equivalence_p(equal),
+        equivalence_p=equivalence_p,
     )
-
-
-def _verdict(number: Number, options: Options) -> Verdict:
-    assert number.test is not None
-    difference = (
-        number.test.difference if number.higher_is_better else -number.test.difference
-    )
-    if (
-        number.p_adjusted is not None
-        and number.p_adjusted < options.alpha
-        and difference
-    ):
-        return "better" if difference > 0 else "worse"
-    return "within" if options.margins.is_within(number) else "not_seen"
-
-
-def _is_steady(test: Paired) -> bool:
-    """Whether a difference would be one if the samples showed how far others lie."""
-    if not test.are_all_near or not test.stderr:
-        return False
-    return abs(test.difference) > _STEADY * test.stderr
+    is_find = number.p_adjusted is not None and number.p_adjusted < options.alpha
+    better = test.difference if row.higher_is_better else -test.difference
+    verdict: Verdict = "not_seen"
+    if is_find and better:
+        verdict = "better" if better > 0 else "worse"
+    elif options.margins.is_within(number):
+        verdict = "within"
+    why = "; ".join(_remarks(number, test, options.alpha, is_find=is_find))
+    return replace(number, verdict=verdict, why=why)
 
 
 def _of_zero(number: Number, alpha: float, *, is_find: bool) -> Iterator[str]:
     """Why an interval holds 0 beside a find, or leaves it out without one."""
     if number.ci95 is None or number.p is None:
         return
-    holds_0 = number.ci95[0] <= 0 <= number.ci95[1]
+    low, high = number.ci95
+    holds_0 = low <= 0 <= high
     if is_find and holds_0:
         if number.p < LEVEL:
             yield "beyond chance, though its interval as one of several holds 0"
@@ -513,21 +464,23 @@ def _of_zero(number: Number, alpha: float, *, is_find: bool) -> Iterator[str]:
             yield f"its 95 % interval leaves out 0, {why}"
 
 
-def _remarks(number: Number, options: Options) -> Iterator[str]:
+def _remarks(
+    number: Number, test: Paired, alpha: float, *, is_find: bool
+) -> Iterator[str]:
     """What a reader has to know before the difference is used."""
-    assert number.test is not None
-    is_find = number.p_adjusted is not None and number.p_adjusted < options.alpha
-    yield from _of_zero(number, options.alpha, is_find=is_find)
-    if (
-        number.bounds is not None
-        and number.bounds[0] < 0 < number.bounds[1]
-        and number.left_out
-        and number.difference
-    ):
-        yield "trials without a pair could turn the sign"
-    if _is_steady(number.test) and not is_find:
-        yield "steady, but changes too rare to be among the samples could outweigh it"
-    if number.test.why:
-        yield f"no interval: {number.test.why}"
+    yield from _of_zero(number, alpha, is_find=is_find)
+    if number.bounds is not None and number.left_out and number.difference:
+        low, high = number.bounds
+        if low < 0 < high:
+            yield "trials without a pair could turn the sign"
+    if test.are_all_near and test.stderr and not is_find:
+        # it would be a difference if the samples showed how far others lie
+        is_steady = abs(test.difference) > _STEADY * test.stderr
+        if is_steady:
+            yield (
+                "steady, but changes too rare to be among the samples could outweigh it"
+            )
+    if test.why:
+        yield f"no interval: {test.why}"
     elif number.ci95 is None:
         yield "no interval: too few clusters or draws for several that hold together"

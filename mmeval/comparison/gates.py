@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any, Literal
 
 from scipy import special
@@ -32,17 +32,10 @@ class Margins:
 
     def __post_init__(self) -> None:
         """Raises UsageError."""
-        given = {
-            name: margin
-            for name, margin in (
-                ("fail_if_worse", self.fail_if_worse),
-                ("fail_unless_within", self.fail_unless_within),
-                ("fail_unless_equal", self.fail_unless_equal),
-            )
-            if margin is not None
-        }
+        given = asdict(self)
+        given = {name: margin for name, margin in given.items() if margin is not None}
         for name, margin in given.items():
-            if not (margin >= 0 and math.isfinite(margin)):
+            if not 0 <= margin < math.inf:
                 raise UsageError(
                     f"--{name} takes a difference from 0 on, not {margin}", name=name
                 )
@@ -51,8 +44,7 @@ class Margins:
 
     @property
     def is_asked(self) -> bool:
-        margins = (self.fail_if_worse, self.fail_unless_within, self.fail_unless_equal)
-        return any(margin is not None for margin in margins)
+        return any(margin is not None for margin in astuple(self))
 
     def is_within(self, number: Number) -> bool:
         """Whether the whole interval of a number lies within the margin that was named,
@@ -90,36 +82,36 @@ def gate_of(
     if margins.fail_unless_within is not None:
         name, margin = "fail_unless_within", margins.fail_unless_within
         reasons = [_why_not_within(number, margin) for number in numbers]
-        unsure = _with_reason("not_shown", numbers, reasons)
     elif margins.fail_unless_equal is not None:
         name, margin = "fail_unless_equal", margins.fail_unless_equal
         reasons = [_why_not_equal(number, margin) for number in numbers]
-        unsure = [
-            number
-            for number in _with_reason("not_shown", numbers, reasons)
-            # what is better beyond the margin was seen
-            if _p_of_worse(number.test, margin, not number.higher_is_better) >= LEVEL
-        ]
     elif margins.fail_if_worse is not None:
         name, margin = "fail_if_worse", margins.fail_if_worse
         reasons = _why_worse(numbers, margin, correction, alpha)
-        unsure = _with_reason(None, numbers, reasons) if margin else []
     else:
         return None
-    failed = [
-        {**_place(number), "reason": reason}
-        for number, reason in zip(numbers, reasons, strict=True)
-        if reason is not None
-    ]
-    weak = [
-        _place(number)
-        for number in unsure
-        if number.test is not None
-        and (number.smallest_seen is None or number.smallest_seen > margin)
-    ]
-    tested = sum(number.test is not None for number in numbers)
+    failed = []
+    too_weak = []
+    tested = 0
+    for number, reason in zip(numbers, reasons, strict=True):
+        if reason is not None:
+            failed.append({**_place(number), "reason": reason})
+        if number.test is None:
+            continue
+        tested += 1
+        if name == "fail_if_worse":
+            is_unsure = reason is None and margin > 0
+        else:
+            is_unsure = reason == "not_shown"
+        if name == "fail_unless_equal":
+            # what is better beyond the margin was seen
+            p_of_better = _p_of_worse(number.test, margin, not number.higher_is_better)
+            is_unsure = is_unsure and p_of_better >= LEVEL
+        seen = number.smallest_seen
+        if is_unsure and (seen is None or seen > margin):
+            too_weak.append(_place(number))
     passed = tested > 0 and not failed
-    return Gate(name, margin, passed, tested, tuple(failed), tuple(weak))
+    return Gate(name, margin, passed, tested, tuple(failed), tuple(too_weak))
 
 
 def _why_not_within(number: Number, margin: float) -> Reason | None:
@@ -136,18 +128,6 @@ def _why_not_within(number: Number, margin: float) -> Reason | None:
         return "lost"
     is_within = _is_no_worse(worst, margin, higher=number.higher_is_better)
     return None if is_within else "lost"
-
-
-def _with_reason(
-    wanted: Reason | None,
-    numbers: Sequence[Number],
-    reasons: Sequence[Reason | None],
-) -> list[Number]:
-    return [
-        number
-        for number, reason in zip(numbers, reasons, strict=True)
-        if reason == wanted
-    ]
 
 
 def _why_not_equal(number: Number, margin: float) -> Reason | None:
@@ -175,8 +155,8 @@ def _is_no_worse(test: Paired, margin: float, *, higher: bool) -> bool:
     were not missed."""
     if test.ci95 is None:
         return False
-    worst = test.ci95[0] if higher else -test.ci95[1]
-    limit = -margin if higher else margin
+    low, high = test.ci95
+    worst, limit = (low, -margin) if higher else (-high, margin)
     unseen = test.doubt_of_unseen(limit, above=not higher)
     return worst >= -margin and unseen < LEVEL / 2
 
@@ -204,16 +184,22 @@ def _why_worse(
     the verdicts, and so are those with what is lost at its worst. Other runs do not
     count: whether a run passes must not depend on how many are compared.
     """
-    over_pairs = _corrected_by_run(
-        numbers,
-        [_p_of_worse(one.test, margin, one.higher_is_better) for one in numbers],
-        correction,
-    )
-    at_worst = _corrected_by_run(
-        numbers, [_p_at_worst(one, margin) for one in numbers], correction
-    )
+    p_over_pairs: list[float] = []
+    p_at_worst: list[float] = []
+    for number in numbers:
+        p = _p_of_worse(number.test, margin, number.higher_is_better)
+        p_over_pairs.append(p)
+        if number.lacks_trials and number.worst is None:
+            p = _p_of_losing(number)
+        elif number.lacks_trials:
+            p = _p_of_worse(number.worst, margin, number.higher_is_better)
+        p_at_worst.append(p)
+    p_over_pairs = _corrected_by_run(numbers, p_over_pairs, correction)
+    p_at_worst = _corrected_by_run(numbers, p_at_worst, correction)
     reasons: list[Reason | None] = []
-    for number, of_pairs, of_worst in zip(numbers, over_pairs, at_worst, strict=True):
+    for number, of_pairs, of_worst in zip(
+        numbers, p_over_pairs, p_at_worst, strict=True
+    ):
         if number.test is None:
             reasons.append(_why_untested(number))
         elif of_pairs < alpha:
@@ -254,15 +240,6 @@ def _p_of_worse(test: Paired | None, margin: float, is_higher_better: bool) -> f
     return test.p_beyond(limit, above=is_higher_better) if is_beyond else 1.0
 
 
-def _p_at_worst(number: Number, margin: float) -> float:
-    """The same with the lost trials at their worst."""
-    if not number.lacks_trials:
-        return _p_of_worse(number.test, margin, number.higher_is_better)
-    if number.worst is None:
-        return _p_of_losing(number)
-    return _p_of_worse(number.worst, margin, number.higher_is_better)
-
-
 def _p_of_losing(number: Number) -> float:
     """Where nobody knows how bad a lost score may be: the p against a run that loses
     trials no more often than the reference."""
@@ -275,6 +252,9 @@ def _p_of_losing(number: Number) -> float:
 
 def _place(number: Number) -> dict[str, Any]:
     return {
-        name: getattr(number, name)
-        for name in ("task", "metric", "slice", "run", "smallest_seen")
+        "task": number.task,
+        "metric": number.metric,
+        "slice": number.slice,
+        "run": number.run,
+        "smallest_seen": number.smallest_seen,
     }

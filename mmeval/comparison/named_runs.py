@@ -43,11 +43,17 @@ def named_runs(given: str | Path) -> NamedRuns:
     for folder, place in zip(folders, places, strict=True):
         if places.count(place) > 1:
             raise UsageError(f"{name}: {folder} is named twice; it counts once")
+    first = _setting(runs[0])
     for run in runs[1:]:
-        if apart := _unlike(runs[0], run):
+        setting = _setting(run)
+        names = {**first, **setting}
+        unlike = [
+            aspect for aspect in names if first.get(aspect) != setting.get(aspect)
+        ]
+        if unlike:
             raise UsageError(
                 f"{name}: {run.folder} is not a repeat of {runs[0].folder}: they "
-                f"differ in {listed(apart, 4)}"
+                f"differ in {listed(unlike, 4)}"
             )
     return NamedRuns(name, runs)
 
@@ -62,37 +68,31 @@ def _with_results(folder: Path) -> StoredRun:
     return run
 
 
-def _unlike(first: StoredRun, other: StoredRun) -> list[str]:
-    """What differs between two runs besides their seed and their answers."""
-    sides = [_setting(run) for run in (first, other)]
-    names = {**sides[0], **sides[1]}
-    return [name for name in names if sides[0].get(name) != sides[1].get(name)]
-
-
 def _setting(run: StoredRun) -> dict[str, Any]:
-    """All by which the answers and scores of a run are made, by name."""
+    """All by which the answers and scores of a run are made, by name; not its seed and
+    its answers."""
     identity: Mapping[str, Any] = run.record.get("identity", {})
     found: dict[str, Any] = dict(_of_all_repeats(identity))
     found["name of the model"] = run.model
     found["judges"] = judges_in(run.ours, run.ours.get("judges", ()))
     found["tasks"] = sorted(run.ours.get("protocols", {}))
+    versions = run.results.get("versions", {})
+    samples = run.ours.get("asked", {})
     for task in run.tasks:
         found[f"task file of {task.name}"] = task.config
-        found[f"version of {task.name}"] = run.results.get("versions", {}).get(
-            task.name
-        )
+        found[f"version of {task.name}"] = versions.get(task.name)
         found[f"scoring of {task.name}"] = _of_all_repeats(task.plan)
-        found[f"samples of {task.name}"] = run.ours.get("asked", {}).get(task.name)
+        found[f"samples of {task.name}"] = samples.get(task.name)
     return found
 
 
 def _of_all_repeats(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {
-            name: _of_all_repeats(item)
-            for name, item in value.items()
-            if name not in _MAY_DIFFER
-        }
     if isinstance(value, list):
         return [_of_all_repeats(item) for item in value]
-    return value
+    if not isinstance(value, Mapping):
+        return value
+    known = {}
+    for name, item in value.items():
+        if name not in _MAY_DIFFER:
+            known[name] = _of_all_repeats(item)
+    return known

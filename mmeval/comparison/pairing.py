@@ -98,10 +98,11 @@ class TaskScores:
 
     def _add(self, part: Part, offset: int) -> int:
         """Read the trials of a folder; how many repeats it has."""
-        lines: dict[str, list[int]] = {"samples": [], "scores": []}
+        damaged_samples: list[int] = []
+        damaged_scores: list[int] = []
         digests: dict[int, str] = {}
         of_samples: dict[int, Any] = {}
-        for row in part.task.sample_rows(lines["samples"]):
+        for row in part.task.sample_rows(damaged_samples):
             digests[row["i"]] = row["d"]
             if self._label:
                 of_samples[row["i"]] = row["sample"]["metadata"].get(self._label)
@@ -123,12 +124,12 @@ class TaskScores:
                     self.levels.append(own.get(self._label, of_samples.get(row["i"])))
                 yield {**row, "n": row["n"] + offset} if offset else row
 
-        rows = noted(part.task.score_rows(lines["scores"]))
+        rows = noted(part.task.score_rows(damaged_scores))
         fill(self.columns, self._with_failed(rows) if self._worst else rows)
         # 'mmeval score' takes damaged lines out: their samples have no record since
         unread = len(set(self.indexes[first:]) - digests.keys())
-        self.damaged["samples"] += max(unread, len(lines["samples"]))
-        self.damaged["scores"] += len(lines["scores"])
+        self.damaged["samples"] += max(unread, len(damaged_samples))
+        self.damaged["scores"] += len(damaged_scores)
         self._recorded |= digests.keys()
         self._counts.append(counts)
         return repeats
@@ -164,10 +165,8 @@ class TaskScores:
     @cached_property
     def by_sample(self) -> dict[str, str]:
         """The digest of each sample by its name; empty where its record is damaged."""
-        return {
-            name: found
-            for (name, _), found in zip(self.names, self.digests, strict=True)
-        }
+        samples = [sample for sample, _ in self.names]
+        return dict(zip(samples, self.digests, strict=True))
 
     @cached_property
     def requests(self) -> Mapping[tuple[int, int], str]:
@@ -177,7 +176,8 @@ class TaskScores:
         found: dict[tuple[int, int], str] = {}
         for part, offset in zip(self.parts, self.offsets, strict=True):
             for index, repeat, key in part.task.first_calls():
-                if asked := _ASKED_BY_CONTENT.fullmatch(key):
+                asked = _ASKED_BY_CONTENT.fullmatch(key)
+                if asked:
                     found[index, repeat + offset] = asked[1]
         return found
 
@@ -186,13 +186,13 @@ class TaskScores:
 
     @cached_property
     def _rests(self) -> Mapping[int, str]:
-        return {
-            row["i"]: digest(
-                [row["sample"].get(name) for name in _BESIDES_THE_QUESTION]
-            )
-            for part in self.parts
-            for row in part.task.sample_rows()
-        }
+        rests = {}
+        for part in self.parts:
+            for row in part.task.sample_rows():
+                sample = row["sample"]
+                rest = [sample.get(name) for name in _BESIDES_THE_QUESTION]
+                rests[row["i"]] = digest(rest)
+        return rests
 
     def rest(self, at: int) -> str:
         """The digest of a sample without what is asked: its right answers and what
@@ -211,7 +211,8 @@ class TaskScores:
         each of its members."""
         found: dict[str, set[TrialName]] = {}
         for name, value in zip(self.names, self.levels, strict=True):
-            for level in value if isinstance(value, list) else [value]:
+            own = value if isinstance(value, list) else [value]
+            for level in own:
                 if isinstance(level, (str, int, float)):
                     found.setdefault(f"{label}={level}", set()).add(name)
         return dict(sorted(found.items()))
@@ -294,42 +295,49 @@ class Pairs(NamedTuple):
         left_out: Counter[str] = Counter()
         of_a: Counter[str] = Counter()
         of_b: Counter[str] = Counter()
-        places: list[tuple[int, int]] = []
+        places_a: list[int] = []
+        places_b: list[int] = []
         lost: list[tuple[int | None, int | None]] = []
         for at, other in matched.both:
-            found = (first[at], second[other])
-            if found == ("scored", "scored"):
-                places.append((at, other))
+            statuses = (first[at], second[other])
+            if statuses == ("scored", "scored"):
+                places_a.append(at)
+                places_b.append(other)
                 continue
-            left_out[next(reason for reason in _REASONS if reason in found)] += 1
-            for status, counts in zip(found, (of_a, of_b), strict=True):
+            for reason in _REASONS:
+                if reason in statuses:
+                    left_out[reason] += 1
+                    break
+            for status, counts in zip(statuses, (of_a, of_b), strict=True):
                 if status != "scored":
                     counts[status] += 1
-            if _MIGHT_SCORE.issuperset(found):
+            if _MIGHT_SCORE.issuperset(statuses):
                 lost.append((at, other))
+
+        not_asked_a = [(None, at) for at in matched.only_b]
+        not_asked_b = [(at, None) for at in matched.only_a]
         for reason, lacking_a, lacking_b in (
-            (
-                NOT_ASKED,
-                [(None, at) for at in matched.only_b],
-                [(at, None) for at in matched.only_a],
-            ),
+            (NOT_ASKED, not_asked_a, not_asked_b),
             (DAMAGED, matched.damaged_a, matched.damaged_b),
         ):
             left_out[reason] += len(lacking_a) + len(lacking_b)
             of_a[reason] += len(lacking_a)
             of_b[reason] += len(lacking_b)
             for mine, others in (*lacking_a, *lacking_b):
-                if (mine is None or first[mine] in _MIGHT_SCORE) and (
-                    others is None or second[others] in _MIGHT_SCORE
-                ):
+                might_score = mine is None or first[mine] in _MIGHT_SCORE
+                others_might = others is None or second[others] in _MIGHT_SCORE
+                if might_score and others_might:
                     lost.append((mine, others))
         left_out[ASKED_OTHERWISE] += matched.otherwise
-        own = (
-            a.columns[number].at([at for at, _ in places]),
-            b.columns[number].at([at for _, at in places]),
+        return cls(
+            a.columns[number].at(places_a),
+            b.columns[number].at(places_b),
+            +left_out,
+            +of_a,
+            +of_b,
+            lost,
+            samples=len({a.names[at][0] for at in places_a}),
         )
-        samples = len({a.names[at][0] for at, _ in places})
-        return cls(*own, +left_out, +of_a, +of_b, lost, samples)
 
     @property
     def trials(self) -> int:
@@ -349,11 +357,13 @@ class Pairs(NamedTuple):
         """The pairs with the lost trials too, those of each run at one end of what
         they may be. None where that is not known: the metric has no finite range, and a
         trial no bounds of its own."""
-        sides = (self.a.at(range(self.trials)), self.b.at(range(self.trials)))
+        whole = range(self.trials)
+        sides = (self.a.at(whole), self.b.at(whole))
         of_a = _rows(columns[0].filled(ends[0]), [at for at, _ in self.lost])
         of_b = _rows(columns[1].filled(ends[1]), [at for _, at in self.lost])
         for rows in zip(of_a, of_b, strict=True):
-            known = next(row for row in rows if row is not None)
+            known = rows[0] or rows[1]
+            assert known is not None
             for side, column, row, end in zip(sides, columns, rows, ends, strict=True):
                 value = column.range[end] if row is None else row.value
                 if value is None or not math.isfinite(value):
@@ -364,7 +374,7 @@ class Pairs(NamedTuple):
                     value,
                     cluster=known.cluster,
                     labels=known.labels,
-                    weight=known.weight if row is None else row.weight,
+                    weight=(row or known).weight,
                 )
         return self._replace(a=sides[0], b=sides[1], lost=())
 
@@ -388,15 +398,14 @@ def bounds_of(
     """
     if not pairs.lost and not all(map(math.isfinite, columns[0].range)):
         return None
-    found = []
+    differences = []
     for ends in _APART:
         whole = pairs.completed(columns, ends)
         if whole is None:
             return None
-        values = [aggregator(side, **options).value for side in (whole.a, whole.b)]
-        if values[0] is None or values[1] is None:
+        a = aggregator(whole.a, **options).value
+        b = aggregator(whole.b, **options).value
+        if a is None or b is None or not math.isfinite(b - a):
             return None
-        if not math.isfinite(values[1] - values[0]):
-            return None
-        found.append(values[1] - values[0])
-    return (min(found), max(found))
+        differences.append(b - a)
+    return (min(differences), max(differences))

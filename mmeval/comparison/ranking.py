@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mmeval.aggregate.scores import Scores
 from mmeval.comparison.run_pair import (
     ONE_SIDED,
     Compared,
-    ComparedRun,
     Piece,
     RunPair,
 )
@@ -70,7 +69,9 @@ def groups(order: Sequence[int], surely: Collection[Order]) -> list[list[int]]:
     for start in range(len(order)):
         group: list[int] = []
         for run in order[start:]:
-            if any((run, one) in surely or (one, run) in surely for one in group):
+            before = [other for other in group if (other, run) in surely]
+            behind = [other for other in group if (run, other) in surely]
+            if before or behind:
                 break
             group.append(run)
         # A group that ends no later than the one before is a part of it.
@@ -116,9 +117,6 @@ class Ranking:
     def is_ranked(self) -> bool:
         return all(run.rank is not None for run in self.runs)
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def rankings_of(
     rows: Sequence[NumberRow],
@@ -131,7 +129,6 @@ def rankings_of(
     ``of_first`` are the pairs of the first run with each other one; ``adjusted`` has
     the corrected p that are shown with the differences.
     """
-    count = 1 + len(of_first)
     tested = {}
     for place, compared in found.items():
         if compared.test is not None and compared.test.p is not None:
@@ -141,12 +138,25 @@ def rankings_of(
     level = dict(zip(tested, levels(p, "holm", ALPHA), strict=True))
     rankings = []
     for row in rows:
-        key = key_of(row)
-        pairs = {(i, j): found[key, i, j] for i, j in combinations(range(count), 2)}
-        if any(compared.why == ONE_SIDED for compared in pairs.values()):
-            continue
-        finds = _finds(row, pairs, holm, level)
-        rankings.append(_ranking(row, of_first, pairs, finds, adjusted))
+        pairs: dict[tuple[int, int], Compared] = {}
+        surely: set[Order] = set()
+        # the runs of which a test could have found anything
+        seen: set[int] = set()
+        for i, j in combinations(range(1 + len(of_first)), 2):
+            place = (key_of(row), i, j)
+            compared = pairs[i, j] = found[place]
+            test = compared.test
+            if test is None or place not in tested:
+                continue
+            is_apart = holm[place] < ALPHA and test.difference != 0
+            if is_apart:
+                is_better = (test.difference > 0) == row.higher_is_better
+                surely.add((j, i) if is_better else (i, j))
+            if is_apart or test.least_p < level[place]:
+                seen.update((i, j))
+        if not any(compared.why == ONE_SIDED for compared in pairs.values()):
+            finds = _Finds(surely, seen)
+            rankings.append(_ranking(row, of_first, pairs, finds, adjusted))
     return tuple(rankings)
 
 
@@ -158,28 +168,6 @@ class _Finds(NamedTuple):
     seen: set[int]
 
 
-def _finds(
-    row: NumberRow,
-    pairs: Mapping[tuple[int, int], Compared],
-    holm: Mapping[Place, float],
-    level: Mapping[Place, float],
-) -> _Finds:
-    """``holm`` are corrected p, ``level`` is the p below which a test is a find."""
-    finds = _Finds(set(), set())
-    for (i, j), compared in pairs.items():
-        place = (key_of(row), i, j)
-        test = compared.test
-        if test is None or place not in holm:
-            continue
-        is_apart = holm[place] < ALPHA and test.difference != 0
-        if is_apart:
-            is_better = (test.difference > 0) == row.higher_is_better
-            finds.surely.add((j, i) if is_better else (i, j))
-        if is_apart or test.least_p < level[place]:
-            finds.seen.update((i, j))
-    return finds
-
-
 def _ranking(
     row: NumberRow,
     of_first: Sequence[RunPair],
@@ -188,14 +176,15 @@ def _ranking(
     adjusted: Mapping[Place, float],
 ) -> Ranking:
     runs = [of_first[0].a, *(pair.b for pair in of_first)]
-    count = len(runs)
-    differences = tuple(
-        tuple(_cell(i, j, pairs, adjusted, row) for j in range(count))
-        for i in range(count)
-    )
+    names = [run.name for run in runs]
+    differences = _differences(row, pairs, adjusted, len(runs))
     values: list[float] | None = None
     trials = 0
-    why = _untested(runs, pairs)
+    why = ""
+    for (i, j), compared in pairs.items():
+        if compared.test is None:
+            why = f"runs {names[i]} and {names[j]} do not compare: {compared.why}"
+            break
     if not why:
         try:
             values, trials, why = _joint(row, of_first)
@@ -203,41 +192,31 @@ def _ranking(
         except (Exception, SystemExit) as error:
             why = f"its aggregator cannot be used ({type(error).__name__}: {error})"
     if values is None:
-        unranked = tuple(RankedRun(run.name, None, None, None, why) for run in runs)
+        unranked = tuple(RankedRun(name, None, None, None, why) for name in names)
         return Ranking(row.task, row.metric, trials, unranked, (), differences)
+
     sign = 1 if row.higher_is_better else -1
     places = ranks([sign * value for value in values], finds.surely)
-    order = sorted(range(count), key=lambda run: (places[run].rank, run))
+    order = sorted(range(len(runs)), key=lambda run: places[run].rank)
     ranked = []
     for run in order:
         rank, ci95 = places[run]
         if run in finds.seen:
-            ranked.append(RankedRun(runs[run].name, values[run], rank, ci95))
+            ranked.append(RankedRun(names[run], values[run], rank, ci95))
         else:
             why = _unseen(run, pairs)
-            ranked.append(RankedRun(runs[run].name, values[run], rank, None, why))
+            ranked.append(RankedRun(names[run], values[run], rank, None, why))
+    together = []
+    for group in groups(order, finds.surely):
+        together.append(tuple(names[run] for run in group))
     return Ranking(
         task=row.task,
         metric=row.metric,
         pairs=trials,
         runs=tuple(ranked),
-        groups=tuple(
-            tuple(runs[run].name for run in group)
-            for group in groups(order, finds.surely)
-        ),
+        groups=tuple(together),
         differences=differences,
     )
-
-
-def _untested(
-    runs: Sequence[ComparedRun], pairs: Mapping[tuple[int, int], Compared]
-) -> str:
-    """Why two of the runs do not compare; empty where all do."""
-    for (i, j), compared in pairs.items():
-        if compared.test is None:
-            names = f"{runs[i].name} and {runs[j].name}"
-            return f"runs {names} do not compare: {compared.why}"
-    return ""
 
 
 def _unseen(run: int, pairs: Mapping[tuple[int, int], Compared]) -> str:
@@ -251,23 +230,23 @@ def _unseen(run: int, pairs: Mapping[tuple[int, int], Compared]) -> str:
     return f"too few samples to rank (clusters: {max(clusters):,})"
 
 
-def _cell(
-    i: int,
-    j: int,
+def _differences(
+    row: NumberRow,
     pairs: Mapping[tuple[int, int], Compared],
     adjusted: Mapping[Place, float],
-    row: NumberRow,
-) -> Mapping[str, float | None] | None:
-    if i == j:
-        return None
-    low, high = min(i, j), max(i, j)
-    test = pairs[low, high].test
-    if test is None:
-        return None
-    return {
-        "difference": test.difference if i < j else test.a - test.b,
-        "p_adjusted": adjusted.get((key_of(row), low, high)),
-    }
+    count: int,
+) -> tuple[tuple[Mapping[str, float | None] | None, ...], ...]:
+    """The differences of each two of ``count`` runs, the column's minus the row's."""
+    matrix: list[list[Mapping[str, float | None] | None]] = []
+    for _ in range(count):
+        matrix.append([None] * count)
+    for (i, j), compared in pairs.items():
+        test = compared.test
+        if test is not None:
+            p = adjusted.get((key_of(row), i, j))
+            matrix[i][j] = {"difference": test.difference, "p_adjusted": p}
+            matrix[j][i] = {"difference": test.a - test.b, "p_adjusted": p}
+    return tuple(map(tuple, matrix))
 
 
 def _joint(
@@ -319,13 +298,12 @@ def _shared(piece: Piece, of_first: Sequence[RunPair]) -> list[Scores]:
         matched = pair.matched(piece.task)
         both = () if matched is None else matched.both
         places = {at: [*places[at], other] for at, other in both if at in places}
-    shared = []
+    shared: list[list[int]] = []
     for trial in places.values():
-        if all(side[at] is not None for side, at in zip(values, trial, strict=True)):
+        scores_of_trial = [side[at] for side, at in zip(values, trial, strict=True)]
+        if None not in scores_of_trial:
             shared.append(trial)
     if not shared:
         return []
-    return [
-        column.at([trial[run] for trial in shared])
-        for run, column in enumerate(columns)
-    ]
+    places_by_run = zip(*shared, strict=True)
+    return [column.at(own) for column, own in zip(columns, places_by_run, strict=True)]

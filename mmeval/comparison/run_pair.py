@@ -36,6 +36,7 @@ from mmeval.results.compare import (
     JUDGE_PARAMETERS,
     differences,
     metric_of,
+    name_of,
     range_of,
     unlike,
 )
@@ -51,6 +52,7 @@ _MEANS: Mapping[str, Aggregator] = {
 """The aggregators whose value is a mean: their differences are tested without drawing
 anything."""
 _BY_MEANS = (mean, weighted_mean, macro_mean)
+_OF_OTHER_WORDS = frozenset((ASKED_OTHERWISE, NOT_ASKED))
 ONE_SIDED = "one of the two runs has no such number"
 TASKS = "tasks"
 """Members of a group that are in no pair, among what is left out."""
@@ -144,7 +146,7 @@ class ComparedRun:
         self.results = results_of(run.results)
         self.members = groups_of([run.results])
         self.wanted: dict[str, set[str]] = {}
-        self._scores: dict[str, TaskScores | None] = {}
+        self._scores: dict[str, TaskScores] = {}
         self._answers: dict[str, Mapping[TrialName, str]] = {}
 
     def metric(self, task: str, number: str) -> Mapping[str, Any]:
@@ -153,27 +155,20 @@ class ComparedRun:
     def scores(self, task: str) -> TaskScores | None:
         """Those of the wanted numbers of a task; None where the run has no such
         task."""
+        if task not in self.tasks:
+            return None
         if task not in self._scores:
-            found = self.tasks.get(task)
-            numbers = self.run.ours.get("metrics", {}).get(task, {}).values()
-            outputs = {
-                name: one
-                for one in numbers
-                if not one.get("of_averages")
-                for name in one["outputs"]
-            }
-            ranges = {
-                name: range_of(one)
-                for name, one in outputs.items()
-                if name in self.wanted.get(task, ())
-            }
-            self._scores[task] = (
-                None
-                if found is None
-                else TaskScores(
-                    self.folders(task), ranges, self._label, self._worst(task, ranges)
-                )
-            )
+            wanted = self.wanted.get(task, ())
+            ranges: dict[str, Interval] = {}
+            for metric in self.run.ours.get("metrics", {}).get(task, {}).values():
+                if metric.get("of_averages"):
+                    continue
+                for name in metric["outputs"]:
+                    if name in wanted:
+                        ranges[name] = range_of(metric)
+            worst = self._worst(task, ranges)
+            folders = self.folders(task)
+            self._scores[task] = TaskScores(folders, ranges, self._label, worst)
         return self._scores[task]
 
     def folders(self, task: str) -> list[Folder]:
@@ -213,54 +208,47 @@ class ComparedRun:
         """What the task file says of the words that are asked."""
         config = self.tasks[task].config
         prompt = config.get("prompt") or {}
+        template = {"user": prompt} if isinstance(prompt, str) else dict(prompt)
         protocol = config.get("protocol")
-        return {
-            **({"user": prompt} if isinstance(prompt, str) else prompt),
-            **({"protocol": protocol} if isinstance(protocol, Mapping) else {}),
-        }
+        if isinstance(protocol, Mapping):
+            template["protocol"] = protocol
+        return template
 
     def manner(self, task: str) -> Sequence[Any]:
         """What else stands in a request besides the words of the task."""
         config = self.tasks[task].config
         model = self.run.record.get("identity", {}).get("model", {})
-        names = ("generation_kwargs", "system_instruction", "output_modalities")
         return [
             model.get("outputs"),
             self.run.ours.get("protocols", {}).get(task),
-            *(config.get(name) for name in names),
+            config.get("generation_kwargs"),
+            config.get("system_instruction"),
+            config.get("output_modalities"),
         ]
 
     def pieces(self, task: str, number: str, share: float = 1.0) -> Iterator[Piece]:
         """The single numbers of tasks that a number is the mean of."""
-        result = self.results.get(Key(task, number))
-        shares: Mapping[str, float] = {} if result is None else result.weights
+        parts: list[tuple[str, str]] = []
         if task in self.members:
-            names = [
-                name for name in self.members[task] if Key(name, number) in self.results
-            ]
-            yield from self._parts([(name, number) for name in names], shares, share)
+            for name in self.members[task]:
+                if Key(name, number) in self.results:
+                    parts.append((name, number))
         elif self.metric(task, number).get("of_averages"):
-            yield from self._parts(
-                [(task, name) for name in self.metric(task, number)["pieces"]],
-                shares,
-                share,
-            )
+            parts = [(task, name) for name in self.metric(task, number)["pieces"]]
         else:
             yield Piece(task, number, share)
+            return
 
-    def _parts(
-        self,
-        parts: Sequence[tuple[str, str]],
-        shares: Mapping[str, float],
-        whole: float,
-    ) -> Iterator[Piece]:
-        """Those that count; all alike where a number has no value, and so no shares."""
-        for task, number in parts:
-            own = (
-                shares.get(task, shares.get(number, 0.0)) if shares else 1 / len(parts)
-            )
+        result = self.results.get(Key(task, number))
+        shares: Mapping[str, float] = {} if result is None else result.weights
+        for of_task, of_number in parts:
+            if shares:
+                own = shares.get(of_task, shares.get(of_number, 0.0))
+            else:
+                # a number without a value has no shares: all count alike
+                own = 1 / len(parts)
             if own:
-                yield from self.pieces(task, number, whole * own)
+                yield from self.pieces(of_task, of_number, share * own)
 
     @cached_property
     def asked(self) -> frozenset[str]:
@@ -276,25 +264,17 @@ class ComparedRun:
         if name in _MEANS:
             return _MEANS[name], {}
         found = load_aggregator(name)
-        metrics = self.run.ours.get("metrics", {}).get(task, {})
-        own = next(
-            (key for key, one in metrics.items() if number in one.get("outputs", ())),
-            number,
-        )
-        entries: list[Mapping[str, Any]] = (
-            self.tasks[task].config.get("metric_list") or []
-        )
-        written = next(
-            (one.get("aggregation") for one in entries if one.get("metric") == own),
-            None,
-        )
-        options = (
-            {key: value for key, value in written.items() if key != "name"}
-            if isinstance(written, dict)
-            else {}
-        )
+        options: dict[str, Any] = {}
         if "profile" in inspect.signature(found).parameters:
-            options = {"profile": metric.get("profile", "standard"), **options}
+            options["profile"] = metric.get("profile", "standard")
+        metric_name = name_of(self.run.ours, task, number) or number
+        for entry in self.tasks[task].config.get("metric_list") or []:
+            if entry.get("metric") == metric_name:
+                written = entry.get("aggregation")
+                if isinstance(written, dict):
+                    options |= written
+                    options.pop("name", None)
+                break
         return found, options
 
 
@@ -312,27 +292,25 @@ class RunPair:
         """``with_worst``: numbers are also tested with what is lost at its worst."""
         self.a, self.b, self._across = a, b, across
         self._with_worst = with_worst
-        self._matched: dict[str, Matched | None] = {}
+        self._matched: dict[str, Matched] = {}
         self._plans: dict[str, tuple[TaskRow, TaskRow]] = {}
 
     def plans(self, task: str) -> tuple[TaskRow, TaskRow]:
         """The definitions of the score sets of a task in both runs."""
         if task not in self._plans:
-            first, second = self.a.tasks.get(task), self.b.tasks.get(task)
-            self._plans[task] = (
-                {} if first is None else first.plan,
-                {} if second is None else second.plan,
-            )
+            plans: list[TaskRow] = []
+            for run in (self.a, self.b):
+                plans.append(run.tasks[task].plan if task in run.tasks else {})
+            self._plans[task] = (plans[0], plans[1])
         return self._plans[task]
 
     def matched(self, task: str) -> Matched | None:
         if task not in self._matched:
             first, second = self.a.scores(task), self.b.scores(task)
-            self._matched[task] = (
-                None
-                if first is None or second is None
-                else Matched.of(first, second, self._alike(task, first, second))
-            )
+            if first is None or second is None:
+                return None
+            alike = self._alike(task, first, second)
+            self._matched[task] = Matched.of(first, second, alike)
         return self._matched[task]
 
     def _alike(self, task: str, a: TaskScores, b: TaskScores) -> Alike:
@@ -347,24 +325,23 @@ class RunPair:
             return lambda at, other: (
                 same_sample(at, other) or a.rest(at) == b.rest(other) != ""
             )
-        templates = [run.template(task) for run in (self.a, self.b)]
-        has_same_words = templates[0] == templates[1]
-        is_asked_alike = self.a.manner(task) == self.b.manner(task)
-        is_partial = any(
-            run.tasks[task].config.get("partial_output") for run in (self.a, self.b)
-        )
-        if has_same_words and (is_partial or not is_asked_alike):
-            # requests differ, but not in the words of the task
-            return same_sample
-        follow_ups = [one.get("protocol") for one in templates]
+        template, other_template = self.a.template(task), self.b.template(task)
+        if template == other_template:
+            is_asked_alike = self.a.manner(task) == self.b.manner(task)
+            configs = (self.a.tasks[task].config, self.b.tasks[task].config)
+            is_partial = any(config.get("partial_output") for config in configs)
+            if is_partial or not is_asked_alike:
+                # requests differ, but not in the words of the task
+                return same_sample
+        has_same_protocol = template.get("protocol") == other_template.get("protocol")
 
         def same_request(at: int, other: int) -> bool:
             if not same_sample(at, other):
                 return False
-            asked = (a.request(at), b.request(other))
-            if not all(asked):
+            asked, other_asked = a.request(at), b.request(other)
+            if not asked or not other_asked:
                 return True
-            return asked[0] == asked[1] and follow_ups[0] == follow_ups[1]
+            return asked == other_asked and has_same_protocol
 
         return same_request
 
@@ -391,29 +368,36 @@ class RunPair:
             across=self._across,
             plans=self.plans,
         )
-        differ_by_judge = self._differ_by_judge(asked, row.metric)
         paired = [one for one in found if one.pairs.trials]
         try:
-            if within is None and differ_by_judge:
+            if within is None and self._differ_by_judge(asked, row.metric):
                 known = replace(known, shift=self._shift(paired))
             if why_unlike:
                 return replace(known, is_unlike=True, why=why_unlike)
             if paired:
+                test = self._test(paired)
+                if test is None:
+                    return replace(known, why="it has no value over the pairs")
+                worst = None
                 is_whole = len(found) == len(pieces)
-                return self._tested(known, row, found, paired, is_whole=is_whole)
+                if self._with_worst and is_whole:
+                    worst = self._worst(found, row)
+                bounds = self._bounds(paired)
+                return replace(known, test=test, worst=worst, bounds=bounds)
         # a plugin's aggregator may be missing, raise anything and call sys.exit
         except (Exception, SystemExit) as error:
             why = f"its aggregator cannot be used ({type(error).__name__}: {error})"
             return replace(known, is_unlike=True, why=why)
 
         reasons = set(known.left_out)
-        if ASKED_OTHERWISE in reasons and reasons <= {ASKED_OTHERWISE, NOT_ASKED}:
+        is_unlike = ASKED_OTHERWISE in reasons and reasons <= _OF_OTHER_WORDS
+        why = "no trial has a score in both runs"
+        if is_unlike:
             why = (
                 "every sample was asked in other words, or has other right answers "
                 "(--across prompts compares other words)"
             )
-            return replace(known, is_unlike=True, why=why)
-        return replace(known, why="no trial has a score in both runs")
+        return replace(known, is_unlike=is_unlike, why=why)
 
     def _counted(
         self,
@@ -455,56 +439,24 @@ class RunPair:
 
     def _differ_by_judge(self, tasks: Sequence[str], metric: str) -> bool:
         """Whether a judge is what differs, and nothing but its protocol with it."""
+        a, b = self.a.run.results, self.b.run.results
         aspects: set[str] = set()
         for task in tasks:
-            for difference in differences(
-                self.a.run.results,
-                self.b.run.results,
-                task,
-                metric,
-                self.plans,
-            ):
+            for difference in differences(a, b, task, metric, self.plans):
                 aspects.add(difference.aspect)
         of_judge = {"judge", JUDGE_PARAMETERS}
         return bool(aspects & of_judge) and aspects <= of_judge | {"protocol"}
 
-    def _tested(
-        self,
-        known: Compared,
-        row: NumberRow,
-        found: Sequence[Found],
-        paired: Sequence[Found],
-        *,
-        is_whole: bool,
-    ) -> Compared:
-        """With the test of the ``paired`` pieces; ``is_whole``: none is missing."""
-        test = self._test(paired)
-        if test is None:
-            return replace(known, why="it has no value over the pairs")
-        worst = None
-        if self._with_worst and is_whole:
-            worst = self._worst(found, row)
-        return replace(known, test=test, worst=worst, bounds=self._bounds(paired))
-
     def _find(self, piece: Piece, within: set[TrialName] | None) -> Found | None:
         a, b = self.a.scores(piece.task), self.b.scores(piece.task)
-        if (
-            a is None
-            or b is None
-            or piece.number not in a.columns
-            or piece.number not in b.columns
-        ):
+        matched = self.matched(piece.task)
+        if a is None or b is None or matched is None:
             return None
-        matched = (
-            Matched.of(a, b, self._alike(piece.task, a, b), within)
-            if within is not None
-            else self.matched(piece.task)
-        )
-        return (
-            None
-            if matched is None
-            else Found(piece, matched, Pairs.of(a, b, piece.number, matched))
-        )
+        if piece.number not in a.columns or piece.number not in b.columns:
+            return None
+        if within is not None:
+            matched = Matched.of(a, b, self._alike(piece.task, a, b), within)
+        return Found(piece, matched, Pairs.of(a, b, piece.number, matched))
 
     def _test(self, found: Sequence[Found]) -> Paired | None:
         """The test of a mean of pieces, or of the only piece with another
@@ -512,23 +464,26 @@ class RunPair:
         aggregators = [
             self.a.aggregator(piece.task, piece.number) for piece, _, _ in found
         ]
-        widths = [pairs.a.range[1] - pairs.a.range[0] for _, _, pairs in found]
-        if all(aggregator in _BY_MEANS for aggregator, _ in aggregators):
-            parts: list[Part] = []
-            for one, share, (aggregator, options) in zip(
-                found, _shares(found), aggregators, strict=True
-            ):
-                parts += _parts(one.pairs, share, aggregator, options)
-            weights = [side for part in parts for side in part[-2:]]
-            if not all(side.sum() > 0 for side in weights):
+        widths = []
+        for one in found:
+            low, high = one.pairs.a.range
+            widths.append(high - low)
+        if not all(aggregator in _BY_MEANS for aggregator, _ in aggregators):
+            if len(found) > 1:
                 return None
-            return compare_means(parts, max(widths))
-        if len(found) > 1:
-            return None
-        ((aggregator, options),) = aggregators
-        return compare_by_draws(
-            found[0].pairs.a, found[0].pairs.b, aggregator, options, widths[0]
-        )
+            aggregator, options = aggregators[0]
+            a, b = found[0].pairs.a, found[0].pairs.b
+            return compare_by_draws(a, b, aggregator, options, widths[0])
+
+        parts: list[Part] = []
+        shares = _shares(found)
+        for one, share, of_piece in zip(found, shares, aggregators, strict=True):
+            parts += _parts(one.pairs, share, *of_piece)
+        for part in parts:
+            has_weights = part.weights_a.sum() > 0 and part.weights_b.sum() > 0
+            if not has_weights:
+                return None
+        return compare_means(parts, max(widths))
 
     def _worst(self, found: Sequence[Found], row: NumberRow) -> Paired | None:
         """The test with lost trials at their worst for the second run."""
@@ -571,21 +526,16 @@ class RunPair:
         for (piece, _, pairs), share in zip(found, _shares(found), strict=True):
             a, b = self.a.scores(piece.task), self.b.scores(piece.task)
             assert a is not None and b is not None
+            columns = (a.columns[piece.number], b.columns[piece.number])
             aggregator, options = self.a.aggregator(piece.task, piece.number)
-            quick = (
-                {"interval": "bootstrap"}
-                if aggregator in (mean, weighted_mean)
-                else options
-            )
-            ends = bounds_of(
-                (a.columns[piece.number], b.columns[piece.number]),
-                pairs,
-                aggregator,
-                quick,
-            )
+            if aggregator in (mean, weighted_mean):
+                # only the value is used: this interval is the quickest one
+                options = {"interval": "bootstrap"}
+            ends = bounds_of(columns, pairs, aggregator, options)
             if ends is None:
                 return None
-            low, high = low + share * ends[0], high + share * ends[1]
+            low += share * ends[0]
+            high += share * ends[1]
         return (low, high)
 
     def _shift(self, found: Sequence[Found]) -> Mapping[str, Any] | None:
@@ -597,31 +547,34 @@ class RunPair:
             a, b = self.a.scores(piece.task), self.b.scores(piece.task)
             assert a is not None and b is not None
             first, second = self.a.answers(piece.task), self.b.answers(piece.task)
-            sorted_out: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+            both_alike: list[tuple[int, int]] = []
+            both_others: list[tuple[int, int]] = []
             for at, other in matched.both:
                 answer = first.get(a.names[at])
-                sorted_out[
-                    answer is not None and answer == second.get(b.names[other])
-                ].append((at, other))
-            for into, both in zip((others, alike), sorted_out, strict=True):
+                if answer is not None and answer == second.get(b.names[other]):
+                    both_alike.append((at, other))
+                else:
+                    both_others.append((at, other))
+            for both, into in ((both_alike, alike), (both_others, others)):
                 kept = Matched(both)
                 pairs = Pairs.of(a, b, piece.number, kept)
                 if pairs.trials:
                     into.append(Found(piece, kept, pairs))
         shift = self._told(alike)
-        return None if shift is None else {**shift, "rest": self._told(others)}
+        if shift is None:
+            return None
+        return {**shift, "rest": self._told(others)}
 
     def _told(self, found: Sequence[Found]) -> Mapping[str, Any] | None:
         test = self._test(found) if found else None
         if test is None:
             return None
-        pairs = (
-            max(one.pairs.trials for one in found)
-            if len({one.piece.task for one in found}) == 1
-            else None
-        )
+        trials = [one.pairs.trials for one in found]
+        tasks = {one.piece.task for one in found}
+        # several numbers of one task are about the same trials: the largest counts
+        pairs = max(trials) if len(tasks) == 1 else sum(trials)
         return {
-            "pairs": sum(one.pairs.trials for one in found) if pairs is None else pairs,
+            "pairs": pairs,
             "clusters": test.clusters,
             "difference": test.difference,
             "stderr": test.stderr,
@@ -646,10 +599,9 @@ def _refused_by(
             places, trials = places & own, len(own)
         refused = Refused(len(places), trials)
         by_task[piece.task] = max(refused, by_task.get(piece.task, refused))
-    return Refused(
-        sum(refused.answers for refused in by_task.values()),
-        sum(refused.trials for refused in by_task.values()),
-    )
+    answers = sum(refused.answers for refused in by_task.values())
+    trials = sum(refused.trials for refused in by_task.values())
+    return Refused(answers, trials)
 
 
 def _shares(found: Sequence[Found]) -> list[float]:
@@ -662,17 +614,24 @@ def _parts(
     pairs: Pairs, share: float, aggregator: Aggregator, options: Mapping[str, Any]
 ) -> list[Part]:
     """The means that a number is the mean of: one, or that of each level of a label."""
-    values, clusters = pairs.values, pairs.a.clusters
-    ones = np.ones(pairs.trials)
-    weights = pairs.weights if aggregator is weighted_mean else (ones, ones)
+    clusters = pairs.a.clusters
+    values_a, values_b = pairs.values
+    weights_a = weights_b = np.ones(pairs.trials)
+    if aggregator is weighted_mean:
+        weights_a, weights_b = pairs.weights
     levels: list[Sequence[int]] = [range(pairs.trials)]
     if aggregator is macro_mean:
         levels = list(pairs.a.places(options["by"]).values()) or levels
-    return [
-        Part(
-            share / len(levels),
-            [clusters[place] for place in level],
-            *(side[list(level)] for side in (*values, *weights)),
+    parts = []
+    for level in levels:
+        places = list(level)
+        part = Part(
+            share=share / len(levels),
+            clusters=[clusters[place] for place in places],
+            a=values_a[places],
+            b=values_b[places],
+            weights_a=weights_a[places],
+            weights_b=weights_b[places],
         )
-        for level in levels
-    ]
+        parts.append(part)
+    return parts

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from string import ascii_lowercase
 
+from mmeval.comparison.changes import Change
 from mmeval.comparison.compare import Comparison, Options
 from mmeval.comparison.gates import Gate
 from mmeval.comparison.number import Number
 from mmeval.comparison.pairing import ASKED_OTHERWISE, NOT_ASKED
-from mmeval.comparison.ranking import ALPHA, RankedRun, Ranking
+from mmeval.comparison.ranking import ALPHA, Ranking
 from mmeval.comparison.run_pair import ONE_SIDED, TASKS
 from mmeval.report.short_table import number_text
 from mmeval.results.layout import Cell, Table
@@ -36,38 +37,37 @@ _WHY_FAILED = {
 
 def comparison_text(found: Comparison, width: int) -> str:
     """All of a comparison, as the command prints it."""
-    changed = [_change(found, at) for at in range(len(found.changes.changed))]
-    letters = _letters(found)
-    lines = [
-        *_wrapped("same", ", ".join(found.changes.same) or "nothing", width),
-        *_wrapped("changed", "; ".join(changed) or "nothing", width),
-        *(
-            line
-            for name, letter in letters.items()
-            for line in _wrapped(letter, name, width)
-        ),
-        *(
-            line
-            for text in found.changes.counted
-            for line in _wrapped("counted", text, width)
-        ),
-        "",
-        *_table(found, letters),
-        *(line for note in _notes(found) for line in _folded(note, width)),
-        *(
-            line
-            for one in found.rankings
-            for line in ("", *_ranking(one, found.names, found.options, width))
-        ),
-    ]
+    changed = [_change(found, change) for change in found.changes.changed]
+    # what runs are called in the table, where the name of one is too long for it
+    letters: dict[str, str] = {}
+    limit = _WIDEST_NAME if len(found.runs) > 2 else _WIDEST_CELL
+    has_long_name = max(map(len, found.names)) > limit
+    if has_long_name and len(found.names) <= len(ascii_lowercase):
+        letters = dict(zip(found.names, ascii_lowercase, strict=False))
+
+    lines = _wrapped("same", ", ".join(found.changes.same) or "nothing", width)
+    lines += _wrapped("changed", "; ".join(changed) or "nothing", width)
+    for name, letter in letters.items():
+        lines += _wrapped(letter, name, width)
+    for text in found.changes.counted:
+        lines += _wrapped("counted", text, width)
+    lines.append("")
+    lines += _table(found, letters or _short(found.names, limit))
+    for note in _notes(found):
+        lines += _folded(note, width)
+    for ranking in found.rankings:
+        lines.append("")
+        lines += _ranking(ranking, found.names, found.options, width)
     return "".join(f"{line}\n" for line in lines)
 
 
-def _change(found: Comparison, at: int) -> str:
-    change = found.changes.changed[at]
-    run = f" ({change.run})" if len(found.runs) > 2 and change.what != "model" else ""
-    values = f" {change.before} -> {change.now}" if change.before or change.now else ""
-    return f"{change.what}{values}{run}"
+def _change(found: Comparison, change: Change) -> str:
+    text = change.what
+    if change.before or change.now:
+        text += f" {change.before} -> {change.now}"
+    if len(found.runs) > 2 and change.what != "model":
+        text += f" ({change.run})"
+    return text
 
 
 def _wrapped(label: str, text: str, width: int) -> list[str]:
@@ -83,89 +83,73 @@ def _folded(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, initial_indent="   ", subsequent_indent="   ")
 
 
-def _letters(found: Comparison) -> dict[str, str]:
-    """What runs are called in the table, where the name of one is too long for it."""
-    limit = _WIDEST_NAME if len(found.runs) > 2 else _WIDEST_CELL
-    if max(map(len, found.names)) <= limit or len(found.names) > len(ascii_lowercase):
-        return {}
-    return dict(zip(found.names, ascii_lowercase, strict=False))
-
-
-def _table(found: Comparison, letters: Mapping[str, str]) -> list[str]:
-    """A line for each number of each run, below the name of the number."""
+def _table(found: Comparison, short: Mapping[str, str]) -> list[str]:
+    """A line for each number of each run, below the name of the number. ``short`` are
+    the names of the runs as they are shown."""
     several = len(found.runs) > 2
-    numbers = [number for number in found.numbers if not _one_sided(number)]
+    numbers = [number for number in found.numbers if number.why != ONE_SIDED]
     if not numbers:
         return []
     heads = ["run", "pairs", "value"] if several else ["pairs", *found.names]
     rows = [[*heads, "difference, 95 %", "p", "sees", ""]]
     rows += [_cells(number, several=several) for number in numbers]
-    short = letters or _short(found.names, _WIDEST_NAME if several else _WIDEST_CELL)
-    shown = [
-        [
-            printable(
-                short.get(cell, cell),
-                limit=_WIDEST_NAME
-                if several and not at
-                else 40
-                if at > 2
-                else _WIDEST_CELL,
-            )
-            for at, cell in enumerate(row)
-        ]
-        for row in rows
-    ]
-    widths = [max(len(row[at]) for row in shown) for at in range(len(shown[0]))]
-    lines = ["  ".join(_laid(shown[0], widths, several=several)).rstrip()]
+    shown = []
+    for row in rows:
+        cells = []
+        for at, cell in enumerate(row):
+            limit = 40 if at > 2 else _WIDEST_CELL
+            if several and at == 0:
+                limit = _WIDEST_NAME
+            cells.append(printable(short.get(cell, cell), limit=limit))
+        shown.append(cells)
+    widths = []
+    for column in zip(*shown, strict=True):
+        widths.append(max(map(len, column)))
+    lines = [_laid(shown[0], widths, several=several)]
     before = None
     for number, row in zip(numbers, shown[1:], strict=True):
         name = (number.task, number.metric, number.slice)
         if name != before:
-            lines.append(f"  {_heading(number)}" if number.slice else _heading(number))
+            heading = number.slice or f"{number.alias}, {number.metric}"
+            indent = "  " if number.slice else ""
+            lines.append(f"{indent}{printable(heading, limit=76)}")
         before = name
-        lines.append("  ".join(_laid(row, widths, several=several)).rstrip())
+        lines.append(_laid(row, widths, several=several))
     return lines
 
 
 def _short(names: Sequence[str], limit: int) -> dict[str, str]:
     """Names in short, cut in the middle where they begin alike."""
-    cut = {name: printable(name, limit=limit) for name in names}
-    counts = Counter(cut.values())
+    short = {name: printable(name, limit=limit) for name in names}
+    counts = Counter(short.values())
     end = limit // 2
-    return {
-        name: short
-        if counts[short] == 1
-        else printable(name, limit=limit - end) + printable(name[-end:], limit=end)
-        for name, short in cut.items()
-    }
+    for name in short:
+        if counts[short[name]] > 1:
+            ending = printable(name[-end:], limit=end)
+            short[name] = printable(name, limit=limit - end) + ending
+    return short
 
 
-def _heading(number: Number) -> str:
-    return printable(number.slice or f"{number.alias}, {number.metric}", limit=76)
-
-
-def _laid(row: Sequence[str], widths: Sequence[int], *, several: bool) -> list[str]:
+def _laid(row: Sequence[str], widths: Sequence[int], *, several: bool) -> str:
     is_text = [several, *[False] * (len(row) - 2), True]
-    return [
-        cell.ljust(width) if left else cell.rjust(width)
-        for cell, width, left in zip(row, widths, is_text, strict=True)
-    ]
+    cells = []
+    for cell, width, is_left in zip(row, widths, is_text, strict=True):
+        cells.append(cell.ljust(width) if is_left else cell.rjust(width))
+    return "  ".join(cells).rstrip()
 
 
 def _cells(number: Number, *, several: bool) -> list[str]:
-    shown = "-" if number.difference is None else _signed(number.difference)
-    interval = (
-        ""
-        if number.ci95 is None
-        else f"  {number_text(number.ci95[0])} to {number_text(number.ci95[1])}"
-    )
-    shown += interval.ljust(18)
+    difference = "-" if number.difference is None else _signed(number.difference)
+    interval = ""
+    if number.ci95 is not None:
+        low, high = number.ci95
+        interval = f"  {number_text(low)} to {number_text(high)}"
+    pairs = f"{number.pairs:,}"
+    cells = [number.run, pairs] if several else [pairs, number_text(number.a)]
     return [
-        *([number.run] if several else []),
-        f"{number.pairs:,}",
-        *([] if several else [number_text(number.a)]),
+        *cells,
         number_text(number.b),
-        shown,
+        difference + interval.ljust(18),
         _p(number.p_adjusted),
         number_text(number.smallest_seen),
         number.verdict.replace("_", " "),
@@ -200,29 +184,27 @@ def _notes(found: Comparison) -> Iterator[str]:
             apart = "; those of slices apart" if slices else ""
             yield f"Intervals: all of them hold together in 95 %{apart}."
     one_sided: dict[str, dict[str, None]] = {}
+    alike: dict[str, list[str]] = {}
     for number in found.numbers:
-        if _one_sided(number):
+        if number.why == ONE_SIDED:
             lacking = found.names[0] if number.is_extra else number.run
             name = f"{number.slice or number.alias} {number.metric}"
             # an extra one is there for each run that has it
             one_sided.setdefault(lacking, {})[name] = None
+            continue
+        note = "; ".join(_of_number(number, found.names[0]))
+        if note:
+            alike.setdefault(note, []).append(_named(number))
     for run, names_of_run in one_sided.items():
         yield f"Not in {printable(run, limit=40)}: {_places(list(names_of_run))}."
-    alike: dict[str, list[str]] = {}
-    for number in found.numbers:
-        if not _one_sided(number) and (
-            note := "; ".join(_of_number(number, found.names[0]))
-        ):
-            alike.setdefault(note, []).append(_named(number))
     for note, those in alike.items():
-        more = (
-            f" and {len(those) - _MOST_NAMED} more" if len(those) > _MOST_NAMED else ""
-        )
-        yield f"{'; '.join(those[:_MOST_NAMED])}{more}: {note}."
+        named = "; ".join(those[:_MOST_NAMED])
+        more = len(those) - _MOST_NAMED
+        yield f"{named} and {more} more: {note}." if more > 0 else f"{named}: {note}."
     if options.detect is not None:
         for number in tested:
-            needed = f"samples to see {options.detect:g}: {_needed(number)}"
-            yield f"{_named(number)}: {needed}."
+            lead = f"{_named(number)}: samples to see {options.detect:g}"
+            yield f"{lead}: {_needed(number)}."
     if found.gate is not None:
         yield from _of_gate(found.gate, several=len(found.runs) > 2)
 
@@ -247,17 +229,14 @@ def _of_gate(gate: Gate, *, several: bool) -> Iterator[str]:
     elif not gate.tested:
         yield f"{lead}: failed, as nothing could be tested."
     else:
-        failed = (
-            f"{_places(places)} ({_WHY_FAILED[reason]})"
-            for reason, places in by_reason.items()
-        )
+        failed = []
+        for reason, places in by_reason.items():
+            failed.append(f"{_places(places)} ({_WHY_FAILED[reason]})")
         yield f"{lead}: failed by {'; '.join(failed)}."
     if gate.too_weak:
         weak = [_place(row, several=several) for row in gate.too_weak]
-        yield (
-            f"Too weak to see {gate.margin:g}: {_places(weak)}. More samples are "
-            "needed."
-        )
+        lead = f"Too weak to see {gate.margin:g}: {_places(weak)}"
+        yield f"{lead}. More samples are needed."
 
 
 def _place(row: dict[str, object], *, several: bool) -> str:
@@ -270,25 +249,17 @@ def _places(names: Sequence[str]) -> str:
 
 
 def _named(number: Number) -> str:
-    return printable(
-        f"{number.slice or number.alias}, {number.metric}, {number.run}", limit=200
-    )
-
-
-def _one_sided(number: Number) -> bool:
-    return number.why == ONE_SIDED
+    name = f"{number.slice or number.alias}, {number.metric}, {number.run}"
+    return printable(name, limit=200)
 
 
 def _of_number(number: Number, reference: str) -> Iterator[str]:
     if number.left_out and not number.slice:
         yield "no pair: " + ", ".join(_lacking(number, reference))
-        if number.bounds is not None and number.bounds != (
-            number.difference,
-            number.difference,
-        ):
-            yield (
-                f"with them {_signed(number.bounds[0])} to {_signed(number.bounds[1])}"
-            )
+        both = (number.difference, number.difference)
+        if number.bounds is not None and number.bounds != both:
+            low, high = number.bounds
+            yield f"with them {_signed(low)} to {_signed(high)}"
     if any(number.refused.values()):
         refused, trials = number.refused, number.trials
         yield (
@@ -299,21 +270,16 @@ def _of_number(number: Number, reference: str) -> Iterator[str]:
         yield printable(number.why, limit=300)
     if number.judge_shift is not None:
         shift = number.judge_shift
-        interval = ""
+        words = f"the judge alone shifts it by {_signed(shift['difference'])}"
         if shift["ci95"] is not None:
             low, high = shift["ci95"]
-            interval = f" ({number_text(low)} to {number_text(high)})"
+            words += f" ({number_text(low)} to {number_text(high)})"
+        words += f" over {shift['pairs']:,} answers that are the same"
         rest = shift["rest"]
-        others = (
-            ""
-            if rest is None
-            else f", {_signed(rest['difference'])} over the other {rest['pairs']:,}"
-        )
-        yield (
-            f"the judge alone shifts it by {_signed(shift['difference'])}{interval} "
-            f"over {shift['pairs']:,} answers "
-            f"that are the same{others}"
-        )
+        if rest is not None:
+            difference = _signed(rest["difference"])
+            words += f", {difference} over the other {rest['pairs']:,}"
+        yield words
 
 
 def _lacking(number: Number, reference: str) -> Iterator[str]:
@@ -336,35 +302,27 @@ def _lacking(number: Number, reference: str) -> Iterator[str]:
 def _ranking(
     ranking: Ranking, names: Sequence[str], options: Options, width: int
 ) -> Iterator[str]:
-    trials = (
-        f"trials of all runs: {ranking.pairs:,}" if ranking.is_ranked else "not ranked"
-    )
+    trials = "not ranked"
+    if ranking.is_ranked:
+        trials = f"trials of all runs: {ranking.pairs:,}"
     title = f"{ranking.task}, {ranking.metric}; {trials}"
     yield from textwrap.wrap(printable(title, limit=200), width)
-    notes = _ranking_notes(ranking, options)
-    if not ranking.is_ranked:
-        for note in notes:
-            yield from _folded(printable(note, limit=2_000), width)
-        return
-    longest = max(len(one.run) for one in ranking.runs)
-    name_width = min(longest, width - 30)
-    short = _short([one.run for one in ranking.runs], name_width)
-    for one in ranking.runs:
-        yield (
-            f"{one.rank:>4}  "
-            f"{short[one.run]:{name_width}}"
-            f"  {number_text(one.value):>8}  rank {_rank_interval(one)}"
-        )
-    for note in notes:
+    if ranking.is_ranked:
+        runs = [ranked.run for ranked in ranking.runs]
+        name_width = min(max(map(len, runs)), width - 30)
+        short = _short(runs, name_width)
+        for ranked in ranking.runs:
+            places = "-"
+            if ranked.ci95 is not None:
+                first, last = ranked.ci95
+                places = str(first) if first == last else f"{first} to {last}"
+            name = f"{short[ranked.run]:{name_width}}"
+            value = f"{number_text(ranked.value):>8}"
+            yield f"{ranked.rank:>4}  {name}  {value}  rank {places}"
+    for note in _ranking_notes(ranking, options):
         yield from _folded(printable(note, limit=2_000), width)
-    yield from _matrix(ranking, names, options.alpha, width)
-
-
-def _rank_interval(run: RankedRun) -> str:
-    if run.ci95 is None:
-        return "-"
-    first, last = run.ci95
-    return str(first) if first == last else f"{first} to {last}"
+    if ranking.is_ranked:
+        yield from _matrix(ranking, names, options.alpha, width)
 
 
 def _ranking_notes(ranking: Ranking, options: Options) -> list[str]:
@@ -396,7 +354,7 @@ def _matrix(
 ) -> Iterator[str]:
     """The difference of each two runs, in the order of the ranking: the column's minus
     the row's."""
-    order = [names.index(one.run) for one in ranking.runs]
+    order = [names.index(ranked.run) for ranked in ranking.runs]
     count = len(order)
     if 4 + 8 * count > width:
         yield from _folded(
@@ -407,15 +365,16 @@ def _matrix(
         return
     yield "    " + "".join(f"{number:>8}" for number in range(1, count + 1))
     for number, i in enumerate(order, 1):
-        cells = []
+        line = f"{number:>4}"
         for j in order:
             cell = ranking.differences[i][j]
-            p = None if cell is None else cell["p_adjusted"]
+            if cell is None:
+                line += " " * 8
+                continue
+            p = cell["p_adjusted"]
             mark = "*" if p is not None and p < alpha else " "
-            cells.append(
-                f"{'':8}" if cell is None else f"{cell['difference']:+7.3f}{mark}"
-            )
-        yield f"{number:>4}{''.join(cells)}".rstrip()
+            line += f"{cell['difference']:+7.3f}{mark}"
+        yield line.rstrip()
     yield from _folded(
         "Column minus row, in the order above; *: beyond chance, corrected.", width
     )
@@ -435,71 +394,66 @@ def tables_of_comparison(found: Comparison) -> list[Table]:
         "difference",
         "low",
         "high",
+        "p corrected",
+        "sees",
+        "stderr",
+        "p",
+        "bounds low",
+        "bounds high",
+        "why",
     )
-    more = ("p corrected", "sees", "stderr", "p", "bounds low", "bounds high", "why")
     rows = [_row(number) for number in found.numbers]
-    same = f"Same: {', '.join(found.changes.same) or 'nothing'}."
-    changed = "; ".join(_change(found, at) for at in range(len(found.changes.changed)))
-    counted_so = (f"Counted: {text}." for text in found.changes.counted)
-    notes = (same, f"Changed: {changed or 'nothing'}.", *counted_so, *_notes(found))
-    tables = [
-        Table(
-            f"Compared with {found.names[0]}",
-            (*headers, *more),
-            tuple(rows),
-            notes,
-            digits=4,
-        )
-    ]
-    for one in found.rankings:
-        title = f"{one.task}, {one.metric}"
-        ranked = []
-        for run in one.runs:
+    same = ", ".join(found.changes.same)
+    changed = "; ".join(_change(found, change) for change in found.changes.changed)
+    notes = [f"Same: {same or 'nothing'}.", f"Changed: {changed or 'nothing'}."]
+    notes += [f"Counted: {text}." for text in found.changes.counted]
+    notes += _notes(found)
+    title = f"Compared with {found.names[0]}"
+    tables = [Table(title, headers, tuple(rows), tuple(notes), digits=4)]
+    for ranking in found.rankings:
+        name = f"{ranking.task}, {ranking.metric}"
+        ranked: list[tuple[Cell, ...]] = []
+        for run in ranking.runs:
             places = (run.rank, *(run.ci95 or (None, None)))
             cells = ["" if place is None else str(place) for place in places]
             ranked.append((run.run, run.value, *cells))
         tables.append(
             Table(
-                f"Ranking by {title}",
+                f"Ranking by {name}",
                 ("run", "value", "rank", "from", "to"),
                 tuple(ranked),
-                tuple(_ranking_notes(one, found.options)),
+                tuple(_ranking_notes(ranking, found.options)),
                 digits=4,
             )
         )
-        matrix = tuple(
-            (
-                name,
-                *(
-                    ""
-                    if cell is None
-                    else _cell(cell["difference"], cell["p_adjusted"])
-                    for cell in row
-                ),
-            )
-            for name, row in zip(found.names, one.differences, strict=True)
-        )
+        matrix: list[tuple[Cell, ...]] = []
+        for run_name, differences in zip(found.names, ranking.differences, strict=True):
+            cells = []
+            for cell in differences:
+                if cell is None:
+                    cells.append("")
+                else:
+                    cells.append(
+                        f"{cell['difference']:+.4f}, p {_p(cell['p_adjusted'])}"
+                    )
+            matrix.append((run_name, *cells))
         tables.append(
             Table(
-                f"Differences by {title}: column minus row, corrected p",
+                f"Differences by {name}: column minus row, corrected p",
                 ("run", *found.names),
-                matrix,
+                tuple(matrix),
                 digits=4,
             )
         )
     return tables
 
 
-def _cell(difference: float | None, p: float | None) -> str:
-    return "" if difference is None else f"{difference:+.4f}, p {_p(p)}"
-
-
 def _row(number: Number) -> tuple[Cell, ...]:
-    name = f"{number.task}, {number.metric}" + (
-        f", {number.slice}" if number.slice else ""
-    )
-    ends = tuple(number.ci95 or (None, None))
-    bounds = tuple(number.bounds or (None, None))
+    name = f"{number.task}, {number.metric}"
+    if number.slice:
+        name += f", {number.slice}"
+    ends = number.ci95 or (None, None)
+    bounds = number.bounds or (None, None)
     return (
         name,
         number.run,

@@ -64,11 +64,13 @@ def unlike(
     The files are given as their content, the number by its tasks and its name. A
     derived number compares if all of its pieces do. The aspects in ``across`` may
     differ; that of the judge is also that of its parameters."""
-    allowed = {*across, *(_OF_A_JUDGE if "judge" in across else ())}
+    allowed = set(across)
+    if "judge" in allowed:
+        allowed.add(JUDGE_PARAMETERS)
     for task in tasks:
-        for one in differences(first, other, task, output, plans):
-            if one.aspect not in allowed:
-                return one.reason
+        for difference in differences(first, other, task, output, plans):
+            if difference.aspect not in allowed:
+                return difference.reason
     return ""
 
 
@@ -82,57 +84,50 @@ def differences(
     """All ways in which a task's number was made differently, its pieces included.
     Without ``plans`` a judge is known by its name alone."""
     before, now = first.get("mmeval", {}), other.get("mmeval", {})
-    versions = [document.get("versions", {}).get(task) for document in (first, other)]
-    if versions[0] != versions[1]:
-        yield Difference(
-            "version", f"{task} had version {versions[0]}, now it has {versions[1]}"
-        )
-    if (task in before.get("not_comparable", ())) != (
-        task in now.get("not_comparable", ())
-    ):
-        yield Difference(
-            "data",
+    was: Any = first.get("versions", {}).get(task)
+    has: Any = other.get("versions", {}).get(task)
+    if was != has:
+        reason = f"{task} had version {was}, now it has {has}"
+        yield Difference("version", reason)
+
+    was, has = (task in ours.get("not_comparable", ()) for ours in (before, now))
+    if was != has:
+        reason = (
             "one of the two was made on bundled samples, or by a stand-in of a "
-            "metric, the other was not",
+            "metric, the other was not"
         )
-    if (task in before.get("uses_reference", ())) != (
-        task in now.get("uses_reference", ())
-    ):
-        yield Difference(
-            "data",
-            f"one of the two used reference information of {task}, the other did not",
-        )
-    protocols = [ours.get("protocols", {}).get(task) for ours in (before, now)]
-    if protocols[0] != protocols[1]:
-        yield Difference(
-            "protocol",
-            f"{task} was asked by the protocol {protocols[0]}, now by {protocols[1]}",
-        )
-    refusals = [ours.get("refusals", {}).get(task, "scored") for ours in (before, now)]
-    if refusals[0] != refusals[1]:
-        yield Difference(
-            "definition",
-            f"refused answers of {task} were {refusals[0]}, now they are {refusals[1]}",
-            {"refusals": refusals[0]},
-            {"refusals": refusals[1]},
-        )
+        yield Difference("data", reason)
+    was, has = (task in ours.get("uses_reference", ()) for ours in (before, now))
+    if was != has:
+        reason = f"used reference information of {task}, the other did not"
+        yield Difference("data", f"one of the two {reason}")
+
+    was = before.get("protocols", {}).get(task)
+    has = now.get("protocols", {}).get(task)
+    if was != has:
+        reason = f"{task} was asked by the protocol {was}, now by {has}"
+        yield Difference("protocol", reason)
+    was = before.get("refusals", {}).get(task, "scored")
+    has = now.get("refusals", {}).get(task, "scored")
+    if was != has:
+        reason = f"refused answers of {task} were {was}, now they are {has}"
+        sides = ({"refusals": was}, {"refusals": has})
+        yield Difference("definition", reason, *sides)
+
     old, new = metric_of(before, task, output), metric_of(now, task, output)
-    was, has = _definition(old), _definition(new)
-    if changed := [
-        name for name in {**was, **has} if new and was.get(name) != has.get(name)
-    ]:
-        sides = [{name: side.get(name) for name in changed} for side in (was, has)]
-        yield Difference(
-            "definition", f"the metric differs in {listed(changed, 3)}", *sides
-        )
+    was, has = _changed(_definition(old), _definition(new))
+    if new and has:
+        reason = f"the metric differs in {listed(list(has), 3)}"
+        yield Difference("definition", reason, was, has)
     judged_now = judges_of(now, task, new)
     is_named_alike = judged_now == (judges_of(before, task, old) or set())
     if judged_now is not None:
         if not is_named_alike:
             yield Difference("judge", "it was judged by another judge")
-        for one in _judged_differently(plans(task), _name_of(now, task, output)):
-            if is_named_alike or one.aspect != "judge":
-                yield one
+        metric = name_of(now, task, output)
+        for difference in _judged_differently(plans(task), metric):
+            if is_named_alike or difference.aspect != "judge":
+                yield difference
     for piece in new.get("pieces", ()):
         if piece != output:
             yield from differences(first, other, task, piece, plans)
@@ -142,34 +137,40 @@ def _judged_differently(
     plans: tuple[Mapping[str, Any], Mapping[str, Any]], metric: str
 ) -> Iterator[Difference]:
     """How judges of one name differ all the same, as the score sets know them."""
-    sides = [judging_roles(plan, metric) for plan in plans]
-    if not all(sides):
+    old_roles, new_roles = (judging_roles(plan, metric) for plan in plans)
+    if not old_roles or not new_roles:
         return
     for which, aspect in enumerate(_OF_A_JUDGE):
-        before, now = (
-            {
-                f"{role} {name}" if role != "judge" else name: value
-                for role, known in side.items()
-                for name, value in known[which].items()
-            }
-            for side in sides
-        )
-        changed = [
-            name for name in {**before, **now} if before.get(name) != now.get(name)
-        ]
-        if not changed:
+        before, now = _changed(_by_name(old_roles, which), _by_name(new_roles, which))
+        if not now:
             continue
-        reason = (
-            "the judge of this name is another one"
-            if aspect == "judge"
-            else "its judge was asked in another way"
-        )
-        yield Difference(
-            aspect,
-            f"{reason}: {listed(changed, 3)}",
-            {name: before.get(name) for name in changed},
-            {name: now.get(name) for name in changed},
-        )
+        reason = "its judge was asked in another way"
+        if aspect == "judge":
+            reason = "the judge of this name is another one"
+        yield Difference(aspect, f"{reason}: {listed(list(now), 3)}", before, now)
+
+
+def _changed(
+    before: Mapping[str, Any], now: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is not the same in both, None where one side lacks it."""
+    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    return (
+        {name: before.get(name) for name in names},
+        {name: now.get(name) for name in names},
+    )
+
+
+def _by_name(
+    roles: Mapping[str, tuple[dict[str, Any], dict[str, Any]]], which: int
+) -> dict[str, Any]:
+    """Who judges (0) or the parameters (1), by name and role."""
+    found = {}
+    for role, known in roles.items():
+        lead = "" if role == "judge" else f"{role} "
+        for name, value in known[which].items():
+            found[f"{lead}{name}"] = value
+    return found
 
 
 def judging_roles(
@@ -196,14 +197,11 @@ def _without_address(value: Any) -> Any:
     """What an agent says of the roles that it asks, without where they run."""
     if not isinstance(value, Mapping):
         return value
-    return {
-        name: _without_address(item)
-        for name, item in value.items()
-        if name != "base_url"
-    }
+    known = {name: item for name, item in value.items() if name != "base_url"}
+    return {name: _without_address(item) for name, item in known.items()}
 
 
-def _name_of(ours: Mapping[str, Any], task: str, output: str) -> str:
+def name_of(ours: Mapping[str, Any], task: str, output: str) -> str:
     """The name of the metric that gives a number."""
     metrics: Mapping[str, Mapping[str, Any]] = ours.get("metrics", {}).get(task, {})
     for name, metric in metrics.items():
@@ -214,10 +212,8 @@ def _name_of(ours: Mapping[str, Any], task: str, output: str) -> str:
 
 def metric_of(ours: Mapping[str, Any], task: str, output: str) -> Mapping[str, Any]:
     """The metric of a number, as the results file defines it."""
-    found: Mapping[str, Any] = (
-        ours.get("metrics", {}).get(task, {}).get(_name_of(ours, task, output), {})
-    )
-    return found
+    metrics: Mapping[str, Mapping[str, Any]] = ours.get("metrics", {}).get(task, {})
+    return metrics.get(name_of(ours, task, output), {})
 
 
 def range_of(metric: Mapping[str, Any]) -> tuple[float, float]:
@@ -231,35 +227,35 @@ def judges_of(
     ours: Mapping[str, Any], task: str, metric: Mapping[str, Any]
 ) -> set[tuple[str, str]] | None:
     """Of a metric's task, as ``judges_in``; None: no judge."""
-    return (
-        judges_in(ours, (task,))
-        if metric.get("judged", task in ours.get("judges", {}))
-        else None
-    )
+    if not metric.get("judged", task in ours.get("judges", {})):
+        return None
+    return judges_in(ours, (task,))
 
 
 def judges_in(ours: Mapping[str, Any], tasks: Iterable[str]) -> set[tuple[str, str]]:
     """Each judging role of these tasks with the model that served or was asked for."""
-    rows = (row for task in tasks for row in ours.get("judges", {}).get(task, ()))
-    return {
-        (str(row.get("role")), str(row.get("served") or row.get("asked")))
-        for row in rows
-    }
+    judges = set()
+    for task in tasks:
+        for row in ours.get("judges", {}).get(task, ()):
+            model = row.get("served") or row.get("asked")
+            judges.add((str(row.get("role")), str(model)))
+    return judges
 
 
 def _definition(metric: Mapping[str, Any]) -> dict[str, Any]:
     """What defines a metric, as a results file has it, its switches by name."""
-    switches = _as_scored(metric.get("switches") or {})
-    return {
-        **switches,
-        **{name: metric[name] for name in ("version", "aggregation") if name in metric},
-    }
+    definition: dict[str, Any] = dict(_as_scored(metric.get("switches") or {}))
+    for name in ("version", "aggregation"):
+        if name in metric:
+            definition[name] = metric[name]
+    return definition
 
 
 def _as_scored(value: Any) -> Any:
     """A definition as scores depend on it: a model is its files, whatever its name."""
     if not isinstance(value, Mapping):
         return value
-    return value.get("fingerprint") or {
-        key: _as_scored(item) for key, item in value.items()
-    }
+    fingerprint = value.get("fingerprint")
+    if fingerprint:
+        return fingerprint
+    return {name: _as_scored(item) for name, item in value.items()}
