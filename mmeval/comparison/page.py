@@ -9,6 +9,7 @@ differences are taken, and all others while there is room.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -58,16 +59,19 @@ def write_comparison(found: Comparison, folder: Path) -> Made:
     """Write the page into ``folder``, in place of the report there.
     Raises UsageError for a folder that holds something else, StorageError."""
     folder = folder.resolve()
-    every = sorted(
-        (
-            one
-            for run, pair in enumerate(found.pairs, 1)
-            for one in outcomes(run, pair, found.rows)
-        ),
-        key=lambda one: -one.size,
-    )
+    every: list[Outcome] = []
+    for number, pair in enumerate(found.pairs, 1):
+        every += outcomes(number, pair, found.rows)
+    every.sort(key=lambda outcome: -outcome.size)
     shown = every[:MOST]
-    wanted = _wanted(shown)
+    # the places of trials to show, by run and task
+    wanted: dict[tuple[int, str], set[TrialPlace]] = {}
+    for outcome in shown:
+        if outcome.reference is not None:
+            wanted.setdefault((0, outcome.task), set()).add(outcome.reference)
+        if outcome.place is not None:
+            wanted.setdefault((outcome.run, outcome.task), set()).add(outcome.place)
+
     with new_report(folder, "mmeval compare") as new:
         writer = PageWriter(
             new,
@@ -77,30 +81,24 @@ def write_comparison(found: Comparison, folder: Path) -> Made:
             baseline=None,
         )
         for number, run in enumerate(found.runs):
-            places = wanted.get(number, {})
 
-            def chosen(
-                task: str, places: Mapping[str, set[TrialPlace]] = places
-            ) -> Wanted:
-                own = places.get(task, set())
-                return lambda index, repeat: (index, repeat) in own
+            def chosen(task: str, number: int = number) -> Wanted:
+                places = wanted.get((number, task), ())
+                return lambda index, repeat: (index, repeat) in places
 
             writer.write_run(run, chosen)
         made = datetime.now()
         index = writer.finish(made, found.rows)
-        index |= {"outcomes": OUTCOMES}
+        index["outcomes"] = OUTCOMES
         index["rows"] |= _columns(index, shown)
         (new / "data" / "index.js").write_bytes(script("index", index))
-        write_shell(
-            new,
-            _context(found, every, writer)
-            | {"made": made.strftime("%Y-%m-%d %H:%M:%S")},
-        )
+        context = _context(found, every, writer.damaged)
+        context["made"] = made.strftime("%Y-%m-%d %H:%M:%S")
+        write_shell(new, context)
     for run in found.runs:
         run.close()
-    return Made(
-        folder / "index.html", writer.previews.left_over, writer.damaged, writer.unread
-    )
+    page = folder / "index.html"
+    return Made(page, writer.previews.left_over, writer.damaged, writer.unread)
 
 
 def outcomes(run: int, pair: RunPair, rows: Sequence[NumberRow]) -> Iterator[Outcome]:
@@ -123,53 +121,40 @@ def _of_task(
     a, b, matched = pair.a.scores(task), pair.b.scores(task), pair.matched(task)
     if a is None or b is None or matched is None:
         return
-    known = [
-        piece.number
-        for piece in pieces
-        if piece.number in a.values and piece.number in b.values
-    ]
+    numbers = [piece.number for piece in pieces]
+    known = [name for name in numbers if name in a.values and name in b.values]
     if not known:
         return
+    trials: list[tuple[int | None, int | None]] = [*matched.both]
+    trials += [(at, None) for at in matched.only_a]
+    trials += [(None, at) for at in matched.only_b]
+    found: list[tuple[int | None, int | None, float | None]] = []
+    for at, other in trials:
+        differences = []
+        has_one = False
+        for name in known:
+            own = None if at is None else a.values[name][at]
+            others = None if other is None else b.values[name][other]
+            if own is not None and others is not None:
+                differences.append(others - own)
+            elif own is not None or others is not None:
+                has_one = True
+        if differences:
+            found.append((at, other, math.fsum(differences) / len(differences)))
+        elif has_one:
+            found.append((at, other, None))
+
     low, high = a.columns[known[0]].range
     width = high - low
-    found: list[tuple[int | None, int | None, float | None, bool]] = []
-    for mine, others in matched.both:
-        sides = [(a.values[name][mine], b.values[name][others]) for name in known]
-        both = [
-            theirs - own
-            for own, theirs in sides
-            if own is not None and theirs is not None
-        ]
-        has_one = any((own is None) != (theirs is None) for own, theirs in sides)
-        found.append(
-            (mine, others, math.fsum(both) / len(both) if both else None, has_one)
-        )
-    found += [
-        (at, None, None, any(a.values[name][at] is not None for name in known))
-        for at in matched.only_a
-    ]
-    found += [
-        (None, at, None, any(b.values[name][at] is not None for name in known))
-        for at in matched.only_b
-    ]
     if not math.isfinite(width):
-        width = max((abs(one[2]) for one in found if one[2] is not None), default=0.0)
-    for at, other, difference, has_one in found:
-        if difference is None and not has_one:
-            continue  # neither run has a score
-        better = (difference or 0.0) * (1 if higher else -1)
-        kind = (
-            ONE_SIDED
-            if difference is None
-            else WON
-            if better > 0
-            else LOST
-            if better < 0
-            else TIED
-        )
-        size = (
-            _ONE_SIDED_SIZE if difference is None else abs(difference) / (width or 1.0)
-        )
+        known_differences = [abs(trial[2]) for trial in found if trial[2] is not None]
+        width = max(known_differences, default=0.0)
+    for at, other, difference in found:
+        kind, size = ONE_SIDED, _ONE_SIDED_SIZE
+        if difference is not None:
+            kind, size = TIED, abs(difference) / (width or 1.0)
+            if difference:
+                kind = WON if (difference > 0) == higher else LOST
         yield Outcome(
             run=run,
             task=task,
@@ -181,89 +166,67 @@ def _of_task(
         )
 
 
-def _wanted(shown: Sequence[Outcome]) -> dict[int, dict[str, set[TrialPlace]]]:
-    """The places of trials to show, by run and task."""
-    found: dict[int, dict[str, set[TrialPlace]]] = {}
-    for one in shown:
-        for run, place in ((0, one.reference), (one.run, one.place)):
-            if place is not None:
-                found.setdefault(run, {}).setdefault(one.task, set()).add(place)
-    return found
-
-
 def _columns(
     index: Mapping[str, Any], shown: Sequence[Outcome]
 ) -> dict[str, list[Any]]:
     """Outcome (-1: none), difference and size of each row; of a trial that a run lacks
     they are at the reference's."""
-    known = {
-        (one.run, one.task, one.place)
-        if one.place
-        else (0, one.task, one.reference): one
-        for one in shown
-    }
+    known: dict[tuple[int, str, TrialPlace | None], Outcome] = {}
+    for outcome in shown:
+        run, place = outcome.run, outcome.place
+        if place is None:
+            run, place = 0, outcome.reference
+        known[run, outcome.task, place] = outcome
     rows = index["rows"]
-    tasks = [(task["run"], task["name"]) for task in index["tasks"]]
-    own = [
-        known.get((*tasks[task], (place, repeat)))
-        for task, place, repeat in zip(
-            rows["task"], rows["index"], rows["repeat"], strict=True
-        )
-    ]
-    return {
-        "outcome": [-1 if one is None else one.kind for one in own],
-        "difference": [None if one is None else one.difference for one in own],
-        "size": [0 if one is None else one.size for one in own],
-    }
+    columns: dict[str, list[Any]] = {"outcome": [], "difference": [], "size": []}
+    for number, sample, repeat in zip(
+        rows["task"], rows["index"], rows["repeat"], strict=True
+    ):
+        task = index["tasks"][number]
+        own = known.get((task["run"], task["name"], (sample, repeat)))
+        columns["outcome"].append(-1 if own is None else own.kind)
+        columns["difference"].append(None if own is None else own.difference)
+        columns["size"].append(0 if own is None else own.size)
+    return columns
 
 
 def _context(
-    found: Comparison, every: Sequence[Outcome], writer: PageWriter
+    found: Comparison, every: Sequence[Outcome], damaged: int
 ) -> dict[str, Any]:
     documents, names = [run.results for run in found.runs], list(found.names)
     rows = number_rows(documents, names)
     others = names[1] if len(names) == 2 else f"{len(names) - 1} runs"
-    counts = [sum(one.kind == kind for one in every) for kind in range(len(OUTCOMES))]
+    counts = Counter(outcome.kind for outcome in every)
     lead = (
         f"{others} compared with {names[0]}: {counts[WON]:,} won, {counts[LOST]:,} "
         f"lost, {counts[TIED]:,} tied"
     )
-    one_sided = (
-        f", {counts[ONE_SIDED]:,} with a score in one run alone"
-        if counts[ONE_SIDED]
-        else ""
-    )
+    if counts[ONE_SIDED]:
+        lead += f", {counts[ONE_SIDED]:,} with a score in one run alone"
+    summary: list[dict[str, Any]] = []
+    for name in names:
+        summary.append({"name": name, "lead": [], "notes": []})
+    summary[0]["lead"].append(f"{lead}.")
     notes = []
     if len(every) > MOST:
         notes.append(
             f"The samples are those with the {MOST:,} largest of {len(every):,} "
             "differences."
         )
-    if writer.damaged:
-        notes.append(f"Damaged records, not shown: {writer.damaged:,}.")
+    if damaged:
+        notes.append(f"Damaged records, not shown: {damaged:,}.")
     return {
-        **{
-            "title": f"{others} and {names[0]}",
-            "mmeval": __version__,
-            "runs": run_rows(found.runs),
-        },
-        "summary": [
-            {
-                "name": name,
-                "lead": [f"{lead}{one_sided}."] if not at else [],
-                "notes": [],
-            }
-            for at, name in enumerate(names)
-        ],
-        **{
-            "notes": notes,
-            "answers": [],
-            "missing": 0,
-            "absent": [],
-            "tables": [],
-            "layouts": [],
-            "charts": [],
-        },
+        "title": f"{others} and {names[0]}",
+        "mmeval": __version__,
+        "runs": run_rows(found.runs),
+        "summary": summary,
+        "notes": notes,
+        "answers": [],
+        "missing": 0,
+        "absent": [],
+        "tables": [],
+        "layouts": [],
+        "charts": [],
         "headlines": headline_gauges(headline_rows(rows), names, ranges_of(documents)),
         "comparison": [paper(table) for table in tables_of_comparison(found)],
         "count": min(len(every), MOST),

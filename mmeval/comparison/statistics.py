@@ -258,17 +258,20 @@ def compare_means(parts: Sequence[Part], width: float) -> Paired:
     widened where the differences are skew, rest on few clusters, or are all small
     beside the range.
     """
-    a = math.fsum(
-        part.share * float(part.a @ part.weights_a / part.weights_a.sum())
-        for part in parts
-    )
-    b = math.fsum(
-        part.share * float(part.b @ part.weights_b / part.weights_b.sum())
-        for part in parts
-    )
+    means_a, means_b = [], []
+    for part in parts:
+        mean_a = float(part.a @ part.weights_a / part.weights_a.sum())
+        mean_b = float(part.b @ part.weights_b / part.weights_b.sum())
+        means_a.append(part.share * mean_a)
+        means_b.append(part.share * mean_b)
+    a, b = math.fsum(means_a), math.fsum(means_b)
     found = contributions_of(parts)
-    if len(found.added) >= FEWEST_CLUSTERS and _is_right_or_wrong(parts, found):
-        choice = _score_test(found)
+    pairs = len(found.added)
+    if pairs >= FEWEST_CLUSTERS and _is_right_or_wrong(parts, found):
+        won = int(np.count_nonzero(found.added > 0))
+        lost = int(np.count_nonzero(found.added < 0))
+        caution = ExactTail(won, lost, pairs)
+        choice = _Choice(ScoreTest(won, lost, pairs), "score", caution=caution)
     elif found.are_alike:
         choice = _test_of_alike(found, b - a, width)
     else:
@@ -283,7 +286,7 @@ def compare_means(parts: Sequence[Part], width: float) -> Paired:
         stderr=_stderr(found),
         p=two_sided(choice.evidence),
         method=choice.method,
-        clusters=len(found.added),
+        clusters=pairs,
         changed=found.changed,
         freedom=found.freedom,
         width=width,
@@ -311,14 +314,6 @@ def _stderr(found: Contributions) -> float | None:
     if found.influence is None:
         return None
     return 0.0 if found.are_alike else math.sqrt(found.influence @ found.influence)
-
-
-def _score_test(found: Contributions) -> _Choice:
-    won = int(np.count_nonzero(found.added > 0))
-    lost = int(np.count_nonzero(found.added < 0))
-    pairs = len(found.added)
-    test = ScoreTest(won, lost, pairs)
-    return _Choice(test, "score", caution=ExactTail(won, lost, pairs))
 
 
 def _test_of_alike(found: Contributions, difference: float, width: float) -> _Choice:
@@ -367,7 +362,12 @@ def _test_of_spread(found: Contributions, difference: float, width: float) -> _C
         if math.isinf(width):
             why = why or "too few clusters differ, and the metric has no finite range"
         else:
-            members.append(_as_right_or_wrong(found, width))
+            # What the clusters that won and lost add, as whole wins and losses: of
+            # all differences with these sums, those vary most.
+            pairs = found.effective
+            won = float(np.maximum(found.added, 0).sum()) * pairs / width
+            lost = float(np.maximum(-found.added, 0).sum()) * pairs / width
+            members.append(ScoreTest(won, lost, pairs, unit=width))
 
     are_all_near = math.isfinite(width) and found.farthest < _FAR * width
     if are_all_near:
@@ -392,20 +392,9 @@ def _is_for_student(found: Contributions) -> bool:
 def _too_few(clusters: int) -> str:
     if clusters >= FEWEST_CLUSTERS:
         return ""
-    return (
-        "too few clusters: one says nothing of others"
-        if clusters == 1
-        else "too few clusters: fewer than six cannot differ at 5 %"
-    )
-
-
-def _as_right_or_wrong(found: Contributions, width: float) -> ScoreTest:
-    """What the clusters that won and lost add, as whole wins and losses: of all
-    differences with these sums, those vary most."""
-    won = float(np.maximum(found.added, 0).sum())
-    lost = float(np.maximum(-found.added, 0).sum())
-    pairs = found.effective
-    return ScoreTest(won * pairs / width, lost * pairs / width, pairs, unit=width)
+    if clusters == 1:
+        return "too few clusters: one says nothing of others"
+    return "too few clusters: fewer than six cannot differ at 5 %"
 
 
 def compare_by_draws(
@@ -420,8 +409,9 @@ def compare_by_draws(
 
     ``a`` and ``b`` are the paired rows, in one order. None where a number has no value.
     """
-    values = [aggregator(side, **options).value for side in (a, b)]
-    if values[0] is None or values[1] is None:
+    value_a = aggregator(a, **options).value
+    value_b = aggregator(b, **options).value
+    if value_a is None or value_b is None:
         return None
     sizes = [len(places) for places in a.by_cluster().values()]
     clusters = len(sizes)
@@ -430,7 +420,7 @@ def compare_by_draws(
     found = None if why else resampled(a, b, aggregator, options)
     if not why and found is None:
         why = "it has no value in some draws of clusters"
-    difference = values[1] - values[0]
+    difference = value_b - value_a
     evidence: Evidence | None = None
     unseen: Evidence | None = None
     stderr = p = None
@@ -447,8 +437,8 @@ def compare_by_draws(
         if not stderr and math.isinf(width):
             why = "all draws are alike, and the metric has no finite range"
     return Paired(
-        a=values[0],
-        b=values[1],
+        a=value_a,
+        b=value_b,
         stderr=stderr,
         p=p,
         method="bootstrap",

@@ -102,16 +102,16 @@ def contributions_of(parts: Sequence[Part]) -> Contributions:
     ``mmeval.aggregate.leverage``). Parts that share clusters are taken together, and
     groups of such parts are independent: Satterthwaite's degrees of freedom."""
     places: dict[str, int] = {}
-    places_by_part = []
     for part in parts:
-        of_part = [places.setdefault(name, len(places)) for name in part.clusters]
-        places_by_part.append(np.array(of_part))
+        for name in part.clusters:
+            places.setdefault(name, len(places))
 
     count = len(places)
     added, influence, shares = np.zeros(count), np.zeros(count), np.zeros(count)
     held: list[Values] = []
     has_single = False
-    for part, of_trials in zip(parts, places_by_part, strict=True):
+    for part in parts:
+        of_trials = np.array([places[name] for name in part.clusters])
         own = _within_part(part, of_trials, count)
         added += part.share * own.added
         shares += part.share * own.shares

@@ -40,8 +40,9 @@ class Widest:
 
 def two_sided(evidence: Evidence, limit: float = 0.0) -> float:
     """The p of a true difference of ``limit``."""
-    smaller = min(evidence.doubt(limit, above=side) for side in (True, False))
-    return min(1.0, 2 * smaller)
+    above = evidence.doubt(limit, above=True)
+    below = evidence.doubt(limit, above=False)
+    return min(1.0, 2 * min(above, below))
 
 
 def interval_of(
@@ -60,14 +61,17 @@ def interval_of(
 
 def _end(is_held: Callable[[float], bool], inside: float, furthest: float) -> float:
     """The last value from ``inside`` towards ``furthest`` that is held."""
+    outside = furthest
     if math.isinf(furthest):
-        outside = _first_outside(is_held, inside, furthest)
-        if outside is None:
-            return furthest
+        step = math.copysign(abs(inside) or 1.0, furthest)
+        most = 2.0**_MOST_DOUBLINGS * max(1.0, abs(inside))
+        while is_held(inside + step):
+            step *= 2
+            if abs(step) > most:
+                return furthest
+        outside = inside + step
     elif is_held(furthest):
         return furthest
-    else:
-        outside = furthest
 
     for _ in range(_MOST_STEPS):
         if abs(outside - inside) <= _PRECISION * max(abs(outside), abs(inside)):
@@ -82,14 +86,3 @@ def _end(is_held: Callable[[float], bool], inside: float, furthest: float) -> fl
     if min(inside, outside) <= 0 <= max(inside, outside) and is_held(0.0):
         return 0.0
     return inside
-
-
-def _first_outside(
-    is_held: Callable[[float], bool], inside: float, furthest: float
-) -> float | None:
-    step = math.copysign(abs(inside) or 1.0, furthest)
-    while is_held(inside + step):
-        step *= 2
-        if abs(step) > 2.0**_MOST_DOUBLINGS * max(1.0, abs(inside)):
-            return None
-    return inside + step

@@ -63,9 +63,8 @@ def resampled(
     """``a`` and ``b`` are the paired rows, in one order. None where a resample has no
     value."""
     clusters = list(a.by_cluster())
-    first, second = (
-        drawn_statistic(side, aggregator, options, clusters) for side in (a, b)
-    )
+    first = drawn_statistic(a, aggregator, options, clusters)
+    second = drawn_statistic(b, aggregator, options, clusters)
     iterations = BOOTSTRAP_ITERS
     if aggregator not in (mean, weighted_mean, median):
         iterations = fewer(iterations, 2 * len(a))
@@ -74,38 +73,24 @@ def resampled(
     )
     if not np.isfinite(draws).all():
         return None
-    swapped = _swapped(a, b, aggregator, options, iterations)
-    if swapped is None:
-        return None
-    size = max(float(np.abs(side.values).max()) for side in (a, b))
-    return Resampled(np.sort(draws), swapped, size)
-
-
-def _swapped(
-    a: Scores,
-    b: Scores,
-    aggregator: Aggregator,
-    options: Mapping[str, Any],
-    iterations: int,
-) -> float | None:
-    """The share of ways to swap labels with a difference as large; the way that was
-    seen is one of them."""
     if aggregator is median:
         difference_of = _medians(a, b)
     else:
         difference_of = _one_by_one(a, b, aggregator, options)
-    count = len(a.by_cluster())
+    count = len(clusters)
     if 2**count <= iterations:
         ways = np.array(list(product((False, True), repeat=count)))
     else:
         random = np.random.default_rng(_SEED)
         ways = random.random((iterations - 1, count)) < 0.5
         ways = np.vstack((np.zeros((1, count), dtype=bool), ways))
-    found = np.abs(difference_of(ways))
-    if not np.isfinite(found).all():
+    sizes = np.abs(difference_of(ways))
+    if not np.isfinite(sizes).all():
         return None
-    seen = found[0]
-    return float(np.count_nonzero(found >= seen * (1 - _TIES)) / len(ways))
+    # the way that was seen, the first one, is one of them
+    as_large = np.count_nonzero(sizes >= sizes[0] * (1 - _TIES))
+    size = float(max(np.abs(a.values).max(), np.abs(b.values).max()))
+    return Resampled(np.sort(draws), float(as_large / len(ways)), size)
 
 
 def _medians(a: Scores, b: Scores) -> Callable[[Swaps], Values]:
@@ -142,8 +127,10 @@ def _one_by_one(
             first, second = [], []
             for places, is_swapped in zip(clusters, way, strict=True):
                 own, other = list(places), [place + len(a) for place in places]
-                first += other if is_swapped else own
-                second += own if is_swapped else other
+                if is_swapped:
+                    own, other = other, own
+                first += own
+                second += other
             found.append(value(second) - value(first))
         return np.array(found)
 

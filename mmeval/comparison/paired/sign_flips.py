@@ -46,7 +46,8 @@ class AllFlips:
         if above:
             apart = -apart
         rounding = _TIES * float(np.abs(apart).sum())
-        first, second = (_sums(half) for half in np.array_split(apart, 2))
+        halves = np.array_split(apart, 2)
+        first, second = _sums(halves[0]), _sums(halves[1])
         second.sort()
         counts = np.searchsorted(second, rounding - first, side="right")
         return float(counts.sum()) / (len(first) * len(second))
@@ -96,9 +97,8 @@ class DrawnFlips:
         if above:
             apart = int(np.searchsorted(means, limit - rounding, side="left"))
         else:
-            apart = len(means) - int(
-                np.searchsorted(means, limit + rounding, side="right")
-            )
+            within = np.searchsorted(means, limit + rounding, side="right")
+            apart = len(means) - int(within)
         # the way that was seen is one of all; so are those that flip nothing
         return (1 + DRAWS - apart) / (DRAWS + 1)
 
