@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, TypeVar
 
-from mmeval.backend.contract import AnyBackend, asked_model, hosts_of
+from mmeval.backend.contract import asked_model, hosts_of
 from mmeval.backend.reencoding import ENCODED_AS, encoded_anew, encoding_fault
 from mmeval.backend.sendable import absent_packages, foreseen
 from mmeval.broker.broker import Broker, Scope
@@ -45,7 +45,7 @@ from mmeval.forecast.records import (
 from mmeval.media.parts import Interleaved
 from mmeval.metric.apply import score_judged
 from mmeval.program.calls import MODEL, Call, CallFailed, Program, Reply, next_asked
-from mmeval.records.response import ErrorInfo, Response
+from mmeval.records.response import Response
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange, Trial
 from mmeval.run.availability import lacking, report_lacking, task_words, with_data
@@ -115,39 +115,45 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
         broker.roles = backends.runtimes(lambda: 1, limit=1, retries=0)
         ahead = _Forecaster(jobs, backends, broker, options)
         with collector.settled():
-            tasks = tuple(
-                ahead.task(position) for position in range(len(selection.tasks))
-            )
+            tasks = [ahead.task(position) for position in range(len(selection.tasks))]
         asyncio.run(broker.close())
-        asked = {role for task in tasks for role in task.loads}
-        lacks = lacking(selection, scoring=scoring)
-        payees = {
-            role: payee
-            for role, runtime in broker.roles.items()
-            if (payee := runtime.payee(role))
-        }
-        # a spent budget stops only a run that still has calls to send
-        has_calls = any(
-            load.calls > 0
-            for task in tasks
-            for role, load in task.loads.items()
-            if role in payees
-        )
-        of_folder = (
-            *journal_findings(journal, record),
-            *(budget.findings() if has_calls else ()),
-            *ahead.remarks.findings(),
-        )
+
+        payees = {}
+        for role, runtime in broker.roles.items():
+            payee = runtime.payee(role)
+            if payee is not None:
+                payees[role] = payee
+        asked = {MODEL}
+        calls_to_send = 0.0
+        for task in tasks:
+            asked.update(task.loads)
+            for role in payees.keys() & task.loads.keys():
+                calls_to_send += task.loads[role].calls
+        places = {}
+        for role, backend in backends.named.items():
+            if role in asked:
+                host = hosts_of(backend) or THIS_MACHINE
+                places[role] = Host(asked_model(backend.identity), host)
+
+        of_folder = list(journal_findings(journal, record))
+        if calls_to_send > 0:
+            # a spent budget stops only a run that still has calls to send
+            of_folder += budget.findings()
+        of_folder += ahead.remarks.findings()
+        findings = [
+            *lacking(selection, scoring=scoring),
+            *doubts,
+            *jobs.fewer(),
+            *data_faults(ahead.faults),
+            *_of_trials(tasks, options.max_unscored),
+            *of_folder,
+        ]
         found = Forecast(
             folder=path,
             answers=answers,
             answers_beside=beside,
-            tasks=tasks,
-            places={
-                role: _place(backend)
-                for role, backend in backends.named.items()
-                if role == MODEL or role in asked
-            },
+            tasks=tuple(tasks),
+            places=places,
             payees=payees,
             prices=prices,
             limits=limits,
@@ -155,18 +161,18 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
             free_bytes=free_bytes(path),
             first=ahead.walk.first,
             nodes=() if options.engine is None else RayCluster(options.engine).seen(),
-            findings=(
-                *lacks,
-                *doubts,
-                *jobs.fewer(),
-                *data_faults(ahead.faults),
-                *_of_trials(tasks, options.max_unscored),
-                *of_folder,
-            ),
-            of_folder=of_folder,
+            findings=tuple(findings),
+            of_folder=tuple(of_folder),
             words=words,
         )
-        return replace(found, findings=(*found.findings, *_full_disk(found)))
+        if found.disk_bytes <= found.free_bytes:
+            return found
+        cause = (
+            f"about {size(found.disk_bytes)} needed at most, "
+            f"{size(found.free_bytes)} free"
+        )
+        full_disk = Finding("machine", Subject(name=str(path)), cause=cause)
+        return replace(found, findings=(*found.findings, full_disk))
     finally:
         journal.close()
 
@@ -174,19 +180,19 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
 def _of_trials(tasks: Iterable[TaskForecast], max_unscored: float) -> Iterator[Finding]:
     """What the run would report of its trials, with the severity that it would have.
     What fails on a stand-in alone stays a warning."""
-    counts: Counter[str] = Counter()
+    trials = failed = unsupported = 0
     for task in tasks:
-        counts["trials"] += task.trials
-        counts["failed"] += task.bad.trials
+        trials += task.trials
+        failed += task.bad.trials
         for finding, number in task.reasons.items():
-            if finding.severity == "error":
-                is_asked = finding.kind != "unsupported"
-                counts["failed" if is_asked else "unsupported"] += number
-    made = RunCounts(
-        new=max(0, counts["trials"] - counts["failed"] - counts["unsupported"]),
-        failed=counts["failed"],
-        unsupported=counts["unsupported"],
-    )
+            if finding.severity != "error":
+                continue
+            if finding.kind == "unsupported":
+                unsupported += number
+            else:
+                failed += number
+    new = max(0, trials - failed - unsupported)
+    made = RunCounts(new=new, failed=failed, unsupported=unsupported)
     tolerated = is_tolerated(made, max_unscored)
     for task in tasks:
         for finding in task.findings():
@@ -194,15 +200,6 @@ def _of_trials(tasks: Iterable[TaskForecast], max_unscored: float) -> Iterator[F
                 yield from judged([finding], made, tolerated=tolerated)
             else:
                 yield finding
-
-
-def _full_disk(found: Forecast) -> Iterator[Finding]:
-    if found.disk_bytes > found.free_bytes:
-        cause = (
-            f"about {size(found.disk_bytes)} needed at most, "
-            f"{size(found.free_bytes)} free"
-        )
-        yield Finding("machine", Subject(name=str(found.folder)), cause=cause)
 
 
 class EndlessError(Exception):
@@ -236,7 +233,11 @@ class _Forecaster:
         judged: dict[str, Load] = {}
         judging = bool(run.judged) and not self._options.predict_only
         every = max(1, -(-self._jobs.size(position) // JUDGED_SAMPLES))
-        for sample in self._samples(position, found):
+        for item in readable(self._jobs.samples(position)):
+            if isinstance(item, LoaderFailure):
+                self.faults[task.name] = DataFault(item.error, found.trials)
+                break
+            _, sample = item
             is_judged = judging and found.samples % every == 0
             found.samples += 1
             if sample.fault:
@@ -247,7 +248,7 @@ class _Forecaster:
             for repeat in range(task.repeats):
                 found.trials += 1
                 trial = self._trial(run, sample, repeat, found)
-                if trial is not None and _is_kept(trial):
+                if trial is not None and not _is_supposed(trial.exchanges):
                     self.remarks.add(trial.exchanges)
                 if is_judged and trial is not None and not run.has_fixed_score(trial):
                     self._judge(run, trial, found, judged)
@@ -262,16 +263,6 @@ class _Forecaster:
             found.loads.setdefault(role, Load()).merge(load, found.samples / counted)
         return found
 
-    def _samples(self, position: int, found: TaskForecast) -> Iterator[Sample]:
-        """The samples of a task, up to a fault of its data."""
-        for item in readable(self._jobs.samples(position)):
-            if isinstance(item, LoaderFailure):
-                fault = DataFault(item.error, found.trials)
-                self.faults[found.task.name] = fault
-                return
-            _, sample = item
-            yield sample
-
     def _trial(
         self, run: TaskRun, sample: Sample, repeat: int, found: TaskForecast
     ) -> Trial | None:
@@ -279,27 +270,34 @@ class _Forecaster:
         name = run.task.name
         scope = Scope(name, sample, repeat)
         try:
-            output = run.recorded(
-                self.walk.drive(run.program(sample), scope, found.loads)
-            )
-            return Trial(
-                sample,
-                repeat,
-                tuple(scope.exchanges),
-                output,
-                left_out=run.left_out(sample),
-            )
+            answer = self.walk.drive(run.program(sample), scope, found.loads)
+            output = run.recorded(answer)
+            left_out = run.left_out(sample)
+            exchanges = tuple(scope.exchanges)
+            return Trial(sample, repeat, exchanges, output, left_out=left_out)
         except EndlessError:
             found.note(Finding("partial", Subject(name), cause=ENDLESS))
         except CallFailed as failed:
-            found.note(_failed_call(name, scope, failed.error))
+            if failed.error.kind == "unsupported":
+                # inside of an agent nothing is recorded of the outer call yet
+                role = scope.exchanges[-1].role if scope.exchanges else MODEL
+                cause = f"the {role} {failed.error.message}"
+                lack = Finding("unsupported", Subject(name), cause=cause)
+                found.note(replace(lack, severity="error"))
+            else:
+                found.note(_failed_trial(name, scope, failed.error.message))
         except RowError as bad:  # a prompt that cannot be made of it
             if repeat == 0:
                 faulty = replace(sample, fault=str(bad))
                 found.bad.add(name, faulty, run.task.repeats)
         # a plugin's prompt or protocol may raise anything and call sys.exit
         except (Exception, SystemExit) as error:
-            found.note(_failure(name, scope, error))
+            is_of_sample = isinstance(error, ContentError | MissingDataError)
+            if isinstance(error, MmevalError) and not is_of_sample:
+                found.note(finding_of(error, Subject(name)))  # which ends the run
+            else:
+                cause = f"{type(error).__name__}: {error}"
+                found.note(_failed_trial(name, scope, cause))
         return None
 
     def _judge(
@@ -318,11 +316,12 @@ class _Forecaster:
                 about=about,
             )
             judged, asked = trial, dict[str, Load]()
+            subject = Subject(run.task.name, bound.name)
             try:
-                judged = bound.supposed(trial) if any(about) else trial
+                if any(about):
+                    judged = bound.supposed(trial)
                 self.walk.drive(score_judged(bound, judged, run.role), scope, asked)
             except EndlessError:
-                subject = Subject(run.task.name, bound.name)
                 found.note(Finding("partial", subject, cause=ENDLESS))
             except CallFailed:
                 pass  # it needs a verdict, which a stand-in does not give
@@ -331,16 +330,10 @@ class _Forecaster:
             except (Exception, SystemExit) as error:
                 reason = f"{type(error).__name__}: {error}"
                 cause = f"{reason} (on a stand-in for an answer)"
-                subject = Subject(run.task.name, bound.name)
                 found.note(Finding("unscored", subject, cause=cause))
             for role, load in asked.items():
                 load.estimated = judged is not trial and load.calls > 0
                 loads.setdefault(role, Load()).merge(load)
-
-
-def _is_kept(trial: Trial) -> bool:
-    """Whether no stand-in is among the answers of a trial."""
-    return not any(exchange.request_digest for exchange in trial.exchanges)
 
 
 @dataclass(slots=True)
@@ -385,10 +378,11 @@ class _Walk:
             if isinstance(asked, Call):
                 sent = self._reply(asked, scope, f"{step}", loads, shared=shared)
             else:
-                sent = [
-                    self._reply(c, scope, f"{step}.{i}", loads, shared=shared)
-                    for i, c in enumerate(asked)
-                ]
+                sent = []
+                for number, call in enumerate(asked):
+                    path = f"{step}.{number}"
+                    reply = self._reply(call, scope, path, loads, shared=shared)
+                    sent.append(reply)
             if not scope.within and len(scope.exchanges) > most:
                 break
         program.close()
@@ -405,15 +399,17 @@ class _Walk:
     ) -> Reply:
         load = loads.setdefault(call.role, Load())
         known = known_reply(call, scope, path, self._broker, shared=shared)
+        samples = self._broker.roles[call.role].samples
         asked = ""
         if known.reply is not None:
             reply = known.reply
             if known.key in self._kept:
                 load.equal += 1
             else:
-                load.kept += known.reply.ok
-                self._kept |= {known.key} if known.key else set()
-        elif (samples := self._broker.roles[call.role].samples) is not None:
+                load.kept += reply.ok
+                if known.key:
+                    self._kept.add(known.key)
+        elif samples is not None:
             load.calls += 1
             response = samples.answer(
                 scope.task, scope.sample, scope.repeat, call.request
@@ -421,20 +417,20 @@ class _Walk:
             reply = Reply(_accepted(call, response), path)
         else:
             asked = _likeness(call, scope.seed_repeat)
-            repeated = self._is_repeated(asked, scope, shared=shared)
-            given = _accepted(
-                call,
-                self._stand_in(
-                    call,
-                    scope,
-                    known.key or f"{scope.name}#{path}",
-                    loads,
-                    repeated=repeated,
-                ),
-            )
+            mark = None
+            if isinstance(scope, _JudgeScope):
+                mark = hash((asked, scope.occurrence(asked), scope.about))
+            elif shared:
+                mark = hash(asked)
+            repeated = mark in self._asked
+            if mark is not None:
+                self._asked.add(mark)
+            key = known.key or f"{scope.name}#{path}"
+            response = self._stand_in(call, scope, key, loads, repeated=repeated)
+            response = _accepted(call, response)
             if call.example:  # the reply that the program counts on
-                given = Response(output=Interleaved.from_text(call.example))
-            reply = Reply(given, path)
+                response = Response(output=Interleaved.from_text(call.example))
+            reply = Reply(response, path)
         scope.exchanges.append(Exchange(path, call.role, asked, reply.response))
         return reply
 
@@ -457,44 +453,30 @@ class _Walk:
         request = call.request
         if repeated:
             load.equal += 1
-        elif runtime.programs is not None:
-            load.calls += 1
+            return Response(output=stand_in(request))
+        load.calls += 1
+        if runtime.programs is not None:
             inner = scope.of_agent(key, attempt=self._broker.journal.refusals(key))
             response = self.drive(runtime.programs.program(request), inner, loads)
             if response.error is not None and response.error.kind == "over_limit":
                 raise EndlessError
             return response
-        else:
-            load.calls += 1
-            subject = Subject(scope.task, role=call.role)
-            for error in absent_packages(call, runtime.capabilities):
-                self.lacks[finding_of(error, subject)] = None
-            ahead = foreseen(call, runtime.capabilities) if call.convert else request
-            load.merge(weigh(ahead))
-            for kind, media in encoded_anew(ahead, runtime.capabilities):
-                if fault := encoding_fault(kind, media):
-                    lack = Finding("unsupported", subject, cause=fault)
-                    self.lacks[replace(lack, severity="error")] = None
-                else:
-                    form = f"{media.mime} as {ENCODED_AS[kind]}"
-                    self.reencoded[reencoded_as(form, subject)] += 1
-            if self.first is None:
-                self.first = First(scope.task, scope.sample.id, call.role, request)
-        return Response(output=stand_in(call.request))
-
-    def _is_repeated(self, asked: str, scope: Scope, *, shared: bool) -> bool:
-        """Whether an equal shared request came before: a first one, or about this
-        answer."""
-        if isinstance(scope, _JudgeScope):
-            mark = hash((asked, scope.occurrence(asked), scope.about))
-        elif shared:
-            mark = hash(asked)
-        else:
-            return False
-        if mark in self._asked:
-            return True
-        self._asked.add(mark)
-        return False
+        subject = Subject(scope.task, role=call.role)
+        for error in absent_packages(call, runtime.capabilities):
+            self.lacks[finding_of(error, subject)] = None
+        ahead = foreseen(call, runtime.capabilities) if call.convert else request
+        load.merge(weigh(ahead))
+        for kind, media in encoded_anew(ahead, runtime.capabilities):
+            fault = encoding_fault(kind, media)
+            if fault:
+                lack = Finding("unsupported", subject, cause=fault)
+                self.lacks[replace(lack, severity="error")] = None
+            else:
+                form = f"{media.mime} as {ENCODED_AS[kind]}"
+                self.reencoded[reencoded_as(form, subject)] += 1
+        if self.first is None:
+            self.first = First(scope.task, scope.sample.id, call.role, request)
+        return Response(output=stand_in(request))
 
 
 def _accepted(call: Call, response: Response) -> Response:
@@ -508,51 +490,24 @@ def _accepted(call: Call, response: Response) -> Response:
 def _likeness(call: Call, repeat: int) -> str:
     """A hash that is equal for equal calls; media count by file, so none is read."""
     request = call.request
-    content = tuple(
-        (
-            message.role,
-            part.kind,
-            part.raw,
-            part.text,
-            part.media and (part.media.path or part.media.sha256),
-        )
-        for message in request.messages
-        for part in message.content.parts
-    )
+    content: list[Any] = []
+    for message in request.messages:
+        content.append(message.role)
+        for part in message.content.parts:
+            media = part.media and (part.media.path or part.media.sha256)
+            content.append((part.kind, part.raw, part.text, media))
     params = str(request.params.to_json())
-    return f"{hash((call.role, repeat, request.wants, params, content)):x}"
+    return f"{hash((call.role, repeat, request.wants, params, tuple(content))):x}"
 
 
-def _is_supposed(scope: Scope) -> bool:
+def _is_supposed(exchanges: Iterable[Exchange]) -> bool:
     """Whether a stand-in was given in place of an answer."""
-    return any(exchange.request_digest for exchange in scope.exchanges)
-
-
-def _failure(task: str, scope: Scope, error: Exception | SystemExit) -> Finding:
-    """That a prompt or a protocol raises, as the run would report it."""
-    of_sample = isinstance(error, ContentError | MissingDataError)
-    if isinstance(error, MmevalError) and not of_sample:
-        return finding_of(error, Subject(task))  # which ends the run
-    return _failed_trial(task, scope, f"{type(error).__name__}: {error}")
-
-
-def _failed_call(task: str, scope: Scope, error: ErrorInfo) -> Finding:
-    """That a call without which there is no answer fails."""
-    if error.kind == "unsupported":
-        # inside of an agent nothing is recorded of the outer call yet
-        role = scope.exchanges[-1].role if scope.exchanges else MODEL
-        cause = f"the {role} {error.message}"
-        return Finding("unsupported", Subject(task), cause=cause, severity="error")
-    return _failed_trial(task, scope, error.message)
+    return any(exchange.request_digest for exchange in exchanges)
 
 
 def _failed_trial(task: str, scope: Scope, cause: str) -> Finding:
     severity: Severity = "error"
-    if _is_supposed(scope):
+    if _is_supposed(scope.exchanges):
         cause = f"{cause} ({AFTER_STAND_IN})"
         severity = "warning"
     return Finding("failed", Subject(task), cause=cause, severity=severity)
-
-
-def _place(backend: AnyBackend) -> Host:
-    return Host(asked_model(backend.identity), hosts_of(backend) or THIS_MACHINE)

@@ -128,26 +128,22 @@ def weigh(request: Request) -> Load:
     for message in request.messages:
         for part in message.content.parts:
             if part.media is None:
-                raw = part.raw
-                characters += (
-                    len(raw)
-                    if raw.isascii()
-                    else len(raw.encode("utf-8", "surrogatepass"))
-                )
+                characters += len(part.raw.encode("utf-8", "surrogatepass"))
                 continue
             sent += part.media.size
             rate = INPUT_TOKENS.get(part.kind)
             if rate is not None:
                 amount = part.media.size / rate.of if rate.of else 1.0
-                low, high = low + rate.at_least * amount, high + rate.at_most * amount
-    words = TokenRange(
-        low + characters / CHARS_A_TOKEN[0], high + characters / CHARS_A_TOKEN[1]
-    )
+                low += rate.at_least * amount
+                high += rate.at_most * amount
+    most_in_a_token, least_in_a_token = CHARS_A_TOKEN
+    low += characters / most_in_a_token
+    high += characters / least_in_a_token
     made = 4.0 * (request.params.max_tokens or DEFAULT_OUTPUT_TOKENS)
     # a line of the journal, and its media
     on_disk = 400 + sum(MADE_BYTES.get(kind, made) for kind in request.wants)
     return Load(
-        tokens_in=words,
+        tokens_in=TokenRange(low, high),
         tokens_out=tokens_out(request),
         media_bytes=sent,
         disk_bytes=on_disk,
@@ -166,7 +162,8 @@ def tokens_out(request: Request) -> TokenRange:
         if rate is None:
             longest = request.params.max_tokens or DEFAULT_OUTPUT_TOKENS
         else:
-            low, high = low + rate.at_least, high + rate.at_most
+            low += rate.at_least
+            high += rate.at_most
     return TokenRange(low + longest * SHORT_ANSWER, high + longest)
 
 
@@ -184,18 +181,16 @@ def _stand_in(wants: tuple[PartKind, ...], max_tokens: int) -> Interleaved:
         if size is None:
             text = "x" * min(STAND_IN_CHARS, 4 * max_tokens)
             parts.append(Part("text", text=text, raw=text))
+            continue
+        # a medium claims this size; a picture can be decoded, as metrics do that
+        if kind == "image":
+            from PIL import Image
+
+            side = _STAND_IN_SIDE
+            data = png(Image.new("RGB", (side, side), "grey")).read()
+            media = Media(data=data, mime="image/png", size=size)
         else:
-            parts.append(Part(kind, media=_stand_in_medium(kind, size)))
+            mime = "application/octet-stream"
+            media = Media(data=b"", sha256=_EMPTY_SHA256, mime=mime, size=size)
+        parts.append(Part(kind, media=media))
     return Interleaved(tuple(parts))
-
-
-def _stand_in_medium(kind: PartKind, size: int) -> Media:
-    """A medium that claims this size; a picture can be decoded, as metrics do that."""
-    if kind != "image":
-        return Media(
-            data=b"", sha256=_EMPTY_SHA256, mime="application/octet-stream", size=size
-        )
-    from PIL import Image
-
-    grey = png(Image.new("RGB", (_STAND_IN_SIDE, _STAND_IN_SIDE), "grey")).read()
-    return Media(data=grey, mime="image/png", size=size)

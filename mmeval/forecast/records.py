@@ -110,16 +110,18 @@ class Forecast:
     @property
     def disk_bytes(self) -> float:
         """The growth of the run folder."""
-        records = sum(task.trials * RECORD_BYTES for task in self.tasks)
-        return records + sum(
-            load.disk_bytes for task in self.tasks for load in task.loads.values()
-        )
+        total = 0.0
+        for task in self.tasks:
+            total += task.trials * RECORD_BYTES
+            for load in task.loads.values():
+                total += load.disk_bytes
+        return total
 
     def price_words(self) -> str:
         """``model 31,026 calls, judge 52,000 calls: 18.00 to 41.00 dollars``."""
-        counts = [
-            f"{role} {load.calls:,.0f} calls" for role, load in self.by_role().items()
-        ]
+        counts = []
+        for role, load in self.by_role().items():
+            counts.append(f"{role} {load.calls:,.0f} calls")
         total = self.total()
         price = "price unknown" if total is None else f"{dollar_words(total)} dollars"
         return f"{', '.join(counts)}: {price}"
@@ -150,48 +152,48 @@ class Forecast:
         price = self.prices.of(payee)
         if price is None:
             return None
-        tokens = load.tokens_in.times(price.input / MILLION) + load.tokens_out.times(
-            price.output / MILLION
-        )
+        tokens_in = load.tokens_in.times(price.input / MILLION)
+        tokens_out = load.tokens_out.times(price.output / MILLION)
         made = price.per_image * load.images + price.per_video * load.videos
         fixed = made + price.per_call * load.calls
-        return tokens + TokenRange(fixed, fixed)
+        return tokens_in + tokens_out + TokenRange(fixed, fixed)
 
     def to_json(self) -> dict[str, Any]:
         """The numbers of the table, and the findings."""
+        tasks = []
+        for task in self.tasks:
+            loads = {}
+            for role, load in task.loads.items():
+                cost = self.dollars(role, load)
+                loads[role] = {
+                    "calls": load.calls,
+                    "kept": load.kept,
+                    "equal": load.equal,
+                    "estimated": load.estimated,
+                    "media_bytes": load.media_bytes,
+                    "tokens_in": [load.tokens_in.low, load.tokens_in.high],
+                    "tokens_out": [load.tokens_out.low, load.tokens_out.high],
+                    "usd": None if cost is None else [cost.low, cost.high],
+                }
+            row = {
+                "task": task.task.name,
+                "samples": task.samples,
+                "of": task.rows,
+                "trials": task.trials,
+                "roles": loads,
+            }
+            tasks.append(row)
         total = self.total()
         return {
             "folder": str(self.folder),
             "calls_answered": self.answers,
             "roles": {role: host._asdict() for role, host in self.places.items()},
-            "tasks": [self._task_json(task) for task in self.tasks],
+            "tasks": tasks,
             "usd": None if total is None else [total.low, total.high],
             "disk_bytes": round(self.disk_bytes),
             "free_bytes": self.free_bytes,
             "findings": [finding.to_json() for finding in self.findings],
             "exit_code": self.exit_code,
-        }
-
-    def _task_json(self, task: TaskForecast) -> dict[str, Any]:
-        loads = {}
-        for role, load in task.loads.items():
-            cost = self.dollars(role, load)
-            loads[role] = {
-                "calls": load.calls,
-                "kept": load.kept,
-                "equal": load.equal,
-                "estimated": load.estimated,
-                "media_bytes": load.media_bytes,
-                "tokens_in": [load.tokens_in.low, load.tokens_in.high],
-                "tokens_out": [load.tokens_out.low, load.tokens_out.high],
-                "usd": None if cost is None else [cost.low, cost.high],
-            }
-        return {
-            "task": task.task.name,
-            "samples": task.samples,
-            "of": task.rows,
-            "trials": task.trials,
-            "roles": loads,
         }
 
 
@@ -203,6 +205,5 @@ def dollar_words(cost: TokenRange) -> str:
 
 def reencoded_as(form: str, subject: Subject) -> Finding:
     """That media are sent in another format than theirs."""
-    return Finding(
-        "unsupported", subject, cause=f"encoded anew: {form}", severity="note"
-    )
+    cause = f"encoded anew: {form}"
+    return Finding("unsupported", subject, cause=cause, severity="note")

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from mmeval.findings.render import Place, terminal_lines
 from mmeval.forecast.estimate import Load, TokenRange
-from mmeval.forecast.records import First, Forecast, Host, dollar_words
+from mmeval.forecast.records import Forecast, dollar_words
 from mmeval.records.request import Request
 from mmeval.report.markdown import cell, table_lines
 from mmeval.run.costs.bill import spent_words
-from mmeval.run.costs.prices import Price, line_to_add
+from mmeval.run.costs.prices import line_to_add
 from mmeval.system.wording import escaped, printable, size
 
 _HEADERS = (
@@ -31,34 +31,40 @@ MAX_CHARS = 500
 
 def forecast_text(forecast: Forecast) -> str:
     """The whole text: table, facts, findings, and the first request in full."""
-    lines = [
-        "dry run: nothing was loaded, sent or written",
-        "",
-        *table_lines(_HEADERS, list(_rows(forecast)), right_aligned=_RIGHT_ALIGNED),
-        "",
-        *_facts(forecast),
-    ]
-    if forecast.first is not None:
-        lines += [
-            "",
-            *_first_request(forecast.first, forecast.places[forecast.first.role]),
-        ]
+    lines = ["dry run: nothing was loaded, sent or written", ""]
+    lines += table_lines(_HEADERS, _rows(forecast), right_aligned=_RIGHT_ALIGNED)
+    lines += ["", *_facts(forecast)]
+    first = forecast.first
+    if first is not None:
+        model = _shown(forecast.places[first.role].model)
+        sample = f"sample {_shown(first.sample)}"
+        lines.append("")
+        lines.append(
+            f"the first request: {first.task}, {sample}, to {first.role} ({model})"
+        )
+        settings = [f"wants: {'+'.join(first.request.wants)}"]
+        for name, value in first.request.params.to_json().items():
+            settings.append(f"{name}: {value}")
+        lines.append(f"[{', '.join(settings)}]")
+        lines += request_lines(first.request)
     return "\n".join(lines) + "\n"
 
 
-def _rows(forecast: Forecast) -> Iterator[list[str]]:
+def _rows(forecast: Forecast) -> list[list[str]]:
+    rows = []
     for task in forecast.tasks:
         first = [cell(task.task.name), f"{task.samples:,} of {task.rows:,}"]
-        for role, load in sorted(
-            task.loads.items(), key=lambda item: item[0] != "model"
-        ):
-            yield [*first, cell(role), *_numbers(forecast, role, load)]
+        # the model under test is the first one
+        for role in sorted(task.loads, key=lambda role: role != "model"):
+            numbers = _numbers(forecast, role, task.loads[role])
+            rows.append([*first, cell(role), *numbers])
             first = ["", ""]
-        if first[0]:
-            yield [*first, *[""] * (len(_HEADERS) - 2)]
+        if not task.loads:
+            rows.append([*first, *[""] * (len(_HEADERS) - 2)])
     if len(forecast.tasks) > 1:
         for role, load in forecast.by_role().items():
-            yield ["all", "", cell(role), *_numbers(forecast, role, load)]
+            rows.append(["all", "", cell(role), *_numbers(forecast, role, load)])
+    return rows
 
 
 def _numbers(forecast: Forecast, role: str, load: Load) -> list[str]:
@@ -113,10 +119,23 @@ def _money(forecast: Forecast) -> Iterator[str]:
     for role, payee in forecast.payees.items():
         if role in loads and loads[role].calls and not payee.local:
             named[payee.model] = forecast.prices.of(payee)
+    unknown = []
     for model, price in named.items():
-        if price is not None:
-            yield f"price: {_shown(model)} {_price(price)}"
-    unknown = [model for model, price in named.items() if price is None]
+        if price is None:
+            unknown.append(model)
+            continue
+        words = f"{price.input:g} USD in, {price.output:g} out for a million tokens"
+        others = {
+            "an image": price.per_image,
+            "a video": price.per_video,
+            "an answer": price.per_call,
+        }
+        for what, amount in others.items():
+            if amount:
+                words += f", {amount:g} {what}"
+        if price.source:
+            words += f", {price.source}"
+        yield f"price: {_shown(model)} {words}"
     if unknown:
         names = ", ".join(map(_shown, unknown))
         yield f"price: unknown for {names}; --model_cost_config FILE adds it,"
@@ -135,31 +154,6 @@ def _money(forecast: Forecast) -> Iterator[str]:
             yield f"budget: the run stops at {limit:,} {name} in all"
 
 
-def _price(price: Price) -> str:
-    """``2.5 USD in, 15 out for a million tokens, 0.04 an image``."""
-    words = f"{price.input:g} USD in, {price.output:g} out for a million tokens"
-    others = {
-        "an image": price.per_image,
-        "a video": price.per_video,
-        "an answer": price.per_call,
-    }
-    for what, amount in others.items():
-        if amount:
-            words += f", {amount:g} {what}"
-    return f"{words}, {price.source}" if price.source else words
-
-
-def _first_request(first: First, place: Host) -> Iterator[str]:
-    request = first.request
-    settings = {"wants": "+".join(request.wants), **request.params.to_json()}
-    yield (
-        f"the first request: {first.task}, sample {_shown(first.sample)}, to "
-        f"{first.role} ({_shown(place.model)})"
-    )
-    yield f"[{', '.join(f'{name}: {value}' for name, value in settings.items())}]"
-    yield from request_lines(request)
-
-
 def request_lines(request: Request) -> Iterator[str]:
     """The messages of a request in full; each medium as its file, type and size."""
     for message in request.messages:
@@ -167,16 +161,19 @@ def request_lines(request: Request) -> Iterator[str]:
         text = ""
         for part in message.content.parts:
             text += part.raw
-            if (media := part.media) is not None:
-                text += (
-                    f"<{part.kind}: {media.label}, {media.mime}, {size(media.size)}>"
-                )
+            media = part.media
+            if media is not None:
+                words = f"{media.label}, {media.mime}, {size(media.size)}"
+                text += f"<{part.kind}: {words}>"
         yield from escaped(text).split("\n")
 
 
 def short(count: float) -> str:
     """A rough count: ``950``, ``12.3 k``, ``4.6 M``."""
-    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if count >= limit:
-            return f"{count / (1e3 if unit == 'k' else limit):,.1f} {unit}"
-    return f"{count:,.0f}"
+    if count < 1e4:
+        return f"{count:,.0f}"
+    if count < 1e6:
+        return f"{count / 1e3:,.1f} k"
+    if count < 1e9:
+        return f"{count / 1e6:,.1f} M"
+    return f"{count / 1e9:,.1f} G"

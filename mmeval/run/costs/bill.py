@@ -26,19 +26,18 @@ def spent_words(bills: Sequence[Bill]) -> str:
         words.append(f"videos made: {total.videos:,}")
     known = known_dollars(bills)
     unknown = sorted({bill.payee.model for bill in bills if bill.usd is None})
-    if known is not None:
-        words.append(
-            f"{dollars(known)}{' without ' if unknown else ''}{', '.join(unknown)}"
-        )
+    if known is not None and unknown:
+        words.append(f"{dollars(known)} without {', '.join(unknown)}")
+    elif known is not None:
+        words.append(dollars(known))
     return ", ".join(words)
 
 
 def known_dollars(bills: Iterable[Bill]) -> float | None:
     """The dollars of the bills with a price, local models left out; None without
     any."""
-    known = [
-        bill.usd for bill in bills if bill.usd is not None and not bill.payee.local
-    ]
+    billed = [bill.usd for bill in bills if not bill.payee.local]
+    known = [usd for usd in billed if usd is not None]
     return sum(known) if known else None
 
 
@@ -46,32 +45,35 @@ def spent_json(bills: Sequence[Bill]) -> dict[str, Any]:
     """The bill of all sessions of the folder; ``usd`` is null if a price is unknown,
     ``prices`` where one is from. ``{"usd", "calls", "input_tokens", "output_tokens",
     "images", "by_role": [...]}``, and ``"videos"`` where some were made."""
-    known = [bill.usd for bill in bills if bill.usd is not None]
+    known = []
+    by_role = []
+    for bill in bills:
+        row: dict[str, Any] = {
+            "role": bill.payee.role,
+            "model": bill.payee.model,
+            "usd": None,
+        }
+        if bill.usd is not None:
+            known.append(bill.usd)
+            row["usd"] = round(bill.usd, 6)
+        if bill.source:
+            row["prices"] = bill.source
+        by_role.append(row | _counts(bill.spent))
     total = sum((bill.spent for bill in bills), Spent())
-    return {
-        "usd": round(sum(known), 6) if len(known) == len(bills) else None,
-        **_counts(total),
-        "by_role": [
-            {
-                "role": bill.payee.role,
-                "model": bill.payee.model,
-                "usd": None if bill.usd is None else round(bill.usd, 6),
-                **({"prices": bill.source} if bill.source else {}),
-                **_counts(bill.spent),
-            }
-            for bill in bills
-        ],
-    }
+    usd = round(sum(known), 6) if len(known) == len(bills) else None
+    return {"usd": usd, **_counts(total), "by_role": by_role}
 
 
 def _counts(spent: Spent) -> dict[str, int]:
-    return {
+    counts = {
         "calls": spent.calls,
         "input_tokens": spent.input_tokens,
         "output_tokens": spent.output_tokens,
         "images": spent.images,
-        **({"videos": spent.videos} if spent.videos else {}),
     }
+    if spent.videos:
+        counts["videos"] = spent.videos
+    return counts
 
 
 def dollars(amount: float) -> str:

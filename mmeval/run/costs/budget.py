@@ -62,11 +62,11 @@ def check_prices(
 ) -> None:
     """Refuse a budget in dollars without all prices: UsageError with the line to
     add."""
-    billed = {role: one.identity for role, one in backends.items() if is_billed(one)}
-    payees = [
-        Payee(role, asked_model(one), address=str(one.get("base_url", "")))
-        for role, one in billed.items()
-    ]
+    payees = []
+    for role, backend in backends.items():
+        if is_billed(backend):
+            address = str(backend.identity.get("base_url", ""))
+            payees.append(Payee(role, asked_model(backend.identity), address=address))
     _prices_of(payees, limits, prices)
 
 
@@ -77,13 +77,14 @@ def _prices_of(
     with a line to add for each model without one."""
     if limits.usd is None:
         return dict.fromkeys(payees, FREE)
-    known = {
-        payee: price for payee in payees if (price := prices.of(payee)) is not None
-    }
+    known: dict[Payee, Price] = {}
     roles: dict[str, list[str]] = {}
     for payee in payees:
-        if payee not in known:
+        price = prices.of(payee)
+        if price is None:
             roles.setdefault(payee.model, []).append(payee.role)
+        else:
+            known[payee] = price
     if not roles:
         return known
     named = " and ".join(f"{model} ({', '.join(of)})" for model, of in roles.items())
@@ -116,11 +117,9 @@ class _Account:
     def mean(self) -> _Cost | None:
         """The mean cost of a call; None before the first answer."""
         answered = self.used.answered
-        return (
-            _Cost(self.price.cost(self.used) / answered, self.used.tokens / answered)
-            if answered
-            else None
-        )
+        if not answered:
+            return None
+        return _Cost(self.price.cost(self.used) / answered, self.used.tokens / answered)
 
 
 class Budget:
@@ -149,16 +148,16 @@ class Budget:
         limits."""
         if not self.limits:
             return
-        for role, runtime in {
-            id(runtime): (role, runtime) for role, runtime in roles.items()
-        }.values():
+        # of roles with one backend the last one names it
+        watched = {id(runtime): (role, runtime) for role, runtime in roles.items()}
+        for role, runtime in watched.values():
             payee = runtime.payee(role)
             if payee is None:
                 continue
-            used = sum(
-                (used for other, used in self._spending if other.model == payee.model),
-                Spent(),
-            )
+            used = Spent()
+            for other, spent in self._spending:
+                if other.model == payee.model:
+                    used += spent
             price = _prices_of([payee], self.limits, self._prices)[payee]
             account = _Account(payee.model, price, used)
             runtime.send = partial(self._pay, account, runtime, runtime.send)
@@ -193,23 +192,6 @@ class Budget:
         request: Request,
         ticket: Ticket,
     ) -> Response:
-        reserved = await self._admitted(account, runtime)
-        used = Spent(calls=1)
-        try:
-            response = await send(request, ticket)
-            used = Spent()
-            if response.error is None or response.error.kind != "unreachable":
-                used.add(response)
-            return response
-        finally:
-            try:
-                self._settle(account, reserved, used)
-            finally:
-                self._call_ended.set()  # whatever was raised: no call waits for ever
-
-    async def _admitted(self, account: _Account, runtime: BackendRuntime) -> _Cost:
-        """Wait until a call fits; return its reserved cost. Raises StoppedError if
-        never."""
         while not self._fits(account):
             if self._spent_limits and not self._reserved:
                 self.reached = True
@@ -223,7 +205,18 @@ class Budget:
         self._reserved.append(reserved)
         self._calls += 1
         account.in_flight += 1
-        return reserved
+        used = Spent(calls=1)
+        try:
+            response = await send(request, ticket)
+            used = Spent()
+            if response.error is None or response.error.kind != "unreachable":
+                used.add(response)
+            return response
+        finally:
+            try:
+                self._settle(account, reserved, used)
+            finally:
+                self._call_ended.set()  # whatever was raised: no call waits for ever
 
     def _fits(self, account: _Account) -> bool:
         """Whether a call may be sent. With none in flight it may: its cost is
@@ -236,19 +229,22 @@ class Budget:
         if not self._reserved:
             return True
         usd = self._usd + mean.usd + sum(cost.usd for cost in self._reserved)
-        tokens = (
-            self._tokens + mean.tokens + sum(cost.tokens for cost in self._reserved)
-        )
+        tokens_in_flight = sum(cost.tokens for cost in self._reserved)
+        tokens = self._tokens + mean.tokens + tokens_in_flight
         return _within(usd, self.limits.usd) and _within(tokens, self.limits.tokens)
 
     @property
     def _spent_limits(self) -> list[str]:
-        spent = {"usd": self._usd, "tokens": self._tokens, "calls": self._calls}
-        return [
-            name
-            for name, amount in spent.items()
-            if not _within(amount, getattr(self.limits, name), room=True)
-        ]
+        limits = self.limits
+        spent = []
+        for name, amount, limit in (
+            ("usd", self._usd, limits.usd),
+            ("tokens", self._tokens, limits.tokens),
+            ("calls", self._calls, limits.calls),
+        ):
+            if not _within(amount, limit, room=True):
+                spent.append(name)
+        return spent
 
     def _settle(self, account: _Account, reserved: _Cost, used: Spent) -> None:
         self._reserved.remove(reserved)
@@ -257,9 +253,8 @@ class Budget:
         self._calls += used.calls - 1  # one was counted when it was sent
         self._usd += account.price.cost(used)
         self._tokens += used.tokens
-        by_tokens = self.limits.by_usage and not account.price.cost(
-            Spent(answered=1, images=1, videos=1)
-        )
+        of_any_answer = account.price.cost(Spent(answered=1, images=1, videos=1))
+        by_tokens = self.limits.by_usage and not of_any_answer
         if by_tokens and used.answered and not used.tokens and not account.warned:
             account.warned = True
             log.warning(

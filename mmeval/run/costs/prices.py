@@ -25,7 +25,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from mmeval.backend.contract import (
@@ -67,10 +67,9 @@ class Price:
     def cost(self, spent: Spent) -> float:
         """US dollars."""
         saved = 1 - self.batch
-        tokens = self.input * (spent.input_tokens - saved * spent.batched_input_tokens)
-        tokens += self.output * (
-            spent.output_tokens - saved * spent.batched_output_tokens
-        )
+        tokens_in = spent.input_tokens - saved * spent.batched_input_tokens
+        tokens_out = spent.output_tokens - saved * spent.batched_output_tokens
+        tokens = self.input * tokens_in + self.output * tokens_out
         return (
             tokens / MILLION
             + self.per_image * spent.images
@@ -97,13 +96,12 @@ class Prices:
         longest pattern; else the package's of the name, or of the name without date, at
         the provider whose ``address`` it is."""
         undated = _DATED.sub("", name)
-        if found := self.models.get(name) or self.models.get(undated):
-            return found
-        if fitting := [
-            pattern
-            for pattern in self.models
-            if "*" in pattern and fnmatchcase(name, pattern)
-        ]:
+        own = self.models.get(name) or self.models.get(undated)
+        if own is not None:
+            return own
+        patterns = [pattern for pattern in self.models if "*" in pattern]
+        fitting = [pattern for pattern in patterns if fnmatchcase(name, pattern)]
+        if fitting:
             return self.models[max(fitting, key=len)]
         return _listed(name, address) or _listed(undated, address)
 
@@ -129,16 +127,14 @@ def _listed(name: str, address: str) -> Price | None:
         return None
     # what is written in the table, and not by request: a price is a number, or has
     # tiers
-    rates = {
-        key: float(getattr(rate, "base", rate))
-        for key, rate in vars(listed).items()
-        if rate is not None
-    }
-    made = [
-        rate
-        for key, rate in rates.items()
-        if key.startswith("output_") and key.endswith("mtok")
-    ]
+    rates: dict[str, float] = {}
+    made = []
+    for key, listed_rate in vars(listed).items():
+        if listed_rate is None:
+            continue
+        rates[key] = float(getattr(listed_rate, "base", listed_rate))
+        if key.startswith("output_") and key.endswith("mtok"):
+            made.append(rates[key])
     if "input_mtok" not in rates or not made:
         return None
     per_call = rates.get("requests_kcount", 0.0) / 1000
@@ -159,7 +155,16 @@ def load_prices(own: Path | None = None) -> Prices:
         return Prices()
     if not own.is_file():
         raise MissingDataError(f"--model_cost_config: {own} does not exist")
-    return Prices(_read(own))
+    document = read_document(own)
+    problems = list(_faults(document))
+    if problems:
+        raise document.errors(problems)
+    models = {}
+    for name, row in (document.data.get("models") or {}).items():
+        amounts = {key: float(row[key]) for key in row if key != "as_of"}
+        source = f"as of {row['as_of']}" if "as_of" in row else ""
+        models[name] = Price(**amounts, source=source)
+    return Prices(models)
 
 
 def is_billed(backend: object) -> bool:
@@ -185,49 +190,29 @@ class Bill(NamedTuple):
 
 def bills(spending: Spending, prices: Prices) -> list[Bill]:
     """The bill of each payee of a run folder."""
-    found = ((payee, spent, prices.of(payee)) for payee, spent in spending)
-    return [
-        Bill(payee, spent, None)
-        if price is None
-        else Bill(payee, spent, price.cost(spent), price.source)
-        for payee, spent, price in found
-    ]
+    found = []
+    for payee, spent in spending:
+        price = prices.of(payee)
+        if price is None:
+            found.append(Bill(payee, spent, None))
+        else:
+            found.append(Bill(payee, spent, price.cost(spent), price.source))
+    return found
 
 
 def line_to_add(name: str) -> str:
     """The line to write for a model without a price, its name quoted if YAML needs
     it."""
-    spelt = (
-        name
-        if re.fullmatch(r"[A-Za-z][\w./-]*", name)
-        else json.dumps(name, ensure_ascii=False)
-    )
-    return f"{spelt}: {{input: 0, output: 0}}"
-
-
-def _read(file: Path) -> dict[str, Price]:
-    document = read_document(file)
-    problems = list(_faults(document))
-    if problems:
-        raise document.errors(problems)
-    found: Mapping[str, Mapping[str, Any]] = document.data.get("models") or {}
-    return {
-        name: Price(
-            **{key: float(value) for key, value in row.items() if key != "as_of"},
-            source=f"as of {row['as_of']}" if "as_of" in row else "",
-        )
-        for name, row in found.items()
-    }
+    if not re.fullmatch(r"[A-Za-z][\w./-]*", name):
+        name = json.dumps(name, ensure_ascii=False)
+    return f"{name}: {{input: 0, output: 0}}"
 
 
 def _faults(document: Document) -> Iterator[Problem]:
     for key in document.data:
         if key != "models":
-            yield (
-                (key,),
-                f"unknown key{did_you_mean(key, ('models',))}; prices belong below "
-                "models",
-            )
+            near = did_you_mean(key, ("models",))
+            yield (key,), f"unknown key{near}; prices belong below models"
     models = document.data.get("models") or {}
     if not isinstance(models, Mapping):
         yield (
@@ -242,26 +227,16 @@ def _faults(document: Document) -> Iterator[Problem]:
             yield path, "must hold a price, as in {input: 2.50, output: 10}"
             continue
         for key, value in row.items():
+            place = (*path, key)
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
             if key not in _KEYS:
-                yield (
-                    (*path, key),
-                    f"unknown key{did_you_mean(key, _KEYS)}; the keys are "
-                    f"{', '.join(_KEYS)}",
-                )
+                near = did_you_mean(key, _KEYS)
+                yield place, f"unknown key{near}; the keys are {', '.join(_KEYS)}"
             elif key == "as_of":
                 if not isinstance(value, str) or not _DAY.fullmatch(value):
-                    yield (*path, key), "must be a day, as in 2025-09-01"
-            elif (
-                isinstance(value, bool)
-                or not isinstance(value, int | float)
-                or not 0 <= value < math.inf
-            ):
-                yield (
-                    (*path, key),
-                    f"{value!r} is not a price; write US dollars, 0 or more",
-                )
-        yield from (
-            (path, f"{key} is missing; write 0 where nothing is charged")
-            for key in ("input", "output")
-            if key not in row
-        )
+                    yield place, "must be a day, as in 2025-09-01"
+            elif not is_number or not 0 <= value < math.inf:
+                yield place, f"{value!r} is not a price; write US dollars, 0 or more"
+        for key in ("input", "output"):
+            if key not in row:
+                yield path, f"{key} is missing; write 0 where nothing is charged"
