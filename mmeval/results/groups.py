@@ -13,12 +13,10 @@ Members = Mapping[str, Collection[str]]
 def depths(names: Iterable[str], members: Members) -> dict[str, int]:
     """The depths of groups and tasks as shown: groups first, their members below."""
     names = list(names)
-    inner = {name for group in members.values() for name in group}
+    inner = set().union(*members.values())
+    outermost = [name for name in names if name in members and name not in inner]
     found: dict[str, int] = {}
-    for name in (
-        *(name for name in names if name in members and name not in inner),
-        *names,
-    ):
+    for name in [*outermost, *names]:
         _visit(name, 0, members, found)
     return found
 
@@ -27,7 +25,7 @@ def tasks_inside(name: str, members: Members) -> set[str]:
     """The tasks of a group, at any depth, or the task itself."""
     found: dict[str, int] = {}
     _visit(name, 0, members, found)
-    return {one for one in found if one not in members}
+    return found.keys() - members.keys()
 
 
 def _visit(name: str, depth: int, members: Members, found: dict[str, int]) -> None:
@@ -42,14 +40,11 @@ def slice_by_slice(keys: Sequence[Key], *, every: bool = False) -> list[Key]:
     """A task's numbers: the whole first, then each slice with all its metrics. Of
     several breakdowns only the first is kept, unless ``every`` one is wanted: others
     are often dozens of rows."""
-    first = next((_breakdown(key) for key in keys if key.slice), "")
-    kept = [key for key in keys if every or not key.slice or _breakdown(key) == first]
-    order = {
-        name: at
-        for at, name in enumerate(dict.fromkeys(["", *(key.slice for key in kept)]))
-    }
-    return sorted(kept, key=lambda key: order[key.slice])
-
-
-def _breakdown(key: Key) -> str:
-    return key.slice.partition("=")[0]
+    first = ""
+    by_slice: dict[str, list[Key]] = {"": []}
+    for key in keys:
+        breakdown = key.slice.partition("=")[0]
+        first = first or breakdown
+        if every or breakdown in ("", first):
+            by_slice.setdefault(key.slice, []).append(key)
+    return [key for own in by_slice.values() for key in own]

@@ -42,12 +42,12 @@ class Table:
     digits: int = 3
 
     def __post_init__(self) -> None:
-        uneven = next((row for row in self.rows if len(row) != len(self.headers)), None)
-        if uneven is not None:
-            raise ValueError(
-                f"{self.title}: a row has {len(uneven)} cells below "
-                f"{len(self.headers)} headers"
-            )
+        for row in self.rows:
+            if len(row) != len(self.headers):
+                raise ValueError(
+                    f"{self.title}: a row has {len(row)} cells below "
+                    f"{len(self.headers)} headers"
+                )
 
 
 Layout: TypeAlias = "Callable[[StoredRun], Iterable[Table]]"
@@ -63,14 +63,14 @@ def load_layout(name: str) -> Layout:
 def layouts_of(run: StoredRun) -> list[str]:
     """The layouts that the groups and tasks of a run name, each once."""
     shown: Mapping[str, object] = run.results.get("group_subtasks", {})
-    groups = run.record.get("groups", {})
-    named = [
-        group.get("layout")
-        for name, group in groups.items()
-        if not shown or name in shown
-    ]
-    named += [task.config.get("layout") for task in run.tasks]
-    return list(dict.fromkeys(str(name) for name in named if name))
+    configs = [task.config for task in run.tasks]
+    groups: Mapping[str, Mapping[str, object]] = run.record.get("groups", {})
+    of_groups = [groups[name] for name in groups if not shown or name in shown]
+    names: dict[str, None] = {}
+    for config in [*of_groups, *configs]:
+        if config.get("layout"):
+            names[str(config["layout"])] = None
+    return list(names)
 
 
 def tables_of(run: StoredRun, name: str) -> list[Table]:
@@ -78,19 +78,17 @@ def tables_of(run: StoredRun, name: str) -> list[Table]:
     Raises UnknownNameError, PluginError where the layout fails on this run."""
     layout = load_layout(name)
     try:
-        return _with_provenance(list(layout(run)), run)
+        tables = list(layout(run))
+        if tables:
+            notes = [made_with(run)]
+            for note in skipped_metrics_note(run):
+                notes.append(f"{note[:1].upper()}{note[1:]}.")
+            tables[0] = replace(tables[0], notes=(*notes, *tables[0].notes))
+        return tables
     # a plugin's layout may raise anything and call sys.exit
     except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {error}"
         raise PluginError(f"the layout {name!r} failed ({reason})") from error
-
-
-def _with_provenance(tables: list[Table], run: StoredRun) -> list[Table]:
-    if not tables:
-        return []
-    first, *others = tables
-    left = (f"{note[:1].upper()}{note[1:]}." for note in skipped_metrics_note(run))
-    return [replace(first, notes=(made_with(run), *left, *first.notes)), *others]
 
 
 def scores_of(run: StoredRun, task: StoredTask, number: str) -> Scores:
@@ -104,32 +102,29 @@ def scores_of(run: StoredRun, task: StoredTask, number: str) -> Scores:
     if metric.get("of_averages"):
         return found
     counts = counted_by(run.ours.get("asked", {}).get(task.name))
-    fill(
-        {number: found},
-        (row for row in task.score_rows() if counts(row["i"], row["n"])),
-    )
+    counted = (row for row in task.score_rows() if counts(row["i"], row["n"]))
+    fill({number: found}, counted)
     return found
 
 
 def result_of(run: StoredRun, task: StoredTask, number: str) -> Result | None:
     """One number of a task as a whole, as the results file has it."""
-    rows = (
-        row
-        for row in run.ours.get("results", ())
-        if row["task"] == task.name and row["metric"] == number
-    )
-    return next((Result.from_json(row) for row in rows if not row.get("slice")), None)
+    for row in run.ours.get("results", ()):
+        is_number = row["task"] == task.name and row["metric"] == number
+        if is_number and not row.get("slice"):
+            return Result.from_json(row)
+    return None
 
 
 def paper_notes(run: StoredRun, tasks: Iterable[str]) -> tuple[str, ...]:
     """The note below tables of these tasks where the numbers of one do not compare with
     the paper's."""
-    foreign = set(run.ours.get("not_comparable", ())).intersection(tasks)
-    made = (
+    if set(run.ours.get("not_comparable", ())).isdisjoint(tasks):
+        return ()
+    return (
         "Made on bundled samples, or by a stand-in of a metric: these numbers do not "
-        "compare with the paper's."
+        "compare with the paper's.",
     )
-    return (made,) if foreign else ()
 
 
 def judge_names(run: StoredRun, tasks: Iterable[str]) -> list[str]:

@@ -111,27 +111,35 @@ class StoredTask:
         for row, sample, size in trial_rows(self.folder, self.name, damaged, wanted):
             key = trial_key(row["i"], row["n"])
             scored, scored_size = scores.of(key, row["d"])
-            told = verdicts.of(key)
             yield StoredTrial(
-                row["i"],
-                row["n"],
-                row,
-                sample["sample"],
-                scored,
-                told,
-                size + scored_size,
+                index=row["i"],
+                repeat=row["n"],
+                row=row,
+                sample=sample["sample"],
+                scores=scored,
+                verdicts=verdicts.of(key),
+                size=size + scored_size,
             )
         verdicts.close()
-        yield from (None for _ in damaged)
+        for _ in damaged:
+            yield None
 
 
 def run_record(folder: Path) -> dict[str, Any]:
     """``run.json``. Raises MissingDataError where there is no run, UsageError for one
     that is damaged."""
     record = RunFolder.read_record(folder)
-    if not record:
-        raise MissingDataError(f"{folder}: there is no run; {_near(folder)}")
-    return record
+    if record:
+        return record
+    # what to give instead: the runs that lie below, if any
+    below = runs_below(folder)
+    if shards_of(folder):
+        near = f"its shards are not merged yet: mmeval merge {folder}"
+    elif below:
+        near = f"give one of the runs below it: {listed(list(map(str, below)), 5)}"
+    else:
+        near = "give the folder of a run, <output_path>/<model>/<run_id>"
+    raise MissingDataError(f"{folder}: there is no run; {near}")
 
 
 def journal_notes(run: StoredRun) -> Iterator[str]:
@@ -150,9 +158,9 @@ class StoredRun:
         self.folder = folder
         self.record = run_record(folder)
         self.results_file = results or newest_results(folder, self.record)
-        self.results: TaskRow = (
-            {} if self.results_file is None else read_results(self.results_file)
-        )
+        self.results: TaskRow = {}
+        if self.results_file is not None:
+            self.results = read_results(self.results_file)
 
     @property
     def model(self) -> str:
@@ -186,11 +194,11 @@ class StoredRun:
         """The tasks of the newest results file; of a run without one, all that were
         asked."""
         configs: Mapping[str, TaskRow] = self.record.get("tasks", {})
-        names = list(self.ours.get("protocols", configs))
-        return tuple(
-            StoredTask(name, configs.get(name, {}), self.folder, self._score_set(name))
-            for name in names
-        )
+        tasks = []
+        for name in self.ours.get("protocols", configs):
+            config, score_set = configs.get(name, {}), self._score_set(name)
+            tasks.append(StoredTask(name, config, self.folder, score_set))
+        return tuple(tasks)
 
     @property
     def other_tasks(self) -> list[str]:
@@ -203,9 +211,8 @@ class StoredRun:
         last."""
         sets = self.folder / "scores" / file_name(task)
         if not self.results:
-            return max(
-                sets.glob("*/"), key=lambda folder: folder.stat().st_mtime, default=None
-            )
+            begun = sets.glob("*/")
+            return max(begun, key=lambda folder: folder.stat().st_mtime, default=None)
         name = str(self.ours.get("score_sets", {}).get(task, ""))
         return sets / name if name and name == file_name(name) else None
 
@@ -217,15 +224,11 @@ class StoredRun:
 def newest_results(folder: Path, record: TaskRow) -> Path | None:
     """The newest results file of a run: in its folder or ``--output_path
     FILE.json``."""
-    found = max(folder.glob("results_*.json"), key=lambda file: file.name, default=None)
+    files = list(folder.glob("results_*.json"))
     named = Path(str(record.get("settings", {}).get("output_path", "")))
-    if found is None and named.suffix == ".json":
-        found = max(
-            named.parent.glob(f"{named.stem}_*.json"),
-            key=lambda file: file.name,
-            default=None,
-        )
-    return found
+    if not files and named.suffix == ".json":
+        files = list(named.parent.glob(f"{named.stem}_*.json"))
+    return max(files, key=lambda file: file.name, default=None)
 
 
 def read_results(file: Path) -> TaskRow:
@@ -255,46 +258,32 @@ def run_folder(folder: Path) -> Path:
 
 
 def runs_below(folder: Path) -> list[Path]:
-    return sorted(
-        file.parent
-        for depth in ("*", "*/*")
-        for file in folder.glob(f"{depth}/run.json")
-    )
-
-
-def _near(folder: Path) -> str:
-    """What to give instead: the runs that lie below, if any."""
-    if shards_of(folder):
-        return f"its shards are not merged yet: mmeval merge {folder}"
-    below = runs_below(folder)
-    if not below:
-        return "give the folder of a run, <output_path>/<model>/<run_id>"
-    return f"give one of the runs below it: {listed(list(map(str, below)), 5)}"
+    files = [*folder.glob("*/run.json"), *folder.glob("*/*/run.json")]
+    return sorted(file.parent for file in files)
 
 
 class ScoreRows:
     """Score rows in the order of the data set, read alongside the trials."""
 
     def __init__(self, folder: Path | None) -> None:
-        self._rows = iter(()) if folder is None else _keyed(_score_rows(folder))
-        self._next: tuple[int, int, TaskRow] | None = next(self._rows, None)
+        self._rows: Iterator[tuple[int, TaskRow]] = iter(())
+        if folder is not None:
+            self._rows = _score_rows(folder)
+        self._next = next(self._rows, None)
 
     def of(self, key: int, digest: str) -> tuple[TaskRow | None, int]:
         """A trial's row and its size in bytes; None without one, or for another answer.
         Trials must be asked for in their order."""
-        while self._next is not None and self._next[0] < key:
+        while self._next is not None:
+            offset, row = self._next
+            own_key = trial_key(row["i"], row["n"])
+            if own_key > key:
+                break
             self._next = next(self._rows, None)
-        if self._next is None or self._next[0] != key:
-            return None, 0
-        _, offset, row = self._next
-        self._next = next(self._rows, None)
-        size = (self._next[1] - offset) if self._next is not None else 1 << 30
-        return (row, size) if row.get("d") == digest else (None, 0)
-
-
-def _keyed(rows: Iterator[tuple[int, TaskRow]]) -> Iterator[tuple[int, int, TaskRow]]:
-    """Rows with their trial's key and place."""
-    return ((trial_key(row["i"], row["n"]), offset, row) for offset, row in rows)
+            if own_key == key:
+                size = 1 << 30 if self._next is None else self._next[0] - offset
+                return (row, size) if row.get("d") == digest else (None, 0)
+        return None, 0
 
 
 def _score_rows(
@@ -327,14 +316,16 @@ class _Verdicts:
     """The verdicts of a score set by trial. Only their places are held."""
 
     def __init__(self, folder: Path | None) -> None:
-        keys, self._offsets = array("q"), array("q")
-        path = None if folder is None else folder / VERDICTS
-        for offset, row in () if path is None else read_rows(path):
-            keys.append(trial_key(row["i"], row["n"]))
-            self._offsets.append(offset)
-        self._order = sorted(range(len(keys)), key=keys.__getitem__)
-        self._keys, self._at = keys, 0
-        self._file = path.open("rb") if path is not None and len(keys) else None
+        self._keys, self._offsets = array("q"), array("q")
+        self._at = 0
+        self._file = None
+        if folder is not None:
+            for offset, row in read_rows(folder / VERDICTS):
+                self._keys.append(trial_key(row["i"], row["n"]))
+                self._offsets.append(offset)
+            if self._keys:
+                self._file = (folder / VERDICTS).open("rb")
+        self._order = sorted(range(len(self._keys)), key=self._keys.__getitem__)
 
     def of(self, key: int) -> list[TaskRow]:
         """A trial's rows, the later ones if judged again. Ask for trials in their
@@ -343,11 +334,8 @@ class _Verdicts:
         while self._at < len(order) and keys[order[self._at]] < key:
             self._at += 1
         found: dict[tuple[str, str], TaskRow] = {}
-        while (
-            self._file is not None
-            and self._at < len(order)
-            and keys[order[self._at]] == key
-        ):
+        while self._at < len(order) and keys[order[self._at]] == key:
+            assert self._file is not None
             row = unsealed(line_at(self._file, self._offsets[order[self._at]]))
             found[str(row.get("metric")), str(row.get("path"))] = row
             self._at += 1

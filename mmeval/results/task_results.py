@@ -45,19 +45,19 @@ class TaskNumbers:
 
     @classmethod
     def of(cls, task: Task) -> TaskNumbers:
-        numbers = (
-            TaskNumber(
-                n,
-                metric.range_for(n),
-                metric.higher_is_better,
-                m.aggregation,
-                m.options,
-                m.bound.params,
-            )
-            for m in task.metrics
-            for metric in (m.bound.metric,)
-            for n in metric.outputs
-        )
+        numbers = []
+        for task_metric in task.metrics:
+            metric = task_metric.bound.metric
+            for name in metric.outputs:
+                number = TaskNumber(
+                    name,
+                    metric.range_for(name),
+                    metric.higher_is_better,
+                    task_metric.aggregation,
+                    task_metric.options,
+                    task_metric.bound.params,
+                )
+                numbers.append(number)
         return cls(task.name, tuple(numbers), task.breakdown, task.numbers)
 
 
@@ -72,36 +72,38 @@ def task_results(
     """A task's numbers over the wanted trials, from its score set's finished rows.
     ``suspended`` names the numbers whose scoring was given up during the run: they get
     counts and bounds alone."""
-    columns = {
-        n.name: Scores(
-            range=n.range, higher_is_better=n.higher_is_better, switches=n.switches
-        )
-        for n in task.numbers
-    }
-    fill(columns, finished_rows(scores, wanted))
-    places = _slices(task, next(iter(columns.values()))) if columns else {}
-    results: list[Result] = []
-    kept = (
-        {name for one in task.combined for name in (*one.of, task.numbers[0].name)}
-        if columns
-        else ()
-    )
+    columns: dict[str, Scores] = {}
     for number in task.numbers:
-        column = (
-            columns[number.name] if number.name in kept else columns.pop(number.name)
+        columns[number.name] = Scores(
+            range=number.range,
+            higher_is_better=number.higher_is_better,
+            switches=number.switches,
         )
+    fill(columns, finished_rows(scores, wanted))
+    if not columns:
+        return []
+    first = task.numbers[0].name
+    places: dict[str, Sequence[int]] = {}
+    for label in task.breakdown:
+        for level, at in columns[first].places(label).items():
+            places[f"{label}={level}"] = at
+    kept: set[str] = set()
+    for made in task.combined:
+        kept.update((*made.of, first))
+    results: list[Result] = []
+    for number in task.numbers:
+        column = columns[number.name]
+        if number.name not in kept:
+            del columns[number.name]  # a long run is large
         is_suspended = number.name in suspended
-        results.extend(
-            _results(
-                task, number, column, places, bootstrap_iters, suspended=is_suspended
-            )
+        results += _results(
+            task, number, column, places, bootstrap_iters, suspended=is_suspended
         )
-    for made in task.combined if columns else ():
-        results += list(
-            _combined(
-                task, made, columns, results, places, bootstrap_iters=bootstrap_iters
-            )
+    for made in task.combined:
+        combined = _combined(
+            task, made, columns, results, places, bootstrap_iters=bootstrap_iters
         )
+        results += list(combined)
     return results
 
 
@@ -204,11 +206,9 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
                     refused=refused,
                 )
             else:
-                known = (
-                    Score.from_json(score)
-                    if _WITHOUT_VALUE & score.keys()
-                    else score["status"]
-                )
+                known = score["status"]
+                if _WITHOUT_VALUE & score.keys():
+                    known = Score.from_json(score)
                 column.add(
                     sample,
                     repeat,
@@ -228,14 +228,6 @@ Slices = Mapping[str, Sequence[int]]
 """The places of a slice's rows by its name; the columns of a task have the same."""
 
 
-def _slices(task: TaskNumbers, column: Scores) -> Slices:
-    return {
-        f"{label}={level}": at
-        for label in task.breakdown
-        for level, at in column.places(label).items()
-    }
-
-
 def _results(
     task: TaskNumbers,
     number: TaskNumber,
@@ -246,8 +238,8 @@ def _results(
     suspended: bool,
 ) -> Iterator[Result]:
     aggregator = load_aggregator(number.aggregation)
-    slices = ((name, column.at(at)) for name, at in places.items())
-    for name, part in (("", column), *slices):
+    for name, at in (("", None), *places.items()):
+        part = column if at is None else column.at(at)
         with _named(task, number.name, name, number.aggregation):
             result = summarise(
                 task.task,
@@ -272,26 +264,23 @@ def _combined(
 ) -> Iterator[Result]:
     """A number of numbers, whole and by slices; ``results`` are those of its parts."""
     of_parts = {(result.metric, result.slice): result for result in results}
-    # Where all parts were skipped, what is known of the trials is that of any number.
-    numbers = [number for number in task.numbers if number.name in made.of] or [
-        task.numbers[0]
-    ]
+    numbers = [number for number in task.numbers if number.name in made.of]
+    if not numbers:
+        # All parts were skipped: what is known of the trials is that of any number.
+        numbers = [task.numbers[0]]
+    aggregations = dict.fromkeys(number.aggregation for number in numbers)
     for name, at in (("", None), *places.items()):
-        parts = [
-            Averaged(
+        parts = []
+        for number in numbers:
+            column = columns[number.name]
+            part = Averaged(
                 of_parts[number.name, name],
-                columns[number.name] if at is None else columns[number.name].at(at),
+                column if at is None else column.at(at),
                 load_aggregator(number.aggregation),
                 number.options,
             )
-            for number in numbers
-        ]
-        with _named(
-            task,
-            made.name,
-            name,
-            " and ".join(dict.fromkeys(number.aggregation for number in numbers)),
-        ):
+            parts.append(part)
+        with _named(task, made.name, name, " and ".join(aggregations)):
             result = mean_of(
                 task.task,
                 made.name,
@@ -315,9 +304,9 @@ def _named(
         raise
     # a plugin's aggregator may raise anything and call sys.exit
     except (Exception, SystemExit) as error:
+        place = f"{number} of {slice}" if slice else number
         raise PluginError(
-            f"{task.task}: the aggregator {aggregation!r} failed on "
-            f"{number}{f' of {slice}' if slice else ''} "
+            f"{task.task}: the aggregator {aggregation!r} failed on {place} "
             f"({type(error).__name__}: {error}). The scores are kept: mend it, then "
             "run the same command"
         ) from error
@@ -330,39 +319,46 @@ def group_results(groups: Sequence[Group], results: Sequence[Result]) -> list[Re
     as the group around it. Where absent members count, one without the number is
     unknown: it was not asked."""
     by_name = {group.name: group for group in groups}
-    entries = {
-        (group.name, entry.metric): entry for group in groups for entry in group.metrics
-    }
-    whole = {
-        (result.task, result.metric): result for result in results if not result.slice
-    }
+    entries: dict[tuple[str, str], GroupMetric] = {}
+    for group in groups:
+        for entry in group.metrics:
+            entries[group.name, entry.metric] = entry
+    whole: dict[tuple[str, str], Result] = {}
+    for result in results:
+        if not result.slice:
+            whole[result.task, result.metric] = result
 
     def of(group: Group, entry: GroupMetric, counted: set[str]) -> Result | None:
         metric = entry.metric
-        members: dict[str, Result | None] = {}
+        members: list[Result] = []
         # its own tasks first: they are its own
         for name in sorted(group.members, key=lambda name: name in by_name):
             if name in by_name:
-                members[name] = of(
-                    by_name[name], entries.get((name, metric), entry), counted
-                )
+                own = entries.get((name, metric), entry)
+                member = of(by_name[name], own, counted)
             elif name not in counted:
                 counted.add(name)
-                members[name] = whole.get((name, metric))
-        if entry.counts_absent:
-            members = {
-                name: found or Result(name, metric, None, n=0, scored=0)
-                for name, found in members.items()
-            }
-        known = [member for member in members.values() if member is not None]
-        by_size, absent = entry.weight_by_size, entry.counts_absent
-        return (
-            combine(
-                group.name, metric, known, weight_by_size=by_size, counts_absent=absent
-            )
-            if known
-            else None
+                member = whole.get((name, metric))
+            else:
+                continue
+            if member is None and entry.counts_absent:
+                member = Result(name, metric, None, n=0, scored=0)
+            if member is not None:
+                members.append(member)
+        if not members:
+            return None
+        return combine(
+            group.name,
+            metric,
+            members,
+            weight_by_size=entry.weight_by_size,
+            counts_absent=entry.counts_absent,
         )
 
-    found = (of(group, entry, set()) for group in groups for entry in group.metrics)
-    return [result for result in found if result is not None]
+    found = []
+    for group in groups:
+        for entry in group.metrics:
+            number = of(group, entry, set())
+            if number is not None:
+                found.append(number)
+    return found
