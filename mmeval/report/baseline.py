@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,7 +49,9 @@ class Baseline:
         """The name of the model; of one in a folder, the last part of its path."""
         name = str(self.document.get("model_name", "baseline"))
         is_folder = name.startswith(("/", "./", "../", "~")) or os.path.isdir(name)  # noqa: PTH112  takes any text
-        return (Path(name).name or name) if is_folder else name
+        if is_folder:
+            name = Path(name).name or name
+        return name
 
     def beside(self, document: ResultsDocument) -> Beside:
         """The baseline's column beside a run's numbers, by its results file's content.
@@ -57,30 +59,38 @@ class Baseline:
         metric, judge) are left out."""
         theirs = results_of(self.document)
         tasks = {key.task for key in theirs}
+        members = groups_of([document])
+        protocols = document["mmeval"].get("protocols")
         values: dict[Key, Result] = {}
         findings: dict[Finding, None] = {}
         for key, own in results_of(document).items():
             other = theirs.get(key)
+            subject = Subject(key.task, key.metric)
             if other is None:
                 if not key.slice:
-                    metric = key.metric if key.task in tasks else ""
-                    subject = Subject(key.task, metric)
-                    findings[_without_number(subject, self.file.parent)] = None
-            elif other.value is not None:
-                subject = Subject(key.task, key.metric)
-                if why := self._why_not(key, document):
-                    findings[_made_otherwise(subject, why)] = None
-                    continue
-                values[key] = other
-                if other.n != own.n and not key.slice:
-                    findings[_other_count(key.task, other.n, own.n)] = None
+                    if key.task not in tasks:
+                        subject = Subject(key.task)
+                    cause = f"the baseline has no such number: {self.file.parent}"
+                    lack = Finding("not_comparable", subject, cause=cause)
+                    findings[replace(lack, severity="note")] = None
+                continue
+            if other.value is None:
+                continue
+            inside = tasks_inside(key.task, members)
+            if protocols is not None:
+                # tasks that the run left out are no difference
+                inside &= set(protocols)
+            why = unlike(self.document, document, sorted(inside), key.metric)
+            if why:
+                cause = f"the baseline's number is not shown: {why}"
+                findings[Finding("not_comparable", subject, cause=cause)] = None
+                continue
+            values[key] = other
+            if other.n != own.n and not key.slice:
+                cause = f"trials: {other.n:,} in the baseline, {own.n:,} in this run"
+                subset = Finding("subset", Subject(key.task), cause=cause)
+                findings[replace(subset, severity="note")] = None
         return Beside(Column(self.header, values), tuple(findings))
-
-    def _why_not(self, key: Key, document: ResultsDocument) -> str:
-        """Tasks that the run left out are no difference."""
-        inside = tasks_inside(key.task, groups_of([document]))
-        asked = inside & set(document["mmeval"].get("protocols", inside))
-        return unlike(self.document, document, sorted(asked), key.metric)
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -150,21 +160,6 @@ def _other_run(named: str, own: Path | None) -> Baseline | Finding:
         cause = f"{named} now holds the results of this run"
         return Finding("not_comparable", subject, cause=cause)
     return found
-
-
-def _made_otherwise(subject: Subject, why: str) -> Finding:
-    cause = f"the baseline's number is not shown: {why}"
-    return Finding("not_comparable", subject, cause=cause)
-
-
-def _without_number(subject: Subject, folder: Path) -> Finding:
-    cause = f"the baseline has no such number: {folder}"
-    return Finding("not_comparable", subject, cause=cause, severity="note")
-
-
-def _other_count(task: str, theirs: int, ours: int) -> Finding:
-    cause = f"trials: {theirs:,} in the baseline, {ours:,} in this run"
-    return Finding("subset", Subject(task), cause=cause, severity="note")
 
 
 def _is_of(baseline: Path, results: Path | None) -> bool:

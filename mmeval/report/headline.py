@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
-from mmeval.records.score import Result
 from mmeval.results.numbers import NumberRow
 
 
@@ -20,30 +20,30 @@ def headline_rows(rows: Sequence[NumberRow]) -> list[NumberRow]:
     for row in rows:
         if not row.slice:
             whole.setdefault(row.task, []).append(row)
-    return [_headline(own) for own in whole.values()]
+    headlines = []
+    for own in whole.values():
+        inside: set[str] = set()
+        for row in own:
+            inside |= row.pieces
 
+        def rank(
+            row: NumberRow, inside: AbstractSet[str] = inside
+        ) -> tuple[bool, bool]:
+            is_total = bool(row.pieces) and row.metric not in inside
+            return (not is_total, not row.of_averages)
 
-def _headline(rows: Sequence[NumberRow]) -> NumberRow:
-    inside = frozenset[str]().union(*(row.pieces for row in rows))
-    totals_first = sorted(
-        rows,
-        key=lambda row: (not row.pieces or row.metric in inside, not row.of_averages),
-    )
-    best = max(totals_first, key=_values)
-    return best if _values(best) else rows[0]
+        best = max(sorted(own, key=rank), key=_values)
+        headlines.append(best if _values(best) else own[0])
+    return headlines
 
 
 def _values(row: NumberRow) -> int:
     """In how many runs a row has a value that nothing is missing from, or lost a part
     of what it would be made of."""
-    known = (
-        result is not None and (result.value is not None or _is_lost(result))
-        for result in row.results
-    )
-    return sum(
-        value and not partial for value, partial in zip(known, row.partial, strict=True)
-    )
-
-
-def _is_lost(result: Result) -> bool:
-    return result.scored > 0 and result.failed + result.unscored > 0
+    count = 0
+    for result, is_partial in zip(row.results, row.partial, strict=True):
+        if result is None or is_partial:
+            continue
+        is_lost = result.scored > 0 and result.failed + result.unscored > 0
+        count += result.value is not None or is_lost
+    return count

@@ -22,11 +22,9 @@ class _Plain(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         message = super().format(record)
-        return (
-            f"{record.levelname.lower()}: {message}"
-            if record.levelno > logging.INFO
-            else message
-        )
+        if record.levelno > logging.INFO:
+            message = f"{record.levelname.lower()}: {message}"
+        return message
 
 
 class _StderrHandler(logging.Handler):
@@ -43,11 +41,13 @@ def begin_log(level: str, environ: Mapping[str, str]) -> None:
     """Log mmeval from ``level`` up, others' warnings, to stderr; warn of unused
     variables. May be called again."""
     root = logging.getLogger()
-    for handler in [h for h in root.handlers if isinstance(h, _StderrHandler)]:
-        root.removeHandler(handler)
+    for earlier in list(root.handlers):
+        if isinstance(earlier, _StderrHandler):
+            root.removeHandler(earlier)
     handler = _StderrHandler()
-    plain = sys.stderr.isatty() and level != "DEBUG"
-    handler.setFormatter(_Plain() if plain else logging.Formatter(FORMAT, TIME_FORMAT))
+    handler.setFormatter(logging.Formatter(FORMAT, TIME_FORMAT))
+    if sys.stderr.isatty() and level != "DEBUG":
+        handler.setFormatter(_Plain())
     root.addHandler(handler)
     logging.getLogger("mmeval").setLevel(level)
     for warning in unknown_variables(environ):

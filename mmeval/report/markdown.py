@@ -25,36 +25,22 @@ def table_lines(
 ) -> list[str]:
     """The lines of a table, without the column ``if_filled`` where all its cells are
     empty. Cells are not escaped: pass foreign text to :func:`cell`."""
-    kept = [
-        at
-        for at, header in enumerate(headers)
-        if header != if_filled or any(row[at] for row in rows)
-    ]
-    headers = [headers[at] for at in kept]
-    rows = [[row[at] for at in kept] for row in rows]
-    widths = [
-        max(_width(row[i]) for row in [headers, *rows]) for i in range(len(headers))
-    ]
-    right = [header in right_aligned for header in headers]
-    rules = (
-        "-" * (width - 1) + ":" if at_right else "-" * width
-        for width, at_right in zip(widths, right, strict=True)
-    )
-    return [
-        _line(headers, widths, right),
-        f"|{'|'.join(rules)}|",
-        *(_line(row, widths, right) for row in rows),
-    ]
-
-
-def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
-    padded = (
-        " " * (width - _width(cell)) + cell
-        if at_right
-        else cell + " " * (width - _width(cell))
-        for cell, width, at_right in zip(cells, widths, right, strict=True)
-    )
-    return f"|{'|'.join(padded)}|"
+    columns = []
+    for header, *cells in zip(headers, *rows, strict=True):
+        if header == if_filled and not any(cells):
+            continue
+        texts = [header, *cells]
+        widths = [_width(text) for text in texts]
+        widest = max(widths)
+        is_right = header in right_aligned
+        column = []
+        for text, width in zip(texts, widths, strict=True):
+            space = " " * (widest - width)
+            column.append(space + text if is_right else text + space)
+        rule = "-" * (widest - 1) + ":" if is_right else "-" * widest
+        column.insert(1, rule)
+        columns.append(column)
+    return [f"|{'|'.join(line)}|" for line in zip(*columns, strict=True)]
 
 
 def _width(text: str) -> int:
@@ -62,11 +48,9 @@ def _width(text: str) -> int:
     marks."""
     if text.isascii():
         return len(text)
-    return sum(
-        0
-        if unicodedata.combining(char)
-        else 2
-        if unicodedata.east_asian_width(char) in "WF"
-        else 1
-        for char in text
-    )
+    width = 0
+    for char in text:
+        if unicodedata.combining(char):
+            continue
+        width += 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    return width

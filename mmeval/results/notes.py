@@ -33,15 +33,20 @@ def missing(result: Result) -> str:
     """What a value leaves out: ``2 failed, 1 unscored, bounds 0.4000 to 0.5500``. The
     bounds are how much that could change it, and whether the interval covers them is
     stated. Suspended scoring comes first, then nothing to score."""
-    statuses = ("failed", "unscored", "unavailable", "inapplicable", "unsupported")
-    counts = [(getattr(result, status), status) for status in statuses]
-    found = ["scoring suspended"] if result.suspended else []
-    found += ["nothing to score"] if result.has_nothing_to_score else []
-    words = ", ".join([*found, *(f"{count} {what}" for count, what in counts if count)])
+    words = []
+    if result.suspended:
+        words.append("scoring suspended")
+    if result.has_nothing_to_score:
+        words.append("nothing to score")
+    for status in ("failed", "unscored", "unavailable", "inapplicable", "unsupported"):
+        count = getattr(result, status)
+        if count:
+            words.append(f"{count} {status}")
     if words and result.bounds is not None and (result.failed or result.unscored):
-        covered = "" if result.bounds_ci95 is None else ", which the interval covers"
-        return f"{words}, bounds {from_to(result.bounds)}{covered}"
-    return words
+        words.append(f"bounds {from_to(result.bounds)}")
+        if result.bounds_ci95 is not None:
+            words.append("which the interval covers")
+    return ", ".join(words)
 
 
 def no_interval(result: Result) -> str:
@@ -63,10 +68,12 @@ def refused(result: Result) -> str:
 
     Refused answers may be scored; verdicts that are refused never are.
     """
-    counts = (("refused", result.refused), ("judge refused", result.refused_verdicts))
-    return ", ".join(
-        f"{words} {count:,}/{result.n:,}" for words, count in counts if count
-    )
+    words = []
+    if result.refused:
+        words.append(f"refused {result.refused:,}/{result.n:,}")
+    if result.refused_verdicts:
+        words.append(f"judge refused {result.refused_verdicts:,}/{result.n:,}")
+    return ", ".join(words)
 
 
 def from_to(pair: tuple[float, float], digits: int = 4) -> str:
@@ -77,9 +84,8 @@ def weights(result: Result) -> str:
     """The shares of a group's members, where they differ."""
     if len(set(result.weights.values())) < 2:
         return ""
-    return "weights: " + ", ".join(
-        f"{name} {share:.4f}" for name, share in result.weights.items()
-    )
+    shares = [f"{name} {share:.4f}" for name, share in result.weights.items()]
+    return f"weights: {', '.join(shares)}"
 
 
 class NumberReasons:
@@ -95,11 +101,8 @@ class NumberReasons:
         members: Mapping[str, Collection[str]],
         without: Pieces,
     ) -> None:
-        self._whole = {
-            (result.task, result.metric): result
-            for result in results
-            if not result.slice
-        }
+        whole = [result for result in results if not result.slice]
+        self._whole = {(result.task, result.metric): result for result in whole}
         self._members = members
         self._without = without
 
@@ -108,37 +111,35 @@ class NumberReasons:
         Of a slice only what the whole does not lack."""
         if result.slice:
             return _without(self._fewer(result))
-        if result.task not in self._members:
-            return "; ".join((*self._lacking(result), *self._partial([result])))
-        own = (*self._unknown(result), *self._as_zero(result), *self._left_out(result))
-        return "; ".join((*own, *self._partial(self._tasks(result))))
+        notes: list[str] = []
+        if result.task in self._members:
+            notes += self._of_group(result)
+        else:
+            # a number of numbers
+            parts = self._without.get((result.task, result.metric), ())
+            if result.value is None and result.weights and parts:
+                notes.append(f"no value without {listed(list(parts), MAX_NAMED)}")
+        partial = _without(self._lost_pieces(result))
+        if partial:
+            notes.append(partial)
+        return "; ".join(notes)
 
     def is_partial(self, result: Result) -> bool:
         """Whether a value, or that of one of a group's tasks, is without some pieces; a
         slice: without more of them."""
-        if result.slice:
-            return bool(self._fewer(result))
-        return any(
-            self._partial(
-                self._tasks(result) if result.task in self._members else [result]
-            )
-        )
+        lost = self._fewer(result) if result.slice else self._lost_pieces(result)
+        return bool(lost)
 
-    def _partial(self, numbers: Iterable[Result]) -> Iterator[str]:
-        """The pieces that some of the numbers are without, where they have a value."""
-        lost = (
-            self._without.get((one.task, one.metric), ())
-            for one in numbers
-            if one.value is not None
-        )
-        if pieces := list(dict.fromkeys(piece for own in lost for piece in own)):
-            yield _without(pieces)
-
-    def _lacking(self, result: Result) -> Iterator[str]:
-        """The parts without which a number of numbers has no value."""
-        parts = self._without.get((result.task, result.metric), ())
-        if result.value is None and result.weights and parts:
-            yield f"no value without {listed(list(parts), MAX_NAMED)}"
+    def _lost_pieces(self, result: Result) -> list[str]:
+        """The pieces that a number is without, or those of a group's tasks, where they
+        have a value."""
+        pieces: dict[str, None] = {}
+        numbers = self._tasks(result) if result.task in self._members else [result]
+        for number in numbers:
+            if number.value is not None:
+                lost = self._without.get((number.task, number.metric), ())
+                pieces |= dict.fromkeys(lost)
+        return list(pieces)
 
     def _fewer(self, result: Result) -> list[str]:
         """The parts that a slice's value is without, and the whole is not."""
@@ -155,62 +156,44 @@ class NumberReasons:
             else:
                 yield member
 
-    def _unknown(self, group: Result) -> Iterator[str]:
-        """The tasks without which the group has no value, with the counts of their
-        trials."""
-        own = [member for member in self._own(group) if member.task in group.weights]
-        lost = [
-            _with_counts(member)
-            for member in own
-            if member.value is None and not cannot_be_done(member)
-        ]
-        lost += [
-            f"{name} (not asked)"
-            for name in group.weights
-            if (name, group.metric) not in self._whole
-        ]
+    def _of_group(self, group: Result) -> Iterator[str]:
+        lost: list[str] = []
+        zero: list[str] = []
+        bad: list[str] = []
+        refused_whole: list[str] = []
+        for member in self._own(group):
+            if member.is_refused_whole:
+                refused_whole.append(member.task)
+            if member.task not in group.weights:
+                # all its samples are bad
+                if member.faulty and member.faulty == member.n - member.unsupported:
+                    bad.append(member.task)
+            elif cannot_be_done(member):
+                zero.append(member.task)
+            elif member.value is None:
+                counts = missing(replace(member, bounds=None))
+                lost.append(f"{member.task} ({counts})" if counts else member.task)
+        for name in group.weights:
+            if (name, group.metric) not in self._whole:
+                lost.append(f"{name} (not asked)")
         if group.value is None and 0 < len(lost) < len(group.weights):
             yield f"no value without {listed(lost, MAX_NAMED)}"
-
-    def _as_zero(self, group: Result) -> Iterator[str]:
-        """The members that the model cannot do, where the group counts them."""
-        zero = [
-            one.task
-            for one in self._own(group)
-            if one.task in group.weights and cannot_be_done(one)
-        ]
         if zero:
             yield f"counted as 0: {listed(zero, MAX_NAMED)}"
-
-    def _left_out(self, group: Result) -> Iterator[str]:
-        """The tasks whose samples are all bad, or all unscored by refusals."""
-        bad = [
-            one.task
-            for one in self._own(group)
-            if one.faulty
-            and one.task not in group.weights
-            and one.faulty == one.n - one.unsupported
-        ]
         if bad:
             yield f"left out, all samples bad: {listed(bad, MAX_NAMED)}"
-        refused_whole = [one.task for one in self._own(group) if one.is_refused_whole]
         if refused_whole and group.value is not None:
             yield f"left out, all refused: {listed(refused_whole, MAX_NAMED)}"
 
     def _own(self, group: Result) -> Iterator[Result]:
-        found = (
-            self._whole.get((name, group.metric)) for name in self._members[group.task]
-        )
-        return (member for member in found if member is not None)
+        for name in self._members[group.task]:
+            member = self._whole.get((name, group.metric))
+            if member is not None:
+                yield member
 
 
 def _without(pieces: Sequence[str]) -> str:
     return f"partial: without {listed(pieces, MAX_NAMED)}" if pieces else ""
-
-
-def _with_counts(member: Result) -> str:
-    counts = missing(replace(member, bounds=None))
-    return f"{member.task} ({counts})" if counts else member.task
 
 
 def repeated(results: Iterable[Result], pieces: Pieces) -> set[Key]:
@@ -218,17 +201,15 @@ def repeated(results: Iterable[Result], pieces: Pieces) -> set[Key]:
     alone makes an equal one; a slice's unavailable in all of its task, or with nothing
     to score."""
     known = {Key.of(result): result for result in results}
-    found = {
-        key for key in known if key.slice and is_none(known.get(key._replace(slice="")))
-    }
+    found = set()
     for key, result in known.items():
+        if key.slice and is_none(known.get(key._replace(slice=""))):
+            found.add(key)
         own = list(pieces.get((key.task, key.metric), ()))
-        piece = key._replace(metric=own[0]) if len(own) == 1 else key
-        if (
-            piece in known
-            and piece != key
-            and _NUMBERS(known[piece]) == _NUMBERS(result)
-        ):
+        if len(own) != 1 or own[0] == key.metric:
+            continue
+        piece = key._replace(metric=own[0])
+        if piece in known and _NUMBERS(known[piece]) == _NUMBERS(result):
             found.add(piece)
     return found
 
