@@ -56,9 +56,8 @@ def write_results(
 ) -> Path:
     """Write ``results_<time>.json`` into the run folder, or where the context says.
     Raises StorageError."""
-    file = (
-        context.folder or outcome.folder
-    ) / f"{context.stem}_{file_time(moment)}.json"
+    folder = context.folder or outcome.folder
+    file = folder / f"{context.stem}_{file_time(moment)}.json"
     document = results_document(outcome, context, task_hashes or {})
     write_atomic(file, sealed_document(document, allow_nan=False))
     return file
@@ -71,22 +70,34 @@ def results_document(
     tasks, groups = outcome.selection.tasks, outcome.selection.groups
     names = {task.name: task.alias for task in tasks}
     group_names = {group.name: group.alias for group in groups}
-    group_numbers = _numbers(outcome.group_results, group_names, keep_empty=False)
+    numbers = _numbers(outcome.results, names)
+    group_numbers = _numbers(outcome.group_results, group_names)
+    # a group without any number has no entry
+    group_numbers = {name: row for name, row in group_numbers.items() if len(row) > 1}
+    members: dict[str, list[str]] = {}
+    versions: dict[str, str] = {}
+    for task in tasks:
+        versions[task.name] = task.version
+    for group in groups:
+        members[group.name] = list(group.members)
+        if group.version:
+            versions[group.name] = group.version
+    for task in tasks:
+        members[task.name] = []
+    directions: dict[str, dict[str, bool]] = {}
+    for result in (*outcome.results, *outcome.group_results):
+        name, _ = name_and_filter(result.metric)
+        directions.setdefault(result.task, {})[name] = result.higher_is_better
     instruction = context.system_instruction
+    instruction_sha = hashlib.sha256(instruction.encode()).hexdigest()
     return {
-        "results": {**_numbers(outcome.results, names), **group_numbers},
+        "results": {**numbers, **group_numbers},
         "groups": group_numbers,
-        "group_subtasks": {
-            **{group.name: list(group.members) for group in groups},
-            **{task.name: [] for task in tasks},
-        },
+        "group_subtasks": members,
         "configs": {task.name: _config(task) for task in tasks},
-        "versions": {
-            **{task.name: task.version for task in tasks},
-            **{group.name: group.version for group in groups if group.version},
-        },
+        "versions": versions,
         "n-shot": dict.fromkeys((*names, *group_names), 0),
-        "higher_is_better": _directions((*outcome.results, *outcome.group_results)),
+        "higher_is_better": directions,
         "n-samples": {task.name: _sample_counts(task, outcome) for task in tasks},
         "config": {**run_config(context), **without_secrets(context.metadata)},
         "git_hash": _git_hash(),
@@ -101,9 +112,7 @@ def results_document(
         "model_name": outcome.model_name,
         "model_name_sanitized": re.sub(r'["<>:/|\\?*\[\]]+', "__", outcome.model_name),
         "system_instruction": instruction or None,
-        "system_instruction_sha": hashlib.sha256(instruction.encode()).hexdigest()
-        if instruction
-        else None,
+        "system_instruction_sha": instruction_sha if instruction else None,
         "fewshot_as_multiturn": None,
         "chat_template": None,
         "chat_template_sha": None,
@@ -114,38 +123,31 @@ def results_document(
 
 
 def _numbers(
-    results: tuple[Result, ...], aliases: Mapping[str, str], *, keep_empty: bool = True
-) -> dict[str, Any]:
+    results: tuple[Result, ...], aliases: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
     """``{name: {"alias", "metric,none", "metric_stderr,none"}}``, without slices; the
     name of a filter of answers stands in place of ``none``. A value that is unknown is
     null; its standard error is "N/A", as readers of this layout expect."""
-    found: dict[str, dict[str, Any]] = {
-        name: {"alias": alias} for name, alias in aliases.items()
-    }
+    found: dict[str, dict[str, Any]] = {}
+    for name, alias in aliases.items():
+        found[name] = {"alias": alias}
     for result in results:
         if result.slice:
             continue
         entry = found.setdefault(result.task, {"alias": result.task})
         entry["sample_len"] = max(result.n, entry.get("sample_len", 0))
         name, filter_name = name_and_filter(result.metric)
+        stderr = "N/A" if result.stderr is None else result.stderr
         entry[f"{name},{filter_name}"] = result.value
-        entry[f"{name}_stderr,{filter_name}"] = (
-            "N/A" if result.stderr is None else result.stderr
-        )
-    return {
-        name: entry for name, entry in found.items() if keep_empty or len(entry) > 1
-    }
-
-
-def _directions(results: tuple[Result, ...]) -> dict[str, dict[str, bool]]:
-    found: dict[str, dict[str, bool]] = {}
-    for result in results:
-        name, _ = name_and_filter(result.metric)
-        found.setdefault(result.task, {})[name] = result.higher_is_better
+        entry[f"{name}_stderr,{filter_name}"] = stderr
     return found
 
 
 def _config(task: Task) -> dict[str, Any]:
+    numbers: list[str] = []
+    for metric in task.metrics:
+        numbers += metric.bound.metric.outputs
+    numbers += [number.name for number in task.numbers]
     return {
         **task.config,
         "task": task.name,
@@ -153,127 +155,97 @@ def _config(task: Task) -> dict[str, Any]:
         "repeats": task.repeats,
         "num_fewshot": 0,
         "profile": task.config.get("profile", "standard"),
-        "metric_list": [
-            {"metric": name}
-            for name in (
-                *(
-                    output
-                    for metric in task.metrics
-                    for output in metric.bound.metric.outputs
-                ),
-                *(number.name for number in task.numbers),
-            )
-        ],
+        "metric_list": [{"metric": name} for name in numbers],
     }
 
 
 def _sample_counts(task: Task, outcome: RunOutcome) -> dict[str, int]:
     """``original``: rows of the data set; ``effective``: samples that this run
     asked."""
-    results = (
-        result
-        for result in outcome.results
-        if result.task == task.name and not result.slice
-    )
-    trials = max((result.n for result in results), default=0)
+    trials = 0
+    for result in outcome.results:
+        if result.task == task.name and not result.slice:
+            trials = max(trials, result.n)
     effective = trials // max(1, task.repeats)
-    return {
-        "original": max(outcome.rows.get(task.name, 0), effective),
-        "effective": effective,
-    }
+    original = max(outcome.rows.get(task.name, 0), effective)
+    return {"original": original, "effective": effective}
 
 
 def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
+    tasks = outcome.selection.tasks
+    results = [*outcome.results, *outcome.group_results]
     # a run that scores nothing lacks nothing for its metrics
     lacks = lacking(outcome.selection, scoring=bool(outcome.results))
+    left_out = {task.name: task.finding.cause for task in outcome.selection.left_out}
+    judges = {}
+    for name, versions in outcome.judges.items():
+        judges[name] = [asdict(version) for version in versions]
     return {
         "format": FORMAT_VERSION,
         "counts": asdict(outcome.counts),
         "settings": dict(context.settings),
-        "results": [
-            result.to_json() for result in (*outcome.results, *outcome.group_results)
-        ],
-        "protocols": {
-            task.name: task.protocol_name for task in outcome.selection.tasks
-        },
-        "metrics": {
-            task.name: {**_metrics(task), **_combined(task, outcome)}
-            for task in outcome.selection.tasks
-        },
-        "refusals": {task.name: task.refusals for task in outcome.selection.tasks},
-        "subset": {task: subset.to_json() for task, subset in outcome.subsets.items()},
-        "asked": {task.name: _asked(task, outcome) for task in outcome.selection.tasks},
-        "unfinished": {task: asdict(made) for task, made in outcome.unfinished.items()},
-        "left_aside": {task: list(names) for task, names in outcome.left_aside.items()},
-        "left_out": {
-            task.name: task.finding.cause for task in outcome.selection.left_out
-        },
-        "uses_reference": [
-            task.name for task in outcome.selection.tasks if task.uses_reference
-        ],
-        "not_comparable": [
-            task.name for task in outcome.selection.tasks if not task.comparable
-        ],
+        "results": [result.to_json() for result in results],
+        "protocols": {task.name: task.protocol_name for task in tasks},
+        "metrics": {task.name: _metrics(task, outcome) for task in tasks},
+        "refusals": {task.name: task.refusals for task in tasks},
+        "subset": {name: subset.to_json() for name, subset in outcome.subsets.items()},
+        "asked": {task.name: _asked(task, outcome) for task in tasks},
+        "unfinished": {name: asdict(made) for name, made in outcome.unfinished.items()},
+        "left_aside": {name: list(left) for name, left in outcome.left_aside.items()},
+        "left_out": left_out,
+        "uses_reference": [task.name for task in tasks if task.uses_reference],
+        "not_comparable": [task.name for task in tasks if not task.comparable],
         "spent": spent_json(outcome.bills),
         "metric_device": outcome.metric_device,
-        "judges": {
-            task: [asdict(one) for one in versions]
-            for task, versions in outcome.judges.items()
-        },
-        "score_sets": {task: path.name for task, path in outcome.score_sets.items()},
+        "judges": judges,
+        "score_sets": {name: path.name for name, path in outcome.score_sets.items()},
         "findings": [finding.to_json() for finding in (*lacks, *outcome.findings)],
         "exit_code": outcome.exit_code,
     }
 
 
-def _metrics(task: Task) -> dict[str, Any]:
-    return {
-        metric.bound.name: {
+def _metrics(task: Task, outcome: RunOutcome) -> dict[str, Any]:
+    """The metrics by name, and the numbers of numbers, as metrics that are made of
+    others. One is also without the parts of which no trial could have been scored,
+    unless it is meant to leave them out."""
+    found: dict[str, Any] = {}
+    profiles: dict[str, str] = {}
+    for metric in task.metrics:
+        outputs = metric.bound.metric.outputs
+        profiles |= dict.fromkeys(outputs, metric.bound.profile)
+        found[metric.bound.name] = {
             "version": metric.bound.metric.version,
             "switches": metric.bound.described,
             "profile": metric.bound.profile,
             "aggregation": metric.aggregation,
             "without": list(metric.without),
-            "outputs": list(metric.bound.metric.outputs),
+            "outputs": list(outputs),
             "judged": metric.bound.metric.judged,
             "pieces": list(metric.bound.pieces),
             "range": _range(metric.bound.metric.range),
         }
-        for metric in task.metrics
-    }
-
-
-def _combined(task: Task, outcome: RunOutcome) -> dict[str, Any]:
-    """Numbers of numbers, as metrics that are made of others. One is also without the
-    parts of which no trial could have been scored, unless it is meant to leave them
-    out."""
-    whole = {
-        one.metric: one
-        for one in outcome.results
-        if one.task == task.name and not one.slice
-    }
-    profiles = {
-        name: metric.bound.profile
-        for metric in task.metrics
-        for name in metric.bound.metric.outputs
-    }
-    found = {}
+    whole = {}
+    for result in outcome.results:
+        if result.task == task.name and not result.slice:
+            whole[result.metric] = result
     for number in task.numbers:
-        counted = whole[number.name].weights if number.name in whole else number.of
-        meant = {
-            part
-            for part, one in whole.items()
-            if number.missing == "inapplicable" and one.inapplicable
-        }
-        absent = [
-            part for part in number.of if counted and part not in {*counted, *meant}
-        ]
+        counted = set(number.of)
+        if number.name in whole:
+            counted = set(whole[number.name].weights)
+        absent = []
+        for part in number.of:
+            is_meant = (
+                number.missing == "inapplicable"
+                and part in whole
+                and whole[part].inapplicable > 0
+            )
+            if counted and part not in counted and not is_meant:
+                absent.append(part)
+        known_profiles = [profiles[part] for part in number.of if part in profiles]
         found[number.name] = {
             "version": "",
             "switches": {"of": list(number.of), "missing": number.missing},
-            "profile": next(
-                (profiles[part] for part in number.of if part in profiles), "standard"
-            ),
+            "profile": known_profiles[0] if known_profiles else "standard",
             "aggregation": number.combine,
             "without": list(dict.fromkeys((*absent, *number.without))),
             "outputs": [number.name],
@@ -297,11 +269,10 @@ def _asked(task: Task, outcome: RunOutcome) -> dict[str, Any]:
     chosen = outcome.chosen.get(task.name)
     if chosen is None or task.name not in outcome.subsets:
         return {"repeats": task.repeats, "samples": None}
-    places = (
-        index for index in range(outcome.rows.get(task.name, 0)) if chosen(index, 0)
-    )
     stretches: list[list[int]] = []
-    for place in places:
+    for place in range(outcome.rows.get(task.name, 0)):
+        if not chosen(place, 0):
+            continue
         if stretches and stretches[-1][1] == place - 1:
             stretches[-1][1] = place
         else:

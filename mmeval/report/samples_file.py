@@ -49,13 +49,10 @@ def write_samples(file: Path, rows: Iterable[SampleRow]) -> str:
     with replaced_file(file) as new, new.open("wb") as out:
         for row in rows:
             line = sample_line(row)
-            whole.update(
-                (line["doc_hash"] + line["prompt_hash"] + line["target_hash"]).encode()
-            )
-            out.write(
-                json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace")
-                + b"\n"
-            )
+            hashes = line["doc_hash"] + line["prompt_hash"] + line["target_hash"]
+            whole.update(hashes.encode())
+            text = json.dumps(line, ensure_ascii=False)
+            out.write(text.encode("utf-8", "backslashreplace") + b"\n")
     return whole.hexdigest()
 
 
@@ -66,26 +63,40 @@ def sample_line(row: SampleRow) -> dict[str, Any]:
     repeat, stand where one is not empty, or no plain stop.
     """
     document = row.sample.to_json()
-    prompt = "\n".join(
-        f"{message.role}: {message.content.rendered()}" for message in row.prompt
-    )
+    messages = []
+    for message in row.prompt:
+        messages.append(f"{message.role}: {message.content.rendered()}")
+    prompt = "\n".join(messages)
     target = row.sample.references[0].rendered() if row.sample.references else ""
+
     # A placeholder stands for everything that is not text; where there is no answer,
     # `error` says why.
-    texts = [
-        "" if trial.output is None else trial.output.rendered() for trial in row.trials
-    ]
-    names = list(dict.fromkeys(name for scores in row.scores for name in scores))
-    own = {
-        name: _mean([scores[name] for scores in row.scores if name in scores])
-        for name in names
-    }
-    inapplicable = [_reasons(scores, "inapplicable") for scores in row.scores]
-    left_out = [list(trial.left_out) for trial in row.trials]
-    warnings = [warnings_of(trial.exchanges) for trial in row.trials]
-    ends = [finish_reason(trial) for trial in row.trials]
-    traces = [_trace(trial) for trial in row.trials]
-    line: dict[str, Any] = {
+    texts, parts, errors, usage = [], [], [], []
+    for trial in row.trials:
+        texts.append("" if trial.output is None else trial.output.rendered())
+        parts.append(None if trial.output is None else trial.output.to_json())
+        errors.append(None if trial.error is None else trial.error.to_json())
+        # of all exchanges, as the servers counted them
+        spent = [exchange.response.usage for exchange in trial.exchanges]
+        tokens_in = sum(used.input_tokens for used in spent)
+        tokens_out = sum(used.output_tokens for used in spent)
+        usage.append({"input_tokens": tokens_in, "output_tokens": tokens_out})
+
+    values: dict[str, list[float]] = {}
+    unscored, inapplicable, scores = [], [], []
+    for own in row.scores:
+        unscored.append(_reasons(own, "unscored", "unavailable"))
+        inapplicable.append(_reasons(own, "inapplicable"))
+        scores.append({name: score.to_json() for name, score in own.items()})
+        for name, score in own.items():
+            known = values.setdefault(name, [])
+            if score.status == "scored" and score.value is not None:
+                known.append(score.value)
+    line: dict[str, Any] = {}
+    for name, known in values.items():
+        line[name] = sum(known) / len(known) if known else None
+    # a metric that is named like a fixed key must not hide it; `scores` has it too
+    line |= {
         "doc_id": row.index,
         "doc": document,
         "target": target,
@@ -93,89 +104,53 @@ def sample_line(row: SampleRow) -> dict[str, Any]:
         "resps": [texts],
         "filtered_resps": texts[:1],
         "filter": "none",
-        "metrics": names,
+        "metrics": list(values),
         "doc_hash": hashlib.sha256(canonical_json(document)).hexdigest(),
         "prompt_hash": _sha(prompt),
         "target_hash": _sha(target),
-        "parts": [
-            None if trial.output is None else trial.output.to_json()
-            for trial in row.trials
-        ],
-        "error": [
-            None if trial.error is None else trial.error.to_json()
-            for trial in row.trials
-        ],
-        "unscored": [
-            _reasons(scores, "unscored", "unavailable") for scores in row.scores
-        ],
-        **({"inapplicable": inapplicable} if any(inapplicable) else {}),
-        **({"left_out": left_out} if any(left_out) else {}),
-        "scores": [
-            {name: score.to_json() for name, score in scores.items()}
-            for scores in row.scores
-        ],
-        "usage": [_usage(trial) for trial in row.trials],
-        "judge": [_judges(trial) for trial in row.trials],
-        **({"trace": traces} if any(traces) else {}),
-        **({"warnings": warnings} if any(warnings) else {}),
-        **(
-            {"finish_reason": ends}
-            if any(end not in ("stop", None) for end in ends)
-            else {}
-        ),
+        "parts": parts,
+        "error": errors,
+        "unscored": unscored,
     }
-    # a metric that is named like a fixed key must not hide it; `scores` has it too
-    return {**own, **line}
+    if any(inapplicable):
+        line["inapplicable"] = inapplicable
+    left_out = [list(trial.left_out) for trial in row.trials]
+    if any(left_out):
+        line["left_out"] = left_out
+    line |= {"scores": scores, "usage": usage}
+    return line | _exchanged(row.trials)
 
 
-def _mean(scores: Sequence[Score]) -> float | None:
-    values = [
-        score.value
-        for score in scores
-        if score.status == "scored" and score.value is not None
-    ]
-    return sum(values) / len(values) if values else None
+def _exchanged(trials: Sequence[Trial]) -> dict[str, Any]:
+    """Of each trial who served the roles other than the model under test, once each,
+    and how agents came to the replies, each with the path of its call."""
+    judges, traces, warnings = [], [], []
+    for trial in trials:
+        served: dict[str, None] = {}
+        traced = []
+        for exchange in trial.exchanges:
+            response = exchange.response
+            if exchange.role != "model" and response.served:
+                served[f"{exchange.role}={response.served}"] = None
+            if response.trace is not None:
+                traced.append({"path": exchange.path, **response.trace.to_json()})
+        judges.append(list(served))
+        traces.append(traced)
+        warnings.append(warnings_of(trial.exchanges))
+    columns: dict[str, Any] = {"judge": judges}
+    if any(traces):
+        columns["trace"] = traces
+    if any(warnings):
+        columns["warnings"] = warnings
+    ends = [finish_reason(trial) for trial in trials]
+    if not {"stop", None}.issuperset(ends):
+        columns["finish_reason"] = ends
+    return columns
 
 
 def _reasons(scores: Mapping[str, Score], *statuses: ScoreStatus) -> dict[str, str]:
-    return {
-        name: score.reason for name, score in scores.items() if score.status in statuses
-    }
-
-
-def _usage(trial: Trial) -> dict[str, int]:
-    """Tokens of all exchanges of a trial, as the servers counted them."""
-    return {
-        "input_tokens": sum(
-            exchange.response.usage.input_tokens for exchange in trial.exchanges
-        ),
-        "output_tokens": sum(
-            exchange.response.usage.output_tokens for exchange in trial.exchanges
-        ),
-    }
-
-
-def _trace(trial: Trial) -> list[dict[str, Any]]:
-    """How agents came to the replies of a trial's calls, each with the path of its
-    call."""
-    answered = (
-        (exchange.path, exchange.response.trace) for exchange in trial.exchanges
-    )
-    return [
-        {"path": path, **trace.to_json()}
-        for path, trace in answered
-        if trace is not None
-    ]
-
-
-def _judges(trial: Trial) -> list[str]:
-    """Who served the roles other than the model under test, once each."""
-    served = (
-        f"{e.role}={e.response.served}"
-        for e in trial.exchanges
-        if e.role != "model" and e.response.served
-    )
-    return list(dict.fromkeys(served))
+    kept = {name: score for name, score in scores.items() if score.status in statuses}
+    return {name: score.reason for name, score in kept.items()}
 
 
 def _sha(text: str) -> str:
@@ -188,31 +163,25 @@ def sample_rows(
     """A task's samples with their trials and scores, in the order of the data set.
     ``score_set`` is the folder of the task's scores, None when nothing was scored."""
     scores = ScoreRows(score_set)
-    with closing(
-        Journal(folder / "journal", MediaStore(folder / "media"), writable=False)
-    ) as journal:
-        chosen = (
-            rows
-            for rows in trial_rows(folder, task.name)
-            if wanted(rows.trial["i"], rows.trial["n"])
-        )
-        for index, of_sample in groupby(chosen, key=lambda rows: int(rows.trial["i"])):
+    media = MediaStore(folder / "media")
+    with closing(Journal(folder / "journal", media, writable=False)) as journal:
+        every = trial_rows(folder, task.name)
+        chosen = (row for row in every if wanted(row.trial["i"], row.trial["n"]))
+        for index, of_sample in groupby(chosen, key=lambda row: int(row.trial["i"])):
+            sample: Sample | None = None
             trials: list[Trial] = []
             found: list[Mapping[str, Score]] = []
             for row, sample_row, _ in of_sample:
-                sample = (
-                    trials[0].sample
-                    if trials
-                    else Sample.from_json(sample_row["sample"], journal.media.root)
-                )
+                if sample is None:
+                    sample = Sample.from_json(sample_row["sample"], media.root)
                 trials.append(stored_trial(row, sample, journal))
                 scored, _ = scores.of(trial_key(index, row["n"]), row["d"])
                 own = {} if scored is None else scored["scores"]
-                found.append(
-                    {name: Score.from_json(score) for name, score in own.items()}
-                )
-            sample = trials[0].sample
-            bad = trials[0].error is not None and trials[0].error.kind == "bad_sample"
+                known = {name: Score.from_json(score) for name, score in own.items()}
+                found.append(known)
+            assert sample is not None
+            error = trials[0].error
+            is_bad = error is not None and error.kind == "bad_sample"
             # nothing was asked, and perhaps nothing can be
-            prompt = () if bad else task.prompt(sample)
+            prompt = () if is_bad else task.prompt(sample)
             yield SampleRow(index, sample, prompt, task.params, trials, found)

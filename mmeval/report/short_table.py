@@ -13,7 +13,7 @@ import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mmeval.findings.render import Place, terminal_lines
 from mmeval.records.score import Key, Result
@@ -26,7 +26,6 @@ from mmeval.run.options import RunOutcome
 from mmeval.run.suspension import role_words, scoring_roles
 from mmeval.settings.report_options import ReportContext
 from mmeval.system.wording import listed, printable
-from mmeval.task.task import Group
 
 _LABEL = 9
 """Columns of the words before the last lines."""
@@ -64,21 +63,22 @@ def short_table(
 ) -> str:
     """The numbers of a run, and below them what a reader has to know.
     ``document`` is the results file's content, ``baseline`` another run's column."""
-    rows = [
-        row
-        for row in headline_rows(number_rows([document], [""]))
-        if row.results[0] is not None
-    ]
+    rows = headline_rows(number_rows([document], [""]))
+    rows = [row for row in rows if row.results[0] is not None]
     shown = _shown(rows)
-    lines = [
-        _Line.of(row, before, baseline)
-        for row, before in zip(shown, [None, *shown], strict=False)
-    ]
-    about = " ".join((*_legend(lines), *_about_all(rows, shown, outcome)))
+    lines = []
+    metric = ""
+    for row in shown:
+        lines.append(_Line.of(row, metric, baseline))
+        metric = row.metric
+    words = list(_about_all(rows, shown, outcome))
+    verdicts = sorted({line.verdict for line in lines if line.verdict})
+    if verdicts:
+        words.insert(0, f"{', '.join(verdicts)}: beyond chance (95 %).")
     table = "There is no number.\n"
     if lines:
         table = _table(lines, outcome.model_name, baseline, width)
-    notes = _wrapped(about, width)
+    notes = _wrapped(" ".join(words), width)
     for note in _notes(shown, outcome):
         notes += _wrapped(note, width, indent="   ")
     place = Place(run=shlex.quote(str(outcome.folder)))
@@ -102,20 +102,16 @@ def _shown(rows: Sequence[NumberRow]) -> list[NumberRow]:
     found: list[NumberRow] = []
     depths: set[int] = set()
     for row in reversed(rows):
-        if _has_number(row.results[0]) or any(depth > row.depth for depth in depths):
+        (result,) = row.results
+        # there is a number, or one was lost that may still be had
+        has_number = False
+        if result is not None and not is_none(result):
+            has_number = result.value is not None or result.failed + result.unscored > 0
+        if has_number or max(depths, default=0) > row.depth:
             found.append(row)
             depths.add(row.depth)
         depths = {depth for depth in depths if depth <= row.depth}
     return found[::-1]
-
-
-def _has_number(result: Result | None) -> bool:
-    """Whether there is a number, or one was lost that may still be had."""
-    return (
-        result is not None
-        and not is_none(result)
-        and (result.value is not None or result.failed + result.unscored > 0)
-    )
 
 
 class _Line(NamedTuple):
@@ -127,38 +123,26 @@ class _Line(NamedTuple):
     verdict: str
 
     @classmethod
-    def of(
-        cls, row: NumberRow, before: NumberRow | None, baseline: Column | None
-    ) -> _Line:
+    def of(cls, row: NumberRow, metric_above: str, baseline: Column | None) -> _Line:
         """The metric is left out where it is that of the row above."""
         (result,) = row.results
         assert result is not None
-        metric = (
-            ""
-            if before is not None and before.metric == row.metric
-            else f", {row.metric}"
-        )
-        cells = [
-            f"{row.alias}{metric}",
-            number_text(result.value),
-            _interval_text(result),
-            f"{result.scored:,}/{result.n:,}",
-        ]
-        other = baseline and baseline.values.get(Key.of(result))
-        if baseline:
+        name = row.alias if row.metric == metric_above else f"{row.alias}, {row.metric}"
+        # the interval, or in its place a reason why there is none that fits there
+        interval = "-"
+        if result.interval is not None:
+            interval = " to ".join(map(number_text, result.interval))
+        elif result.value is not None and _fits_the_cell(result.no_interval):
+            interval = result.no_interval
+        scored = f"{result.scored:,}/{result.n:,}"
+        cells = [name, number_text(result.value), interval, scored]
+        against_other = ""
+        if baseline is not None:
+            other = baseline.values.get(Key.of(result))
             cells.append(number_text(other.value if other else None))
-        return cls(
-            tuple(cells), min(row.depth, 3), verdict(result, other) if other else ""
-        )
-
-
-def _interval_text(result: Result) -> str:
-    """The interval, or in its place a reason why there is none that fits there."""
-    if result.interval is not None:
-        return " to ".join(map(number_text, result.interval))
-    if result.value is not None and _fits_the_cell(result.no_interval):
-        return result.no_interval
-    return "-"
+            if other is not None:
+                against_other = verdict(result, other)
+        return cls(tuple(cells), min(row.depth, 3), against_other)
 
 
 def _fits_the_cell(reason: str) -> bool:
@@ -175,26 +159,24 @@ def _table(
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
     table.add_column(Text(printable(model, limit=200)), overflow="fold")
-    for header in ("score", "95 %", "scored", *([baseline.header] if baseline else [])):
-        table.add_column(
-            Text(printable(header, limit=200)), justify="right", overflow="fold"
-        )
+    headers = ["score", "95 %", "scored"]
+    if baseline is not None:
+        headers.append(baseline.header)
+    for header in headers:
+        text = Text(printable(header, limit=200))
+        table.add_column(text, justify="right", overflow="fold")
     verdicts = max(len(line.verdict) for line in lines)
     for line in lines:
-        name, *numbers = (printable(cell, limit=200) for cell in line.cells)
+        name, *numbers = [printable(cell, limit=200) for cell in line.cells]
         if verdicts:  # of one width, so that the numbers before them stand in a column
             numbers[-1] += f" {line.verdict:{verdicts}}".replace(" ", _HARD_SPACE)
-        table.add_row(
-            Padding(Text(name), (0, 0, 0, 2 * line.depth)), *map(Text, numbers)
-        )
+        indented = Padding(Text(name), (0, 0, 0, 2 * line.depth))
+        table.add_row(indented, *map(Text, numbers))
     file = io.StringIO()
-    Console(file=file, width=width, color_system=None, legacy_windows=False).print(
-        table
-    )
-    return "".join(
-        f"{line.rstrip()}\n"
-        for line in file.getvalue().replace(_HARD_SPACE, " ").splitlines()
-    )
+    console = Console(file=file, width=width, color_system=None, legacy_windows=False)
+    console.print(table)
+    drawn = file.getvalue().replace(_HARD_SPACE, " ").splitlines()
+    return "".join(f"{line.rstrip()}\n" for line in drawn)
 
 
 def number_text(value: float | None) -> str:
@@ -210,29 +192,19 @@ def verdict(result: Result, other: Result) -> str:
     both numbers, as if their samples were independent (Zou and Donner 2008); for two
     runs over the same samples it is too wide.
     """
-    if (
-        result.value is None
-        or other.value is None
-        or result.interval is None
-        or other.interval is None
-    ):
+    if result.value is None or result.interval is None:
         return ""
+    if other.value is None or other.interval is None:
+        return ""
+    own_low, own_high = result.interval
+    other_low, other_high = other.interval
     difference = result.value - other.value
-    low = difference - math.hypot(
-        result.value - result.interval[0], other.interval[1] - other.value
-    )
-    high = difference + math.hypot(
-        result.interval[1] - result.value, other.value - other.interval[0]
-    )
+    below = math.hypot(result.value - own_low, other_high - other.value)
+    above = math.hypot(own_high - result.value, other.value - other_low)
+    low, high = difference - below, difference + above
     if low <= 0 <= high:
         return ""
     return "better" if (low > 0) == result.higher_is_better else "worse"
-
-
-def _legend(lines: Sequence[_Line]) -> Iterator[str]:
-    """What the verdicts that stand in the table mean."""
-    if words := sorted({line.verdict for line in lines} - {""}):
-        yield f"{', '.join(words)}: beyond chance (95 %)."
 
 
 def _about_all(
@@ -245,43 +217,33 @@ def _about_all(
         yield "The prompt uses reference information."
     elif informed:
         yield f"The prompt uses reference information: {_named(informed)}."
-    if zeros := [row.alias for row in _counted_as_zero(rows, shown)]:
+
+    # groups: the tasks that their numbers are made of, and means over some members
+    weighed: set[tuple[str, str]] = set()
+    means = []
+    members = {group.name: len(group.members) for group in selection.groups}
+    for row in shown:
+        (result,) = row.results
+        if not row.is_group or result is None:
+            continue
+        if result.value is not None:
+            weighed.update((name, row.metric) for name in result.weights)
+        count = len(result.weights)
+        if 0 < count < members.get(row.task, 0):
+            means.append(f"{row.alias} {count} of {members[row.task]}")
+    not_shown = [row for row in rows if row not in shown]
+    zeros = [row.alias for row in not_shown if (row.task, row.metric) in weighed]
+    without = [row.alias for row in not_shown if not row.is_group]
+    if zeros:
         cause = "Counted as 0 in a group, as the model cannot do it"
         yield f"{cause}: {_named(zeros)}."
-    if means := list(_partial_means(shown, selection.groups)):
+    if means:
         yield f"Mean of some tasks only: {_named(means)}."
-    without = [row.alias for row in rows if not row.is_group and row not in shown]
     if shown and without:
         are_few = len(without) <= _MOST_NAMED
         tasks = _named(without) if are_few else f"{len(without):,}"
         yield f"Tasks without a number: {tasks}."
     yield from _without_interval(shown)
-
-
-def _counted_as_zero(
-    rows: Sequence[NumberRow], shown: Sequence[NumberRow]
-) -> Iterator[NumberRow]:
-    """The tasks without a number that the number of a group is made of."""
-    weighed = set()
-    for row in shown:
-        (result,) = row.results
-        if row.is_group and result is not None and result.value is not None:
-            weighed |= {(name, row.metric) for name in result.weights}
-    for row in rows:
-        if (row.task, row.metric) in weighed and row not in shown:
-            yield row
-
-
-def _partial_means(
-    shown: Sequence[NumberRow], groups: Sequence[Group]
-) -> Iterator[str]:
-    """The groups whose mean is over some of their members: ``The group 1 of 8``."""
-    members = {group.name: len(group.members) for group in groups}
-    for row in shown:
-        (result,) = row.results
-        count = 0 if result is None else len(result.weights)
-        if row.is_group and 0 < count < members.get(row.task, 0):
-            yield f"{row.alias} {count} of {members[row.task]}"
 
 
 def _without_interval(shown: Sequence[NumberRow]) -> Iterator[str]:
@@ -305,32 +267,26 @@ def _named(names: Iterable[str]) -> str:
 
 
 def _notes(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
-    """What the numbers lack, one line each."""
+    """What the numbers lack, one line each; then how many answers of each task name no
+    option, by the metric with most of them."""
     for row in shown:
         (result,) = row.results
         assert result is not None
         lost = result.failed + result.unscored
         if lost and result.scored and result.bounds is not None and not row.is_group:
             low, high = map(number_text, result.bounds)
-            covered = (
-                "" if result.bounds_ci95 is None else ", which the interval covers"
-            )
             name = printable(row.alias, limit=200)
-            yield (
-                f"{name}: {lost:,} failed or unscored, {row.metric} between {low} "
-                f"and {high}{covered}."
-            )
-    yield from _without_option(shown, outcome)
-
-
-def _without_option(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
-    """How many answers of each task name no option, by the metric with most of them."""
+            words = f"{name}: {lost:,} failed or unscored, {row.metric} between {low}"
+            words += f" and {high}"
+            if result.bounds_ci95 is not None:
+                words += ", which the interval covers"
+            yield f"{words}."
     whole = [result for result in outcome.results if not result.slice]
     for row in shown:
-        counts = [result.no_option for result in whole if result.task == row.task]
-        count = max(counts, default=0)
+        own = [result for result in whole if result.task == row.task]
+        count = max((result.no_option for result in own), default=0)
         if count:
-            trials = max(result.n for result in whole if result.task == row.task)
+            trials = max(result.n for result in own)
             name = printable(row.alias, limit=200)
             yield (
                 f"{name}: no option {count:,}/{trials:,}, scored as wrong; "
@@ -351,63 +307,40 @@ def last_lines(
     folder = shlex.quote(str(outcome.folder))
     selection = outcome.selection
     settings = context.settings
-    tasks = list(map(shlex.quote, shlex.split(task_words(settings, selection))))
-    named = [
-        *(group.layout for group in selection.groups),
-        *(task.layout for task in selection.tasks),
-    ]
+    words = shlex.split(task_words(settings, selection))
+    tasks = [shlex.quote(word) for word in words]
+    named = [group.layout for group in selection.groups]
+    named += [task.layout for task in selection.tasks]
     layouts = ",".join(dict.fromkeys(filter(None, named)))
-    again = [
-        f"--{flag} {shlex.quote(_spelt(settings[flag]))}"
-        for flag in _OF_THE_NUMBERS
-        if settings.get(flag)
-    ]
+    again = []
+    for flag in _OF_THE_NUMBERS:
+        value = settings.get(flag)
+        if not value:
+            continue
+        if isinstance(value, list):
+            value = ",".join(map(str, value))
+        elif isinstance(value, dict):
+            value = json.dumps(value)
+        again.append(f"--{flag} {shlex.quote(str(value))}")
     for role in scoring_roles(selection.tasks, outcome.roles):
         again.append(f"--role {shlex.quote(role_words(role, outcome.roles[role]))}")
-    lines = [
-        *([_laid("page", [str(page)], width)] if page else []),
-        _laid("results", [str(results)], width),
-        *(
-            [_laid("tables", [f"mmeval report {folder}", f"--layout {layouts}"], width)]
-            if layouts
-            else []
-        ),
-        _laid("more", [f"mmeval report {folder}", "--format markdown"], width),
-        *(
-            [_laid("missing", ["mmeval check", *tasks], width)]
-            if _is_lacking(outcome)
-            else []
-        ),
-        *(
-            [_laid("data", ["mmeval prepare", *tasks], width)]
-            if settings.get("data") == "bundled"
-            else []
-        ),
-        _laid(
-            "next",
-            [
-                "mmeval --tasks",
-                *tasks,
-                *again,
-                f"--baseline {folder}",
-                "--model BACKEND",
-            ],
-            width,
-        ),
-    ]
-    return "\n" + "".join(f"{line}\n" for line in lines)
 
-
-def _is_lacking(outcome: RunOutcome) -> bool:
-    """Whether something can be supplied; what the user has skipped is not missing."""
-    return any(finding.kind != "partial" for finding in lacking(outcome.selection))
-
-
-def _spelt(value: Any) -> str:
-    """A recorded setting as it is given to its flag."""
-    if isinstance(value, list):
-        return ",".join(map(str, value))
-    return json.dumps(value) if isinstance(value, dict) else str(value)
+    lines: list[tuple[str, list[str]]] = []
+    if page is not None:
+        lines.append(("page", [str(page)]))
+    lines.append(("results", [str(results)]))
+    if layouts:
+        lines.append(("tables", [f"mmeval report {folder}", f"--layout {layouts}"]))
+    lines.append(("more", [f"mmeval report {folder}", "--format markdown"]))
+    # what the user has skipped is not missing
+    if any(finding.kind != "partial" for finding in lacking(selection)):
+        lines.append(("missing", ["mmeval check", *tasks]))
+    if settings.get("data") == "bundled":
+        lines.append(("data", ["mmeval prepare", *tasks]))
+    ending = [f"--baseline {folder}", "--model BACKEND"]
+    lines.append(("next", ["mmeval --tasks", *tasks, *again, *ending]))
+    laid = [_laid(label, parts, width) for label, parts in lines]
+    return "\n" + "".join(f"{line}\n" for line in laid)
 
 
 def _laid(label: str, words: Sequence[str], width: int) -> str:

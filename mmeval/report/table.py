@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from mmeval.metric.answer_filter import name_and_filter
 from mmeval.records.score import Key
@@ -50,17 +50,12 @@ def render(
         *selection.left_out,
         *selection.groups,
     )
-    names = {one.name: one for one in shown}
-    rows = [
-        row
-        for row in number_rows([document], [context.model], empty=True)
-        if row.task in names
-    ]
+    names = {member.name: member for member in shown}
+    rows = number_rows([document], [context.model], empty=True)
+    rows = [row for row in rows if row.task in names]
     groups = [row for row in rows if row.is_group and row.metric]
-    lines = [
-        _settings_line(selection, context, roles or {}),
-        *_table("Tasks", rows, names, baseline),
-    ]
+    lines = [_settings_line(selection, context, roles or {})]
+    lines += _table("Tasks", rows, names, baseline)
     if groups:
         lines += ["", *_table("Groups", groups, names, baseline)]
     return "\n".join(lines) + "\n"
@@ -70,83 +65,65 @@ def _settings_line(
     selection: Selection, context: ReportContext, roles: Mapping[str, BackendSpec]
 ) -> str:
     words = [
-        f"{context.model} ({as_arguments(context.model_args)}), gen_kwargs: "
-        f"({as_arguments(context.gen_kwargs)}), "
-        f"limit: {context.limit}, num_fewshot: None, batch_size: {context.batch_size}",
-        *(
-            f"{role}: {spec.name} ({as_arguments(spec.args)})"
-            for role, spec in roles.items()
-        ),
-        *_profiles(selection),
-        *(
-            [f"protocol: {protocol}"]
-            if (protocol := context.settings.get("protocol"))
-            else []
-        ),
+        f"{context.model} ({as_arguments(context.model_args)})",
+        f"gen_kwargs: ({as_arguments(context.gen_kwargs)})",
+        f"limit: {context.limit}",
+        "num_fewshot: None",
+        f"batch_size: {context.batch_size}",
     ]
+    for role, spec in roles.items():
+        words.append(f"{role}: {spec.name} ({as_arguments(spec.args)})")
+    # the profiles that are not standard, with their tasks where others have another
+    profiles: dict[str, list[str]] = {}
+    for task in selection:
+        profile = str(task.config.get("profile") or "standard")
+        profiles.setdefault(profile, []).append(task.name)
+    for profile in sorted(profiles):
+        if profile != "standard":
+            tasks = f" ({', '.join(profiles[profile])})" if len(profiles) > 1 else ""
+            words.append(f"profile: {profile}{tasks}")
+    protocol = context.settings.get("protocol")
+    if protocol:
+        words.append(f"protocol: {protocol}")
     return printable(", ".join(words), limit=2000)
-
-
-def _profiles(selection: Selection) -> Iterator[str]:
-    """The profiles that are not standard, with their tasks where others have
-    another."""
-    of = {
-        task.name: str(task.config.get("profile") or "standard") for task in selection
-    }
-    for profile in sorted(set(of.values()) - {"standard"}):
-        tasks = [name for name, own in of.items() if own == profile]
-        yield f"profile: {profile}" + (
-            "" if len(tasks) == len(of) else f" ({', '.join(tasks)})"
-        )
 
 
 def _table(
     title: str, rows: Sequence[NumberRow], names: Names, baseline: Column | None
 ) -> list[str]:
     """Whole first, then the slices; the name of either is in its first row only."""
-    beside = [] if baseline is None else [cell(baseline.header)]
-    headers = [title, *_BEFORE, *beside, "Notes"]
+    headers = [title, *_BEFORE]
+    right_aligned = set(_RIGHT_ALIGNED)
+    if baseline is not None:
+        headers.append(cell(baseline.header))
+        right_aligned.add(cell(baseline.header))
     body = []
     last = None
     for row in rows:
-        one = names[row.task]
-        is_first = (row.task, row.slice) != last
-        name = (
-            " " * row.depth + ("- " if row.depth else "") + cell(row.slice or one.alias)
-            if is_first
-            else ""
-        )
-        version = cell(one.version) if is_first and not row.slice else ""
-        body.append(
-            [name, version, *_numbers(row, baseline), _in_cells(row.own_notes[0])]
-        )
+        name = version = ""
+        if (row.task, row.slice) != last:
+            shown = names[row.task]
+            indent = f"{' ' * row.depth}- " if row.depth else ""
+            name = indent + cell(row.slice or shown.alias)
+            version = "" if row.slice else cell(shown.version)
         last = row.task, row.slice
-    return table_lines(
-        headers, body, right_aligned=_RIGHT_ALIGNED | set(beside), if_filled="Notes"
-    )
+        numbers = _numbers(row, baseline)
+        body.append([name, version, *numbers, _in_cells(row.own_notes[0])])
+    headers.append("Notes")
+    return table_lines(headers, body, right_aligned=right_aligned, if_filled="Notes")
 
 
 def _numbers(row: NumberRow, baseline: Column | None) -> list[str]:
     if not row.metric:
-        return [""] * (len(_BEFORE) - 1 + (baseline is not None))
-    arrow = "↑" if row.higher_is_better else "↓"
-    other = (
-        None
-        if baseline is None
-        else baseline.values.get(Key(row.task, row.metric, row.slice))
-    )
-    beside = (
-        [] if baseline is None else ["N/A" if other is None else f"{other.value:.4f}"]
-    )
+        count = len(_BEFORE) - 1
+        return [""] * (count if baseline is None else count + 1)
     name, filter_name = name_and_filter(row.metric)
-    return [
-        cell(filter_name),
-        "0",
-        cell(name),
-        arrow,
-        *number_cells(row.results[0]),
-        *beside,
-    ]
+    arrow = "↑" if row.higher_is_better else "↓"
+    numbers = number_cells(row.results[0])
+    if baseline is not None:
+        other = baseline.values.get(Key(row.task, row.metric, row.slice))
+        numbers.append("N/A" if other is None else f"{other.value:.4f}")
+    return [cell(filter_name), "0", cell(name), arrow, *numbers]
 
 
 def _in_cells(notes: Notes) -> str:
@@ -159,7 +136,8 @@ def _in_cells(notes: Notes) -> str:
         cell(notes.reasons),
         notes.comparable,
         notes.reference,
+        notes.unfinished,
+        notes.left_out,
+        notes.subset,
     )
-    return "; ".join(
-        filter(None, (*of_number, notes.unfinished, notes.left_out, notes.subset))
-    )
+    return "; ".join(filter(None, of_number))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, NamedTuple
 
 from mmeval.records.score import Key, Result
@@ -87,9 +86,8 @@ class NumberRow:
     @property
     def is_known(self) -> bool:
         """Whether a run has a value."""
-        return any(
-            result is not None and result.value is not None for result in self.results
-        )
+        values = [result.value for result in self.results if result is not None]
+        return any(value is not None for value in values)
 
 
 def number_rows(
@@ -106,34 +104,36 @@ def number_rows(
     number that repeats another one is there only with ``repeats`` (None: as every slice
     is). With ``empty``, a task or group without any number has a row without a metric.
     """
-    tables = [results_of(document) for document in documents]
-    shown = dict.fromkeys(
-        name for document in documents for name in document.get("group_subtasks", {})
-    )
     members = groups_of(documents)
-    reasons = [
-        NumberReasons(table.values(), members, _pieces(document, "without"))
-        for table, document in zip(tables, documents, strict=True)
-    ]
-    pieces = [_pieces(document, "pieces") for document in documents]
-    averages = [
-        _pieces(document, "pieces", only="of_averages") for document in documents
-    ]
-    left_out = (
-        set()
-        if (every_slice if repeats is None else repeats)
-        else _repeated(tables, pieces)
-    )
+    shown: dict[str, None] = {}
+    keys: dict[Key, None] = {}
+    tables = []
+    reasons = []
+    pieces = []
+    averages = []
+    for document in documents:
+        table = results_of(document)
+        shown |= dict.fromkeys(document.get("group_subtasks", {}))
+        keys |= dict.fromkeys(table)
+        tables.append(table)
+        without = _pieces(document, "without")
+        reasons.append(NumberReasons(table.values(), members, without))
+        pieces.append(_pieces(document, "pieces"))
+        averages.append(_pieces(document, "pieces", only="of_averages"))
+    if repeats is None:
+        repeats = every_slice
+    left_out = set() if repeats else _repeated(tables, pieces)
     found: list[NumberRow] = []
     for task, depth in depths(shown, members).items():
-        keys = dict.fromkeys(key for table in tables for key in table)
         own = [key for key in keys if key.task == task and key not in left_out]
-        for key in slice_by_slice(own, every=every_slice) or [Key(task, "")] * empty:
-            results = tuple(table.get(key) for table in tables)
+        own = slice_by_slice(own, every=every_slice)
+        if empty and not own:
+            own = [Key(task, "")]
+        for key in own:
             row = _row(
                 key,
                 depth,
-                results,
+                tuple(table.get(key) for table in tables),
                 documents,
                 names,
                 members=members,
@@ -147,32 +147,32 @@ def number_rows(
 
 def results_of(document: ResultsDocument) -> dict[Key, Result]:
     """The numbers of a results file by their names."""
-    found = (
-        Result.from_json(row) for row in document.get("mmeval", {}).get("results", ())
-    )
-    return {Key.of(result): result for result in found}
+    rows = document.get("mmeval", {}).get("results", ())
+    results = [Result.from_json(row) for row in rows]
+    return {Key.of(result): result for result in results}
 
 
 def groups_of(documents: Iterable[ResultsDocument]) -> dict[str, list[str]]:
     """The members of each group."""
-    return {
-        name: list(members)
-        for document in documents
-        for name, members in document.get("group_subtasks", {}).items()
-        if members
-    }
+    groups = {}
+    for document in documents:
+        for name, members in document.get("group_subtasks", {}).items():
+            if members:
+                groups[name] = list(members)
+    return groups
 
 
 def _pieces(document: ResultsDocument, which: str, only: str = "outputs") -> Pieces:
     """The ``pieces`` of each derived number, or those that it is ``without``; ``only``
     of entries that have a key."""
-    return {
-        (task, output): tuple(entry[which])
-        for task, metrics in document.get("mmeval", {}).get("metrics", {}).items()
-        for entry in metrics.values()
-        for output in entry.get("outputs", ())
-        if entry.get(which) and entry.get(only)
-    }
+    pieces = {}
+    metrics_by_task = document.get("mmeval", {}).get("metrics", {})
+    for task, metrics in metrics_by_task.items():
+        for metric in metrics.values():
+            if metric.get(which) and metric.get(only):
+                for output in metric.get("outputs", ()):
+                    pieces[task, output] = tuple(metric[which])
+    return pieces
 
 
 def _repeated(
@@ -200,77 +200,72 @@ def _row(
     pieces: Sequence[Pieces],
     averages: Sequence[Pieces],
 ) -> NumberRow:
-    known = next((result for result in results if result is not None), None)
     inside = sorted(tasks_inside(key.task, members))
-    first = documents[0]
-    differences = tuple(
-        unlike(first, other, inside, key.metric) if first and other else ""
-        for other in documents[1:]
-    )
-    own = tuple(
-        Notes()
-        if result is None and key.metric
-        else _notes(key, result, document, members, own_reasons)
-        for result, document, own_reasons in zip(
-            results, documents, reasons, strict=True
-        )
-    )
-    notes = list(_together(names, [list(filter(None, notes)) for notes in own]))
-    notes += [
-        f"{name} does not compare with {names[0]}: {why}"
-        for name, why, result in zip(names[1:], differences, results[1:], strict=True)
-        if why and results[0] is not None and result is not None
-    ]
-    made_of = (own.get((task, key.metric), ()) for own in pieces for task in inside)
-    aliases = (
-        document.get("results", {}).get(key.task, {}).get("alias")
-        for document in documents
-    )
-    versions = (document.get("versions", {}).get(key.task) for document in documents)
+    known = [result for result in results if result is not None]
+    alias = version = ""
+    absent: list[str] = []
+    own_notes: list[Notes] = []
+    partial: list[bool] = []
+    for result, document, own_reasons in zip(results, documents, reasons, strict=True):
+        alias = alias or document.get("results", {}).get(key.task, {}).get("alias")
+        version = version or document.get("versions", {}).get(key.task)
+        is_listed = key.task in document.get("group_subtasks", {})
+        in_its_place = NOT_ASKED if document and not is_listed else NOT_THERE
+        absent.append(in_its_place if result is None else "")
+        notes = Notes()
+        if result is not None or not key.metric:
+            notes = _notes(key, result, document, members, own_reasons)
+        own_notes.append(notes)
+        partial.append(result is not None and own_reasons.is_partial(result))
+
+    of_all = _together(names, own_notes)
+    differences = []
+    for name, other, result in zip(names[1:], documents[1:], results[1:], strict=True):
+        why = ""
+        if documents[0] and other:
+            why = unlike(documents[0], other, inside, key.metric)
+        differences.append(why)
+        if why and results[0] is not None and result is not None:
+            of_all.append(f"{name} does not compare with {names[0]}: {why}")
+
+    made_of: set[str] = set()
+    of_averages = False
+    for task in inside:
+        for of_document in pieces:
+            made_of.update(of_document.get((task, key.metric), ()))
+        if any((task, key.metric) in of_document for of_document in averages):
+            of_averages = True
     return NumberRow(
         task=key.task,
-        alias=str(next(filter(None, aliases), key.task)),
+        alias=str(alias or key.task),
         depth=depth + bool(key.slice),
         slice=key.slice,
-        version="" if key.slice else str(next(filter(None, versions), "")),
+        version="" if key.slice else str(version or ""),
         metric=key.metric,
-        higher_is_better=known is None or known.higher_is_better,
+        higher_is_better=not known or known[0].higher_is_better,
         is_group=key.task in members,
         results=results,
-        unlike=differences,
-        absent=tuple(
-            _absent(key.task, *pair) for pair in zip(results, documents, strict=True)
-        ),
-        own_notes=own,
-        notes="; ".join(dict.fromkeys(notes)),
-        pieces=frozenset(() if key.slice else chain.from_iterable(made_of)),
-        of_averages=any(
-            (task, key.metric) in own for own in averages for task in inside
-        ),
-        partial=tuple(
-            result is not None and own_reasons.is_partial(result)
-            for result, own_reasons in zip(results, reasons, strict=True)
-        ),
+        unlike=tuple(differences),
+        absent=tuple(absent),
+        own_notes=tuple(own_notes),
+        notes="; ".join(dict.fromkeys(of_all)),
+        pieces=frozenset() if key.slice else frozenset(made_of),
+        of_averages=of_averages,
+        partial=tuple(partial),
     )
 
 
-def _absent(task: str, result: Result | None, document: ResultsDocument) -> str:
-    if result is not None:
-        return ""
-    return (
-        NOT_THERE
-        if not document or task in document.get("group_subtasks", {})
-        else NOT_ASKED
-    )
-
-
-def _together(names: Sequence[str], own: Sequence[Sequence[str]]) -> Iterator[str]:
+def _together(names: Sequence[str], own_notes: Sequence[Notes]) -> list[str]:
     """The notes of each run by its name; those that all runs share come once."""
-    shared = [note for note in own[0] if all(note in notes for notes in own)]
-    yield from shared
-    for name, notes in zip(names, own, strict=True):
-        if rest := [note for note in notes if note not in shared]:
-            yield f"{name}: {'; '.join(rest)}"
+    shared = [note for note in own_notes[0] if note]
+    for notes in own_notes[1:]:
+        shared = [note for note in shared if note in notes]
+    together = [*shared]
+    for name, notes in zip(names, own_notes, strict=True):
+        rest = [note for note in notes if note and note not in shared]
+        if rest:
+            together.append(f"{name}: {'; '.join(rest)}")
+    return together
 
 
 def _notes(
@@ -285,15 +280,11 @@ def _notes(
     if key.task in ours.get("left_out", ()):
         return Notes(left_out=NO_DATA)
     inside = tasks_inside(key.task, members)
-    left_out = inside & set(ours.get("left_out", ()))
-    foreign = "not comparable" if inside & set(ours.get("not_comparable", ())) else ""
-    is_group = key.task in members
-    told = (
-        "uses reference information"
-        if inside & set(ours.get("uses_reference", ()))
-        else ""
-    )
-    notes = Notes(comparable=foreign, reference=told)
+    notes = Notes()
+    if not inside.isdisjoint(ours.get("not_comparable", ())):
+        notes = notes._replace(comparable="not comparable")
+    if not inside.isdisjoint(ours.get("uses_reference", ())):
+        notes = notes._replace(reference="uses reference information")
     if result is not None:
         notes = notes._replace(
             missing=missing(result),
@@ -305,18 +296,19 @@ def _notes(
         )
     if key.slice:
         return notes
-    unfinished = [
-        row for task, row in ours.get("unfinished", {}).items() if task in inside
-    ]
-    subsets = [
-        row
-        for task, row in ours.get("subset", {}).items()
-        if task in inside and is_subset(row)
-    ]
+    left_out = inside & set(ours.get("left_out", ()))
+    if left_out:
+        words = f"{len(left_out)} of {len(inside)} tasks left out"
+        notes = notes._replace(left_out=words)
+    is_group = key.task in members
+    unfinished: Mapping[str, Mapping[str, Any]] = ours.get("unfinished", {})
+    subsets: Mapping[str, Mapping[str, Any]] = ours.get("subset", {})
+    rows = [row for task, row in unfinished.items() if task in inside]
+    chosen = [row for task, row in subsets.items() if task in inside]
+    chosen = [row for row in chosen if is_subset(row)]
     return notes._replace(
-        unfinished=_share("unfinished", unfinished, "made", is_group),
-        subset=_share("subset", subsets, "chosen", is_group),
-        left_out=f"{len(left_out)} of {len(inside)} tasks left out" if left_out else "",
+        unfinished=_share("unfinished", rows, "made", is_group),
+        subset=_share("subset", chosen, "chosen", is_group),
     )
 
 
@@ -329,7 +321,10 @@ def _share(
     what: str, rows: Sequence[Mapping[str, Any]], counted: str, is_group: bool
 ) -> str:
     """``subset: 3,000 of 31,026``; of a group the word alone."""
-    if not rows or is_group:
-        return what if rows else ""
+    if not rows:
+        return ""
+    if is_group:
+        return what
     of = rows[0].get("of")
-    return f"{what}: {rows[0][counted]:,}" + ("" if of is None else f" of {of:,}")
+    words = f"{what}: {rows[0][counted]:,}"
+    return words if of is None else f"{words} of {of:,}"
