@@ -4,11 +4,11 @@ and notes its steps."""
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from mmeval.authoring.metric_bench import asking
@@ -74,21 +74,18 @@ def read_agent_case(values: Any) -> AgentCase:
     for key in values:
         if key not in _KEYS:
             raise UnknownNameError("key of a case", key, _KEYS)
+    wants = typed(values, "wants", list) or []
+    for kind in wants:
+        if kind not in PART_KINDS:
+            raise UnknownNameError("kind of part", str(kind), PART_KINDS)
     return AgentCase(
         prompt=values.get("prompt", ""),
         files=tuple(map(str, typed(values, "files", list) or ())),
-        wants=tuple(map(_kind, typed(values, "wants", list) or ())),
+        wants=tuple(wants),
         args=typed(values, "args", dict) or {},
         replies=typed(values, "replies", dict) or {},
         labels={key: values[key] for key in ("id", "name") if key in values},
     )
-
-
-def _kind(written: Any) -> PartKind:
-    if written not in PART_KINDS:
-        raise UnknownNameError("kind of part", str(written), PART_KINDS)
-    kind: PartKind = written
-    return kind
 
 
 def agent_called(name: str) -> Agent:
@@ -117,10 +114,15 @@ def asked_players(
     """Players of roles that are really asked. Raises UnknownNameError for a role that
     the agent does not have."""
     for role in specs:
-        if role not in (known := agent.may_ask):
-            raise UnknownNameError(f"role of the agent {agent.name!r}", role, known)
+        _check_role(agent, role)
     with asking(specs) as (broker, runner):
         yield {role: _Asked(broker, runner) for role in specs}
+
+
+def _check_role(agent: Agent, role: str) -> None:
+    known = agent.may_ask
+    if role not in known:
+        raise UnknownNameError(f"role of the agent {agent.name!r}", role, known)
 
 
 def drive(
@@ -128,7 +130,7 @@ def drive(
     name: str,
     case: AgentCase,
     folder: Path,
-    asked: Mapping[str, Player] | None = None,
+    asked: Mapping[str, Player] = MappingProxyType({}),
 ) -> Driven:
     """Drive an agent on the replies of a case; its paths are relative to ``folder``.
 
@@ -137,7 +139,7 @@ def drive(
     the call; those of ``asked`` are really asked. Raises UsageError for a case that
     cannot be used.
     """
-    players = {**_players(agent, case, folder), **(asked or {})}
+    players = {**_players(agent, case, folder), **asked}
     backend = create_backend(name, case.args)
     assert isinstance(backend, AgentBackend)
     backend.cast(players)
@@ -149,21 +151,22 @@ def drive(
         steps.append((call, reply))
         return reply
 
-    if gaps := backend.capabilities.missing(request):
-        return Driven(
-            Response.failed("unsupported", f"the agent {'; '.join(gaps)}"), ()
-        )
+    gaps = backend.capabilities.missing(request)
+    if gaps:
+        refusal = Response.failed("unsupported", f"the agent {'; '.join(gaps)}")
+        return Driven(refusal, ())
     return Driven(followed(backend.program(request), answer), steps)
 
 
 def result_of(driven: Driven) -> dict[str, Any]:
     """The result of a case, as JSON."""
     response = driven.response
-    assert response.trace is not None or not driven.steps
+    output = response.output
+    error = response.error
     return {
-        "answer": None if response.output is None else response.output.raw,
-        "parts": None if response.output is None else response.output.to_json(),
-        "error": None if response.error is None else response.error.to_json(),
+        "answer": None if output is None else output.raw,
+        "parts": None if output is None else output.to_json(),
+        "error": None if error is None else error.to_json(),
         "warnings": list(response.warnings),
         "evidence": response.evidence,
         "steps": [_step(call, reply) for call, reply in driven.steps],
@@ -172,22 +175,25 @@ def result_of(driven: Driven) -> dict[str, Any]:
 
 def _step(call: Call, reply: Reply) -> dict[str, Any]:
     """A step: what was asked, and the error that came."""
-    asked = [message.content for message in call.request.messages]
-    error = reply.response.error
-    return {
+    texts: list[str] = []
+    media: list[dict[str, Any]] = []
+    for asked in call.request.messages:
+        if asked.content.raw:
+            texts.append(asked.content.raw)
+        for part in asked.content.parts:
+            if part.media is not None:
+                media.append({"kind": part.kind, **part.media.to_json()})
+    step = {
         "path": reply.path,
         "role": call.role,
         "title": call.title,
-        "text": "\n".join(text for content in asked if (text := content.raw)),
-        "media": [
-            {"kind": part.kind, **part.media.to_json()}
-            for content in asked
-            for part in content.parts
-            if part.media is not None
-        ],
+        "text": "\n".join(texts),
+        "media": media,
         "options": call.request.params.to_json(),
-        **({} if error is None else {"error": error.to_json()}),
     }
+    if reply.response.error is not None:
+        step["error"] = reply.response.error.to_json()
+    return step
 
 
 class _Player:
@@ -196,9 +202,11 @@ class _Player:
     def __init__(
         self, role: str, replies: Sequence[Response] | None, tool: Tool | None
     ) -> None:
-        self._role, self._tool, self._given = role, tool, replies is not None
+        self._role = role
+        self._tool = tool
+        self._has_replies = replies is not None
         self._left = list(replies or ())
-        self._made: Counter[PartKind] = Counter()
+        self._made = 0
 
     def answer(self, call: Call) -> Response:
         """The first acceptable reply of those that are drawn for a call, or its last
@@ -215,26 +223,29 @@ class _Player:
             return self._left.pop(0)
         if self._tool is not None:
             kind = self._tool.makes
-            parts = self._tool.parts or call.request.params.options_of(kind).get("n", 1)
-            return Response(Interleaved(tuple(self._small(kind) for _ in range(parts))))
-        if not self._given and call.example:
+            count = self._tool.parts or call.request.params.options_of(kind).get("n", 1)
+            parts: list[Part] = []
+            for _ in range(count):
+                if kind in MEDIA_KINDS:
+                    self._made += 1
+                    parts.append(media_part(small_media(kind, self._made), kind))
+                else:
+                    text = f"a small {kind}"
+                    parts.append(Part(kind, text=text, raw=text))
+            return Response(Interleaved(tuple(parts)))
+        if call.example and not self._has_replies:
             return Response(Interleaved.from_text(call.example))
         return Response.failed(
             "no_answer", f"the case has no more replies of the role {self._role!r}"
         )
-
-    def _small(self, kind: PartKind) -> Part:
-        if kind not in MEDIA_KINDS:
-            return Part(kind, text=f"a small {kind}", raw=f"a small {kind}")
-        self._made[kind] += 1
-        return media_part(small_media(kind, self._made[kind]), kind)
 
 
 class _Asked:
     """Asks a role; equal calls are told apart."""
 
     def __init__(self, broker: Broker, runner: asyncio.Runner) -> None:
-        self._broker, self._runner = broker, runner
+        self._broker = broker
+        self._runner = runner
         self._scope = Scope("agent", Sample("agent", ()), share=False, by_content=True)
 
     def answer(self, call: Call) -> Response:
@@ -242,38 +253,36 @@ class _Asked:
 
 
 def _players(agent: Agent, case: AgentCase, folder: Path) -> dict[str, Player]:
-    known = agent.may_ask
-    for role in case.replies:
-        if role not in known:
-            raise UnknownNameError(f"role of the agent {agent.name!r}", role, known)
-    needed = [role for role, needed in agent.signature.roles.items() if needed]
-    absent = {role for role, replies in case.replies.items() if replies is None}
-    if lacking := [role for role in needed if role in absent]:
-        raise UsageError(
-            f"the agent {agent.name!r} needs the role {lacking[0]!r}: give it a list "
-            "of replies"
-        )
+    absent = set()
+    for role, replies in case.replies.items():
+        _check_role(agent, role)
+        if replies is None:
+            absent.add(role)
+    needed = [role for role, is_needed in agent.signature.roles.items() if is_needed]
+    for role in needed:
+        if role in absent:
+            raise UsageError(
+                f"the agent {agent.name!r} needs the role {role!r}: give it a list "
+                "of replies"
+            )
     reader = ContentReader(lambda path, _where: medium_at(folder, path))
-    found: dict[str, Player] = {}
+    players: dict[str, Player] = {}
     for role in dict.fromkeys((*needed, *agent.tools, *case.replies)):
         if role in absent:
             continue
-        replies = typed(case.replies, role, list)
-        given = (
-            None
-            if replies is None
-            else [_response(reply, reader, role) for reply in replies]
-        )
-        found[role] = _Player(role, given, agent.tools.get(role))
-    return found
+        written = typed(case.replies, role, list)
+        responses = None
+        if written is not None:
+            responses = [_response(reply, reader, role) for reply in written]
+        players[role] = _Player(role, responses, agent.tools.get(role))
+    return players
 
 
 def _response(written: Any, reader: ContentReader, role: str) -> Response:
     """One reply, as it is written. Raises UsageError."""
     if isinstance(written, str):
-        return Response(
-            reasoning_apart(Interleaved.from_text(written), *REASONING_TAGS)
-        )
+        content = Interleaved.from_text(written)
+        return Response(reasoning_apart(content, *REASONING_TAGS))
     if isinstance(written, dict) and written.keys() == {"error"}:
         kind = written["error"]
         if kind not in ERROR_KINDS:
@@ -291,7 +300,6 @@ def _request(backend: AgentBackend, case: AgentCase, folder: Path) -> Request:
         content = Interleaved.from_reply(case.prompt, files, spellings=_TAGS)
     else:
         content = Interleaved((*reader.read(case.prompt, "prompt").parts, *files))
-    given = [
-        kind for kind in backend.capabilities.outputs if kind in backend.agent.gives
-    ]
-    return Request((message("user", content),), wants=tuple(case.wants or given))
+    gives = backend.agent.gives
+    usual = tuple(kind for kind in backend.capabilities.outputs if kind in gives)
+    return Request((message("user", content),), wants=case.wants or usual)

@@ -12,7 +12,7 @@ import math
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -95,11 +95,13 @@ class Bounds:
             if self.judged and _applicable(result) > result.scored:
                 yield self._lost(which, result, "warning")
         shuffled = None if self.reference_free else self._margin("shuffled")
+        if shuffled is not None:
+            noise = self._noise("shuffled")
+            if shuffled < -noise:
+                yield self._alike("shuffled", "error")
+            elif shuffled <= noise:
+                yield self._alike("shuffled", "warning")
         empty = self._margin("empty")
-        if shuffled is not None and shuffled < -self._noise("shuffled"):
-            yield self._alike("shuffled", "error")
-        elif shuffled is not None and shuffled <= self._noise("shuffled"):
-            yield self._alike("shuffled", "warning")
         if empty is not None and empty <= self._noise("empty"):
             yield self._alike("empty", "warning")
 
@@ -136,10 +138,10 @@ class Bounds:
     def _noise(self, other: Which) -> float:
         """Two standard errors of the difference where there are enough samples, else
         0."""
-        pair = (self.results["reference"], self.results[other])
-        if min(result.scored for result in pair) < ENOUGH:
+        right, wrong = self.results["reference"], self.results[other]
+        if min(right.scored, wrong.scored) < ENOUGH:
             return 0.0
-        return 2 * math.hypot(*(result.stderr or 0.0 for result in pair))
+        return 2 * math.hypot(right.stderr or 0.0, wrong.stderr or 0.0)
 
 
 def _applicable(result: Result) -> int:
@@ -157,10 +159,9 @@ def judge_calls(
     They are counted on stand-ins for answers: a metric whose calls depend on the answer
     may make others. Nothing is sent, and no backend of a role is made.
     """
+    metrics = [metric for task in tasks for metric in task.metrics]
     if not any(
-        metric.bound.metric.judged and not metric.unavailable
-        for task in tasks
-        for metric in task.metrics
+        metric.bound.metric.judged and not metric.unavailable for metric in metrics
     ):
         return {}
     from mmeval.forecast.dry_run import forecast
@@ -177,13 +178,10 @@ def judge_calls(
         )
         found = forecast(Selection(tuple(tasks)), options)
     calls: dict[str, float] = {}
-    for role, load in (
-        (role, load)
-        for task in found.tasks
-        for role, load in task.loads.items()
-        if role in roles
-    ):
-        calls[role] = calls.get(role, 0) + load.calls + load.equal
+    for task in found.tasks:
+        for role, load in task.loads.items():
+            if role in roles:
+                calls[role] = calls.get(role, 0) + load.calls + load.equal
     return {role: round(count) for role, count in calls.items()}
 
 
@@ -214,15 +212,16 @@ def measure(
             with _hushed():
                 outcome = run(Selection(once), options, progress=Logged())
             found[which] = [result for result in outcome.results if not result.slice]
-            for number, reasons in _unscored(outcome).items():
-                lost.setdefault(number, {})[which] = reasons.most_common(1)[0][0]
+            for number, causes in _unscored(outcome).items():
+                lost.setdefault(number, {})[which] = causes.most_common(1)[0][0]
             if any(result.suspended for result in found[which]):
                 break  # the others would wait for the same role, just as long
-    return [
-        replace(bounds, lost=lost.get((task.name, bounds.metric), {}))
-        for task in once
-        for bounds in _of_task(task, found, only_one=not answers[task.name])
-    ]
+    measured: list[Bounds] = []
+    for task in once:
+        for bounds in _of_task(task, found, only_one=not answers[task.name]):
+            reasons = lost.get((task.name, bounds.metric), {})
+            measured.append(replace(bounds, lost=reasons))
+    return measured
 
 
 def _unscored(outcome: RunOutcome) -> dict[tuple[str, str], Counter[str]]:
@@ -232,9 +231,8 @@ def _unscored(outcome: RunOutcome) -> dict[tuple[str, str], Counter[str]]:
         for row in finished_rows(folder, lambda _index, _repeat: True):
             for output, score in row["scores"].items():
                 if score["status"] == "unscored":
-                    found.setdefault((task, output), Counter())[
-                        str(score["reason"])
-                    ] += 1
+                    reasons = found.setdefault((task, output), Counter())
+                    reasons[str(score["reason"])] += 1
     return found
 
 
@@ -252,31 +250,22 @@ def shuffled_answers(
     two others has none."""
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as temporary:
         folder = Path(temporary)
-        plan = JobQueue(
-            tuple(tasks),
-            RunOptions(BackendSpec("reference"), folder, limit=limit),
-            MediaStore(folder),
-        )
-        return {
-            task.name: _exchanged(sample for _, sample in plan.samples(position))
-            for position, task in enumerate(tasks)
-        }
-
-
-def _exchanged(samples: Iterable[Sample]) -> dict[str, Interleaved]:
-    """Each sample with the reference of another, in one cycle through all of them."""
-    given = [
-        (sample.id, sample.references[0])
-        for sample in samples
-        if sample.references and not sample.fault
-    ]
-    if len(given) < 2:
-        return {}
-    random.Random(SEED).shuffle(given)
-    return {
-        name: answer
-        for (name, _), (_, answer) in zip(given, [*given[1:], given[0]], strict=True)
-    }
+        options = RunOptions(BackendSpec("reference"), folder, limit=limit)
+        plan = JobQueue(tuple(tasks), options, MediaStore(folder))
+        answers: dict[str, dict[str, Interleaved]] = {}
+        for position, task in enumerate(tasks):
+            given: list[tuple[str, Interleaved]] = []
+            for _, sample in plan.samples(position):
+                if sample.references and not sample.fault:
+                    given.append((sample.id, sample.references[0]))
+            random.Random(SEED).shuffle(given)
+            drawn = answers[task.name] = {}
+            if len(given) < 2:
+                continue
+            others = [*given[1:], given[0]]  # one cycle: no sample keeps its own
+            for (name, _), (_, answer) in zip(given, others, strict=True):
+                drawn[name] = answer
+        return answers
 
 
 class _Silent:
@@ -312,10 +301,9 @@ class _Shuffled:
     ) -> Response:
         other = self._answers.get(task, {}).get(sample.id)
         references = () if other is None else (other,)
-        found: Response = self._reference.answer(
-            task, replace(sample, references=references), repeat, request
-        )
-        return found
+        changed = replace(sample, references=references)
+        response: Response = self._reference.answer(task, changed, repeat, request)
+        return response
 
     async def close(self) -> None:
         """Nothing is held open."""
@@ -324,23 +312,23 @@ class _Shuffled:
 def _of_task(
     task: Task, found: Mapping[Which, Sequence[Result]], *, only_one: bool
 ) -> Iterator[Bounds]:
-    for metric in task.metrics:
-        for output in metric.bound.metric.outputs:
+    for listed in task.metrics:
+        metric = listed.bound.metric
+        for output in metric.outputs:
+            of_output: dict[Which, Result] = {}
+            for which, results in found.items():
+                for result in results:
+                    if (result.task, result.metric) == (task.name, output):
+                        of_output[which] = result
             yield Bounds(
                 task=task,
                 metric=output,
-                higher_is_better=metric.bound.metric.higher_is_better,
-                judged=metric.bound.metric.judged,
-                reference_free=metric.bound.metric.reference_free,
-                range=metric.bound.metric.range_for(output),
-                results={
-                    which: result
-                    for which, results in found.items()
-                    for result in results
-                    if (result.task, result.metric) == (task.name, output)
-                    and not metric.unavailable
-                },
-                unavailable=metric.unavailable,
+                higher_is_better=metric.higher_is_better,
+                judged=metric.judged,
+                reference_free=metric.reference_free,
+                range=metric.range_for(output),
+                results={} if listed.unavailable else of_output,
+                unavailable=listed.unavailable,
                 only_one=only_one,
             )
 

@@ -21,44 +21,43 @@ def bounds_table(found: Sequence[Bounds]) -> str:
     """The lines of the table, each with its line end; empty without any number."""
     if not found:
         return ""
-    tasks = ["", *(bounds.task.name for bounds in found)]
-    rows = [
-        list(_row(bounds, repeated=bounds.task.name == before))
-        for before, bounds in zip(tasks, found, strict=False)
-    ]
-    return "".join(
-        f"{line}\n"
-        for line in table_lines(
-            _HEADERS, rows, right_aligned=_NUMBERS, if_filled="Notes"
-        )
-    )
+    rows: list[list[str]] = []
+    before = ""
+    for bounds in found:
+        task = bounds.task.name
+        row = [
+            "" if task == before else cell(task),
+            cell(bounds.metric),
+            "↑" if bounds.higher_is_better else "↓",
+        ]
+        before = task
+        for which in _MEANS:
+            value = bounds.value(which)
+            row.append("N/A" if value is None else f"{value:.4f}")
+        row.append(cell("; ".join(_notes(bounds)), limit=_MAX_NOTE))
+        rows.append(row)
+    lines = table_lines(_HEADERS, rows, right_aligned=_NUMBERS, if_filled="Notes")
+    return "\n".join([*lines, ""])
 
 
 def bounds_means(found: Sequence[Bounds]) -> str:
     """Means of several numbers, in one line; empty unless all lie in 0 (worst) to 1."""
     known = [bounds for bounds in found if not bounds.unavailable]
-    if len(known) < 2 or any(
-        bounds.range != (0, 1) or not bounds.higher_is_better for bounds in known
-    ):
+    for bounds in known:
+        if bounds.range != (0, 1) or not bounds.higher_is_better:
+            return ""
+    if len(known) < 2:
         return ""
     means: list[str] = []
     for which, words in _MEANS.items():
-        values = [
-            value for bounds in known if (value := bounds.value(which)) is not None
-        ]
+        values: list[float] = []
+        for bounds in known:
+            value = bounds.value(which)
+            if value is not None:
+                values.append(value)
         if len(values) == len(known):  # the mean of some could not be compared
             means.append(f"{words} {sum(values) / len(values):.2f}")
     return f"{'   '.join(means)}\n" if means else ""
-
-
-def _row(bounds: Bounds, *, repeated: bool) -> Iterator[str]:
-    yield "" if repeated else cell(bounds.task.name)
-    yield cell(bounds.metric)
-    yield "↑" if bounds.higher_is_better else "↓"
-    for which in ("reference", "shuffled", "empty"):
-        value = bounds.value(which)
-        yield "N/A" if value is None else f"{value:.4f}"
-    yield cell("; ".join(_notes(bounds)), limit=_MAX_NOTE)
 
 
 def _notes(bounds: Bounds) -> Iterator[str]:
@@ -81,11 +80,10 @@ def _lacks(bounds: Bounds, which: Which) -> Iterator[str]:
     asked = result.n - result.unsupported
     applicable = asked - result.inapplicable
     if result.unsupported and not asked:
-        yield (
-            "no sample has a reference"
-            if which == "reference"
-            else f"{which}: nothing could be asked"
-        )
+        if which == "reference":
+            yield "no sample has a reference"
+        else:
+            yield f"{which}: nothing could be asked"
     elif result.inapplicable and not applicable:
         yield f"{which}: nothing to score"
     elif result.scored < applicable:

@@ -40,7 +40,8 @@ def asked_specs(
     missing."""
     by_kind = [role for role in metric.roles if role in BY_KIND]
     for role in metric.roles:
-        if not (played(role, specs) if role in by_kind else role in specs):
+        is_played = played(role, specs) if role in by_kind else role in specs
+        if not is_played:
             flag = f"--{role} " if role in ("judge", "captioner") else f"--role {role}="
             raise UsageError(
                 f"the metric {metric.name!r} asks the role {role!r}; add "
@@ -67,9 +68,8 @@ def asking(specs: Mapping[str, BackendSpec]) -> Iterator[tuple[Broker, asyncio.R
     """Ask these roles, in a folder that is removed at the end."""
     usual = RunOptions(BackendSpec(""), Path())
     with ExitStack() as stack:
-        folder = Path(
-            stack.enter_context(tempfile.TemporaryDirectory(prefix="mmeval-"))
-        )
+        temporary = tempfile.TemporaryDirectory(prefix="mmeval-")
+        folder = Path(stack.enter_context(temporary))
         journal = Journal(folder / "journal", MediaStore(folder / "media"))
         stack.callback(journal.close)
         broker = Broker(journal, reasoning_tags=usual.reasoning_tags)

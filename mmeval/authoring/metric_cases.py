@@ -92,11 +92,12 @@ def read_case(values: Any, metric: Metric, profile: str = "standard") -> Case:
     # The input may be among the parameters too, unless it is a switch of the metric.
     beside = params.pop("input", None) if "input" not in metric.switches else None
     # A list with texts or lists holds several references; a list of parts is one.
-    written = values.get("target")
-    several = isinstance(written, list) and not all(
-        isinstance(item, dict) and "type" in item for item in written
-    )
-    targets = () if written in (None, []) else tuple(written) if several else (written,)
+    target = values.get("target")
+    targets: tuple[Any, ...] = ()
+    if isinstance(target, list) and not _are_parts(target):
+        targets = tuple(target)
+    elif target not in (None, []):
+        targets = (target,)
     return Case(
         files=tuple(map(str, typed(values, "files", list) or ())),
         answer=values.get("answer"),
@@ -131,17 +132,15 @@ def ready_case(
     known = dict.fromkeys((*PROFILES, *metric.profiles))
     if case.profile not in known:
         raise UnknownNameError("profile", case.profile, known)
-    bound = bind(
-        metric,
-        metric.consented(metric.placed(case.params, folder), trust=trust),
-        case.profile,
-    )
+    switches = metric.consented(metric.placed(case.params, folder), trust=trust)
+    bound = bind(metric, switches, case.profile)
     for missing in bound.missing():
         raise missing
-    switches = [switch for switch, _ in bound.missing_models()]
     for lacking in bound.lacks(metric.roles):
         if lacking.kind == "missing_weights":
-            own = ", ".join(f'"{switch}": "./FOLDER"' for switch in switches)
+            own = ", ".join(
+                f'"{name}": "./FOLDER"' for name, _ in bound.missing_models()
+            )
             advice = f"name a folder that holds it: --params '{{{own}}}'"
             if lacking.remedy:
                 advice += f", or fetch it: {NOWHERE.command(lacking.remedy)}"
@@ -157,23 +156,19 @@ def files_as_texts(given: Mapping[str, Iterable[Any]]) -> Iterator[str]:
 
     for flag, texts in given.items():
         for text in texts:
+            if not isinstance(text, str):
+                continue
             try:
-                media = (
-                    Media.from_path(Path(text))
-                    if isinstance(text, str) and Path(text).is_file()
-                    else None
-                )
+                media = Media.from_path(Path(text))
+            # there is no such file, or it is too long, or a text of any kind
             except (OSError, ValueError, MmevalError):
-                # too long, or a text of any kind
-                media = None
-            if media is not None:
-                parts = json.dumps(
-                    [{"type": media.kind, "path": text}], ensure_ascii=False
-                )
-                yield (
-                    f"note: {flag} {text} was used as a text; for the file of that "
-                    f"name write {flag} '{parts}'"
-                )
+                continue
+            part = {"type": media.kind, "path": text}
+            written = json.dumps([part], ensure_ascii=False)
+            yield (
+                f"note: {flag} {text} was used as a text; for the file of that name "
+                f"write {flag} '{written}'"
+            )
 
 
 def trial_of(case: Case, folder: Path, looks_at: PartKind | None = None) -> Trial:
@@ -182,41 +177,36 @@ def trial_of(case: Case, folder: Path, looks_at: PartKind | None = None) -> Tria
     file may be any."""
 
     reader = ContentReader(lambda path, _: medium_at(folder, path))
-    asked = (
-        ()
-        if case.input is None
-        else (Message("user", reader.read(_written(case.input), "input")),)
-    )
-    targets = tuple(reader.read(_written(item), "target") for item in case.targets)
-    candidates = tuple(
-        reader.read(_written(item), "candidates") for item in case.candidates
-    )
+
+    def content(written: Any, where: str) -> Interleaved:
+        return reader.read(_written(written), where)
+
+    asked: tuple[Message, ...] = ()
+    if case.input is not None:
+        asked = (Message("user", content(case.input, "input")),)
+    targets = tuple(content(target, "target") for target in case.targets)
+    candidates = tuple(content(item, "candidates") for item in case.candidates)
     sample = Sample("case", asked, targets, case.metadata, candidates=candidates)
-    return Trial(sample, output=_output(case, folder, reader, looks_at))
-
-
-def _output(
-    case: Case, folder: Path, reader: ContentReader, looks_at: PartKind | None
-) -> Interleaved | None:
 
     answer = _written(case.answer)
     parts = [_part(medium_at(folder, name), looks_at) for name in case.files]
-    if answer is None:
-        return Interleaved(tuple(parts)) if parts else None
-    if isinstance(answer, str):
-        return (
-            Interleaved.from_reply(answer, parts)
-            if parts
-            else Interleaved.from_text(answer)
-        )
-    return Interleaved((*reader.read(answer, "answer").parts, *parts))
+    if answer is None and not parts:
+        output = None
+    elif answer is None:
+        output = Interleaved(tuple(parts))
+    elif isinstance(answer, str) and parts:
+        output = Interleaved.from_reply(answer, parts)
+    elif isinstance(answer, str):
+        output = Interleaved.from_text(answer)
+    else:
+        output = Interleaved((*reader.read(answer, "answer").parts, *parts))
+    return Trial(sample, output=output)
 
 
 def _part(media: Media, looks_at: PartKind | None) -> Part:
-
-    if looks_at is None or not (
-        media.kind == "document" or may_be(looks_at, media.mime)
-    ):
+    if looks_at is None:
+        return media_part(media)
+    if media.kind != "document" and not may_be(looks_at, media.mime):
         return media_part(media)
     if looks_at != "text":
         return media_part(media, looks_at)
@@ -237,20 +227,19 @@ def medium_at(folder: Path, name: str) -> Media:
 
 def _written(value: Any) -> Any:
     """A text itself, unless it is a JSON list of parts."""
-    if (
-        not isinstance(value, str)
-        or not value.lstrip().startswith("[")
-        or '"type"' not in value
-    ):
+    if not isinstance(value, str) or '"type"' not in value:
+        return value
+    text = value.lstrip()
+    if not text.startswith("["):
         return value
     try:
         parts = json.loads(value)
     except ValueError:
-        if value.lstrip().startswith('[{"type"'):
+        if text.startswith('[{"type"'):
             raise UsageError(f"this list of parts is no JSON: {value[:80]}") from None
         return value
-    return (
-        parts
-        if all(isinstance(part, dict) and "type" in part for part in parts)
-        else value
-    )
+    return parts if _are_parts(parts) else value
+
+
+def _are_parts(items: list[Any]) -> bool:
+    return all(isinstance(item, dict) and "type" in item for item in items)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -32,8 +32,7 @@ from mmeval.findings.finding import Finding, Severity, Subject
 from mmeval.media.decode.check import MediaLook
 from mmeval.media.decode.template import literal
 from mmeval.media.embedded import medium_inside
-from mmeval.media.media import Media
-from mmeval.media.parts import Interleaved, Part, PartKind, text_part
+from mmeval.media.parts import Interleaved, PartKind, text_part
 from mmeval.metric.apply import score_one
 from mmeval.prepare.checks import medium_fault
 from mmeval.prepare.ready import unopened
@@ -88,15 +87,24 @@ class SampleChecks:
             self.absent = isinstance(error, MissingDataError)
             yield from unopened(WantedTask(self.task, self.file), error)
             return
-        written = isinstance(dataset, InterleavedDataset)
-        yield from self._all(rows_of(dataset), written=written)
+        is_written = isinstance(dataset, InterleavedDataset)
+        yield from self._all(rows_of(dataset), is_written=is_written)
         is_read = self.read and (self.rows is None or self.rows >= length)
         self.whole = self.whole and is_read
         yield from more_rows(self.task, length)
         yield from fewer_samples(self.task, length, self.selected if is_read else None)
         if self.whole:
             yield from self._over_all()
-        yield from self._unlabelled()
+        for (label, instead), samples in self.unlabelled.items():
+            # a label that no sample has is reported by _over_all
+            if label in self.labels:
+                yield Finding(
+                    "bad_sample",
+                    Subject(self.task.name, sample=samples[0]),
+                    len(samples),
+                    self.selected,
+                    cause=f"without the label {label!r}{instead}",
+                )
         for form, count in self.reencoded.items():
             yield Finding(
                 "unsupported",
@@ -106,8 +114,8 @@ class SampleChecks:
                 severity="note",
             )
 
-    def _all(self, samples: Iterator[Sample], *, written: bool) -> Iterator[Finding]:
-        """The findings of each sample; ``written`` for rows of the documented
+    def _all(self, samples: Iterator[Sample], *, is_written: bool) -> Iterator[Finding]:
+        """The findings of each sample; ``is_written`` for rows of the documented
         schema."""
         wanted = islice(readable(samples), self.rows or None)
         for number, sample in enumerate(wanted, start=1):
@@ -121,9 +129,10 @@ class SampleChecks:
                 self.labels.update(sample.metadata)
                 self.selected += self.task.selected(sample)
                 continue
-            for label, advice in doubtful_labels(sample) if written else ():
-                cause = f'the key "{label}" is taken as a label; {advice}'
-                yield self._of(sample, cause, "warning")
+            if is_written:
+                for label, advice in doubtful_labels(sample):
+                    cause = f'the key "{label}" is taken as a label; {advice}'
+                    yield self._of(sample, cause, "warning")
             yield from tags_without_medium(self.task.name, sample)
             yield from self._texts(sample)
             yield from self._of_sample(sample)
@@ -140,12 +149,24 @@ class SampleChecks:
         if not self.task.selected(sample):
             return
         self.selected += 1
-        self._note_labels(sample)
+        keys = self.file.keys
+        labels = [*keys.breakdown, keys.cluster_key]
+        for label in labels:
+            if not label or sample.metadata.get(label) is not None:
+                continue
+            instead = ""
+            if label not in sample.metadata:
+                instead = written_instead(label, sample.metadata)
+            self.unlabelled.setdefault((label, instead), []).append(sample.id)
         yield from self._answers(sample)
-        if not sample.references:
-            yield from self._references(sample)
         for metric in self.task.metrics:
-            if fault := metric.bound.sample_fault(sample):
+            reason = "" if sample.references else _unscored(metric, sample)
+            if reason:
+                cause = f"{metric.name} needs a reference: {reason}"
+                yield self._of(sample, cause)
+        for metric in self.task.metrics:
+            fault = metric.bound.sample_fault(sample)
+            if fault:
                 cause = f"{metric.name} can score no answer to it: {fault}"
                 yield self._of(sample, cause)
         if self.selected <= PROMPTED_ROWS:
@@ -159,55 +180,30 @@ class SampleChecks:
 
     def _over_all(self) -> Iterator[Finding]:
         keys = self.file.keys
-        if not self.selected:
-            unknown = (
-                [label for label in keys.filter if label not in self.labels]
-                if self.ids
-                else []
-            )
-            lacks = "".join(
-                f"; no sample has the label {x!r}{did_you_mean(x, self.labels)}"
-                for x in unknown
-            )
-            cause = f"no sample is left{lacks}" if self.ids else "there are no samples"
-            yield self._at(("filter",), cause)
+        if not self.ids:
+            yield self._at(("filter",), "there are no samples")
             return
-        named = [("filter", label) for label in keys.filter] + [
-            ("breakdown", label) for label in keys.breakdown
-        ]
-        named += [("prompt_fields", label) for label in keys.prompt_fields]
-        named += [("cluster_key", keys.cluster_key)] if keys.cluster_key else []
-        for key, label in named:
-            if label not in self.labels:
-                message = (
-                    "no sample has the label "
-                    f"{label!r}{did_you_mean(label, self.labels)}"
-                )
-                yield self._at((key,), message)
-
-    def _note_labels(self, sample: Sample) -> None:
-        keys = self.file.keys
-        for label in (*keys.breakdown, *filter(None, (keys.cluster_key,))):
-            if sample.metadata.get(label) is None:
-                instead = (
-                    written_instead(label, sample.metadata)
-                    if label not in sample.metadata
-                    else ""
-                )
-                self.unlabelled.setdefault((label, instead), []).append(sample.id)
-
-    def _unlabelled(self) -> Iterator[Finding]:
-        """Labels that only some samples have: the others are in no slice."""
-        for (label, instead), samples in self.unlabelled.items():
-            if label not in self.labels:
-                continue  # a label that no sample has is reported by _over_all
-            yield Finding(
-                "bad_sample",
-                Subject(self.task.name, sample=samples[0]),
-                len(samples),
-                self.selected,
-                cause=f"without the label {label!r}{instead}",
+        named = {
+            "filter": list(keys.filter),
+            "breakdown": keys.breakdown,
+            "prompt_fields": keys.prompt_fields,
+            "cluster_key": [keys.cluster_key] if keys.cluster_key else [],
+        }
+        faults: dict[str, list[str]] = {}
+        for key, labels in named.items():
+            faults[key] = []
+            for label in labels:
+                if label not in self.labels:
+                    near = did_you_mean(label, self.labels)
+                    faults[key].append(f"no sample has the label {label!r}{near}")
+        if not self.selected:
+            yield self._at(
+                ("filter",), "; ".join(["no sample is left", *faults["filter"]])
             )
+            return
+        for key, causes in faults.items():
+            for cause in causes:
+                yield self._at((key,), cause)
 
     def _texts(self, sample: Sample) -> Iterator[Finding]:
         """Texts that nobody means as texts, once for each label."""
@@ -216,11 +212,10 @@ class SampleChecks:
             if not fault or label in self.odd_texts:
                 continue
             self.odd_texts.add(label)
-            advice = (
-                f'write "{{{{ {label} | literal }}}}" in columns, or a list in the data'
-                if fault == _WRITTEN_LIST
-                else "name its column in dataset_kwargs, as media_columns or media"
-            )
+            advice = "name its column in dataset_kwargs, as media_columns or media"
+            if fault == _WRITTEN_LIST:
+                column = f'"{{{{ {label} | literal }}}}"'
+                advice = f"write {column} in columns, or a list in the data"
             cause = f"the label {label!r} is {fault}; {advice}"
             yield self._of(sample, cause, "warning")
         for reference in sample.references:
@@ -234,12 +229,10 @@ class SampleChecks:
 
     def _modalities(self, sample: Sample) -> Iterator[Finding]:
         if self.task.input_modalities and self.task.selected(sample):
-            kinds = {
-                part.kind
-                for message in sample.input
-                for part in message.content.parts
-                if not part.dangling
-            }
+            kinds: set[PartKind] = set()
+            for message in sample.input:
+                parts = message.content.parts
+                kinds.update(part.kind for part in parts if not part.dangling)
             for kind in sorted(kinds - set(self.task.input_modalities)):
                 cause = f"it holds {kind}, which input_modalities leaves out"
                 yield self._of(sample, cause)
@@ -247,10 +240,8 @@ class SampleChecks:
             try:
                 self.task.wanted(sample)
             except UsageError as error:
-                fault = str(error).removeprefix(
-                    f"task {self.file.name!r}, sample {sample.id!r}: "
-                )
-                yield self._of(sample, fault)
+                place = f"task {self.file.name!r}, sample {sample.id!r}: "
+                yield self._of(sample, str(error).removeprefix(place))
 
     def _answers(self, sample: Sample) -> Iterator[Finding]:
         try:
@@ -259,38 +250,29 @@ class SampleChecks:
             return  # reported by the check of the modalities
         if "text" in wanted:
             wanted.add("code")  # travels as text
-        held = {
-            part.kind for reference in sample.references for part in reference.parts
-        } - {"reasoning"}
+        wanted.add("reasoning")
+        held: set[PartKind] = set()
+        for reference in sample.references:
+            held.update(part.kind for part in reference.parts)
         for kind in sorted(held - wanted):
             cause = f"a reference holds {kind}, which output_modalities leaves out"
             yield self._of(sample, cause, "warning")
 
     def _media(self, sample: Sample) -> Iterator[Finding]:
-        for part in (part for content in sample.contents for part in content.parts):
-            if part.media is None or (part.kind, part.media.path) in self.media:
+        parts = [part for content in sample.contents for part in content.parts]
+        for part in parts:
+            media = part.media
+            if media is None or (part.kind, media.path) in self.media:
                 continue
-            if part.media.path is not None:
-                self.media.add((part.kind, part.media.path))
-            fault = medium_fault(part, part.media, self.look)
+            if media.path is not None:
+                self.media.add((part.kind, media.path))
+            fault = medium_fault(part, media, self.look)
             if fault:
                 yield self._of(sample, fault)
             elif any(part in message.content.parts for message in sample.input):
-                self._note_format(part, part.media)
-
-    def _note_format(self, part: Part, media: Media) -> None:
-        """Count a medium of a prompt that most servers get in another format."""
-        usual = USUAL_FORMATS.get(part.kind)
-        if usual is None or media.mime in usual or encoding_fault(part.kind, media):
-            return
-        self.reencoded[f"{media.mime} as {ENCODED_AS[part.kind]}"] += 1
-
-    def _references(self, sample: Sample) -> Iterator[Finding]:
-        trial = Trial(sample, output=Interleaved((text_part("probe"),)))
-        for metric in self.task.metrics:
-            if reason := _unscored(metric, trial):
-                cause = f"{metric.name} needs a reference: {reason}"
-                yield self._of(sample, cause)
+                usual = USUAL_FORMATS.get(part.kind, (media.mime,))
+                if media.mime not in usual and not encoding_fault(part.kind, media):
+                    self.reencoded[f"{media.mime} as {ENCODED_AS[part.kind]}"] += 1
 
     def _of(self, sample: Sample, cause: str, severity: Severity = "error") -> Finding:
         subject = Subject(self.task.name, sample=sample.id)
@@ -305,7 +287,8 @@ def _not_a_text(value: Any) -> str:
     """What a label is in place of a text; empty for what may be one."""
     if not isinstance(value, str):
         return ""
-    if _is_list_of_python(value) or _is_list_of_json(value):
+    is_list_of_json = value.strip()[:1] == "[" and isinstance(_json_of(value), list)
+    if is_list_of_json or _is_list_of_python(value):
         return _WRITTEN_LIST
     kind = medium_inside(value)
     return f"a medium ({kind}) as base64" if kind else ""
@@ -314,20 +297,12 @@ def _not_a_text(value: Any) -> str:
 def _is_list_of_python(text: str) -> bool:
     """Whether a text is a list or a mapping as Python writes it, and not JSON, which
     answers may have to be."""
-    if text.strip()[:1] not in ("[", "{"):
-        return False
-    if _json_of(text) is not None:
+    if text.strip()[:1] not in ("[", "{") or _json_of(text) is not None:
         return False
     try:
         return isinstance(literal(text), (list, dict))
     except TemplateRuntimeError:
         return False
-
-
-def _is_list_of_json(text: str) -> bool:
-    if not text.strip().startswith("["):
-        return False
-    return isinstance(_json_of(text), list)
 
 
 def _json_of(text: str) -> Any:
@@ -338,9 +313,13 @@ def _json_of(text: str) -> Any:
         return None
 
 
-def _unscored(metric: TaskMetric, trial: Trial) -> str:
-    """Why a metric cannot score a trial; empty when it can, or when it is not tried."""
+def _unscored(metric: TaskMetric, sample: Sample) -> str:
+    """Why a metric cannot score answers to a sample; empty when it can, or when it is
+    not tried."""
     if metric.unavailable or metric.bound.metric.judged or metric.bound.metric.derived:
         return ""
-    scores: Iterable[Any] = score_one(metric.bound, trial).values()
-    return next((score.reason for score in scores if score.status == "unscored"), "")
+    trial = Trial(sample, output=Interleaved((text_part("probe"),)))
+    for score in score_one(metric.bound, trial).values():
+        if score.status == "unscored":
+            return score.reason
+    return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -130,7 +130,17 @@ def check(
     for name, file in chosen.tasks.items():
         tally.tasks.append(name)
         findings += _check_task(name, file, context, tally)
-    yield from _as_in_run(findings, context.optional, tally)
+    # A run that has data for other tasks leaves out the members of a group that have
+    # none: their missing data are a warning, and what else they need is not stated.
+    absent = set(tally.absent)
+    is_no_run = absent == set(tally.tasks) or not absent <= context.optional
+    for finding in findings:
+        if is_no_run or finding.subject.task not in absent:
+            yield finding
+        elif finding.kind == "missing_data":
+            yield replace(finding, severity="warning")
+        elif finding.kind not in _NEEDED_TO_RUN:
+            yield finding
     try:
         chosen.check_group_metrics()
     except TaskFileError as error:
@@ -138,23 +148,6 @@ def check(
     except MmevalError:
         pass  # a metric that cannot be loaded is reported with its task
     yield from tally.look.findings()
-
-
-def _as_in_run(
-    findings: Iterable[Finding], optional: frozenset[str], tally: CheckTally
-) -> Iterator[Finding]:
-    """A run that has data for other tasks leaves out the members of a group that have
-    none: their missing data are a warning, and what else they need is not stated."""
-    absent = set(tally.absent)
-    if absent == set(tally.tasks) or absent - optional:  # there is no run
-        yield from findings
-        return
-    for finding in findings:
-        is_left_out = finding.subject.task in absent
-        if is_left_out and finding.kind == "missing_data":
-            yield replace(finding, severity="warning")
-        elif not (is_left_out and finding.kind in _NEEDED_TO_RUN):
-            yield finding
 
 
 def _means_folder(name: str, index: TaskIndex) -> bool:
@@ -166,19 +159,18 @@ def _means_folder(name: str, index: TaskIndex) -> bool:
         return False
     entry = index.find(name)
     named = index.tagged(name) if entry is None else [entry]
-    others = [
-        one for one in named if not one.file.resolve().is_relative_to(folder.resolve())
-    ]
-    if not others or not index.below(folder):
-        return False
-    _logger.info(
-        "%s: the folder is checked, not the installed task of this name (%s); to "
-        "check that write %s",
-        name,
-        others[0].file,
-        others[0].full_name if others[0].benchmark else others[0].file,
-    )
-    return True
+    for other in named:
+        is_outside = not other.file.resolve().is_relative_to(folder.resolve())
+        if is_outside and index.below(folder):
+            _logger.info(
+                "%s: the folder is checked, not the installed task of this name (%s); "
+                "to check that write %s",
+                name,
+                other.file,
+                other.full_name if other.benchmark else other.file,
+            )
+            return True
+    return False
 
 
 def _file_findings(error: TaskFileError, task: str = "") -> Iterator[Finding]:
@@ -206,7 +198,7 @@ def _check_task(
         task = replace(task, dataset=replace(task.dataset, fetch=False))
     data = SampleChecks(file, task, context.rows, tally.look)
     sound = True
-    for finding in (
+    findings = [
         *_check_metrics(task, strict=context.strict),
         *undescribed([task], context.backends),
         *_check_kinds(task, context),
@@ -214,7 +206,8 @@ def _check_task(
         *_check_package(file),
         *unpinned(WantedTask(task, file)),
         *_check_data(data, is_optional=name in context.optional),
-    ):
+    ]
+    for finding in findings:
         sound = sound and finding.severity != "error"
         yield finding
     if data.absent:
@@ -251,11 +244,12 @@ def _check_metrics(task: Task, *, strict: bool) -> Iterator[Finding]:
 
 
 def _check_roles(file: TaskFile, task: Task) -> Iterator[Finding]:
-    asked = {
-        role for metric in task.metrics for role in metric.bound.asked_roles(task.roles)
-    }
+    asked: set[str] = set()
+    for metric in task.metrics:
+        asked.update(metric.bound.asked_roles(task.roles))
     for role in task.roles:
-        if role not in asked and (near := did_you_mean(role, asked)):
+        near = "" if role in asked else did_you_mean(role, asked)
+        if near:
             cause = f"no metric of this task asks the role {role}{near}"
             yield Finding("task_file", file.subject_at(("roles", role)), cause=cause)
 

@@ -158,12 +158,22 @@ class _Report:
         self.tables = ""
 
     def of_tasks(self) -> int:
-        specs = _specs(self.settings)
+        from mmeval.environment import models
+        from mmeval.settings.role_flags import model_spec, role_specs
+
+        specs: dict[str, BackendSpec] = {}
+        if self.settings["model"].value:
+            specs[MODEL] = model_spec(self.settings)
+        specs |= role_specs(self.settings)
+        for spec in specs.values():  # raises UsageError for an unknown name
+            with suppress(MissingError, PluginError):  # reported with the backend
+                plugins.load("mmeval.model_backends", spec.name)
+
         backends: dict[str, AnyBackend] = {}
         self._environment(specs, backends)
         if self.names:
             self._tasks(specs, backends)
-        self._close(backends)
+        models.close(backends)
         if self.settings["bounds"].value:
             self._bounds(specs)
         if MODEL in backends and self.tally.sound:
@@ -181,8 +191,12 @@ class _Report:
             self.facts += [("inside", line) for line in found.inside]
             self.findings += found.findings
             if found.tasks:
-                words = ["mmeval", "check", *found.tasks, *_shared(given), "--json"]
-                done = wheel.python(*words)
+                words = ["mmeval", "check", *found.tasks]
+                for name, value in given.items():
+                    if name not in ("dist", "argv", "json"):
+                        items = value if isinstance(value, list) else [value]
+                        words += [f"--{name}={item}" for item in items]
+                done = wheel.python(*words, "--json")
                 here = f"{wheel.folder}/"
                 try:
                     document = json.loads(done.stdout.replace(here, ""))
@@ -238,7 +252,8 @@ class _Report:
         local = MODEL in specs and takes_argument(specs[MODEL].name, "device")
         if settings["devices"].value or local:
             self._look(devices.devices, "device")
-        if (engine := settings["engine"].value) is not None:
+        engine = settings["engine"].value
+        if engine is not None:
             self._look(partial(machine.nodes, engine), "node")
         if probe is not None:
             self._add(probe.reachability, "hub")
@@ -257,11 +272,16 @@ class _Report:
         self, specs: Mapping[str, BackendSpec], backends: Mapping[str, AnyBackend]
     ) -> None:
         from mmeval.authoring.task_checks import check
+        from mmeval.task.index import TaskIndex
         from mmeval.task.task import TaskOverrides
 
         settings = self.settings
+        names = self.names
+        if names == (ALL,):
+            entries = TaskIndex(settings["include_path"].value).listing()
+            names = [entry.full_name for entry in entries if not entry.is_group]
         self.findings += check(
-            _all(settings) if self.names == (ALL,) else self.names,
+            names,
             settings["include_path"].value,
             TaskOverrides(
                 data=settings["data"].value,
@@ -279,11 +299,6 @@ class _Report:
             tally=self.tally,
         )
 
-    def _close(self, backends: Mapping[str, AnyBackend]) -> None:
-        from mmeval.environment import models
-
-        models.close(backends)
-
     def _bounds(self, specs: Mapping[str, BackendSpec]) -> None:
         from mmeval.authoring import bounds
         from mmeval.authoring.bounds_text import bounds_means, bounds_table
@@ -293,9 +308,10 @@ class _Report:
         roles = {role: spec for role, spec in specs.items() if role != MODEL}
         for role, count in bounds.judge_calls(tasks, roles, limit).items():
             _log.info("bounds: up to %d calls of the %s", 3 * count, role)
-        found = bounds.measure(tasks, roles, limit=limit)
-        self.tables = bounds_table(found) + bounds_means(found)
-        self.findings += [doubt for one in found for doubt in one.doubts()]
+        measured = bounds.measure(tasks, roles, limit=limit)
+        self.tables = bounds_table(measured) + bounds_means(measured)
+        for task in measured:
+            self.findings += task.doubts()
 
     def _price(self) -> None:
         from mmeval.forecast.dry_run import forecast
@@ -325,69 +341,37 @@ class _Report:
             }
             print_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
         else:
-            print_text("".join(f"{line}\n" for line in self._lines()) + self.tables)
+            for line in self._lines():
+                print_text(f"{line}\n")
+            print_text(self.tables)
         return code
 
     def _able(self) -> list[str]:
         """The tasks that can run; none where a backend cannot be made."""
         for finding in self.findings:
-            if (
-                finding.severity == "error"
-                and finding.subject.role
-                and not (finding.subject.task)
-            ):
+            of_backend = finding.subject.role and not finding.subject.task
+            if of_backend and finding.severity == "error":
                 return []
         return [sound.task.name for sound in self.tally.sound]
 
     def _lines(self) -> Iterator[str]:
-        place = Place(self._words())
-        able = self._able()
+        from mmeval.run.availability import words_for
+
+        settings = {name: setting.value for name, setting in self.settings.items()}
+        place = Place(words_for({**settings, "tasks": self.names}, ()))
         if self.tally.tasks and not self.findings:
             for sound in self.tally.sound:
                 metrics = ", ".join(metric.name for metric in sound.task.metrics)
                 text = f"{sound.task.name}: {sound.samples:,} samples; {metrics}"
                 yield from _wrapped("can run", text)
         elif self.names:
-            text = f"{len(able)} of {len(self.tally.tasks)} tasks"
+            text = f"{len(self._able())} of {len(self.tally.tasks)} tasks"
             if self.tally.bundled:
                 text += f"; with --data bundled {len(self.tally.bundled)} more"
             yield from _wrapped("can run", text)
         for label, text in self.facts:
             yield from _wrapped(label, text)
         yield from terminal_lines(self.findings, place, columns())
-
-    def _words(self) -> str:
-        from mmeval.run.availability import words_for
-
-        settings = {name: setting.value for name, setting in self.settings.items()}
-        return words_for({**settings, "tasks": self.names}, ())
-
-
-def _specs(settings: Settings) -> dict[str, BackendSpec]:
-    """The named backends, the model's first. Raises UsageError for an unknown name."""
-    from mmeval.settings.role_flags import model_spec, role_specs
-
-    model = {MODEL: model_spec(settings)} if settings["model"].value else {}
-    found = {**model, **role_specs(settings)}
-    for spec in found.values():
-        with suppress(MissingError, PluginError):  # reported with the backend
-            plugins.load("mmeval.model_backends", spec.name)
-    return found
-
-
-def _all(settings: Settings) -> tuple[str, ...]:
-    from mmeval.task.index import TaskIndex
-
-    entries = TaskIndex(settings["include_path"].value).listing()
-    return tuple(entry.full_name for entry in entries if not entry.is_group)
-
-
-def _shared(given: Mapping[str, Any]) -> Iterator[str]:
-    """The given flags, for a process that sees the wheel."""
-    for name, value in given.items():
-        if name not in ("dist", "argv", "json"):
-            for item in value if isinstance(value, list) else [value]:
-                yield f"--{name}={item}"
 
 
 def _wrapped(label: str, text: str) -> list[str]:

@@ -240,9 +240,12 @@ def _plan(args: argparse.Namespace) -> int:
             )
     if args.format not in ("text", "json"):
         raise UsageError(f"--plan is printed as text or json, not {args.format!r}")
-    names = ("margin", "clusters", "share", "disagree", "power", "alpha")
-    given = {name: getattr(args, name) for name in names}
-    plan = Plan(**{name: value for name, value in given.items() if value is not None})
+    given = {}
+    for name in ("margin", "clusters", "share", "disagree", "power", "alpha"):
+        value = getattr(args, name)
+        if value is not None:
+            given[name] = value
+    plan = Plan(**given)
     if args.format == "json":
         print_text(json.dumps(plan.to_json(), indent=1) + "\n")
     else:
@@ -257,7 +260,8 @@ def _write_page(found: Comparison, folder: Path, *, is_text: bool) -> None:
 
     made = write_comparison(found, folder)
     lacking = [finding for finding in made.findings if finding.severity != "note"]
-    if lines := terminal_lines([*lacking, *made.unread]):
+    lines = terminal_lines([*lacking, *made.unread])
+    if lines:
         log.warning("%s", "\n".join(["of the page:", *lines]))
     page = folder / made.page.name
     if is_text:

@@ -54,11 +54,11 @@ def run(args: argparse.Namespace) -> int:
         write_package,
     )
 
-    kind = next((known for known in KINDS if known == args.kind), None)
-    if kind is None:
+    if args.kind not in KINDS:
         raise UnknownNameError(
             "kind of package", args.kind, KINDS, f"The kinds are: {', '.join(KINDS)}."
         )
+    kind = args.kind
     if args.subtasks is not None and kind != "benchmark":
         raise UsageError("--subtasks goes with a benchmark alone; leave it out")
     try:
@@ -73,12 +73,8 @@ def run(args: argparse.Namespace) -> int:
     written: WrittenPackage = write_package(
         kind, name, values.path(args.output_path), subtasks=subtasks
     )
-    print_text(
-        "".join(
-            f"{line}\n"
-            for line in _next(kind, name.module, written.folder, len(written.files))
-        )
-    )
+    for line in _next(kind, name.module, written.folder, len(written.files)):
+        print_text(f"{line}\n")
     return EXIT_OK
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import math
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -123,15 +123,21 @@ def print_tasks(
 
     index = TaskIndex(include_path)
     for kind in kinds:
-        rows = list(
-            _tag_rows(index, pattern)
-            if kind == "tags"
-            else _entry_rows(index, pattern, groups=kind == "groups")
-        )
+        rows: list[list[str] | _Broken] = []
+        if kind == "tags":
+            for tag, entries in index.tags().items():
+                if _fits(tag, pattern):
+                    names = [cell(entry.name) for entry in entries]
+                    # a tag that is the pattern itself comes with all its tasks
+                    most = len(names) if tag == pattern else _MOST_NAMED
+                    rows.append([cell(tag), listed(names, most)])
+        else:
+            rows += _entry_rows(index, pattern, groups=kind == "groups")
+        singular = kind.removesuffix("s")
         if not rows and pattern != "*":
             hint = f"To list them: mmeval ls {kind} '*'"
-            raise UnknownNameError(kind.removesuffix("s"), pattern, index.names(), hint)
-        _print((kind.removesuffix("s").capitalize(), *_ENTRY_HEADERS[kind]), rows)
+            raise UnknownNameError(singular, pattern, index.names(), hint)
+        _print((singular.capitalize(), *_ENTRY_HEADERS[kind]), rows)
     return 0
 
 
@@ -143,17 +149,19 @@ def _benchmark_rows(index: TaskIndex) -> ListingRows:
         if entry.problem is not None:
             yield _Broken(entry.name, entry.owner, entry.problem)
         elif not entry.is_group:
-            found.setdefault(
-                (entry.full_name.rpartition("/")[0] or entry.name, entry.owner), []
-            ).append(entry)
+            folder = entry.full_name.rpartition("/")[0]
+            key = (folder or entry.name, entry.owner)
+            found.setdefault(key, []).append(entry)
     for (name, owner), entries in sorted(found.items()):
         versions = dict.fromkeys(entry.version for entry in entries)
-        licences = dict.fromkeys(map(_licence, entries))
-        about = [
-            cell(listed(list(texts), 2), limit=_MAX_LICENCE)
-            for texts in (versions, licences)
+        licences = dict.fromkeys(_licence(entry) for entry in entries)
+        yield [
+            cell(name),
+            f"{len(entries):,}",
+            cell(listed(list(versions), 2), limit=_MAX_LICENCE),
+            cell(listed(list(licences), 2), limit=_MAX_LICENCE),
+            cell(owner),
         ]
-        yield [cell(name), f"{len(entries):,}", *about, cell(owner)]
 
 
 def _licence(entry: IndexEntry) -> str:
@@ -163,39 +171,32 @@ def _licence(entry: IndexEntry) -> str:
 
 def _entry_rows(index: TaskIndex, pattern: str, *, groups: bool) -> ListingRows:
     for entry in index.listing():
-        if entry.is_group != groups or not (
-            _fits(entry.name, pattern) or _fits(entry.full_name, pattern)
-        ):
+        fits = _fits(entry.name, pattern) or _fits(entry.full_name, pattern)
+        if entry.is_group != groups or not fits:
             continue
+        name = cell(entry.name)
+        tags = cell(", ".join(entry.tags))
         if entry.problem is not None:
             yield _Broken(entry.name, entry.owner, entry.problem)
+        elif groups:
+            yield [name, tags, cell(entry.owner)]
         else:
-            tags = ", ".join(entry.tags)
             licence = cell(_licence(entry), limit=_MAX_LICENCE)
-            about = (
-                [cell(tags), cell(entry.owner)]
-                if groups
-                else [cell(entry.version), licence, cell(tags)]
-            )
-            yield [cell(entry.name), *about]
-
-
-def _tag_rows(index: TaskIndex, pattern: str) -> ListingRows:
-    """A tag that is the pattern itself comes with all its tasks."""
-    for tag, entries in index.tags().items():
-        if _fits(tag, pattern):
-            names = [cell(entry.name) for entry in entries]
-            yield [
-                cell(tag),
-                listed(names, len(names) if tag == pattern else _MOST_NAMED),
-            ]
+            yield [name, cell(entry.version), licence, tags]
 
 
 def _rows(
     kind: str, pattern: str, row: Callable[[str, str, Any], list[str]]
 ) -> ListingRows:
-    """``Any``: each kind of plugin has its own type, which its row function takes."""
-    for name, owner in _names(KINDS[kind], pattern):
+    """A name that two distributions claim comes twice, each with its owner.
+    ``Any``: each kind of plugin has its own type, which its row function takes."""
+    entries = plugins.entries(KINDS[kind])
+    count = Counter(entry.name for entry in entries)
+    for entry in entries:
+        if not _fits(entry.name, pattern):
+            continue
+        owner = plugins.distribution_of(entry)
+        name = f"{owner}/{entry.name}" if count[entry.name] > 1 else entry.name
         try:
             yield row(name, owner, _load(kind, name))
         except MmevalError as error:
@@ -219,30 +220,23 @@ def _load(kind: str, name: str) -> object:
 
 
 def _metric_row(name: str, owner: str, metric: Metric) -> list[str]:
-    low, high = (
-        f"{end:g}" if math.isfinite(end) else "∞" if end > 0 else "-∞"
-        for end in metric.range
-    )
-    spread = (
-        f"{low}..{high}"
-        if metric.range_of is None or not metric.derived
-        else "of its pieces"
-    )
-    arrow = "↑" if metric.higher_is_better else "↓"
-    needs = ", ".join([*_needs(metric), *(f"role {role}" for role in metric.roles)])
+    spread = "of its pieces"
+    if metric.range_of is None or not metric.derived:
+        low, high = metric.range
+        spread = f"{low:g}..{high:g}".replace("inf", "∞")
     return [
         cell(name),
         cell(metric.version),
         spread,
-        arrow,
-        cell(needs, limit=200),
+        "↑" if metric.higher_is_better else "↓",
+        cell(", ".join(_needs(metric)), limit=200),
         cell(owner),
     ]
 
 
 def _needs(metric: Metric) -> Iterator[str]:
     """The packages that a metric needs, with the command to install missing ones; the
-    models that it opens by default, missing ones marked."""
+    models that it opens by default, missing ones marked; its roles."""
     from mmeval.metric.bound import bind
 
     bound = bind(metric)
@@ -251,15 +245,24 @@ def _needs(metric: Metric) -> Iterator[str]:
         module = need.partition(":")[0]
         error = missing.get(module.partition(".")[0])
         yield module if error is None else f"{module} ({error.command})"
-    lacking = dict(bound.missing_models())
+    missing_models = dict(bound.missing_models())
     for switch, model in bound.models.items():
         if model["name"]:
-            yield f"model {model['name']}{' (not here)' if switch in lacking else ''}"
+            state = " (not here)" if switch in missing_models else ""
+            yield f"model {model['name']}{state}"
+    for role in metric.roles:
+        yield f"role {role}"
 
 
 def _tool_row(name: str, owner: str, tool: Tool) -> list[str]:
-    takes, about = cell(", ".join(tool.takes)), cell(tool.about, limit=120)
-    return [cell(name), takes, cell(tool.makes), cell(tool.backend), cell(owner), about]
+    return [
+        cell(name),
+        cell(", ".join(tool.takes)),
+        cell(tool.makes),
+        cell(tool.backend),
+        cell(owner),
+        cell(tool.about, limit=120),
+    ]
 
 
 def _adapter_row(name: str, owner: str, adapter: object) -> list[str]:
@@ -276,18 +279,18 @@ def _adapter_row(name: str, owner: str, adapter: object) -> list[str]:
 def _backend_row(name: str, owner: str, backend: object) -> list[str]:
     from mmeval.backend.agent.contract import Agent, asked_words
 
-    asks = (
-        listed(asked_words(backend), _MOST_NAMED) if isinstance(backend, Agent) else ""
-    )
+    asks = ""
+    if isinstance(backend, Agent):
+        asks = listed(asked_words(backend), _MOST_NAMED)
     return [cell(name), cell(owner), cell(asks), cell(_purpose(backend), limit=120)]
 
 
 def _format_row(name: str, owner: str, form: AnswerFormat) -> list[str]:
-    sides = [
-        side
-        for side, there in (("read", form.read), ("written", form.write))
-        if there is not None
-    ]
+    sides = []
+    if form.read is not None:
+        sides.append("read")
+    if form.write is not None:
+        sides.append("written")
     return [
         cell(name),
         " and ".join(sides),
@@ -313,28 +316,15 @@ _TABLES: dict[str, _Table] = {
 
 def _purpose(plugin: object) -> str:
     """The first paragraph of its docstring, as words for a terminal."""
-    return (
-        (inspect.getdoc(plugin) or "")
-        .partition("\n\n")[0]
-        .replace("\n", " ")
-        .replace("``", "'")
-    )
-
-
-def _names(group: plugins.PluginGroup, pattern: str) -> Iterator[tuple[str, str]]:
-    """Names and owners; a name of two distributions comes twice, each with its own."""
-    entries = plugins.entries(group)
-    for entry in entries:
-        owner = plugins.distribution_of(entry)
-        clash = sum(other.name == entry.name for other in entries) > 1
-        if _fits(entry.name, pattern):
-            yield (f"{owner}/{entry.name}" if clash else entry.name), owner
+    docstring = inspect.getdoc(plugin) or ""
+    paragraph = docstring.partition("\n\n")[0]
+    return paragraph.replace("\n", " ").replace("``", "'")
 
 
 def _fits(name: str, pattern: str) -> bool:
-    return fnmatchcase(name, pattern) or (
-        not any(char in pattern for char in "*?[") and pattern in name
-    )
+    """Whether it is the pattern, a glob, or a part of a name."""
+    is_glob = any(char in pattern for char in "*?[")
+    return fnmatchcase(name, pattern if is_glob else f"*{pattern}*")
 
 
 def _print(headers: Sequence[str], rows: ListingRows) -> None:
@@ -347,9 +337,8 @@ def _print(headers: Sequence[str], rows: ListingRows) -> None:
             broken.append([cell(row.name), cell(row.owner), problem])
         else:
             sound.append(row)
-    lines = table_lines(
-        headers, sound, if_filled="Asks" if "Asks" in headers else "Note"
-    )
+    if_filled = "Asks" if "Asks" in headers else "Note"
+    lines = table_lines(headers, sound, if_filled=if_filled)
     if broken:
         lines += ["", *table_lines(("Broken", "From", "Problem"), broken)]
     print_text("\n".join(lines) + "\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from mmeval.errors import UsageError, did_you_mean
 from mmeval.settings.flags import BY_NAME, REFUSED, REFUSED_SHORT, Flag
@@ -39,11 +39,12 @@ class Parser(argparse.ArgumentParser):
         """Parse the arguments of one verb. Raises UsageError for unknown ones."""
         words = list(self._separated([self._spelt(word) for word in argv]))
         found, unknown = self.parse_known_args(words)
-        many = any(
+        takes_words = any(
             not action.option_strings and action.nargs in ("+", "*")
             for action in self._actions
         )
-        if unknown and many and not any(word.startswith("-") for word in unknown):
+        has_flags = any(word.startswith("-") for word in unknown)
+        if unknown and takes_words and not has_flags:
             # some words follow a flag
             found, unknown = self.parse_known_intermixed_args(words)
         if unknown:
@@ -65,32 +66,31 @@ class Parser(argparse.ArgumentParser):
         """Write a switch as ``--switch=true`` before a word that is not its value."""
         for word, after in zip(words, [*words[1:], "-"], strict=False):
             action = self._option_string_actions.get(word)
-            is_switch = (
-                action is not None and action.nargs == "?" and action.const is True
-            )
-            foreign = not after.startswith("-") and after.lower() not in SWITCH_WORDS
-            yield f"{word}=true" if is_switch and foreign else word
+            if action is not None and action.nargs == "?" and action.const is True:
+                is_its_value = after.startswith("-") or after.lower() in SWITCH_WORDS
+                yield word if is_its_value else f"{word}=true"
+            else:
+                yield word
 
     def _complaint(self, word: str) -> str:
         if not word.startswith("-"):
             return f"unexpected argument {word!r} ('{self.prog} --help' explains)"
         name = "--" + word.partition("=")[0].lstrip("-").replace("-", "_")
-        shown = [
-            option
-            for option, action in self._option_string_actions.items()
-            if option.startswith("--") and action.help is not argparse.SUPPRESS
-        ]
         if name in self.explained:
             return (
                 f"unknown flag {name}: {self.explained[name]} ('{self.prog} --help' "
                 "lists the flags)"
             )
-        of_run = name.removeprefix("--") in BY_NAME and not self.knows(name)
-        advice = (
-            "; it is a flag of 'mmeval run'" if of_run else did_you_mean(name, shown)
-        )
+        role = name.removeprefix("--")
+        if role in BY_NAME and not self.knows(name):
+            advice = "; it is a flag of 'mmeval run'"
+        else:
+            shown: list[str] = []
+            for option, action in self._option_string_actions.items():
+                if option.startswith("--") and action.help is not argparse.SUPPRESS:
+                    shown.append(option)
+            advice = did_you_mean(name, shown)
         if not advice and self.knows("--role"):  # each task has its own names of roles
-            role = name.removeprefix("--")
             advice = (
                 f"; if {role} is a role that a task asks, write --role {role}=BACKEND"
             )
@@ -110,40 +110,29 @@ def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:
         group = groups.get(flag.heading)
         if group is None:
             group = groups[flag.heading] = parser.add_argument_group(flag.heading)
-        names = [*([f"-{flag.short}"] if flag.short else []), f"--{flag.name}"]
+        names = [f"--{flag.name}"]
+        if flag.short:
+            names.insert(0, f"-{flag.short}")
+        options: dict[str, Any] = {"nargs": flag.nargs}
         if flag.repeatable or (flag.nargs == "+" and takes_words):
-            group.add_argument(
-                *names,
-                action="append",
-                default=_UNSET,
-                metavar=flag.metavar,
-                help=flag.help,
-            )
+            options = {"action": "append"}
         elif flag.nargs == "?":
-            group.add_argument(
-                *names,
-                nargs="?",
-                const=True,
-                default=_UNSET,
-                metavar=flag.metavar,
-                help=flag.help,
-            )
-        else:
-            # of several none is dropped in silence
-            action = "extend" if flag.read is arguments else "store"
-            group.add_argument(
-                *names,
-                action=action,
-                nargs=flag.nargs,
-                default=_UNSET,
-                metavar=flag.metavar,
-                help=flag.help,
-            )
+            options["const"] = True
+        elif flag.read is arguments:  # of several none is dropped in silence
+            options["action"] = "extend"
+        group.add_argument(
+            *names,
+            **options,  # Any: each has its own type
+            default=_UNSET,
+            metavar=flag.metavar,
+            help=flag.help,
+        )
 
 
 def add_refused(parser: argparse.ArgumentParser) -> None:
     """Let the parser read flags that are refused by name later; the help omits them."""
-    shorts = {name: f"-{short}" for short, name in REFUSED_SHORT.items()}
-    for name in REFUSED:
-        names = [*([shorts[name]] if name in shorts else []), f"--{name}"]
-        parser.add_argument(*names, nargs="*", default=_UNSET, help=argparse.SUPPRESS)
+    names = {name: [f"--{name}"] for name in REFUSED}
+    for short, name in REFUSED_SHORT.items():
+        names[name].insert(0, f"-{short}")
+    for options in names.values():
+        parser.add_argument(*options, nargs="*", default=_UNSET, help=argparse.SUPPRESS)

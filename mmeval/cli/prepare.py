@@ -17,7 +17,7 @@ from mmeval.findings.group import SHOWN
 from mmeval.findings.render import Place, terminal_lines
 from mmeval.media.decode.check import MediaLook
 from mmeval.prepare.checks import damaged
-from mmeval.prepare.groups import Together, together
+from mmeval.prepare.groups import together
 from mmeval.prepare.ready import DataCheck, check_data, unfetched, unreached
 from mmeval.prepare.sizes import (
     Measured,
@@ -32,7 +32,7 @@ from mmeval.report.terminal import columns, print_text
 from mmeval.run.availability import words_for
 from mmeval.settings import values
 from mmeval.settings.flags import BY_NAME
-from mmeval.settings.resolve import Setting, resolve
+from mmeval.settings.resolve import resolve
 from mmeval.system.folders import free_bytes
 from mmeval.system.wording import listed, printable, size
 from mmeval.task.index import TaskIndex
@@ -96,20 +96,23 @@ def _run(args: argparse.Namespace) -> int:
             f"{settings['data_dir'].origin} {data_dir}: it is a file; name a folder"
         )
     names = values.words(args.tasks)
-    place = Place(_words(names, settings))
-    chosen = choose(names, TaskIndex(settings["include_path"].value))
+    include_path = settings["include_path"].value
+    words = words_for({"tasks": names, "include_path": include_path}, ())
+    if data_dir is not None:
+        words += f" --data_dir {quote(str(data_dir))}"
+    place = Place(words)
+    chosen = choose(names, TaskIndex(include_path))
     tasks = wanted(chosen, TaskOverrides(data_dir=data_dir))
     needed = sources(tasks, weights=args.weights)
     states = {source: measured(source) for source in needed}
-    findings: list[Finding] = []
+    measures: list[Measured] = []
     for source, users in needed.items():
         state = states[source]
         if isinstance(state, Measured):
+            measures.append(state)
             _print(_described(state, users))
-    measures = [state for state in states.values() if isinstance(state, Measured)]
-    full = list(lacking_space(measures))
-    findings += full
-    if full or args.dry_run:
+    findings = list(lacking_space(measures))
+    if findings or args.dry_run:
         for item in tasks:
             findings += unfetched(item, states)
         findings += unreached(states, weights=args.weights)
@@ -123,22 +126,15 @@ def _run(args: argparse.Namespace) -> int:
         _print([_shown(check)])
         findings += check.findings
     for group in together(chosen, checks):
-        _print([_shown_group(group)])
+        verdict = "ready" if group.ready else "not ready"
+        rows = f"different rows {group.rows:,}{_media(group.media)}"
+        _print([f"{verdict}  {group.group} as a whole: {rows}"])
         findings += group.findings
     findings += unreached(states, weights=args.weights)
     findings += look.findings()
     ready = sum(check.ready for check in checks)
     _print([f"tasks ready: {ready:,} of {len(checks):,}"])
     return _end(findings, place)
-
-
-def _words(names: Sequence[str], settings: Mapping[str, Setting]) -> str:
-    """The tasks of this command and where they lie, for another command."""
-    words = words_for(
-        {"tasks": names, "include_path": settings["include_path"].value}, ()
-    )
-    data_dir = settings["data_dir"].value
-    return words if data_dir is None else f"{words} --data_dir {quote(str(data_dir))}"
 
 
 def _end(findings: Sequence[Finding], place: Place) -> int:
@@ -191,12 +187,6 @@ def _shown(check: DataCheck) -> str:
         facts.append(f"bad {len(counts.bad_marks):,}")
     facts += [f"{label} {number:,}" for label, number in counts.totals.items()]
     return f"{state}  {check.task}: {', '.join(facts)}{_media(counts.media)}"
-
-
-def _shown_group(group: Together) -> str:
-    state = "ready" if group.ready else "not ready"
-    media = _media(group.media)
-    return f"{state}  {group.group} as a whole: different rows {group.rows:,}{media}"
 
 
 def _media(numbers: Mapping[str, int]) -> str:

@@ -16,7 +16,6 @@ import logging
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, UsageError, did_you_mean
@@ -34,8 +33,8 @@ from mmeval.settings import values
 from mmeval.system.folders import write_atomic
 from mmeval.system.wording import file_name
 
-FORMATS = ("html", "markdown", "latex", "csv", "svg", "png")
-OF_LAYOUTS = ("markdown", "latex", "csv")
+FORMATS: tuple[str, ...] = ("html", "markdown", "latex", "csv", "svg", "png")
+OF_LAYOUTS: tuple[str, ...] = ("markdown", "latex", "csv")
 """Those in which the tables of a layout come."""
 
 log = logging.getLogger(__name__)
@@ -82,58 +81,54 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write what is asked for; print tables, or the paths of what was written.
     The exit code is EXIT_INCOMPLETE where something of the runs could not be shown."""
-    formats = _formats(args.format, layout=bool(args.layout))
-    folders = list(map(run_folder, args.folders))
+    formats = _formats(args)
+    folders = [run_folder(folder) for folder in args.folders]
     into = Path(args.output_path).expanduser() if args.output_path else None
     for folder in folders:
         for note in skipped_metrics_note(StoredRun(folder)):
             log.warning("%s", note)
+    whole = True
     if args.layout:
-        complete: list[bool] = []
-        for name in values.words(args.layout):
-            if complete and into is None:
+        for at, name in enumerate(values.words(args.layout)):
+            if at and into is None:
                 print_text("\n")
-            complete.append(write_layout(folders, name, formats, into))
-        return EXIT_OK if all(complete) else EXIT_INCOMPLETE
+            whole &= write_layout(folders, name, formats, into)
+        return EXIT_OK if whole else EXIT_INCOMPLETE
     report = into
     if report is None:
         is_single = len(folders) == 1
         report = folders[0] / "report" if is_single else Path("report")
-    whole = True
     if "html" in formats:
-        whole &= _write_page(folders, report, copy_media=values.switch(args.copy_media))
-    if others := [name for name in formats if name != "html"]:
+        from mmeval.report.page import write_report
+
+        made = write_report(folders, report, copy_media=values.switch(args.copy_media))
+        lines = terminal_lines([*made.findings, *made.unread])
+        if lines:
+            log.warning("%s", "\n".join(["of the page:", *lines]))
+        print_text(f"{report / made.page.name}\n")
+        whole = not (made.damaged or made.unread)
+    others = [name for name in formats if name != "html"]
+    if others:
         whole &= _write_numbers(folders, report, others, print_tables=into is None)
     return EXIT_OK if whole else EXIT_INCOMPLETE
 
 
-def _formats(text: str | None, *, layout: bool) -> list[str]:
+def _formats(args: argparse.Namespace) -> tuple[str, ...]:
     """The formats asked for, or the usual one. Raises UsageError for an unknown one."""
-    known = OF_LAYOUTS if layout else FORMATS
-    names = [known[0]] if text is None else list(values.words(text))
-    listed = ", ".join(known)
-    there = (
-        f"--layout: its tables come as {listed}"
-        if layout
-        else f"--format: {listed} are there"
-    )
-    for name in names:
+    known = FORMATS
+    there = f"--format: {', '.join(FORMATS)} are there"
+    if args.layout:
+        known = OF_LAYOUTS
+        there = f"--layout: its tables come as {', '.join(OF_LAYOUTS)}"
+    if args.format is None:
+        return known[:1]
+    formats = values.words(args.format)
+    for name in formats:
         if name not in known:
             raise UsageError(f"{there}, not {name!r}{did_you_mean(name, known)}")
-    if not names:
+    if not formats:
         raise UsageError(f"{there}; name one")
-    return names
-
-
-def _write_page(folders: Sequence[Path], report: Path, *, copy_media: bool) -> bool:
-    """Whether all trials are on the page that was written."""
-    from mmeval.report.page import write_report
-
-    made = write_report(folders, report, copy_media=copy_media)
-    if lines := terminal_lines([*made.findings, *made.unread]):
-        log.warning("%s", "\n".join(["of the page:", *lines]))
-    print_text(f"{report / made.page.name}\n")
-    return not (made.damaged or made.unread)
+    return formats
 
 
 def _write_numbers(
@@ -152,18 +147,17 @@ def _write_numbers(
         else:
             log.warning("%s; its column says: no number", _no_results(found.folder))
     writer.check_replaceable(report)
-    names, documents = writer.names_of(runs), [run.results for run in runs]
+    names = writer.names_of(runs)
+    documents = [run.results for run in runs]
     for name in formats:
         if name in TABLES:
             table = TABLES[name]
-            text = table.render(
-                number_rows(documents, names, every_slice=table.every_slice), names
-            )
+            rows = number_rows(documents, names, every_slice=table.every_slice)
+            text = table.render(rows, names)
             if name == "markdown":
                 text += _findings_below(runs, names)
-            _print_or_write(
-                text, None if print_tables else report / writer.TABLES / table.file
-            )
+            file = report / writer.TABLES / table.file
+            _print_or_write(text, None if print_tables else file)
         else:
             for file in _write_charts(runs, name, report / writer.CHARTS):
                 print_text(f"{file}\n")
@@ -194,9 +188,11 @@ def _no_results(folder: Path) -> str:
 
 def _print_or_write(text: str, file: Path | None) -> None:
     """Print a text, or the name of the file that it is written into."""
-    if file is not None:
-        write_atomic(file, text.encode("utf-8", "replace"))
-    print_text(text if file is None else f"{file}\n")
+    if file is None:
+        print_text(text)
+        return
+    write_atomic(file, text.encode("utf-8", "replace"))
+    print_text(f"{file}\n")
 
 
 def _write_charts(runs: Sequence[StoredRun], form: str, into: Path) -> Iterator[Path]:
@@ -204,27 +200,29 @@ def _write_charts(runs: Sequence[StoredRun], form: str, into: Path) -> Iterator[
     from mmeval.report.charts.chosen import ranges_of
     from mmeval.report.page import writer
 
-    names, documents = writer.names_of(runs), [run.results for run in runs]
+    names = writer.names_of(runs)
+    documents = [run.results for run in runs]
     rows = number_rows(documents, names, every_slice=True, repeats=False)
     found = charts.charts_of(rows, names, ranges_of(documents))
     if not found:
         log.warning("there is nothing to draw: no task has two numbers")
     taken: set[str] = set()
     for chart in found:
-        stem = file_name(chart.name)
-        stems = (f"{stem}-{at}" if at > 1 else stem for at in count(1))
+        name = stem = file_name(chart.name)
+        number = 1
         # upper and lower case are one on some disks
-        free = next(one for one in stems if one.casefold() not in taken)
-        taken.add(free.casefold())
-        file = into / f"{free}.{form}"
+        while name.casefold() in taken:
+            number += 1
+            name = f"{stem}-{number}"
+        taken.add(name.casefold())
+        file = into / f"{name}.{form}"
         if chart.cut:
             log.warning("%s shows %s; --format csv has all of them", file, chart.cut)
         drawing = chart.draw()
+        is_bitmap = form == "png"
         write_atomic(
             file,
-            charts.png(drawing)
-            if form == "png"
-            else charts.standalone(drawing).encode(),
+            charts.png(drawing) if is_bitmap else charts.standalone(drawing).encode(),
         )
         yield file
 
@@ -241,34 +239,33 @@ def write_layout(
     from mmeval.report.page.writer import check_replaceable
 
     load_layout(name)
-    runs = [StoredRun(folder) for folder in folders]
-    found = [(run, tables_of(run, name)) for run in runs]
-    for run, tables in found:
+    has_several = len(folders) > 1
+    shown: list[Table] = []
+    every_run_has_some = True
+    for folder in folders:
+        run = StoredRun(folder)
+        tables = tables_of(run, name)
         if not tables:
+            every_run_has_some = False
             log.warning(
                 "%s: the layout %s has no table of this run, which has none of its "
                 "tasks",
                 run.folder,
                 name,
             )
-    if not any(tables for _, tables in found):
-        raise UsageError(
-            f"--layout {name}: no table; the layout is for other tasks than those of "
-            f"{runs[0].folder}"
-        )
-    has_several = len(runs) > 1
-    shown: list[Table] = []
-    for run, tables in found:
         for table in tables:
             title = f"{run.name}: {table.title}" if has_several else table.title
             shown.append(replace(table, title=title))
+    if not shown:
+        raise UsageError(
+            f"--layout {name}: no table; the layout is for other tasks than those of "
+            f"{folders[0]}"
+        )
     if into is not None:
         check_replaceable(into)
     for wanted in formats:
-        file = (
-            None
-            if into is None
-            else into / FOLDER / f"{file_name(name)}.{ENDINGS[wanted]}"
-        )
+        file = None
+        if into is not None:
+            file = into / FOLDER / f"{file_name(name)}.{ENDINGS[wanted]}"
         _print_or_write(RENDERED[wanted](shown), file)
-    return all(tables for _, tables in found)
+    return every_run_has_some

@@ -9,7 +9,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mmeval._version import __version__
 from mmeval.cli.parser import add_flags, add_refused
@@ -19,10 +19,6 @@ from mmeval.report.terminal import print_text, write_line
 from mmeval.settings.flags import FLAGS
 from mmeval.settings.resolve import Setting, config_file, resolve
 from mmeval.system.secrets import text_without_secrets
-
-if TYPE_CHECKING:
-    from mmeval.run.options import RunOptions
-    from mmeval.task.task import Selection
 
 LISTS = {
     "list": ("groups", "tags", "tasks"),
@@ -85,9 +81,9 @@ def show_config(settings: Mapping[str, Setting]) -> str:
         origin = settings[name].origin or "default"
         text = yaml.safe_dump(
             {name: value}, allow_unicode=True, sort_keys=False, width=1000
-        ).rstrip("\n")
+        )
         lines.append(f"# {origin}\n{text}")
-    return "\n".join(lines) + "\n"
+    return "".join(lines)
 
 
 def _run(settings: Mapping[str, Setting], command: str) -> int:
@@ -122,7 +118,16 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     if plan.write_out:
         write_prompts(selection, sys.stderr)
     if plan.dry_run:
-        return _look_ahead(selection, plan.options, plan.format)
+        from mmeval.forecast.dry_run import forecast
+        from mmeval.forecast.text import forecast_text
+
+        found = forecast(selection, plan.options)
+        if plan.format == "json":
+            document = {"mmeval": __version__, **found.to_json()}
+            print_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        else:
+            print_text(forecast_text(found))
+        return found.exit_code
     with closing(for_stderr()) as bar:
         outcome = run_tasks(selection, plan.options, progress=bar)
     if publication is None:
@@ -130,16 +135,3 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
     else:
         publication.finish(outcome, plan.report, show=print_text)
     return outcome.exit_code
-
-
-def _look_ahead(selection: Selection, options: RunOptions, form: str) -> int:
-    from mmeval.forecast.dry_run import forecast
-    from mmeval.forecast.text import forecast_text
-
-    found = forecast(selection, options)
-    if form == "json":
-        document = {"mmeval": __version__, **found.to_json()}
-        print_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
-    else:
-        print_text(forecast_text(found))
-    return found.exit_code

@@ -73,8 +73,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score what is not scored yet, print the tables, and return the exit code."""
+    from mmeval.report.baseline import recorded_baseline
+    from mmeval.report.progress_bar import for_stderr
+    from mmeval.report.publish import Publication
     from mmeval.results.stored_run import run_folder
+    from mmeval.run.rescore.rescorer import rescore
+    from mmeval.settings.plan import chosen_loggers
     from mmeval.settings.report_options import refuse_taken
+    from mmeval.store.run_folder import RunFolder
 
     settings = resolve(
         FLAGS, vars(args), os.environ, config_file(vars(args), os.environ)
@@ -82,19 +88,11 @@ def run(args: argparse.Namespace) -> int:
     begin_log(settings["verbosity"].value, os.environ)
     exclude_each_other(settings, "metrics", "skip_metric")
     refuse_taken(settings["metadata"].value, settings["metadata"].origin)
-    return _score(run_folder(args.folder), settings)
 
-
-def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
-    from mmeval.report.baseline import recorded_baseline
-    from mmeval.report.progress_bar import for_stderr
-    from mmeval.report.publish import Publication
-    from mmeval.run.rescore.rescorer import rescore
-    from mmeval.settings.plan import chosen_loggers
-    from mmeval.store.run_folder import RunFolder
-
+    folder = run_folder(args.folder)
+    record = RunFolder.read_record(folder)
+    of_run = record.get("settings", {})
     baseline = settings["baseline"].value
-    of_run = RunFolder.read_record(folder).get("settings", {})
     publication = Publication.prepared(
         chosen_loggers(settings),
         baseline,
@@ -104,18 +102,18 @@ def _score(folder: Path, settings: Mapping[str, Setting]) -> int:
         recorded=recorded_baseline(of_run, folder) if baseline is None else None,
     )
     with closing(for_stderr()) as bar:
-        outcome = rescore(_options(folder, settings), progress=bar)
-    publication.finish(outcome, _context(folder, settings), show=print_text)
+        outcome = rescore(_options(folder, of_run, settings), progress=bar)
+    publication.finish(outcome, _context(record, settings), show=print_text)
     return outcome.exit_code
 
 
-def _options(folder: Path, settings: Mapping[str, Setting]) -> RescoreOptions:
+def _options(
+    folder: Path, of_run: Mapping[str, Any], settings: Mapping[str, Setting]
+) -> RescoreOptions:
     from mmeval.run.options import RescoreOptions
     from mmeval.settings.role_flags import recorded_roles, role_specs
-    from mmeval.store.run_folder import RunFolder
     from mmeval.task.task import TaskOverrides
 
-    record = RunFolder.read_record(folder)
     values = {name: setting.value for name, setting in settings.items()}
     return RescoreOptions(
         folder=folder,
@@ -129,7 +127,7 @@ def _options(folder: Path, settings: Mapping[str, Setting]) -> RescoreOptions:
             trust_remote_code=values["trust_remote_code"],
         ),
         roles=role_specs(settings),
-        roles_of_run=recorded_roles(record.get("settings", {})),
+        roles_of_run=recorded_roles(of_run),
         score_workers=values["score_workers"],
         engine=values["engine"],
         metric_device=values["metric_device"],
@@ -147,14 +145,14 @@ def _options(folder: Path, settings: Mapping[str, Setting]) -> RescoreOptions:
     )
 
 
-def _context(folder: Path, settings: Mapping[str, Setting]) -> ReportContext:
+def _context(
+    record: Mapping[str, Any], settings: Mapping[str, Setting]
+) -> ReportContext:
     """The settings recorded by the run, overridden by those given now."""
     from mmeval.settings.plan import as_config
     from mmeval.settings.report_options import ReportContext
     from mmeval.settings.role_flags import with_roles
-    from mmeval.store.run_folder import RunFolder
 
-    record = RunFolder.read_record(folder)
     given = as_config(
         {name: setting for name, setting in settings.items() if setting.origin}
     )

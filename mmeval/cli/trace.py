@@ -84,12 +84,8 @@ def step_lines(
         yield f"{indent}{step.path} {step.call.role}{title}"
         for message in step.call.request.messages:
             if not (brief and message.role == "system"):
-                yield from _block(
-                    f"{message.role}:",
-                    _written(message.content),
-                    f"{indent}  ",
-                    brief=brief,
-                )
+                text = _written(message.content)
+                yield from _block(f"{message.role}:", text, f"{indent}  ", brief=brief)
         yield from step_lines(step.steps, f"{indent}  ", brief=brief)
         if step.response is None:
             yield f"{indent}  its reply is no longer in the journal"
@@ -107,18 +103,15 @@ def said_lines(
 ) -> Iterator[str]:
     """A reply below its head, or why there is none, and the evidence of an agent.
     With ``whole`` the reply itself is not shortened."""
-    if response.error is not None:
-        yield from _block(
-            f"{response.error.kind}:", response.error.words, indent, brief=brief
-        )
+    error = response.error
+    if error is not None:
+        yield from _block(f"{error.kind}:", error.words, indent, brief=brief)
     elif response.output is not None:
-        yield from _block(
-            head, _written(response.output), indent, brief=brief and not whole
-        )
+        text = _written(response.output)
+        yield from _block(head, text, indent, brief=brief and not whole)
     for name, value in response.evidence.items():
-        yield from _block(
-            f"{name}:", json.dumps(value, ensure_ascii=False), indent, brief=brief
-        )
+        text = json.dumps(value, ensure_ascii=False)
+        yield from _block(f"{name}:", text, indent, brief=brief)
 
 
 def _written(content: Interleaved) -> str:
@@ -128,10 +121,10 @@ def _written(content: Interleaved) -> str:
     for part in content.parts:
         if part.kind != "reasoning":
             seen[part.kind] += 1
-            texts.append(
-                part.raw
-                or ("" if part.text is not None else render(part.kind, seen[part.kind]))
-            )
+            if part.raw or part.text is not None:
+                texts.append(part.raw or "")
+            else:
+                texts.append(render(part.kind, seen[part.kind]))
     return "".join(texts)
 
 

@@ -59,27 +59,28 @@ def dispatch(argv: Sequence[str]) -> int:
         sys.stdout.write(f"mmeval {__version__}\n")
         return 0
     verb, rest = _split(argv)
-    if verb == "run" and any(word in ("-h", "--help") for word in rest):
+    if verb == "run" and ("-h" in rest or "--help" in rest):
         return _help()
     module = module_of(verb)
     parser = Parser(f"mmeval {verb}", module.__doc__ or VERBS[verb])
     module.configure(parser)
-    flag, simple = BY_NAME["verbosity"], not parser.knows("--verbosity")
-    if simple:
-        add_flags(parser, (flag,))
+    verbosity = BY_NAME["verbosity"]
+    is_simple = not parser.knows("--verbosity")
+    if is_simple:
+        add_flags(parser, (verbosity,))
     args = parser.read(rest)
     args.argv = list(argv)
-    if simple:
+    if is_simple:
         from mmeval.report.log import begin_log
         from mmeval.settings.resolve import resolve
 
-        given = {flag.name: getattr(args, flag.name, None)}
-        begin_log(resolve((flag,), given, os.environ)[flag.name].value, os.environ)
+        given = {"verbosity": getattr(args, "verbosity", None)}
+        settings = resolve((verbosity,), given, os.environ)
+        begin_log(settings["verbosity"].value, os.environ)
     try:
         code: int = module.run(args)
-    except (
-        SystemExit
-    ) as stop:  # the command line is read already: a plugin tried to end the process
+    # the command line is read already: a plugin tried to end the process
+    except SystemExit as stop:
         raise PluginError(
             f"a plugin tried to end the process with exit code {stop.code}"
         ) from stop
@@ -97,7 +98,15 @@ def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
         return "run", argv
     word = argv[0]
     if word == TRY:
-        return _split_try(argv)
+        verb = " ".join(argv[:2])
+        if verb in VERBS:
+            return verb, argv[2:]
+        known = [name.removeprefix(f"{TRY} ") for name in VERBS if name.startswith(TRY)]
+        near = did_you_mean("".join(argv[1:2]), known)
+        raise UsageError(
+            f"mmeval try takes {', '.join(known)}, then a name{near} ('mmeval try "
+            "metric --help' explains)"
+        )
     if word in VERBS:
         return word, argv[1:]
     if word in REFUSED_VERBS:
@@ -105,18 +114,6 @@ def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
     raise UsageError(
         f"unknown verb {word!r}{did_you_mean(word, VERBS)} ('mmeval --help' lists the "
         "verbs)"
-    )
-
-
-def _split_try(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
-    verb = " ".join(argv[:2])
-    if verb in VERBS:
-        return verb, argv[2:]
-    known = [name.removeprefix(f"{TRY} ") for name in VERBS if name.startswith(TRY)]
-    near = did_you_mean("".join(argv[1:2]), known)
-    raise UsageError(
-        f"mmeval try takes {', '.join(known)}, then a name{near} ('mmeval try metric "
-        "--help' explains)"
     )
 
 

@@ -28,24 +28,21 @@ def shard_of_job(environ: Mapping[str, str]) -> Shard:
 
 
 def _of_array(environ: Mapping[str, str]) -> Shard:
-    names = (
-        "SLURM_ARRAY_TASK_ID",
-        "SLURM_ARRAY_TASK_MIN",
-        "SLURM_ARRAY_TASK_STEP",
-        "SLURM_ARRAY_TASK_COUNT",
-    )
-    said = [
-        environ.get(name, usual)
-        for name, usual in zip(names, ("", "0", "1", ""), strict=True)
-    ]
-    if not all(text.isdecimal() for text in said) or int(said[2]) == 0:
-        raise UsageError(f"auto needs whole numbers in {', '.join(names)}; write I/N")
-    task, first, step, _ = map(int, said)
+    usual = {
+        "SLURM_ARRAY_TASK_ID": "",
+        "SLURM_ARRAY_TASK_MIN": "0",
+        "SLURM_ARRAY_TASK_STEP": "1",
+        "SLURM_ARRAY_TASK_COUNT": "",
+    }
+    texts = [environ.get(name, value) for name, value in usual.items()]
+    if not all(text.isdecimal() for text in texts) or int(texts[2]) == 0:
+        raise UsageError(f"auto needs whole numbers in {', '.join(usual)}; write I/N")
+    task, first, step, count = map(int, texts)
     if (task - first) % step:
         raise UsageError(
             "auto needs an array that is a plain range, such as 0-63; write I/N"
         )
-    return _shard(str((task - first) // step), said[3], "the SLURM array")
+    return _shard(str((task - first) // step), str(count), "the SLURM array")
 
 
 def shard_at(number: int, of: int) -> Shard:

@@ -50,12 +50,9 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocati
     if not settings["model"].value:
         known = ", ".join(plugins.names("mmeval.model_backends"))
         raise UsageError(f"--model is missing; the backends are: {known}")
-    for one, other in (
-        ("samples", "limit"),
-        ("samples", "offset"),
-        ("data", "data_dir"),
-    ):
-        exclude_each_other(settings, one, other)
+    exclude_each_other(settings, "samples", "limit")
+    exclude_each_other(settings, "samples", "offset")
+    exclude_each_other(settings, "data", "data_dir")
     if settings["format"].value and not settings["dry_run"].value:
         raise UsageError(
             f"{settings['format'].origin} has no effect without --dry_run; leave it "
@@ -126,11 +123,12 @@ def chosen_loggers(settings: Mapping[str, Setting]) -> dict[str, Mapping[str, An
 def _going_to(target: str, values: Mapping[str, Any]) -> dict[str, Any]:
     from mmeval.settings.flags import FLAGS
 
-    return {
-        flag.to.partition(".")[2]: values[flag.name]
-        for flag in FLAGS
-        if flag.to.startswith(f"{target}.") and flag.name in values
-    }
+    fields: dict[str, Any] = {}
+    for flag in FLAGS:
+        place, _, name = flag.to.partition(".")
+        if place == target and flag.name in values:
+            fields[name] = values[flag.name]
+    return fields
 
 
 def secrets_of(settings: Mapping[str, Setting]) -> frozenset[str]:
@@ -140,22 +138,28 @@ def secrets_of(settings: Mapping[str, Setting]) -> frozenset[str]:
 
 def as_config(settings: Mapping[str, Setting]) -> dict[str, Any]:
     """The settings as a configuration file: JSON, secrets hidden, no ``--config``."""
-    plain = _as_json(settings)
-    return without_secrets(
-        {
-            name: value
-            for name, value in plain.items()
-            if value not in (None, "", [], {})
-        }
-    )
+    given: dict[str, Any] = {}
+    for name, value in _as_json(settings).items():
+        if value not in (None, "", [], {}):
+            given[name] = value
+    return without_secrets(given)
 
 
 def _as_json(settings: Mapping[str, Setting]) -> dict[str, Any]:
-    return {
-        name: _plain(name, setting.value)
-        for name, setting in settings.items()
-        if name not in ("config", "show_config")
-    }
+    found: dict[str, Any] = {}
+    for name, setting in settings.items():
+        value = setting.value
+        if name in ("config", "show_config"):
+            continue
+        if name in ("judge", "captioner") and value is not None:
+            found[name] = _plain_role(value)
+        elif name == "role":
+            found[name] = {role: _plain_role(spec) for role, spec in value.items()}
+        elif name == "reasoning_tags" and value is None:
+            found[name] = "none"
+        else:
+            found[name] = _plain(value)
+    return found
 
 
 def _plain_role(spec: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -163,21 +167,13 @@ def _plain_role(spec: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {"backend": backend, **args}
 
 
-def _plain(name: str, value: Any) -> Any:
-    if name in ("judge", "captioner") and value is not None:
-        return _plain_role(value)
-    if name == "role":
-        return {role: _plain_role(spec) for role, spec in value.items()}
-    if name == "reasoning_tags" and value is None:
-        return "none"
+def _plain(value: Any) -> Any:
     if isinstance(value, BatchSize):
-        value = value.rows or str(value)
+        return value.rows or str(value)
     if isinstance(value, Path | Shard | RayEngine):
         return str(value)
     if isinstance(value, Mapping):
-        return {str(key): _plain("", item) for key, item in value.items()}
-    return (
-        [_plain("", item) for item in value]
-        if isinstance(value, (list, tuple))
-        else value
-    )
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value

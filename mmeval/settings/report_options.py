@@ -44,10 +44,8 @@ class ReportContext:
 def as_arguments(values: Mapping[str, Any]) -> str:
     """``k=v,k2=v2``, secrets hidden; ``None`` if empty, like in
     lm-evaluation-harness."""
-    return (
-        ",".join(f"{name}={value}" for name, value in without_secrets(values).items())
-        or "None"
-    )
+    shown = without_secrets(values)
+    return ",".join(f"{name}={value}" for name, value in shown.items()) or "None"
 
 
 def run_config(context: ReportContext) -> dict[str, Any]:

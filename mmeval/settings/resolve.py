@@ -38,25 +38,31 @@ def resolve(
     ``spelt`` is how messages write them. Raises UsageError for a value that cannot be
     read, an unknown key of the file and a flag that is refused."""
     wanted = list(flags)
-    sources = [
-        {name: Setting(value, spelt.format(name)) for name, value in given.items()}
-    ]
+    of_command = {
+        name: Setting(value, spelt.format(name)) for name, value in given.items()
+    }
+    of_file: dict[str, Setting] = {}
     if config is not None:
-        sources.append(read_config(config, [flag.name for flag in wanted]))
-    sources.append(_from_environment(environ))
+        of_file = read_config(config, [flag.name for flag in wanted])
+    sources = (of_command, of_file, _from_environment(environ))
     for source in sources:
-        for name in (name for name in source if name in REFUSED):
-            words = (
-                source[name].value
-                if isinstance(source[name].value, list)
-                else [source[name].value]
-            )
+        for name, (value, origin) in source.items():
+            if name not in REFUSED:
+                continue
+            words = value if isinstance(value, list) else [value]
             if len(words) != 1 or str(words[0]).lower() not in HARMLESS.get(name, ()):
-                origin = source[name].origin
                 raise UsageError(
                     f"{origin} has no effect here: {REFUSED[name]}", name=origin
                 )
-    return {flag.name: _setting(flag, sources) for flag in wanted}
+    settings: dict[str, Setting] = {}
+    for flag in wanted:
+        settings[flag.name] = Setting(flag.default)
+        for source in sources:
+            value, origin = source.get(flag.name, Setting(None))
+            if value is not None:
+                settings[flag.name] = Setting(typed(flag, value, origin), origin)
+                break
+    return settings
 
 
 def config_file(given: Mapping[str, Any], environ: Mapping[str, str]) -> Path | None:
@@ -68,18 +74,13 @@ def config_file(given: Mapping[str, Any], environ: Mapping[str, str]) -> Path | 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     """A warning for each ``MMEVAL_...`` variable that nothing reads, with near
     names."""
-    known = (
-        {flag.variable for flag in (*FLAGS, *SCORE_FLAGS)}
-        | {_variable(name) for name in REFUSED}
-        | set(OTHER_VARIABLES)
-    )
-    found = sorted(
-        name for name in environ if name.startswith("MMEVAL_") and name not in known
-    )
-    return [
-        f"the variable {name} has no effect{did_you_mean(name, known)}"
-        for name in found
-    ]
+    known = {*_variables().values(), *OTHER_VARIABLES}
+    warnings: list[str] = []
+    for name in sorted(environ):
+        if name.startswith("MMEVAL_") and name not in known:
+            near = did_you_mean(name, known)
+            warnings.append(f"the variable {name} has no effect{near}")
+    return warnings
 
 
 def exclude_each_other(settings: Mapping[str, Setting], one: str, other: str) -> None:
@@ -108,7 +109,8 @@ def read_config(file: Path, known: Iterable[str]) -> dict[str, Setting]:
     document = read_document(file)
     found: dict[str, Setting] = {}
     for key, value in document.data.items():
-        name, line = key.replace("-", "_"), document.place((key,)).line
+        name = key.replace("-", "_")
+        line = document.place((key,)).line
         if name in found:
             raise TaskFileError(
                 f"{key!r} is given twice", file=file, line=line, name=key
@@ -126,38 +128,30 @@ def read_config(file: Path, known: Iterable[str]) -> dict[str, Setting]:
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Setting]:
     """The values of variables; empty ones are passed over."""
-    variables = {
-        name: _variable(name)
-        for name in (*(flag.name for flag in (*FLAGS, *SCORE_FLAGS)), *REFUSED)
-    }
+    variables = _variables()
     if not environ.get(variables["verbosity"]):
         variables["verbosity"] = "MMEVAL_LOG_LEVEL"
-    return {
-        name: Setting(environ[variable], variable)
-        for name, variable in variables.items()
-        if environ.get(variable)
-    }
+    found: dict[str, Setting] = {}
+    for name, variable in variables.items():
+        if environ.get(variable):
+            found[name] = Setting(environ[variable], variable)
+    return found
 
 
-def _variable(name: str) -> str:
-    return f"MMEVAL_{name.upper()}"
-
-
-def _setting(flag: Flag, sources: Iterable[Mapping[str, Setting]]) -> Setting:
-    for source in sources:
-        raw = source.get(flag.name)
-        if raw is not None and raw.value is not None:
-            return Setting(typed(flag, raw.value, raw.origin), raw.origin)
-    return Setting(flag.default)
+def _variables() -> dict[str, str]:
+    """The variable of each flag, also of those that are refused, by its name."""
+    names = [flag.name for flag in (*FLAGS, *SCORE_FLAGS)]
+    return {name: f"MMEVAL_{name.upper()}" for name in (*names, *REFUSED)}
 
 
 def typed(flag: Flag, raw: Any, origin: str) -> Any:
     """A flag's value. Errors (UsageError, MissingDataError) begin with ``origin``."""
     try:
         value = flag.read(raw)
-    except (UsageError, MissingDataError) as error:
-        kind = MissingDataError if isinstance(error, MissingDataError) else UsageError
-        raise kind(f"{origin}: {error}", name=origin) from None
+    except UsageError as error:
+        raise UsageError(f"{origin}: {error}", name=origin) from None
+    except MissingDataError as error:
+        raise MissingDataError(f"{origin}: {error}", name=origin) from None
     if flag.choices and value not in flag.choices:
         shown = [choice for choice in flag.choices if choice]
         message = (

@@ -17,8 +17,9 @@ def model_spec(settings: Mapping[str, Setting]) -> BackendSpec:
     """The model's backend; ``--device`` is its argument ``device``.
     ``--trust_remote_code`` goes to a backend that takes it. Raises UsageError for a
     device that the backend does not take, or that is given twice."""
-    name, args = settings["model"].value, dict(settings["model_args"].value)
-    device, trust = settings["device"], settings["trust_remote_code"].value
+    name = settings["model"].value
+    args = dict(settings["model_args"].value)
+    device = settings["device"]
     if device.value:
         if not takes_argument(name, "device"):
             message = (
@@ -32,7 +33,8 @@ def model_spec(settings: Mapping[str, Setting]) -> BackendSpec:
                 "the same; leave one out"
             )
         args["device"] = device.value
-    if trust and takes_argument(name, "trust_remote_code"):
+    is_trusted = settings["trust_remote_code"].value
+    if is_trusted and takes_argument(name, "trust_remote_code"):
         args.setdefault("trust_remote_code", True)
     return BackendSpec(name, args)
 
@@ -54,28 +56,29 @@ def role_specs(settings: Mapping[str, Setting]) -> dict[str, BackendSpec]:
                 f"{given.origin} and {settings['role'].origin} {role}= are the same; "
                 "leave one out"
             )
-        found[role] = BackendSpec(*given.value)
+        name, args = given.value
+        found[role] = BackendSpec(name, args)
         known = plugins.names("mmeval.model_backends")
-        if (name := found[role].name).rpartition("/")[2] not in known:
+        if name.rpartition("/")[2] not in known:
             hint = (
                 f"A model of a server is written as {given.origin} openai,model={name}."
             )
             raise UnknownNameError("backend", name, known, hint)
-    extra, address = dict(settings["judge_args"].value), settings["judge_base_url"]
-    if address.value and "base_url" in extra:
-        origin = settings["judge_args"].origin
-        raise UsageError(
-            f"{address.origin} and base_url of {origin} are the same; leave one out"
-        )
+    origin = settings["judge_args"].origin
+    extra = dict(settings["judge_args"].value)
+    address = settings["judge_base_url"]
     if address.value:
+        if "base_url" in extra:
+            raise UsageError(
+                f"{address.origin} and base_url of {origin} are the same; leave one out"
+            )
         extra["base_url"] = address.value
-    if extra and settings["judge"].value is None:
-        origin = settings["judge_args"].origin or address.origin
-        raise UsageError(
-            f"{origin} needs a judge: give --judge BACKEND, or write the arguments "
-            "into --role judge=..."
-        )
     if extra:
+        if settings["judge"].value is None:
+            raise UsageError(
+                f"{origin or address.origin} needs a judge: give --judge BACKEND, or "
+                "write the arguments into --role judge=..."
+            )
         judge = found["judge"]
         twice = sorted(judge.args.keys() & extra.keys())
         if twice:
@@ -88,39 +91,31 @@ def recorded_roles(settings: Mapping[str, Any]) -> dict[str, BackendSpec]:
     """The backend of each role by a run's recorded settings, where secrets are
     hidden."""
     found = values.roles(settings.get("role", {}))
-    found |= {
-        role: values.backend(settings[role])
-        for role in ("judge", "captioner")
-        if role in settings
-    }
+    for role in ("judge", "captioner"):
+        if role in settings:
+            found[role] = values.backend(settings[role])
     if "judge" in found:
         name, args = found["judge"]
-        address = (
-            {"base_url": settings["judge_base_url"]}
-            if "judge_base_url" in settings
-            else {}
-        )
-        found["judge"] = (name, {**args, **settings.get("judge_args", {}), **address})
-    return {role: BackendSpec(name, args) for role, (name, args) in found.items()}
+        args = {**args, **settings.get("judge_args", {})}
+        if "judge_base_url" in settings:
+            args["base_url"] = settings["judge_base_url"]
+        found["judge"] = (name, args)
+    return {role: BackendSpec(*spec) for role, spec in found.items()}
 
 
 def with_roles(settings: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Recorded settings, overridden by given ones; of a role the backend as a whole."""
-    replaced = recorded_roles(given).keys()
-    gone = {
-        *replaced,
-        *(("judge_args", "judge_base_url") if "judge" in replaced else ()),
-    }
-    shown = {
-        **{name: value for name, value in settings.items() if name not in gone},
-        **given,
-    }
-    kept = {
-        role: spec
-        for role, spec in settings.get("role", {}).items()
-        if role not in replaced
-    }
-    if roles := {**kept, **given.get("role", {})}:
+    shown = dict(settings)
+    roles = dict(settings.get("role", {}))
+    replaced = [*recorded_roles(given)]
+    if "judge" in replaced:
+        replaced += ["judge_args", "judge_base_url"]
+    for name in replaced:
+        shown.pop(name, None)
+        roles.pop(name, None)
+    shown |= given
+    roles |= given.get("role", {})
+    if roles:
         shown["role"] = roles
     else:
         shown.pop("role", None)

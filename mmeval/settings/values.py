@@ -40,9 +40,7 @@ SWITCH_WORDS: Mapping[str, bool] = {
     **dict.fromkeys(("false", "no", "off", "0"), False),
 }
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
-_SEED_TAIL = (1234, 1234, 1234)
-"""The default seeds of numpy, torch and the few-shot sampler in
-lm-evaluation-harness."""
+
 _REPEATABLE = ("media_root",)
 """Arguments that may be given several times, as of the formats of ``replay``: their
 values are a list. Of any other the last value counts."""
@@ -62,8 +60,8 @@ def scalar(text: str) -> Any:
         return float(text)
     if text[:1] in ("[", "{"):
         return _in_brackets(text)
-    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
-    return text[1:-1] if quoted else text
+    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+    return text[1:-1] if is_quoted else text
 
 
 def _in_brackets(text: str) -> Any:
@@ -73,14 +71,17 @@ def _in_brackets(text: str) -> Any:
         return read_json(text)
     except ValueError:
         items = split_outside_brackets(text[1:-1])
-    if text.startswith("["):
-        return [scalar(item) for item in items] if text.endswith("]") else text
-    pairs = [item.partition(": ") for item in items]
-    if text.endswith("}") and all(
-        colon and _NAME.fullmatch(name) for name, colon, _ in pairs
-    ):
-        return {str(scalar(name)): scalar(item) for name, _, item in pairs}
-    return text
+    if text.startswith("[") and text.endswith("]"):
+        return [scalar(item) for item in items]
+    if text.startswith("[") or not text.endswith("}"):
+        return text
+    found: dict[str, Any] = {}
+    for item in items:
+        name, colon, value = item.partition(": ")
+        if not colon or not _NAME.fullmatch(name):
+            return text
+        found[str(scalar(name))] = scalar(value)
+    return found
 
 
 def read_json(text: str) -> Any:
@@ -88,7 +89,16 @@ def read_json(text: str) -> Any:
     They cannot be written in results: raises ValueError."""
     import json
 
-    return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+    def refuse_constant(name: str) -> float:
+        raise ValueError(f"{name} is not a JSON number")
+
+    def finite(spelt: str) -> float:
+        number = float(spelt)
+        if not math.isfinite(number):
+            raise ValueError(f"{spelt} is too large for a number")
+        return number
+
+    return json.loads(text, parse_constant=refuse_constant, parse_float=finite)
 
 
 def split_outside_brackets(text: str) -> list[str]:
@@ -132,14 +142,22 @@ def integer(low: int) -> Reader:
     """A reader of whole numbers from ``low`` on."""
 
     def read(value: Any) -> int:
-        found = scalar(value) if isinstance(value, str) else value
-        if isinstance(found, bool) or not isinstance(found, int) or found < low:
+        found = _as_number(value)
+        if not isinstance(found, int) or found < low:
             raise UsageError(
                 f"a whole number of {low} or more is expected, not {value!r}"
             )
         return found
 
     return read
+
+
+def _as_number(value: Any) -> float | int | None:
+    """A finite number that is given itself or as a text; else None."""
+    found = scalar(value) if isinstance(value, str) else value
+    if isinstance(found, bool) or not isinstance(found, (int, float)):
+        return None
+    return found if math.isfinite(found) else None
 
 
 def draws(value: Any) -> int:
@@ -154,12 +172,8 @@ def draws(value: Any) -> int:
 
 def number(value: Any) -> float:
     """A finite number of 0 or more."""
-    found = scalar(value) if isinstance(value, str) else value
-    if (
-        isinstance(found, bool)
-        or not isinstance(found, (int, float))
-        or not 0 <= found < math.inf
-    ):
+    found = _as_number(value)
+    if found is None or found < 0:
         raise UsageError(f"a number of 0 or more is expected, not {value!r}")
     return found
 
@@ -176,15 +190,10 @@ def tolerated(value: Any) -> float:
 
 def limit(value: Any) -> float | int | None:
     """Samples a task: a whole count, a share below 1, or ``none`` for no limit."""
-    found = scalar(value) if isinstance(value, str) else value
-    if found is None:
+    if value is None or (isinstance(value, str) and scalar(value) is None):
         return None
-    if (
-        isinstance(found, bool)
-        or not isinstance(found, (int, float))
-        or not math.isfinite(found)
-        or found <= 0
-    ):
+    found = _as_number(value)
+    if found is None or found <= 0:
         raise UsageError(
             "a count of samples, or a share between 0 and 1, is expected, not "
             f"{value!r}"
@@ -198,23 +207,21 @@ def limit(value: Any) -> float | int | None:
 
 def seed(value: Any) -> int:
     """One seed, or four as in lm-evaluation-harness, of which the first is used.
-    The others must be their default (1234) or equal to the first."""
-    items = (
-        value
-        if isinstance(value, (list, tuple))
-        else split_outside_brackets(str(value))
-    )
-    found = [scalar(str(item)) for item in items]
-    if len(found) not in (1, 4) or any(
-        isinstance(item, bool) or not isinstance(item, int) for item in found
-    ):
+    The others, of numpy, torch and the few-shot sampler, must be their default there
+    (1234) or equal to the first."""
+    items = value
+    if not isinstance(value, (list, tuple)):
+        items = split_outside_brackets(str(value))
+    seeds = [_as_number(str(item)) for item in items]
+    if len(seeds) not in (1, 4) or not all(isinstance(seed, int) for seed in seeds):
         raise UsageError(f"one whole number, or four, is expected, not {value!r}")
-    if len(found) == 4 and tuple(found[1:]) not in (_SEED_TAIL, (found[0],) * 3):
+    first, *others = seeds
+    if others not in ([], [1234, 1234, 1234], [first, first, first]):
         raise UsageError(
-            f"only the first seed has a use here; write {found[0]} or "
-            f"{found[0]},1234,1234,1234"
+            f"only the first seed has a use here; write {first} or "
+            f"{first},1234,1234,1234"
         )
-    return int(found[0])
+    return int(first or 0)
 
 
 def batch_size(value: Any) -> BatchSize:
@@ -244,9 +251,7 @@ def paths(value: Any) -> tuple[Path, ...]:
 
 def words(value: Any) -> tuple[str, ...]:
     """Names between commas or blanks, once each; a file's or folder's stays whole."""
-    return split_names(
-        map(text, value if isinstance(value, (list, tuple)) else [value])
-    )
+    return split_names(text(item) for item in _as_list(value))
 
 
 def arguments(value: Any) -> dict[str, Any]:
@@ -272,11 +277,10 @@ def json_object(value: Any) -> dict[str, Any]:
     """A JSON object, a file that holds one, or a mapping."""
     if isinstance(value, Mapping):
         return {str(key): item for key, item in value.items()}
-    spelt = (
-        " ".join(str(item) for item in value)
-        if isinstance(value, (list, tuple))
-        else text(value)
-    )
+    if isinstance(value, (list, tuple)):
+        spelt = " ".join(str(item) for item in value)
+    else:
+        spelt = text(value)
     if spelt.strip().endswith((".json", ".yaml", ".yml")):
         return file_object(Path(spelt.strip()).expanduser())
     try:
@@ -301,16 +305,16 @@ def file_object(file: Path) -> dict[str, Any]:
 
 def samples(value: Any) -> dict[str, tuple[int, ...]]:
     """A map of task names to indices of samples, counted from 0."""
-    found = json_object(value)
-    for task, indices in found.items():
-        numbers = isinstance(indices, (list, tuple)) and all(
-            isinstance(i, int) and not isinstance(i, bool) and i >= 0 for i in indices
-        )
-        if not numbers:
+    found: dict[str, tuple[int, ...]] = {}
+    for task, indices in json_object(value).items():
+        is_list = isinstance(indices, (list, tuple))
+        # type: neither true nor a number that is written as a text
+        if not is_list or not all(type(at) is int and at >= 0 for at in indices):
             raise UsageError(
                 f"{task!r} needs a list of indices from 0 on, not {indices!r}"
             )
-    return {task: tuple(indices) for task, indices in found.items()}
+        found[task] = tuple(indices)
+    return found
 
 
 def shard(value: Any) -> Shard:
@@ -344,23 +348,18 @@ def reasoning_tags(value: Any) -> tuple[str, str] | None:
     found = scalar(value) if isinstance(value, str) else value
     if found is None or found is False:
         return None
-    items = (
-        list(found)
-        if isinstance(found, (list, tuple))
-        else split_outside_brackets(str(found))
-    )
+    items = found
+    if not isinstance(found, (list, tuple)):
+        items = split_outside_brackets(str(found))
     if len(items) == 1 and isinstance(items[0], (list, tuple)):
-        items = list(items[0])
-    if (
-        len(items) != 2
-        or not all(isinstance(item, str) and item for item in items)
-        or items[0] == items[1]
-    ):
+        items = items[0]
+    tags = [item for item in items if isinstance(item, str) and item]
+    if len(items) != 2 or len(set(tags)) != 2:
         raise UsageError(
             "an opening and a closing tag are expected, as in '<think>,</think>', "
             f"not {value!r}"
         )
-    return (items[0], items[1])
+    return (tags[0], tags[1])
 
 
 def roles(value: Any) -> dict[str, tuple[str, dict[str, Any]]]:
@@ -402,7 +401,8 @@ def loggers(value: Any) -> dict[str, dict[str, Any]]:
 def device(value: Any) -> str:
     """The device of the models of metrics: ``auto``, or a device as torch writes it."""
     spelt = text(value).strip().lower()
-    if wanted := device_fault(spelt):
+    wanted = device_fault(spelt)
+    if wanted:
         raise UsageError(f"{wanted} is expected, not {value!r}")
     return spelt
 
@@ -426,17 +426,6 @@ def level(value: Any) -> str:
     if name not in LEVELS:
         raise UsageError(f"one of {', '.join(LEVELS)} is expected, not {value!r}")
     return name
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def _finite(spelt: str) -> float:
-    found = float(spelt)
-    if not math.isfinite(found):
-        raise ValueError(f"{spelt} is too large for a number")
-    return found
 
 
 def _pairs(spelt: str) -> dict[str, Any]:
@@ -470,25 +459,21 @@ def _as_list(value: Any) -> list[Any]:
 def _backend(role: str, given: Any) -> tuple[str, dict[str, Any]]:
     if role == "model":
         raise UsageError("the role 'model' is given by --model and --model_args")
-    if (
-        isinstance(given, str)
-        and given.strip().endswith((".yaml", ".yml", ".json"))
-        and "=" not in given
-    ):
-        given = file_object(Path(given.strip()).expanduser())
+    if isinstance(given, str) and "=" not in given:
+        file = given.strip()
+        if file.endswith((".yaml", ".yml", ".json")):
+            given = file_object(Path(file).expanduser())
     if isinstance(given, Mapping):
         rest = {str(key): item for key, item in given.items()}
         name = rest.pop("backend", "")
     else:
         name, _, spelt = text(given).partition(",")
         rest = arguments(spelt) if spelt.strip() else {}
-    if not isinstance(name, str) or not name.strip():
-        raise UsageError(
-            f"the role {role!r} needs the name of a backend"
-            if role
-            else "the name of a backend is missing"
-        )
-    return name.strip(), rest
+    if isinstance(name, str) and name.strip():
+        return name.strip(), rest
+    if role:
+        raise UsageError(f"the role {role!r} needs the name of a backend")
+    raise UsageError("the name of a backend is missing")
 
 
 def _items(value: Any) -> Sequence[Any]:

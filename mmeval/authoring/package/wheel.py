@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,8 @@ from contextlib import ExitStack, contextmanager
 from importlib.metadata import Distribution, EntryPoint, distributions
 from pathlib import Path
 from typing import NamedTuple
+
+from packaging.requirements import Requirement
 
 from mmeval.errors import MissingError, UsageError
 from mmeval.findings.finding import Finding, Subject
@@ -33,14 +34,16 @@ class UnpackedWheel(NamedTuple):
     def python(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run a module of mmeval that sees the wheel first; its log goes where ours
         goes."""
-        seen = [str(self.folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+        path = str(self.folder)
+        if os.environ.get("PYTHONPATH"):
+            path += os.pathsep + os.environ["PYTHONPATH"]
         return subprocess.run(
             [sys.executable, "-P", "-m", *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             text=True,
             errors="replace",
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(seen)},
+            env={**os.environ, "PYTHONPATH": path},
             check=False,
         )
 
@@ -69,16 +72,16 @@ def wheel_of(place: Path) -> Path:
     try:
         with ExitStack() as stack:
             project = build.ProjectBuilder(place, runner=quietly)
-            if any(
-                any(build.check_dependency(wanted))
-                for wanted in project.build_system_requires
-            ):
-                made = stack.enter_context(DefaultIsolatedEnv())
+            missing: list[tuple[str, ...]] = []
+            for requirement in project.build_system_requires:
+                missing += build.check_dependency(requirement)
+            if missing:
+                environment = stack.enter_context(DefaultIsolatedEnv())
                 project = build.ProjectBuilder.from_isolated_env(
-                    made, place, runner=quietly
+                    environment, place, runner=quietly
                 )
-                made.install(project.build_system_requires)
-                made.install(project.get_requires_for_build("wheel"))
+                environment.install(project.build_system_requires)
+                environment.install(project.get_requires_for_build("wheel"))
             return place / "dist" / Path(project.build("wheel", place / "dist")).name
     except (
         build.BuildException,
@@ -144,8 +147,8 @@ def check_contents(wheel: UnpackedWheel, project: Path | None) -> Contents:
     if project is not None:
         found.findings.extend(_compared(project, wheel))
     own = Subject(name=wheel.distribution.name)
-    needs_us = re.compile(rf"{DISTRIBUTION}(?![\w.-])", re.IGNORECASE)
-    if not any(map(needs_us.match, wheel.distribution.requires or ())):
+    requirements = wheel.distribution.requires or []
+    if all(Requirement(text).name.lower() != DISTRIBUTION for text in requirements):
         cause = f'write dependencies = ["{DISTRIBUTION}"], as it needs mmeval'
         found.findings.append(Finding("package", own, cause=cause))
     for licence in wheel.folder.glob("*.dist-info/licenses/*"):
@@ -170,23 +173,22 @@ def _fault(entry: EntryPoint, folder: Path) -> str:
 
 def _compared(project: Path, wheel: UnpackedWheel) -> Iterator[Finding]:
     """The files of the project's packages that the wheel lacks."""
-    entries = wheel.distribution.entry_points
-    tasks = tuple(
-        f"{entry.module.replace('.', '/')}/"
-        for entry in entries
-        if entry.group == "mmeval.tasks"
-    )
-    tops = {entry.module.partition(".")[0] for entry in entries} | {
-        path.name
-        for path in wheel.folder.iterdir()
-        if path.is_dir() and path.suffix not in (".dist-info", ".data")
-    }
+    tops: set[str] = set()
+    tasks: list[str] = []
+    for entry in wheel.distribution.entry_points:
+        tops.add(entry.module.partition(".")[0])
+        if entry.group == "mmeval.tasks":
+            tasks.append(f"{entry.module.replace('.', '/')}/")
+    for path in wheel.folder.iterdir():
+        if path.is_dir() and path.suffix not in (".dist-info", ".data"):
+            tops.add(path.name)
     for top in sorted(tops):
         for source in (project / top, project / "src" / top, project / "lib" / top):
-            for file in _files(source) if source.is_dir() else ():
+            for file in _files(source):
                 name = Path(top, file.relative_to(source)).as_posix()
                 if not (wheel.folder / name).is_file():
-                    yield _missing(top, name, is_task=name.startswith(tasks))
+                    is_task = name.startswith(tuple(tasks))
+                    yield _missing(top, name, is_task=is_task)
 
 
 def _missing(top: str, name: str, *, is_task: bool) -> Finding:
@@ -206,16 +208,13 @@ def _missing(top: str, name: str, *, is_task: bool) -> Finding:
 def _files(folder: Path) -> Iterator[Path]:
     """The files of a folder to ship: not hidden, not made by Python or a run."""
     for home, folders, names in os.walk(folder):
-        shipped = [
-            name
-            for name in names
-            if not name.startswith(".") and not name.endswith(_NOT_PACKED)
-        ]
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not name.startswith(".") and not name.endswith(_NOT_PACKED)
-        )
         if "run.json" in names:
-            shipped = folders[:] = []
-        yield from (Path(home, name) for name in sorted(shipped))
+            folders.clear()
+            continue
+        folders[:] = sorted(filter(_is_packed, folders))
+        for name in sorted(filter(_is_packed, names)):
+            yield Path(home, name)
+
+
+def _is_packed(name: str) -> bool:
+    return not name.startswith(".") and not name.endswith(_NOT_PACKED)

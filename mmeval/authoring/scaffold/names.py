@@ -77,7 +77,8 @@ def package_name(kind: PackageKind, written: str) -> PackageName:
     # it is installed nowhere, and often has the name of its model's package
     if kind == "worker":
         return found
-    if owner := _taken(found):
+    owner = _taken(found)
+    if owner:
         other = f"{written}{'_' if '_' in written else '-'}{kind}"
         raise UsageError(
             f"{written!r} is {owner}; choose another name, such as {other}"
@@ -88,11 +89,8 @@ def package_name(kind: PackageKind, written: str) -> PackageName:
 
 def _suggested(written: str) -> str:
     # é is e
-    plain = (
-        unicodedata.normalize("NFKD", written.casefold())
-        .encode("ascii", "ignore")
-        .decode()
-    )
+    decomposed = unicodedata.normalize("NFKD", written.casefold())
+    plain = decomposed.encode("ascii", "ignore").decode()
     near = re.sub(r"[^a-z0-9]+", "_", plain).strip("_").lstrip("0123456789_")[:_LONGEST]
     if keyword.iskeyword(near):
         near = f"{near}_bench"
@@ -120,14 +118,13 @@ def _taken(found: PackageName) -> str:
 
 def _refuse_plugin(kind: PackageKind, found: PackageName) -> None:
     group = _GROUPS[kind]
-    if found.module in plugins.names(group):
-        who = plugins.distribution_of(
-            next(e for e in plugins.entries(group) if e.name == found.module)
-        )
-        raise UsageError(
-            f"{found.module!r} is a plugin of {who} already ({group}); choose another "
-            "name"
-        )
+    for entry in plugins.entries(group):
+        if entry.name == found.module:
+            owner = plugins.distribution_of(entry)
+            raise UsageError(
+                f"{found.module!r} is a plugin of {owner} already ({group}); choose "
+                "another name"
+            )
     if kind != "benchmark":
         return
     from mmeval.task.index import TaskIndex

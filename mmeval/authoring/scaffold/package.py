@@ -37,29 +37,21 @@ def write_package(
             f"{folder} exists already and was not changed; choose another name or "
             "--output_path"
         )
-    content = dict(_content(kind, name, folder, subtask_names(name.module, subtasks)))
+    digits = len(str(subtasks))  # herbench_01 to herbench_12
+    names = [f"{name.module}_{at:0{digits}}" for at in range(1, subtasks + 1)]
+    content = dict(_content(kind, name, folder, names))
     try:
         with replaced(folder) as new:
-            _write(new, content)
+            for path, data in content.items():
+                file = new / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(data)
     except OSError as error:
         raise StorageError(
             f"{folder}: cannot be written ({error.strerror}); choose another "
             "--output_path"
         ) from None
     return WrittenPackage(folder, tuple(sorted(content)))
-
-
-def subtask_names(module: str, count: int) -> list[str]:
-    """``herbench_01`` to ``herbench_12``."""
-    digits = len(str(count))
-    return [f"{module}_{number:0{digits}}" for number in range(1, count + 1)]
-
-
-def _write(folder: Path, content: Mapping[str, bytes]) -> None:
-    for path, data in content.items():
-        file = folder / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
 
 
 def _content(
@@ -82,14 +74,15 @@ def _content(
         for number, subtask in enumerate(subtasks):
             own = {**values, "subtask": subtask, **rows_of(number)._asdict()}
             yield place.replace("SUBTASK", subtask), _filled(text, own)
-    for number, subtask in enumerate(subtasks if kind == "benchmark" else ()):
+    if kind != "benchmark":
+        return
+    for number, subtask in enumerate(subtasks):
         rows = rows_of(number)
-        for place, media in (
-            ("data", {**rows.pictures(), **rows.sounds()}),
-            ("bundled", rows.pictures()),
-        ):
-            for path, data in media.items():
-                yield f"{name.module}/tasks/{place}/{subtask}/{path}", data
+        pictures = rows.pictures()
+        for path, data in {**pictures, **rows.sounds()}.items():
+            yield f"{name.module}/tasks/data/{subtask}/{path}", data
+        for path, data in pictures.items():
+            yield f"{name.module}/tasks/bundled/{subtask}/{path}", data
 
 
 def _templates(folder: Traversable, path: str) -> Iterator[tuple[str, str]]:

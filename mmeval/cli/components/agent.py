@@ -88,34 +88,29 @@ def run(args: argparse.Namespace) -> int:
     code = EXIT_OK
     given = {"role": args.role} if hasattr(args, "role") else {}
     roles = resolve(_FLAGS, given, os.environ)["role"].value
-    with asked_players(
-        agent, {role: BackendSpec(*named) for role, named in roles.items()}
-    ) as asked:
+    specs = {role: BackendSpec(*named) for role, named in roles.items()}
+    folder = args.cases.parent if args.cases else Path()
+    with asked_players(agent, specs) as asked:
         for place, case in cases:
             try:
-                driven = drive(
-                    agent,
-                    args.name,
-                    case,
-                    args.cases.parent if args.cases else Path(),
-                    asked,
-                )
-            except (UsageError, MissingDataError) as error:
-                kind = UsageError if isinstance(error, UsageError) else MissingDataError
-                raise kind(f"{place}: {error}" if place else str(error)) from None
+                driven = drive(agent, args.name, case, folder, asked)
+            except UsageError as error:
+                raise UsageError(f"{place}{error}") from None
+            except MissingDataError as error:
+                raise MissingDataError(f"{place}{error}") from None
             if args.json:
-                print_text(
-                    json.dumps({**case.labels, **result_of(driven)}, ensure_ascii=False)
-                    + "\n"
-                )
+                document = {**case.labels, **result_of(driven)}
+                print_text(json.dumps(document, ensure_ascii=False) + "\n")
             else:
                 print_text(_lines_for_people(case.labels, driven))
-            code = code if driven.response.error is None else EXIT_INCOMPLETE
+            if driven.response.error is not None:
+                code = EXIT_INCOMPLETE
     return code
 
 
 def _cases(args: argparse.Namespace) -> Iterator[tuple[str, AgentCase]]:
-    """The cases with their places. Raises UsageError for one that cannot be read."""
+    """The cases, each after its place in messages. Raises UsageError for one that
+    cannot be read."""
     from mmeval.authoring.agent_bench import AgentCase, read_agent_case
     from mmeval.authoring.metric_cases import case_lines
 
@@ -133,9 +128,10 @@ def _cases(args: argparse.Namespace) -> Iterator[tuple[str, AgentCase]]:
             )
     for place, values in case_lines(args.cases):
         try:
-            yield place, read_agent_case(values)
+            case = read_agent_case(values)
         except UsageError as error:
             raise UsageError(f"{place}: {error}") from None
+        yield f"{place}: ", case
 
 
 def _lines_for_people(labels: Mapping[str, Any], driven: Driven) -> str:

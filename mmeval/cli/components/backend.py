@@ -36,9 +36,9 @@ from mmeval.settings.resolve import resolve
 from mmeval.system.wording import printable, split_names
 
 if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
-    from mmeval.authoring.testing.checks import CheckResult
     from mmeval.backend.contract import BatchBackend
     from mmeval.media.parts import PartKind
+
 
 _FLAGS = tuple(BY_NAME[name] for name in ("model_args", "verbosity"))
 _PAGE = "docs/writing-a-backend.md"
@@ -79,7 +79,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print what each check has found."""
-    from mmeval.authoring.testing.checks import CHECKS, check_results
+    from mmeval.authoring.testing.checks import CHECKS, check_results, start
+    from mmeval.backend.contract import BatchBackend
+    from mmeval.backend.create import create_backend
 
     settings = resolve(_FLAGS, vars(args), os.environ)
     begin_log(settings["verbosity"].value, os.environ)
@@ -89,60 +91,50 @@ def run(args: argparse.Namespace) -> int:
             raise UnknownNameError(
                 "check", name, CHECKS, f"The checks are: {', '.join(CHECKS)}."
             )
-    backend = _made(args.name, settings["model_args"].value)
+    backend = create_backend(args.name, settings["model_args"].value)
+    if not isinstance(backend, BatchBackend):
+        raise UsageError(
+            f"the backend {args.name!r} takes one request at a time; the checks are "
+            "for those that take batches"
+        )
+    rows: list[dict[str, str]] = []
+    held = 0
     try:
         wants = [_kinds(text, backend) for text in args.wants]
-        _load(args.name, backend)
+        try:
+            start(backend)
+        # a plugin's backend may raise anything and call sys.exit
+        except (Exception, SystemExit) as error:
+            raise MissingError(
+                f"{args.name} cannot be loaded: {message_of(error)}"
+            ) from error
         checks = {name: check for name, check in CHECKS.items() if name not in skipped}
-        rows, holds = [], True
         for result in check_results(backend, checks=checks, wants=wants):
-            rows.append(_row(result))
-            holds = holds and result.fault is None
+            row = {
+                "check": result.check,
+                "wants": "+".join(result.wants),
+                "fault": "" if result.fault is None else str(result.fault),
+                "docs": f"{_PAGE}#{DUTIES[result.check]}",
+            }
+            rows.append(row)
+            held += result.fault is None
             if not args.json:
-                print_text(f"{_line(rows[-1])}\n")
+                print_text(f"{_line(row)}\n")
     finally:
         asyncio.run(backend.close())
+    holds = held == len(rows)
     if args.json:
-        print_text(
-            json.dumps(
-                {
-                    "backend": args.name,
-                    "holds": holds,
-                    "skipped": list(skipped),
-                    "checks": rows,
-                }
-            )
-            + "\n"
-        )
+        document = {
+            "backend": args.name,
+            "holds": holds,
+            "skipped": list(skipped),
+            "checks": rows,
+        }
+        print_text(json.dumps(document) + "\n")
     else:
-        held = sum(not row["fault"] for row in rows)
         left = f"; skipped: {', '.join(skipped)}" if skipped else ""
         print_text(f"checks that hold: {held} of {len(rows)}{left}\n")
     return EXIT_OK if holds else EXIT_INCOMPLETE
-
-
-def _made(name: str, args: Mapping[str, object]) -> BatchBackend:
-    from mmeval.backend.contract import BatchBackend
-    from mmeval.backend.create import create_backend
-
-    backend = create_backend(name, args)
-    if not isinstance(backend, BatchBackend):
-        raise UsageError(
-            f"the backend {name!r} takes one request at a time; the checks are for "
-            "those that take batches"
-        )
-    return backend
-
-
-def _load(name: str, backend: BatchBackend) -> None:
-    """Raises MissingError where the model cannot be loaded."""
-    from mmeval.authoring.testing.checks import start
-
-    try:
-        start(backend)
-    # a plugin's backend may raise anything and call sys.exit
-    except (Exception, SystemExit) as error:
-        raise MissingError(f"{name} cannot be loaded: {message_of(error)}") from error
 
 
 def _kinds(text: str, backend: BatchBackend) -> tuple[PartKind, ...]:
@@ -154,17 +146,6 @@ def _kinds(text: str, backend: BatchBackend) -> tuple[PartKind, ...]:
             "text+image"
         )
     return found
-
-
-def _row(result: CheckResult) -> dict[str, str]:
-    fault = "" if result.fault is None else str(result.fault)
-    docs = f"{_PAGE}#{DUTIES[result.check]}"
-    return {
-        "check": result.check,
-        "wants": "+".join(result.wants),
-        "fault": fault,
-        "docs": docs,
-    }
 
 
 def _line(row: Mapping[str, str]) -> str:

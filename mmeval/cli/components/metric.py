@@ -50,6 +50,7 @@ if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
     from mmeval.authoring.metric_cases import ReadyCase
     from mmeval.metric.contract import Metric
     from mmeval.metric.result import MetricScores
+    from mmeval.records.trial import Trial
 
 _NAMES = (
     "trust_remote_code",
@@ -137,7 +138,16 @@ def run(args: argparse.Namespace) -> int:
                 raise UsageError(
                     f"{spelt} does not go with --cases; write it into the file"
                 )
-        return _run_cases(metric, args.cases, args.profile, score, trust=trust)
+        # all lines are read before the first is scored or a role is asked
+        deque(_ready_cases(metric, args, trust=trust), maxlen=0)
+        code = EXIT_OK
+        cases = _ready_cases(metric, args, trust=trust)
+        # a batched metric gets many at once
+        while taken := list(islice(cases, max(metric.batch, 1))):
+            for ready, scores in zip(taken, _scored(taken, score), strict=True):
+                print_text(_json_line(metric, scores, ready.case.labels))
+                code = max(code, _exit_code(scores))
+        return code
 
 
 def _scoring(
@@ -187,48 +197,29 @@ def _run_one(
     print_text(write(metric, scores))
     code = _exit_code(scores)
     if code != EXIT_OK:
-        for note in files_as_texts(
-            {
-                "--target": case.targets,
-                "--input": (case.input,),
-                "--answer": (case.answer,),
-            }
-        ):
+        texts = {
+            "--target": case.targets,
+            "--input": (case.input,),
+            "--answer": (case.answer,),
+        }
+        for note in files_as_texts(texts):
             write_line(note)
     return code
 
 
-def _run_cases(
-    metric: Metric, file: Path, profile: str, score: TrialScoring, *, trust: bool
-) -> int:
-    """Print results line by line, in order; a batched metric gets many at once.
-    All lines are read before the first is scored or a role is asked."""
-    deque(_ready_cases(metric, file, profile, trust=trust), maxlen=0)
-    code = EXIT_OK
-    cases = _ready_cases(metric, file, profile, trust=trust)
-    while taken := list(islice(cases, max(metric.batch, 1))):
-        for ready, scores in zip(taken, _scored(taken, score), strict=True):
-            print_text(_json_line(metric, scores, ready.case.labels))
-            code = max(code, _exit_code(scores))
-    return code
-
-
 def _ready_cases(
-    metric: Metric, file: Path, profile: str, *, trust: bool
+    metric: Metric, args: argparse.Namespace, *, trust: bool
 ) -> Iterator[ReadyCase]:
     from mmeval.authoring.metric_cases import case_lines, read_case, ready_case
 
-    for place, values in case_lines(file):
+    folder = args.cases.parent
+    for place, values in case_lines(args.cases):
         try:
-            yield ready_case(
-                metric,
-                read_case(values, metric, profile),
-                file.parent,
-                place,
-                trust=trust,
-            )
+            case = read_case(values, metric, args.profile)
+            ready = ready_case(metric, case, folder, place, trust=trust)
         except UsageError as error:
             raise UsageError(f"{place}: {error}") from None
+        yield ready
 
 
 def _scored(cases: Sequence[ReadyCase], score: TrialScoring) -> list[MetricScores]:
@@ -244,9 +235,9 @@ def _scored(cases: Sequence[ReadyCase], score: TrialScoring) -> list[MetricScore
         try:
             found[position] = score(case.bound, case.trial)
         except UsageError as error:
-            raise UsageError(
-                f"{case.place}: {error}" if case.place else str(error)
-            ) from None
+            if not case.place:
+                raise
+            raise UsageError(f"{case.place}: {error}") from None
         except MissingDataError as error:
             if not case.place:
                 raise
@@ -254,14 +245,13 @@ def _scored(cases: Sequence[ReadyCase], score: TrialScoring) -> list[MetricScore
     if alike:
         from mmeval.metric.apply import score_all
     for positions in alike.values():
-        trials = [
-            trial
-            for position in positions
-            if (trial := cases[position].trial) is not None
-        ]
-        for position, scores in zip(
-            positions, score_all(cases[positions[0]].bound, trials), strict=True
-        ):
+        trials: list[Trial] = []
+        for position in positions:
+            trial = cases[position].trial
+            assert trial is not None
+            trials.append(trial)
+        together = score_all(cases[positions[0]].bound, trials)
+        for position, scores in zip(positions, together, strict=True):
             found[position] = scores
     return found
 
@@ -286,10 +276,10 @@ def _object(text: str | None, flag: str) -> dict[str, Any]:
 
 def _exit_code(scores: MetricScores) -> int:
     """The exit code; an inapplicable score is complete."""
-    settled = all(
-        score.status in ("scored", "inapplicable") for score in scores.values()
-    )
-    return EXIT_OK if settled else EXIT_INCOMPLETE
+    for score in scores.values():
+        if score.status not in ("scored", "inapplicable"):
+            return EXIT_INCOMPLETE
+    return EXIT_OK
 
 
 def _json_line(
@@ -317,19 +307,15 @@ def _lines_for_people(metric: Metric, scores: MetricScores) -> str:
     arrow = "↑" if metric.higher_is_better else "↓"
     lines: list[str] = []
     for name, score in scores.items():
-        shown = (
-            f"{score.value:.6g} {arrow}"
-            if score.value is not None
-            else f"{score.status}: {score.reason}"
-        )
-        lines.append(f"{name}: {shown}")
+        if score.value is None:
+            lines.append(f"{name}: {score.status}: {score.reason}")
+        else:
+            lines.append(f"{name}: {score.value:.6g} {arrow}")
         if score.bounds is not None:
             lines.append(f"  between {score.bounds[0]:.6g} and {score.bounds[1]:.6g}")
         for key, value in score.evidence.items():
-            text = (
-                value
-                if isinstance(value, str)
-                else json.dumps(value, ensure_ascii=False, default=str)
-            )
+            text = value
+            if not isinstance(value, str):
+                text = json.dumps(value, ensure_ascii=False, default=str)
             lines.append(f"  {key}: {text}")
     return escaped("\n".join(lines)) + "\n"

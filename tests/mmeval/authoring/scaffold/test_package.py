@@ -1,5 +1,4 @@
 import errno
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -49,11 +48,11 @@ def test_every_template_is_filled_and_every_module_compiles(tmp_path: Path) -> N
 def test_what_cannot_be_written_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(folder: Path, content: Mapping[str, bytes]) -> None:
-        (folder / next(iter(content))).write_bytes(b"half")
+    def full(file: Path, data: bytes) -> int:
+        file.write_text("half")
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("mmeval.authoring.scaffold.package._write", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     (tmp_path / "file").write_text("")
     for folder in (tmp_path, tmp_path / "file"):
         with pytest.raises(StorageError, match="--output_path"):
