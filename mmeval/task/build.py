@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -79,7 +79,7 @@ def build(
             PROFILES,
             f"--profile takes {' or '.join(PROFILES)}.",
         )
-    faults = list(_faults(file, given, roles))
+    faults = _faults(file, given, roles)
     if faults:
         raise file.document.errors(faults)
     keys = file.keys
@@ -90,9 +90,21 @@ def build(
             name="--repeats",
         )
     data = task_data(file, given, _loader(file))
-    prompt = _prompt(file)
-    kinds = cast("tuple[PartKind, ...]", tuple(keys.output_modalities))
+    own_prompt = prompt = _prompt(file)
+    if given.system_instruction:
+        prompt = InstructedPrompt(given.system_instruction, own_prompt)
+    wanted: SampleKinds | FixedKinds = SampleKinds(file.name)
+    if keys.output_modalities != [PER_SAMPLE]:
+        wanted = FixedKinds(cast("tuple[PartKind, ...]", tuple(keys.output_modalities)))
+    options = _over(keys.generation_kwargs, given.gen_kwargs)
+    given_options = GenerationParams.from_mapping(given.gen_kwargs).options
+    roles_params: dict[str, GenerationParams] = {}
+    for role, params in keys.roles.items():
+        roles_params[role] = GenerationParams.from_mapping(params)
+    is_bundled = given.data == "bundled"
+    expected = Expected(keys.expected.rows, keys.expected.samples)
     metrics = metrics_of(file, given, roles)
+    is_comparable = all(metric.bound.comparable for metric in metrics)
     protocol = _protocol(file, given)
     return Task(
         name=file.name,
@@ -102,21 +114,13 @@ def build(
         config=_config(file, given, metrics, protocol),
         dataset=data,
         source=data.record,
-        prompt=InstructedPrompt(given.system_instruction, prompt)
-        if given.system_instruction
-        else prompt,
+        prompt=prompt,
         protocol=protocol,
         protocol_name=given.protocol or keys.protocol.name,
         protocol_prompts=_protocol_prompts(protocol),
-        wanted=SampleKinds(file.name)
-        if keys.output_modalities == [PER_SAMPLE]
-        else FixedKinds(kinds),
-        params=GenerationParams.from_mapping(
-            _over(keys.generation_kwargs, given.gen_kwargs)
-        ),
-        given_options=frozenset(
-            GenerationParams.from_mapping(given.gen_kwargs).options
-        ),
+        wanted=wanted,
+        params=GenerationParams.from_mapping(options),
+        given_options=frozenset(given_options),
         metrics=metrics,
         numbers=combined_numbers(file, metrics),
         repeats=repeats,
@@ -128,20 +132,16 @@ def build(
         breakdown=tuple(keys.breakdown),
         filter=keys.filter,
         metadata=keys.metadata,
-        roles={
-            role: GenerationParams.from_mapping(params)
-            for role, params in keys.roles.items()
-        },
+        roles=roles_params,
         input_modalities=cast("tuple[PartKind, ...]", tuple(keys.input_modalities)),
         video_frames=keys.fewer_inputs.video_frames,
         first_picture=keys.fewer_inputs.first_picture,
         layout=keys.layout,
-        expected=UNSTATED
-        if given.data == "bundled"
-        else Expected(keys.expected.rows, keys.expected.samples),
-        uses_reference=isinstance(prompt, FunctionPrompt) and prompt.uses_reference,
-        comparable=given.data != "bundled"
-        and all(metric.bound.comparable for metric in metrics),
+        expected=UNSTATED if is_bundled else expected,
+        uses_reference=(
+            isinstance(own_prompt, FunctionPrompt) and own_prompt.uses_reference
+        ),
+        comparable=is_comparable and not is_bundled,
     )
 
 
@@ -149,66 +149,58 @@ def check_prompt_names(tasks: Sequence[Task], overrides: TaskOverrides) -> None:
     """Raises UsageError for a ``--judge_prompts`` file that replaces no prompt."""
     if overrides.judge_prompts is None:
         return
-    used = {
-        prompt["name"]
-        for task in tasks
-        for metric in task.metrics
-        for prompt in metric.bound.prompts.values()
-    }
-    used |= {
-        prompt["name"] for task in tasks for prompt in task.protocol_prompts.values()
-    }
+    used: set[str] = set()
+    for task in tasks:
+        used.update(prompt["name"] for prompt in task.protocol_prompts.values())
+        for metric in task.metrics:
+            used.update(prompt["name"] for prompt in metric.bound.prompts.values())
     unused = sorted(read_prompt_folder(overrides.judge_prompts).keys() - used)
     if unused:
+        near = did_you_mean(unused[0], used)
+        known = ", ".join(sorted(used)) or "none"
         raise UsageError(
             f"--judge_prompts {overrides.judge_prompts}: {unused[0]!r} is not a "
-            "prompt of the chosen tasks"
-            f"{did_you_mean(unused[0], used)} (they use "
-            f"{', '.join(sorted(used)) or 'none'})"
+            f"prompt of the chosen tasks{near} (they use {known})"
         )
 
 
 def check_metric_names(known: Collection[str], overrides: TaskOverrides) -> None:
     """Raises UnknownNameError for a metric of the command line that no task has."""
-    for flag, names in (
-        ("--metric_args", overrides.metric_args),
-        ("--skip_metric", overrides.skip_metric),
-    ):
-        for name in names:
-            if name not in known:
-                hint = (
-                    f"{flag} takes a metric of the chosen tasks: "
-                    f"{', '.join(sorted(known)) or 'they have none'}."
-                )
-                raise UnknownNameError("metric", name, known, hint)
+    given = [("--metric_args", name) for name in overrides.metric_args]
+    given += [("--skip_metric", name) for name in overrides.skip_metric]
+    for flag, name in given:
+        if name not in known:
+            names = ", ".join(sorted(known)) or "they have none"
+            hint = f"{flag} takes a metric of the chosen tasks: {names}."
+            raise UnknownNameError("metric", name, known, hint)
 
 
 def _faults(
     file: TaskFile, overrides: TaskOverrides, roles: frozenset[str]
-) -> Iterator[tuple[KeyPath, str]]:
+) -> list[tuple[KeyPath, str]]:
     """Every plugin, option and switch that does not exist. Plugins are cached."""
     steps: list[Callable[[], object]] = [
         partial(_loader, file),
         partial(_protocol, file, overrides),
         partial(_prompt, file),
         partial(answer_filters, file, overrides),
-        *(
-            partial(metric_at, file, position, overrides, roles)
-            for position in positions_of(file, overrides)
-        ),
-        partial(check_outputs, file, overrides),
-        partial(_layout, file),
-        lambda: combined_numbers(file, metrics_of(file, overrides, roles)),
     ]
-    found: list[tuple[KeyPath, str]] = []
+    for position in positions_of(file, overrides):
+        steps.append(partial(metric_at, file, position, overrides, roles))
+    steps.append(partial(check_outputs, file, overrides))
+    layout = file.keys.layout
+    if layout:
+        load = partial(plugins.load, "mmeval.layouts")
+        steps.append(partial(plugin_at, load, layout, ("layout",)))
+    steps.append(lambda: combined_numbers(file, metrics_of(file, overrides, roles)))
+    found: dict[tuple[KeyPath, str], None] = {}
     for step in steps:
         try:
             step()
-        except (
-            KeyFaultsError
-        ) as error:  # metrics_of repeats the faults of single metrics
-            found += (problem for problem in error.problems if problem not in found)
-    yield from found
+        # metrics_of repeats the faults of single metrics
+        except KeyFaultsError as error:
+            found.update(dict.fromkeys(error.problems))
+    return list(found)
 
 
 def _loader(file: TaskFile) -> Loader:
@@ -235,22 +227,23 @@ def _protocol(
         options = named.options
         check_options(function, options, ("protocol",))
         check_values(function, options, ("protocol",))
-    written = inspect.signature(function).parameters.items()
-    values = {
-        name: one.default for name, one in written if one.default is not one.empty
-    } | options
+    values: dict[str, Any] = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.default is not parameter.empty:
+            values[name] = parameter.default
+    values |= options
     kinds = prompt_kinds(function, values)
-    folder, home = overrides.judge_prompts, file.beside("protocol")
+    home = file.beside("protocol")
+    folder = overrides.judge_prompts
     try:
         for name in kinds:
             if isinstance(values[name], str) and is_prompt_path(values[name]):
                 values[name] = str(path_inside(home, values[name]))
-        texts = PromptTexts(
-            {} if folder is None or not kinds else read_prompt_folder(folder)
-        )
-        return partial(
-            function, **options | bound_prompts(function, kinds, values, texts)
-        )
+        texts = PromptTexts()
+        if folder is not None and kinds:
+            texts = PromptTexts(read_prompt_folder(folder))
+        prompts = bound_prompts(function, kinds, values, texts)
+        return partial(function, **options | prompts)
     except UsageError as error:
         raise KeyFaultsError((("protocol",), str(error))) from None
 
@@ -268,10 +261,10 @@ def _protocol_prompts(
 def _protocol_of_run(name: str) -> Callable[[Ask], Program[Interleaved]]:
     """The protocol that the command line names. Raises UnknownNameError for a name that
     is not registered, UsageError for a protocol with required options."""
-    if name not in (known := plugins.names("mmeval.protocols")):
-        raise UnknownNameError(
-            "protocol", name, known, f"--protocol takes {', '.join(known)}."
-        )
+    known = plugins.names("mmeval.protocols")
+    if name not in known:
+        hint = f"--protocol takes {', '.join(known)}."
+        raise UnknownNameError("protocol", name, known, hint)
     function = plugins.load("mmeval.protocols", name)
     try:
         check_options(function, {}, ())
@@ -307,11 +300,9 @@ def _prompt(file: TaskFile) -> Prompt:
         try:
             check_template(source or "", fields)
         except PromptError as error:
-            path = (
-                ("prompt", role)
-                if ("prompt", role) in file.document.places
-                else ("prompt",)
-            )
+            path: KeyPath = ("prompt", role)
+            if path not in file.document.places:
+                path = ("prompt",)
             raise KeyFaultsError((path, str(error))) from None
     at = file.document.place(("prompt",))
     return TemplatePrompt(
@@ -321,17 +312,8 @@ def _prompt(file: TaskFile) -> Prompt:
 
 def _over(base: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Merge, given values last: of two names for a parameter the last one counts."""
-    return {
-        **{name: value for name, value in base.items() if name not in given},
-        **given,
-    }
-
-
-def _layout(file: TaskFile) -> None:
-    if file.keys.layout:
-        plugin_at(
-            partial(plugins.load, "mmeval.layouts"), file.keys.layout, ("layout",)
-        )
+    kept = {name: value for name, value in base.items() if name not in given}
+    return kept | dict(given)
 
 
 def _config(
@@ -341,30 +323,24 @@ def _config(
     protocol: partial[Program[Interleaved]],
 ) -> dict[str, Any]:
     """The resolved file as JSON, with overrides and texts of prompts, without paths."""
-    config = {
-        key: value
-        for key, value in file.document.data.items()
-        if key not in ("include", *ABOUT_DATA)
-    }
-    changed: dict[str, Any] = {
-        "generation_kwargs": _over(file.keys.generation_kwargs, overrides.gen_kwargs)
-        if overrides.gen_kwargs
-        else None,
-        "repeats": overrides.repeats,
-        "profile": overrides.profile,
-        "data": overrides.data,
-        "system_instruction": overrides.system_instruction,
-        "refusals": "" if overrides.refusals == "scored" else overrides.refusals,
-        "protocol": ""
-        if overrides.protocol == file.keys.protocol.name
-        else overrides.protocol,
-    }
-    config.update({key: value for key, value in changed.items() if value})
+    config = dict(file.document.data)
+    for key in ("include", *ABOUT_DATA):
+        config.pop(key, None)
+    keys = file.keys
+    if overrides.gen_kwargs:
+        config["generation_kwargs"] = _over(
+            keys.generation_kwargs, overrides.gen_kwargs
+        )
+    for key in ("repeats", "profile", "data", "system_instruction"):
+        if getattr(overrides, key):
+            config[key] = getattr(overrides, key)
+    if overrides.refusals not in ("", "scored"):
+        config["refusals"] = overrides.refusals
+    if overrides.protocol not in ("", keys.protocol.name):
+        config["protocol"] = overrides.protocol
     if _protocol_prompts(protocol):
-        config["protocol"] = {
-            "name": overrides.protocol or file.keys.protocol.name,
-            **protocol.keywords,
-        }
+        name = overrides.protocol or keys.protocol.name
+        config["protocol"] = {"name": name, **protocol.keywords}
     config.update(written_metrics(file, overrides, metrics))
     if file.keys.dataset_path:
         config["dataset_path"] = portable(file.keys.dataset_path)

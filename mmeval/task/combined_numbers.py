@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from mmeval.errors import did_you_mean
 from mmeval.findings.finding import Finding
-from mmeval.system.yaml_document import Problem
+from mmeval.system.yaml_document import KeyPath, Problem
 from mmeval.task.derived_entries import (
     about,
+    direction_fault,
     inherited,
     skipped_piece,
     unavailable_piece,
@@ -27,70 +28,67 @@ def combined_numbers(
 ) -> tuple[CombinedNumber, ...]:
     """The numbers of a task with these metrics. Raises KeyFaultsError with every
     fault."""
-    listed = [entry.metric for entry in file.keys.metric_list]
-    given = (output for metric in listed for output in numbers_of(file, metric))
-    outputs = list(dict.fromkeys(given))
-    parts = {
-        output: metric for metric in metrics for output in metric.bound.metric.outputs
-    }
-    found: list[CombinedNumber] = []
+    taken: set[str] = set()
+    outputs: list[str] = []
+    for entry in file.keys.metric_list:
+        taken.add(entry.metric)
+        outputs += numbers_of(file, entry.metric)
+    outputs = list(dict.fromkeys(outputs))
+    taken.update(outputs)
+    parts: dict[str, TaskMetric] = {}
+    for metric in metrics:
+        parts.update(dict.fromkeys(metric.bound.metric.outputs, metric))
     problems: list[Problem] = []
-    taken = {*listed, *outputs}
     for at, keys in enumerate(file.keys.numbers):
-        path = ("numbers", at)
-        faults = [
-            ((*path, *place), fault) for place, fault in _faults(keys, outputs, parts)
-        ]
+        problems += _faults(keys, ("numbers", at), outputs, parts)
         if keys.number in taken:
-            faults.append(
-                (
-                    (*path, "number"),
-                    f"{keys.number!r} is a name in this task already; choose another",
-                )
-            )
+            message = f"{keys.number!r} is a name in this task already; choose another"
+            problems.append((("numbers", at, "number"), message))
         taken.add(keys.number)
-        problems += faults
-        if not faults:
-            found.append(_combined(keys, parts))
     if problems:
         raise KeyFaultsError(*problems)
-    return tuple(found)
+    return tuple(_combined(keys, parts) for keys in file.keys.numbers)
 
 
 def _faults(
-    keys: NumberKeys, outputs: Sequence[str], parts: Mapping[str, TaskMetric]
+    keys: NumberKeys,
+    path: KeyPath,
+    outputs: Sequence[str],
+    parts: Mapping[str, TaskMetric],
 ) -> Iterator[Problem]:
+    better: dict[str, bool] = {}
     for place, part in enumerate(keys.of):
+        if part in parts:
+            better[part] = parts[part].bound.metric.higher_is_better
         if part not in outputs:
+            near = did_you_mean(part, outputs)
             known = ", ".join(outputs) or "none"
-            yield (
-                ("of", place),
-                f"unknown number {part!r}{did_you_mean(part, outputs)} (the metrics "
-                f"give {known})",
-            )
-    better = {
-        part: parts[part].bound.metric.higher_is_better
-        for part in keys.of
-        if part in parts
-    }
-    if len(set(better.values())) > 1:
-        high, low = (
-            next(name for name, higher in better.items() if higher is wanted)
-            for wanted in (True, False)
-        )
-        yield (
-            ("of",),
-            f"higher is better for {high}, lower is better for {low}: one number "
-            "cannot be both",
-        )
+            message = f"unknown number {part!r}{near} (the metrics give {known})"
+            yield (*path, "of", place), message
+    fault = direction_fault(better)
+    if fault:
+        yield (*path, "of"), fault
 
 
 def _combined(keys: NumberKeys, parts: Mapping[str, TaskMetric]) -> CombinedNumber:
     """A number with what is known of its parts before the run; one that ``parts`` lack
     was skipped by the user."""
     there = {name: parts[name] for name in keys.of if name in parts}
-    lacking = {name: metric.lacks for name, metric in there.items() if metric.lacks}
     skipped = [name for name in keys.of if name not in parts]
+    lacking: dict[str, Sequence[Finding]] = {}
+    lows: list[float] = []
+    highs: list[float] = []
+    for name, metric in there.items():
+        if metric.lacks:
+            lacking[name] = metric.lacks
+        low, high = metric.bound.metric.range_for(name)
+        lows.append(low)
+        highs.append(high)
+    ends = (-math.inf, math.inf)
+    if there and keys.missing == "unknown":
+        ends = (math.fsum(lows) / len(lows), math.fsum(highs) / len(highs))
+    elif there:
+        ends = (min(lows), max(highs))
     missing = len(lacking) + len(skipped)
     lacks: tuple[Finding, ...] = ()
     without: dict[str, Finding] = {}
@@ -102,16 +100,10 @@ def _combined(keys: NumberKeys, parts: Mapping[str, TaskMetric]) -> CombinedNumb
             without.update(metric.without)
         without.update({name: unavailable_piece(name) for name in lacking})
         without.update({name: skipped_piece(name) for name in skipped})
-    ranges = [
-        metric.bound.metric.range_for(name) for name, metric in there.items()
-    ] or [(-math.inf, math.inf)]
-    lows, highs = zip(*ranges, strict=True)
     return CombinedNumber(
         name=keys.number,
         of=tuple(keys.of),
-        range=(min(lows), max(highs))
-        if keys.missing != "unknown"
-        else (_mean(lows), _mean(highs)),
+        range=ends,
         higher_is_better=all(
             metric.bound.metric.higher_is_better for metric in there.values()
         ),
@@ -120,7 +112,3 @@ def _combined(keys: NumberKeys, parts: Mapping[str, TaskMetric]) -> CombinedNumb
         lacks=lacks,
         without=about(without, keys.number),
     )
-
-
-def _mean(ends: Sequence[float]) -> float:
-    return math.fsum(ends) / len(ends)

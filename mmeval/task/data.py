@@ -80,12 +80,9 @@ class TaskData:
     def streamed(self) -> str:
         """The commit of a data set that the loader reads from the hub; empty where it
         reads a folder."""
-        supplied = (
-            self.bundled is not None
-            or self.data_dir is not None
-            or self.local() is not None
-        )
-        if supplied or not self.fetch or not getattr(self.loader, "streams", False):
+        is_given = self.bundled is not None or self.data_dir is not None
+        may_stream = self.fetch and getattr(self.loader, "streams", False)
+        if is_given or not may_stream or self.local() is not None:
             return ""
         from mmeval.dataset import hub
 
@@ -107,22 +104,20 @@ class TaskData:
         local = self.local()
         if local is not None:
             return local
+        revision = self.revision or "main"
         if not self.fetch:
-            return self._cached()
+            from mmeval.dataset.hub_cache import cached_snapshot
+
+            found = cached_snapshot(self.path, revision, "dataset")
+            if found is None:
+                raise self.not_fetched()
+            return found
         from mmeval.dataset.hub import OutOfReachError, snapshot
 
         try:
-            return snapshot(self.path, self.revision or "main")
+            return snapshot(self.path, revision)
         except OutOfReachError as error:
             raise self.not_fetched(error.reason) from error
-
-    def _cached(self) -> Path:
-        from mmeval.dataset.hub_cache import cached_snapshot
-
-        found = cached_snapshot(self.path, self.revision or "main", "dataset")
-        if found is None:
-            raise self.not_fetched()
-        return found
 
     def not_fetched(self, reason: str = "") -> NotFetchedError:
         """The error that the data set of the hub is not on this machine; ``reason`` is
@@ -171,11 +166,9 @@ class TaskData:
     def _is_format(self) -> bool:
         """Whether ``dataset_path`` names a format, and no folder of that name."""
         reads_formats = getattr(self.loader, "reads_formats", False)
-        return (
-            self.path in FORMATS
-            and reads_formats
-            and not (self.beside / self.path).is_dir()
-        )
+        if not reads_formats or self.path not in FORMATS:
+            return False
+        return not (self.beside / self.path).is_dir()
 
     def _missing(self, reason: str) -> MissingDataError:
         cause = f"dataset_path: {reason}"
@@ -192,10 +185,16 @@ class TaskData:
         ``revision`` are as in the task file, ``commit`` where the folder is one commit
         of a data set of the hub (else empty), and ``bundled``. Finds or downloads the
         folder, as a call does. Raises MissingDataError."""
+        commit = self.streamed
+        if not commit:
+            folder = self.folder.absolute()
+            # a folder in the hub's cache is snapshots/<commit>
+            if folder.parent.name == "snapshots" and COMMIT.fullmatch(folder.name):
+                commit = folder.name
         return {
             "path": portable(self.path),
             "revision": self.revision,
-            "commit": self.streamed or _commit(self.folder),
+            "commit": commit,
             "bundled": self.bundled is not None,
         }
 
@@ -204,15 +203,9 @@ class TaskData:
             raise MissingDataError(
                 f"--data_dir {data_dir}: there is no such folder", name="--data_dir"
             )
-        if (
-            self.path
-            and not is_absolute(self.path)
-            and ".." not in PurePosixPath(self.path).parts
-        ):
-            inner = data_dir / self.path
-            if inner.is_dir():
-                return inner
-        return data_dir
+        leads_out = is_absolute(self.path) or ".." in PurePosixPath(self.path).parts
+        inner = data_dir / self.path
+        return inner if inner.is_dir() and not leads_out else data_dir
 
 
 def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskData:
@@ -222,15 +215,20 @@ def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskD
         raise UsageError(
             f"--data {overrides.data}: the only word it takes is bundled", name="--data"
         )
-    bundled = bundled_folder(file) if overrides.data == "bundled" else None
-    if overrides.data == "bundled" and bundled is None:
-        message = (
-            f"no bundled samples: {file.name}; leave it out, or leave out --data "
-            "bundled"
-        )
-        raise MissingDataError(message, name="--data")
+    bundled = None
+    if overrides.data == "bundled":
+        bundled = bundled_folder(file)
+        if bundled is None:
+            message = (
+                f"no bundled samples: {file.name}; leave it out, or leave out --data "
+                "bundled"
+            )
+            raise MissingDataError(message, name="--data")
     keys = file.keys
+    options = dict(keys.dataset_kwargs)
     columns = keys.columns.model_dump(exclude_unset=True)
+    if columns:
+        options["columns"] = columns
     return TaskData(
         task=file.name,
         loader=loader,
@@ -242,7 +240,7 @@ def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskD
         data_dir=overrides.data_dir,
         name=keys.dataset_name,
         split=keys.test_split,
-        options={**keys.dataset_kwargs, **({"columns": columns} if columns else {})},
+        options=options,
     )
 
 
@@ -264,23 +262,10 @@ def portable(path: str) -> str:
 
 def is_hub_name(path: str) -> bool:
     """Whether a path that is not a folder may be the name of a data set on the hub."""
-    return (
-        _HUB_NAME.fullmatch(path) is not None
-        and ".." not in path
-        and not path.startswith((".", "~"))
-    )
+    is_path = ".." in path or path.startswith((".", "~"))
+    return _HUB_NAME.fullmatch(path) is not None and not is_path
 
 
 def is_absolute(path: str) -> bool:
     """Whether a path is absolute on any system."""
     return PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
-
-
-def _commit(folder: Path) -> str:
-    """The commit of ``snapshots/<commit>``, a folder in the hub's cache; else empty."""
-    home = folder.absolute()
-    return (
-        home.name
-        if home.parent.name == "snapshots" and COMMIT.fullmatch(home.name)
-        else ""
-    )

@@ -31,8 +31,13 @@ def made_of(
     """
     bound = derived.bound
     _check_names(bound, {*pieces, *skipped})
-    skipped_pieces = [name for name in bound.pieces if name not in pieces]
-    entries = {name: pieces[name] for name in bound.pieces if name in pieces}
+    entries: dict[str, TaskMetric] = {}
+    skipped_pieces: list[str] = []
+    for name in bound.pieces:
+        if name in pieces:
+            entries[name] = pieces[name]
+        else:
+            skipped_pieces.append(name)
     if skipped_pieces and (not entries or not bound.metric.takes_missing):
         return replace(derived, lacks=(skipped_piece(skipped_pieces[0], bound.name),))
     for name, entry in entries.items():
@@ -41,10 +46,17 @@ def made_of(
                 f"{bound.name} is a score of each answer, and {name} counts one of "
                 "several (majority_vote); name another output"
             )
-    ranges = {
-        name: entry.bound.metric.range_for(name) for name, entry in entries.items()
-    }
-    whole = replace(derived, bound=_directed(with_range(bound, ranges), entries))
+    ranges: dict[str, tuple[float, float]] = {}
+    better: dict[str, bool] = {}
+    for name, entry in entries.items():
+        ranges[name] = entry.bound.metric.range_for(name)
+        better[name] = entry.bound.metric.higher_is_better
+    fault = direction_fault(better)
+    if fault:
+        raise UsageError(fault)
+    ranged = with_range(bound, ranges)
+    metric = replace(ranged.metric, higher_is_better=next(iter(better.values())))
+    whole = replace(derived, bound=replace(ranged, metric=metric))
     lacking = {name: entry.lacks for name, entry in entries.items() if entry.lacks}
     if lacking and not (bound.metric.takes_missing and len(lacking) < len(entries)):
         return replace(whole, lacks=(*derived.lacks, *inherited(lacking, bound.name)))
@@ -62,8 +74,10 @@ def inherited(
     lacking: Mapping[str, Sequence[Finding]], name: str
 ) -> tuple[Finding, ...]:
     """What a number lacks since its pieces do."""
-    found = (finding for own in lacking.values() for finding in own)
-    return tuple(dict.fromkeys(_about(finding, name) for finding in found))
+    found: dict[Finding, None] = {}
+    for findings in lacking.values():
+        found.update(dict.fromkeys(_about(finding, name) for finding in findings))
+    return tuple(found)
 
 
 def about(without: Mapping[str, Finding], name: str) -> dict[str, Finding]:
@@ -73,6 +87,19 @@ def about(without: Mapping[str, Finding], name: str) -> dict[str, Finding]:
 
 def _about(finding: Finding, name: str) -> Finding:
     return replace(finding, subject=replace(finding.subject, metric=name))
+
+
+def direction_fault(better: Mapping[str, bool]) -> str:
+    """Why numbers cannot be made one; empty if all have the same direction. ``better``
+    is whether higher is better, by number."""
+    high = [name for name, is_higher in better.items() if is_higher]
+    low = [name for name, is_higher in better.items() if not is_higher]
+    if not high or not low:
+        return ""
+    return (
+        f"higher is better for {high[0]}, lower is better for {low[0]}: one number "
+        "cannot be both"
+    )
 
 
 def unavailable_piece(piece: str) -> Finding:
@@ -96,16 +123,13 @@ def piece_ranges(
     entry: TaskMetric, entries: Iterable[TaskMetric]
 ) -> dict[str, list[float | None]]:
     """The ranges of the pieces of a derived entry, as JSON: an infinite end is null."""
-    ranges = {
-        name: other.bound.metric.range_for(name)
-        for other in entries
-        for name in other.bound.metric.outputs
-    }
-    return {
-        name: [end if math.isfinite(end) else None for end in ranges[name]]
-        for name in entry.bound.pieces
-        if name in ranges
-    }
+    ranges: dict[str, list[float | None]] = {}
+    for other in entries:
+        metric = other.bound.metric
+        for name in metric.outputs:
+            ends = metric.range_for(name)
+            ranges[name] = [end if math.isfinite(end) else None for end in ends]
+    return {name: ranges[name] for name in entry.bound.pieces if name in ranges}
 
 
 def outputs_of(metric: str) -> Sequence[str]:
@@ -134,23 +158,22 @@ def with_pieces(
     """Entries of a ``metric_list``, each after those of the task that give its pieces.
     These are ``listed``, by metric; ``metric_args`` override the switches of the
     entries."""
-    givers = {
-        output: entry
-        for entry in listed.values()
-        for output in outputs_of(entry["metric"])
-    }
+    givers: dict[str, MetricEntry] = {}
+    for entry in listed.values():
+        givers.update(dict.fromkeys(outputs_of(entry["metric"]), entry))
     found: dict[str, MetricEntry] = {}
     visited: set[str] = set()
 
     def add(entry: MetricEntry) -> None:
-        if entry["metric"] in visited:
+        name = entry["metric"]
+        if name in visited:
             return
-        visited.add(entry["metric"])
-        for piece in _pieces({**entry, **metric_args.get(entry["metric"], {})}):
+        visited.add(name)
+        for piece in _pieces({**entry, **metric_args.get(name, {})}):
             output, _ = name_and_filter(str(piece))
             if output in givers:
                 add(givers[output])
-        found[entry["metric"]] = entry
+        found[name] = entry
 
     for entry in asked:
         add(entry)
@@ -163,11 +186,9 @@ def _pieces(entry: MetricEntry) -> list[Any]:
         metric = load_metric(entry["metric"])
     except MmevalError:
         return []
-    written = (
-        entry.get(PIECES_SWITCH, metric.switches[PIECES_SWITCH])
-        if metric.derived
-        else ()
-    )
+    if not metric.derived:
+        return []
+    written = entry.get(PIECES_SWITCH, metric.switches[PIECES_SWITCH])
     return list(written) if isinstance(written, (list, tuple)) else []
 
 
@@ -193,23 +214,3 @@ def _check_names(bound: BoundMetric, known: Collection[str]) -> None:
                 f"other metrics give {given}{advice}; a "
                 "derived metric may be made of derived ones that stand above it)"
             )
-
-
-def _directed(bound: BoundMetric, entries: Mapping[str, TaskMetric]) -> BoundMetric:
-    """The metric with its pieces' direction. Raises UsageError for different ones."""
-    better = {
-        name: entry.bound.metric.higher_is_better for name, entry in entries.items()
-    }
-    if len(set(better.values())) > 1:
-        high, low = (
-            next(name for name, higher in better.items() if higher is wanted)
-            for wanted in (True, False)
-        )
-        raise UsageError(
-            f"higher is better for {high}, lower is better for {low}: one number "
-            "cannot be both"
-        )
-    return replace(
-        bound,
-        metric=replace(bound.metric, higher_is_better=next(iter(better.values()))),
-    )

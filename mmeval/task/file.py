@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -133,27 +133,22 @@ class RequirementError(TaskFileError):
 def parse_task(document: Document) -> TaskFile:
     """Parse a task. Raises one TaskFileError with every fault, each with its line."""
     _check_requirement(document)
-    problems = list(
-        generation_problems(
-            document.data.get("generation_kwargs"), ("generation_kwargs",)
-        )
-    )
-    roles = document.data.get("roles")
-    for role, params in roles.items() if isinstance(roles, Mapping) else ():
-        problems += generation_problems(params, ("roles", role))
-    keys = _validated(
-        TaskKeys, document, problems, f"the task {document.data.get('task', '')!r}"
-    )
-    return TaskFile(keys, document)
+    data = document.data
+    key = "generation_kwargs"
+    problems = list(generation_problems(data.get(key), (key,)))
+    roles = data.get("roles")
+    if isinstance(roles, Mapping):
+        for role, params in roles.items():
+            problems += generation_problems(params, ("roles", role))
+    what = f"the task {data.get('task', '')!r}"
+    return TaskFile(_validated(TaskKeys, document, problems, what), document)
 
 
 def parse_group(document: Document) -> GroupFile:
     """Parse a group. Raises one TaskFileError with every fault, each with its line."""
     _check_requirement(document)
-    keys = _validated(
-        GroupKeys, document, [], f"the group {document.data.get('group', '')!r}"
-    )
-    return GroupFile(keys, document)
+    what = f"the group {document.data.get('group', '')!r}"
+    return GroupFile(_validated(GroupKeys, document, [], what), document)
 
 
 def _check_requirement(document: Document) -> None:
@@ -189,7 +184,19 @@ def _validated(
             # of a value that cannot be used, its type says nothing more
             if path not in refused:
                 problems.append((path, message))
-    problems += _metadata_problems(document, required=model is TaskKeys, what=what)
+    metadata = document.data.get("metadata")
+    if isinstance(metadata, Mapping):
+        version = metadata.get("version", "")
+        is_number = isinstance(version, int | float) and not isinstance(version, bool)
+        is_text = isinstance(version, str) and version != ""
+        if "version" not in metadata and model is TaskKeys:
+            message = (
+                f"version is missing: {what} needs one, so that its scores can be "
+                "compared"
+            )
+            problems.append((("metadata",), message))
+        elif "version" in metadata and not is_number and not is_text:
+            problems.append((("metadata", "version"), "must be a number or text"))
     if keys is None or problems:
         faults = document.errors(list(dict.fromkeys(problems)))
         faults.how_to_fix = columns_for(document.data)
@@ -197,32 +204,11 @@ def _validated(
     return keys
 
 
-def _metadata_problems(
-    document: Document, *, required: bool, what: str
-) -> Iterator[Problem]:
-    metadata = document.data.get("metadata")
-    if not isinstance(metadata, Mapping):
-        return
-    if "version" not in metadata:
-        if required:
-            yield (
-                ("metadata",),
-                f"version is missing: {what} needs one, so that its scores can be "
-                "compared",
-            )
-        return
-    version = metadata["version"]
-    if (
-        isinstance(version, bool)
-        or not isinstance(version, str | int | float)
-        or version == ""
-    ):
-        yield ("metadata", "version"), "must be a number or text"
-
-
 def generation_problems(params: Any, path: KeyPath) -> Iterator[Problem]:
     """The faults of generation parameters, by key; none if it is not a mapping."""
-    for key, value in params.items() if isinstance(params, Mapping) else ():
+    if not isinstance(params, Mapping):
+        return
+    for key, value in params.items():
         try:
             GenerationParams.from_mapping({key: value})
         except UsageError as error:
@@ -234,67 +220,52 @@ def _problem(
 ) -> Problem:
     """A fault of the schema as a sentence, at its key."""
     loc: tuple[str | int, ...] = fault["loc"]
-    path = _known_path(document, loc)
+    path: KeyPath = ()
+    for step in loc:  # the schema's path names the alternatives of a union too
+        if (*path, step) in document.places:
+            path = (*path, step)
     kind = fault["type"]
     if kind == "extra_forbidden":
-        key = str(loc[-1])
-        is_inner = len(loc) > 1
-        owner = _INNER.get(str(loc[0])) if is_inner else None
-        if key in REFUSED:
-            first = next(filter(COLUMNS_OF.__contains__, document.data), None)
-            return (
-                path,
-                "is not supported here: "
-                f"{columns_for(document.data) if key == first else REFUSED[key]}",
-            )
-        known = (
-            [*model.model_fields, "include"]
-            if owner is None
-            else list(owner.model_fields)
-        )
-        return path, f"unknown key{did_you_mean(key, known)}"
+        return path, _unknown_key(model, document, loc)
     if kind == "missing":
         return path, f"{loc[-1]} is missing"
     if kind == "mmeval":
         return path, str(fault["msg"])
     value = fault["input"]
-    if isinstance(value, Mapping | list):
-        shown = (
-            "a mapping"
-            if isinstance(value, Mapping)
-            else "an empty list"
-            if not value
-            else "a list"
-        )
-    else:
-        shown = (
-            document.place(path).written if path in document.places else ""
-        ) or "nothing"
+    shown = "nothing"
+    if isinstance(value, Mapping):
+        shown = "a mapping"
+    elif isinstance(value, list):
+        shown = "a list" if value else "an empty list"
+    elif path in document.places:
+        shown = document.place(path).written or "nothing"
     if kind == "string_type" and not isinstance(value, list | dict | type(None)):
         shown += "; put it in quotes"
-    wanted = (
-        _WANTED[kind].format(**fault.get("ctx", {}))
-        if kind in _WANTED
-        else fault["msg"]
-    )
+    wanted = fault["msg"]
+    if kind in _WANTED:
+        wanted = _WANTED[kind].format(**fault.get("ctx", {}))
     # an entry of a list, which no name stands for
     if kind == "model_type" and path and isinstance(path[-1], int):
-        wanted = (
-            "must be a mapping such as {metric: NAME}"
-            if "metric" in str(path[0])
-            else "must be a mapping"
-        )
+        wanted = "must be a mapping"
+        if "metric" in str(path[0]):
+            wanted = "must be a mapping such as {metric: NAME}"
     return path, f"{wanted}, not {shown}"
 
 
-def _known_path(document: Document, loc: Sequence[str | int]) -> KeyPath:
-    """The path in the file, without the alternatives of a union in the schema's
-    path."""
-    path: KeyPath = ()
-    for step in loc:
-        if (*path, step) in document.places:
-            path = (*path, step)
-    return path
+def _unknown_key(
+    model: type[BaseModel], document: Document, loc: tuple[str | int, ...]
+) -> str:
+    key = str(loc[-1])
+    if key in REFUSED:
+        advice = REFUSED[key]
+        columns = [name for name in document.data if name in COLUMNS_OF]
+        if key in columns[:1]:  # said once, of all of them
+            advice = columns_for(document.data)
+        return f"is not supported here: {advice}"
+    known = [*model.model_fields, "include"]
+    if len(loc) > 1 and loc[0] in _INNER:
+        known = list(_INNER[str(loc[0])].model_fields)
+    return f"unknown key{did_you_mean(key, known)}"
 
 
 def _written(document: Document, path: KeyPath) -> str:

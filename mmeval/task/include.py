@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ class TaskFiles:
         if included is None:
             return document
         base: Document | None = None
-        for path, name in _listed(document, "include", included):
+        for path, name in _listed(document, included):
             target = self._target(document, path, name)
             if target.resolve() in trail:
                 chain = " -> ".join(file.name for file in (*trail, target))
@@ -63,9 +63,8 @@ class TaskFiles:
                         f"the includes are more than {MAX_DEPTH} deep; include fewer "
                         "files",
                     )
-                self._whole[known] = self._resolved(
-                    self.own(target), (*trail, target.resolve())
-                )
+                longer = (*trail, target.resolve())
+                self._whole[known] = self._resolved(self.own(target), longer)
             below = self._whole[known]
             base = below if base is None else below.over(base)
         own = document.without("include")
@@ -75,19 +74,16 @@ class TaskFiles:
         source = document.place(path).file
         target = source.parent / name
         try:
-            resolved, home = target.resolve(), source.parent.resolve()
-        except (
-            OSError,
-            RuntimeError,
-            ValueError,
-        ) as error:  # a loop of links, a NUL character
-            raise document.error(
-                path, f"{name[:80]!r} is not a path ({error})"
-            ) from None
-        outside = not any(home.is_relative_to(root) for root in self._roots)
-        if not any(map(resolved.is_relative_to, self._roots)) and not (
-            outside and resolved.is_relative_to(home)
-        ):
+            resolved = target.resolve()
+            home = source.parent.resolve()
+        # a loop of links, a NUL character
+        except (OSError, RuntimeError, ValueError) as error:
+            message = f"{name[:80]!r} is not a path ({error})"
+            raise document.error(path, message) from None
+        folders = self._roots
+        if not any(home.is_relative_to(root) for root in folders):
+            folders = (*folders, home)
+        if not any(resolved.is_relative_to(folder) for folder in folders):
             message = (
                 f"{name!r} leads out of the package; includes stay inside it, or "
                 "below a folder of --include_path"
@@ -100,19 +96,23 @@ class TaskFiles:
         # without ``..``, for messages, where that is the same file: beyond a link it
         # may be another
         plain = Path(os.path.normpath(target))
-        return (
-            plain
-            if plain != target and plain.is_file() and plain.samefile(target)
-            else target
+        if plain != target and plain.is_file() and plain.samefile(target):
+            return plain
+        return target
+
+
+def _listed(document: Document, included: Any) -> list[tuple[KeyPath, str]]:
+    names: dict[KeyPath, Any] = {}
+    if isinstance(included, str):
+        names[("include",)] = included
+    elif isinstance(included, list):
+        for position, item in enumerate(included):
+            names[("include", position)] = item
+    else:
+        raise document.error(
+            ("include",), "must be the name of a file, or a list of names"
         )
-
-
-def _listed(document: Document, key: str, value: Any) -> Iterator[tuple[KeyPath, str]]:
-    items = [((key,), value)] if isinstance(value, str) else value
-    if not isinstance(items, list):
-        raise document.error((key,), "must be the name of a file, or a list of names")
-    for position, item in enumerate(items):
-        path, name = item if isinstance(item, tuple) else ((key, position), item)
+    for path, name in names.items():
         if not isinstance(name, str) or not name:
             raise document.error(path, "must be the name of a file")
-        yield path, name
+    return list(names.items())

@@ -65,12 +65,10 @@ class _Root:
     deep: bool = True
     """Whether files of the folders below it count."""
 
-    def files(self) -> Iterator[Path]:
-        return (
-            yaml_files(self.folder)
-            if self.deep
-            else iter(sorted(self.folder.glob("*.yaml")))
-        )
+    def files(self) -> Iterable[Path]:
+        if self.deep:
+            return yaml_files(self.folder)
+        return sorted(self.folder.glob("*.yaml"))
 
 
 class TaskIndex:
@@ -80,20 +78,17 @@ class TaskIndex:
     def __init__(
         self, include_path: Sequence[Path] = (), *, roots: Sequence[_Root] | None = None
     ) -> None:
-        self._roots = (
-            [*_package_roots(), *_include_roots(include_path)]
-            if roots is None
-            else list(roots)
-        )
+        if roots is None:
+            roots = [*_package_roots(), *_include_roots(include_path)]
+        self._roots = list(roots)
         self._warned: set[str] = set()
 
     def with_folder(self, folder: Path, *, deep: bool) -> TaskIndex:
         """Add a folder whose files win, as of ``--include_path``; recursively if
         ``deep``."""
-        rank = max((root.rank for root in self._roots), default=0) + 1
-        return TaskIndex(
-            roots=[*self._roots, _Root(folder, "", str(folder), rank, deep)]
-        )
+        ranks = [root.rank for root in self._roots]
+        own = _Root(folder, "", str(folder), max(ranks, default=0) + 1, deep)
+        return TaskIndex(roots=[*self._roots, own])
 
     @cached_property
     def files(self) -> TaskFiles:
@@ -112,34 +107,29 @@ class TaskIndex:
         seen: set[str] = set()
         for root in self._roots:
             files = _by_place(root.files())  # one folder may be registered twice
+            new = [file for place, file in files.items() if place not in seen]
+            seen.update(files)
             cache = ScanCache(root.folder)
-            for entry in self._entries(
-                [file for key, file in files.items() if key not in seen], root, cache
-            ):
+            for entry in self._entries(new, root, cache):
                 claims.setdefault(entry.name, []).append((root.rank, entry))
             cache.save()
-            seen.update(files)
         return claims
 
     def entries(self) -> list[IndexEntry]:
         """All tasks and groups by name, not those overridden; all of those that
         clash."""
-        found = [
-            entry for name in sorted(self._claims) for entry in self._winners(name)
-        ]
-        return sorted(
-            found, key=lambda entry: (entry.name, entry.benchmark, entry.owner)
-        )
+        found: list[IndexEntry] = []
+        for name in sorted(self._claims):
+            found += sorted(
+                self._winners(name), key=lambda entry: (entry.benchmark, entry.owner)
+            )
+        return found
 
     def listing(self) -> Iterator[IndexEntry]:
         """``entries``, those whose includes cannot be read with that as their
         problem."""
         for entry in self.entries():
-            yield (
-                replace(entry, problem=entry.fault)
-                if entry.fault and not entry.problem
-                else entry
-            )
+            yield replace(entry, problem=entry.problem or entry.fault)
 
     def tags(self) -> dict[str, list[IndexEntry]]:
         """The entries of each tag."""
@@ -160,26 +150,31 @@ class TaskIndex:
         benchmark, _, short = name.rpartition("/")
         winners = self._winners(short)
         if benchmark:
-            winners = [
-                entry
-                for _, entry in self._claims.get(short, [])
-                if entry.benchmark == benchmark
-            ]
+            claims = [entry for _, entry in self._claims.get(short, [])]
+            winners = [entry for entry in claims if entry.benchmark == benchmark]
         if not winners:
             return None
         if len(winners) > 1:
-            raise AmbiguousNameError(_clash(name, winners))
+            rivals = sorted(f"{entry.owner} ({entry.file})" for entry in winners)
+            full = sorted({entry.full_name for entry in winners})
+            advice = "rename one, or remove one"
+            if len(full) > 1:
+                advice = f"write {' or '.join(full)}"
+            raise AmbiguousNameError(
+                f"{name!r} is claimed by {' and '.join(rivals)}; {advice}"
+            )
         if not benchmark:
             self._warn_of_override(name, winners[0])
         return winners[0]
 
     def matching(self, pattern: str) -> list[IndexEntry]:
         """The entries whose name, or ``benchmark/name``, fits a glob."""
-        found = [
-            e
-            for e in self.entries()
-            if fnmatchcase(e.name, pattern) or fnmatchcase(e.full_name, pattern)
-        ]
+        found: list[IndexEntry] = []
+        for entry in self.entries():
+            if fnmatchcase(entry.name, pattern) or fnmatchcase(
+                entry.full_name, pattern
+            ):
+                found.append(entry)
         return self._with_warnings(found)
 
     def tagged(self, tag: str) -> list[IndexEntry]:
@@ -188,34 +183,29 @@ class TaskIndex:
 
     def below(self, folder: Path) -> list[IndexEntry]:
         """The entries of a folder, whether or not it belongs to the index."""
-        return list(
-            self._entries(yaml_files(folder), _Root(folder, "", str(folder), 0))
-        )
+        root = _Root(folder, "", str(folder), 0)
+        return list(self._entries(root.files(), root))
 
     def of_file(self, file: Path) -> IndexEntry | None:
         """The entry of a file, also of one outside the index; None for a template."""
-        return next(
-            self._entries([file], _Root(file.parent, "", str(file.parent), 0)), None
-        )
+        root = _Root(file.parent, "", str(file.parent), 0)
+        return next(self._entries([file], root), None)
 
     def problems(self) -> list[TaskFileError]:
         """The faults of files whose names could not be read."""
-        return [
-            e.problem
-            for claims in self._claims.values()
-            for _, e in claims
-            if e.problem is not None
-        ]
+        problems: list[TaskFileError] = []
+        for claims in self._claims.values():
+            for _, entry in claims:
+                if entry.problem is not None:
+                    problems.append(entry.problem)
+        return problems
 
     def run_name(self, entry: IndexEntry) -> str:
         """The name of a task in results; ``benchmark/name`` where two packages have
         it."""
         rivals = self._winners(entry.name)
-        return (
-            entry.full_name
-            if len(rivals) > 1 or (rivals and entry not in rivals and entry.benchmark)
-            else entry.name
-        )
+        is_overridden = rivals and entry not in rivals and entry.benchmark
+        return entry.full_name if len(rivals) > 1 or is_overridden else entry.name
 
     def _entries(
         self, files: Iterable[Path], root: _Root, cache: ScanCache | None = None
@@ -265,15 +255,6 @@ class TaskIndex:
                 winner.file,
                 losers[-1].file,
             )
-
-
-def _clash(name: str, rivals: Sequence[IndexEntry]) -> str:
-    owners = " and ".join(sorted(f"{entry.owner} ({entry.file})" for entry in rivals))
-    full = sorted({entry.full_name for entry in rivals})
-    advice = "rename one, or remove one"
-    if len(full) > 1:
-        advice = f"write {' or '.join(full)}"
-    return f"{name!r} is claimed by {owners}; {advice}"
 
 
 def _package_roots() -> Iterator[_Root]:

@@ -14,7 +14,7 @@ from mmeval.errors import (
     did_you_mean,
 )
 from mmeval.system.arguments import fault_of, hint_of
-from mmeval.system.yaml_document import KeyPath
+from mmeval.system.yaml_document import KeyPath, Problem
 from mmeval.task.file import TaskFile
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ T = TypeVar("T")
 class KeyFaultsError(UsageError):
     """One or more faults, each at its key."""
 
-    def __init__(self, *problems: tuple[KeyPath, str]) -> None:
+    def __init__(self, *problems: Problem) -> None:
         super().__init__("; ".join(message for _, message in problems))
         self.problems = problems
 
@@ -39,7 +39,8 @@ def plugin_at(load: Callable[[str], T], name: str, path: KeyPath) -> T:
 
 def name_path(file: TaskFile, path: KeyPath) -> KeyPath:
     """The path of the name in ``key: name`` and in ``key: {name: ..., ...}``."""
-    return (*path, "name") if (*path, "name") in file.document.places else path
+    inner = (*path, "name")
+    return inner if inner in file.document.places else path
 
 
 def check_options(
@@ -48,31 +49,35 @@ def check_options(
     """Refuse options that a function does not have. Raises KeyFaultsError.
     Its first parameter is not an option; options without default are required."""
     parameters = list(inspect.signature(function).parameters.values())[1:]
-    if any(p.kind is p.VAR_KEYWORD for p in parameters):
-        return
-    known = [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL]
-    faults = [
-        ((*path, name), f"unknown key{did_you_mean(name, known)}")
-        for name in options
-        if name not in known
-    ]
-    missing = [
-        p.name
-        for p in parameters
-        if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name not in options
-    ]
-    faults += [(path, f"the option {name!r} is missing") for name in missing]
-    if faults:
-        raise KeyFaultsError(*faults)
+    known: list[str] = []
+    missing: list[Problem] = []
+    for parameter in parameters:
+        if parameter.kind is parameter.VAR_KEYWORD:
+            return
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            continue
+        name = parameter.name
+        known.append(name)
+        is_keyword = parameter.kind is parameter.KEYWORD_ONLY
+        is_required = is_keyword and parameter.default is parameter.empty
+        if is_required and name not in options:
+            missing.append((path, f"the option {name!r} is missing"))
+    faults: list[Problem] = []
+    for name in options:
+        if name not in known:
+            faults.append(((*path, name), f"unknown key{did_you_mean(name, known)}"))
+    if faults or missing:
+        raise KeyFaultsError(*faults, *missing)
 
 
 def check_values(
     function: Callable[..., Any], options: Mapping[str, Any], path: KeyPath
 ) -> None:
     """Refuse options whose values do not fit annotations. Raises KeyFaultsError."""
-    found = [
-        ((*path, name), fault_of(value, hint_of(function, name)))
-        for name, value in options.items()
-    ]
-    if faults := [(place, fault) for place, fault in found if fault]:
+    faults: list[Problem] = []
+    for name, value in options.items():
+        fault = fault_of(value, hint_of(function, name))
+        if fault:
+            faults.append(((*path, name), fault))
+    if faults:
         raise KeyFaultsError(*faults)

@@ -44,11 +44,11 @@ _FILTERS_ELSEWHERE = {
 
 def positions_of(file: TaskFile, overrides: TaskOverrides) -> list[int]:
     """The positions of the entries that are not skipped."""
-    return [
-        i
-        for i, entry in enumerate(file.keys.metric_list)
-        if entry.metric not in overrides.skip_metric
-    ]
+    positions: list[int] = []
+    for position, entry in enumerate(file.keys.metric_list):
+        if entry.metric not in overrides.skip_metric:
+            positions.append(position)
+    return positions
 
 
 def metrics_of(
@@ -57,18 +57,14 @@ def metrics_of(
     """The metrics of a task, derived ones with their pieces. Raises KeyFaultsError."""
     positions = positions_of(file, overrides)
     found = [metric_at(file, position, overrides, roles) for position in positions]
-    left_out = [
-        entry.metric
-        for i, entry in enumerate(file.keys.metric_list)
-        if i not in positions
-    ]
-    skipped = [name for metric in left_out for name in numbers_of(file, metric)]
-    pieces = {
-        name: entry
-        for entry in found
-        if not entry.bound.metric.derived
-        for name in entry.bound.metric.outputs
-    }
+    skipped: list[str] = []
+    for keys in file.keys.metric_list:
+        if keys.metric in overrides.skip_metric:
+            skipped += numbers_of(file, keys.metric)
+    pieces: dict[str, TaskMetric] = {}
+    for entry in found:
+        if not entry.bound.metric.derived:
+            pieces.update(dict.fromkeys(entry.bound.metric.outputs, entry))
     for at, entry in enumerate(found):
         if not entry.bound.metric.derived:
             continue
@@ -76,9 +72,9 @@ def metrics_of(
             found[at] = made_of(entry, pieces, skipped)
         except UsageError as error:
             path: KeyPath = ("metric_list", positions[at], PIECES_SWITCH)
-            raise KeyFaultsError(
-                (path if path in file.document.places else path[:2], str(error))
-            ) from None
+            if path not in file.document.places:
+                path = path[:2]
+            raise KeyFaultsError((path, str(error))) from None
         pieces.update(dict.fromkeys(entry.bound.metric.outputs, found[at]))
     return tuple(found)
 
@@ -87,7 +83,8 @@ def metric_at(
     file: TaskFile, position: int, overrides: TaskOverrides, roles: frozenset[str]
 ) -> TaskMetric:
     """Make an entry's metric with switches and aggregator. Raises KeyFaultsError."""
-    keys, path = file.keys.metric_list[position], ("metric_list", position)
+    keys = file.keys.metric_list[position]
+    path = ("metric_list", position)
     metric = plugin_at(load_metric, keys.metric, (*path, "metric"))
     if keys.higher_is_better is not None:
         metric = replace(
@@ -161,11 +158,9 @@ def _step_faults(keys: AnswerFilterKeys, path: KeyPath, repeats: int) -> list[Pr
         where = (*path, "filter", position)
         name = step.function
         if name not in STEPS:
-            advice = (
-                f"is not supported here: {_FILTERS_ELSEWHERE[name]}"
-                if name in _FILTERS_ELSEWHERE
-                else f"unknown filter {name!r}{did_you_mean(name, STEPS)}"
-            )
+            advice = f"unknown filter {name!r}{did_you_mean(name, STEPS)}"
+            if name in _FILTERS_ELSEWHERE:
+                advice = f"is not supported here: {_FILTERS_ELSEWHERE[name]}"
             faults.append(((*where, "function"), advice))
             continue
         try:
@@ -200,60 +195,51 @@ def written_metrics(
 ) -> dict[str, Any]:
     """The metrics of the resolved file as plain JSON. They are its entries with the
     overrides, skipped ones apart, and the texts of all prompts."""
+    kept: list[dict[str, Any]] = []
+    skipped: list[dict[str, Any]] = []
+    texts: dict[str, dict[str, str]] = {}
+    bound = [metric.bound for metric in metrics]
+    for entry in file.document.data.get("metric_list") or ():
+        name = entry["metric"]
+        row = {**entry, **overrides.metric_args.get(name, {})}
+        if name in overrides.skip_metric:
+            skipped.append(row)
+            continue
+        own = bound[len(kept)]
+        kept.append({**row, **_found_from_anywhere(row, own)})
+        if own.prompts:
+            prompts = own.prompts.values()
+            texts[own.name] = {prompt["name"]: prompt["text"] for prompt in prompts}
     written: dict[str, Any] = {}
-    entries = [
-        {**entry, **overrides.metric_args.get(entry["metric"], {})}
-        for entry in file.document.data.get("metric_list") or ()
-    ]
-    kept = positions_of(file, overrides)
-    if entries:
-        written["metric_list"] = [
-            {
-                **entries[i],
-                **_written_paths(entries[i], metric.bound),
-                **_written_prompts(entries[i], metric.bound),
-            }
-            for i, metric in zip(kept, metrics, strict=True)
-        ]
+    if kept or skipped:
+        written["metric_list"] = kept
     # so that mmeval score can add them later, with their switches
-    if len(kept) < len(entries):
-        written["skipped_metrics"] = [
-            entry for i, entry in enumerate(entries) if i not in kept
-        ]
-    bound = (metric.bound for metric in metrics if metric.bound.prompts)
-    if named := {
-        one.name: {prompt["name"]: prompt["text"] for prompt in one.prompts.values()}
-        for one in bound
-    }:
-        written["judge_prompts"] = named
+    if skipped:
+        written["skipped_metrics"] = skipped
+    if texts:
+        written["judge_prompts"] = texts
     return written
 
 
-def _written_prompts(entry: Mapping[str, Any], bound: BoundMetric) -> dict[str, Any]:
-    """The prompts of an entry that are files or written in it, with their texts."""
-    given = {switch: entry.get(switch) for switch in bound.prompts}
-    return {
-        switch: bound.prompts[switch]
-        for switch, written in given.items()
-        if isinstance(written, Mapping)
-        or (isinstance(written, str) and is_prompt_path(written))
-    }
-
-
-def _written_paths(entry: Mapping[str, Any], bound: BoundMetric) -> dict[str, Any]:
-    """The paths of an entry, those of its models too, so that they are found from any
-    folder."""
-    found = {
-        **bound.params,
-        **{switch: model["folder"] for switch, model in bound.models.items()},
-    }
-    written = {switch: str(entry[switch]) for switch in found if switch in entry}
-    return {
-        switch: found[switch]
-        for switch, text in written.items()
-        if bound.metric.takes_path(switch, text)
-        or (switch in bound.models and text[:1] == "~")
-    }
+def _found_from_anywhere(
+    entry: Mapping[str, Any], bound: BoundMetric
+) -> dict[str, Any]:
+    """The paths of an entry, those of its models too, as they are from any folder, and
+    the texts of its prompts that are files or written in it."""
+    found: dict[str, Any] = {}
+    for switch, value in bound.params.items():
+        if switch in entry and bound.metric.takes_path(switch, str(entry[switch])):
+            found[switch] = value
+    for switch, model in bound.models.items():
+        text = str(entry.get(switch, ""))
+        if text and (text[0] == "~" or bound.metric.takes_path(switch, text)):
+            found[switch] = model["folder"]
+    for switch, prompt in bound.prompts.items():
+        given = entry.get(switch)
+        is_path = isinstance(given, str) and is_prompt_path(given)
+        if is_path or isinstance(given, Mapping):
+            found[switch] = prompt
+    return found
 
 
 def _bound(
@@ -265,21 +251,18 @@ def _bound(
 ) -> BoundMetric:
     profile = overrides.profile or file.keys.profile
     home = file.beside("metric_list")
-    faults = [
-        ((*path, name), fault)
-        for name in keys.switches
-        if (fault := _switch_fault(metric, keys, name, home))
-    ]
-    for name in (name for name in keys.asks if name not in metric.roles):
-        known = (
-            f"{did_you_mean(name, metric.roles)} (the metric asks "
-            f"{', '.join(metric.roles)})"
-        )
-        fault = (
-            f"unknown role{known}"
-            if metric.roles
-            else f"the metric {metric.name!r} asks no role"
-        )
+    faults: list[Problem] = []
+    for name in keys.switches:
+        fault = _switch_fault(metric, keys, name, home)
+        if fault:
+            faults.append(((*path, name), fault))
+    for name in keys.asks:
+        if name in metric.roles:
+            continue
+        fault = f"the metric {metric.name!r} asks no role"
+        if metric.roles:
+            near = did_you_mean(name, metric.roles)
+            fault = f"unknown role{near} (the metric asks {', '.join(metric.roles)})"
         faults.append(((*path, "asks", name), fault))
     if faults:
         raise KeyFaultsError(*faults)
@@ -297,21 +280,15 @@ def _bound(
         given={} if folder is None else read_prompt_folder(folder),
         recorded=file.prompts.get(keys.metric, {}),
     )
+    switches = metric.consented(given, trust=overrides.trust_remote_code)
     try:
-        bound = bind(
-            metric,
-            metric.consented(given, trust=overrides.trust_remote_code),
-            profile,
-            texts,
-        )
-        return replace(
-            bound, asks={name: role for name, role in keys.asks.items() if role != name}
-        )
+        bound = bind(metric, switches, profile, texts)
     except PromptError as error:
-        switch = next(
-            (name for name in metric.prompts if name in keys.switches), "metric"
-        )
+        named = [name for name in metric.prompts if name in keys.switches]
+        switch = named[0] if named else "metric"
         raise KeyFaultsError(((*path, switch), str(error))) from None
+    asks = {name: role for name, role in keys.asks.items() if role != name}
+    return replace(bound, asks=asks)
 
 
 def _switch_fault(metric: Metric, keys: MetricKeys, name: str, home: Path) -> str:
@@ -323,11 +300,10 @@ def _switch_fault(metric: Metric, keys: MetricKeys, name: str, home: Path) -> st
             f"a task file cannot allow code to run; give --{TRUST} on the command line"
         )
     value = keys.switches[name]
-    found = (
-        written_fault(value) if name in metric.models else ""
-    ) or metric.switch_fault(name, value)
-    if found or not metric.takes_path(name, value):
-        return found
+    fault = written_fault(value) if name in metric.models else ""
+    fault = fault or metric.switch_fault(name, value)
+    if fault or not metric.takes_path(name, value):
+        return fault
     try:
         path_inside(home, value)
     except UsageError:

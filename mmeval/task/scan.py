@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mmeval.errors import TaskFileError
 
@@ -50,13 +50,12 @@ def yaml_files(folder: Path) -> Iterator[Path]:
         if _MARKS.intersection(files) and parent != str(folder):
             folders.clear()
             continue
-        built = ("build", "dist") if _PROJECT.intersection(files) else ()
+        if _PROJECT.intersection(files):
+            folders[:] = [name for name in folders if name not in ("build", "dist")]
         folders[:] = sorted(
             name
             for name in folders
-            if not name.startswith(".")
-            and not name.endswith(_NO_TASKS)
-            and name not in built
+            if not name.startswith(".") and not name.endswith(_NO_TASKS)
         )
         for name in sorted(files):
             if name.endswith(".yaml"):
@@ -87,27 +86,22 @@ def scan_file(file: Path, files: TaskFiles) -> FileScan:
         document = files.completed(document)
     except TaskFileError as error:
         fault = error
-    written = document.data.get("metadata")
-    metadata = written if isinstance(written, Mapping) else {}
+    # the schema reports values of other types
+    metadata = document.data.get("metadata")
+    if not isinstance(metadata, Mapping):
+        metadata = {}
+    tags = document.data.get("tag")
+    if isinstance(tags, str):
+        tags = [tags]
+    elif not isinstance(tags, list):
+        tags = []
     return FileScan(
         file,
         task=name if key == "task" else "",
         group=name if key == "group" else "",
-        tags=_texts(document.data.get("tag")),
+        tags=tuple(tag for tag in tags if isinstance(tag, str)),
         version=str(metadata.get("version") or ""),
         license=str(metadata.get("license") or ""),
         sources=tuple(sorted(document.sources)),
         fault=fault,
-    )
-
-
-def _texts(
-    value: Any,
-) -> tuple[str, ...]:  # any YAML value; the schema reports wrong ones
-    if isinstance(value, str):
-        return (value,)
-    return (
-        tuple(item for item in value if isinstance(item, str))
-        if isinstance(value, list)
-        else ()
     )

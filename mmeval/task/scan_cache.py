@@ -7,7 +7,6 @@ time of change that they had.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import logging
@@ -40,12 +39,20 @@ class ScanCache:
         self._rows: dict[str, Any] = {}  # JSON
         self._is_new = False
         self._file: Path | None = None
-        with contextlib.suppress(StorageError):  # a user without home
-            place = hashlib.sha256(
-                f"{folder}\n{folder.absolute()}".encode("utf-8", "surrogateescape")
-            ).hexdigest()
-            self._file = own_cache() / "tasks" / f"{place[:32]}.json"
-        self._kept_stamps, self._kept = self._read()
+        self._kept_stamps: dict[str, _Stamp] = {}
+        self._kept: dict[str, Any] = {}
+        place = f"{folder}\n{folder.absolute()}".encode("utf-8", "surrogateescape")
+        digest = hashlib.sha256(place).hexdigest()
+        try:
+            self._file = own_cache() / "tasks" / f"{digest[:32]}.json"
+            form, version, stamps, rows = json.loads(self._file.read_bytes())
+        # StorageError: a user without home
+        except (StorageError, OSError, ValueError, TypeError):
+            return
+        is_ours = (form, version) == (FORMAT, __version__)
+        if is_ours and _has_our_shape(stamps, rows):
+            self._kept_stamps = stamps
+            self._kept = rows
 
     def scan(self, file: Path) -> FileScan | None:
         """The kept scan of a file, where nothing has changed."""
@@ -67,10 +74,13 @@ class ScanCache:
     def add(self, scan: FileScan) -> None:
         """Keep a scan. One with a fault is made again, as is one of a file that
         includes others from outside, which depends on other folders."""
-        if scan.problem or scan.fault or not all(map(self._is_inside, scan.sources)):
+        if scan.problem or scan.fault:
             return
-        self._is_new = True
         sources = [str(path) for path in scan.sources]
+        for path in sources:
+            if not os.path.realpath(path).startswith(f"{self._folder}{os.sep}"):
+                return
+        self._is_new = True
         for path in sources:
             self._stamp(path)
         self._rows[str(scan.file)] = [
@@ -93,23 +103,11 @@ class ScanCache:
         for name, row in rows.items():
             for file in (name, *row[-1]):
                 stamps[file] = self._stamp(file)
+        document = json.dumps([FORMAT, __version__, stamps, rows])
         try:
-            write_atomic(
-                self._file, json.dumps([FORMAT, __version__, stamps, rows]).encode()
-            )
+            write_atomic(self._file, document.encode())
         except StorageError as error:
             log.debug("the task files are read again next time: %s", error)
-
-    def _read(self) -> tuple[dict[str, _Stamp], dict[str, Any]]:
-        if self._file is None:
-            return {}, {}
-        try:
-            form, version, stamps, rows = json.loads(self._file.read_bytes())
-        except (OSError, ValueError, TypeError):
-            return {}, {}
-        if (form, version) != (FORMAT, __version__) or not _has_our_shape(stamps, rows):
-            return {}, {}
-        return stamps, rows
 
     def _stamp(self, name: str) -> _Stamp:
         if name not in self._stamps:
@@ -120,9 +118,6 @@ class ScanCache:
             else:
                 self._stamps[name] = [found.st_size, found.st_ctime_ns, found.st_ino]
         return self._stamps[name]
-
-    def _is_inside(self, path: Path) -> bool:
-        return os.path.realpath(path).startswith(f"{self._folder}{os.sep}")
 
 
 def _has_our_shape(stamps: Any, rows: Any) -> bool:

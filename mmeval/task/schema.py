@@ -28,8 +28,7 @@ PER_SAMPLE = "per_sample"
 """``output_modalities: per_sample``: each sample has its kinds in its metadata, under
 ``output_modalities``."""
 
-_NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*", re.ASCII)
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+
 MAX_REPEATS = 10_000
 
 
@@ -41,22 +40,20 @@ def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-def _empty_if_null(value: Any) -> Any:
-    return "" if value is None else value
+def _text_is(key: str) -> BeforeValidator:
+    """A text alone stands for a mapping with this key."""
+    return BeforeValidator(
+        lambda value: {key: value} if isinstance(value, str) else value
+    )
 
 
-def _as_named(value: Any) -> Any:
-    return {"name": value} if isinstance(value, str) else value
+def _matches(pattern: str, what: str) -> AfterValidator:
+    def check(value: str) -> str:
+        if not re.fullmatch(pattern, value, re.ASCII):
+            raise _fault(f"{value!r} is not {what}")
+        return value
 
-
-def _as_prompt(value: Any) -> Any:
-    return {"user": value} if isinstance(value, str) else value
-
-
-def _is_name(value: str) -> str:
-    if not _NAME.fullmatch(value):
-        raise _fault(f"{value!r} is not a name: letters, digits and _ . + - only")
-    return value
+    return AfterValidator(check)
 
 
 def _is_kind(value: str) -> str:
@@ -116,9 +113,8 @@ def _is_filter(values: dict[str, Any]) -> dict[str, Any]:
 
 def _is_members(values: list[Any]) -> list[Any]:
     for value in values:
-        if not isinstance(value, str) and not (
-            isinstance(value, dict) and ("task" in value or "group" in value)
-        ):
+        is_inline = isinstance(value, dict) and ("task" in value or "group" in value)
+        if not isinstance(value, str) and not is_inline:
             raise _fault(
                 "holds names, inline groups {group: ...} and overrides {task: NAME, "
                 "...}, nothing else"
@@ -136,25 +132,21 @@ def _is_loader_options(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_inner_path(value: str) -> str:
-    parts = PurePosixPath(value).parts
-    if (
-        not parts
-        or ".." in parts
-        or PurePosixPath(value).is_absolute()
-        or PureWindowsPath(value).drive
-        or "\\" in value
-    ):
+    path = PurePosixPath(value)
+    leads_out = ".." in path.parts or path.is_absolute()
+    is_of_windows = "\\" in value or PureWindowsPath(value).drive
+    if not path.parts or leads_out or is_of_windows:
         raise _fault(f"{value!r} is not a path inside the data folder, written with /")
     return value
 
 
-def _is_sha256(value: str) -> str:
-    if not _SHA256.fullmatch(value):
-        raise _fault(f"{value!r} is not a SHA-256: 64 hexadecimal digits in lower case")
-    return value
-
-
-Name = Annotated[str, AfterValidator(_is_name)]
+Name = Annotated[
+    str,
+    _matches(r"[A-Za-z0-9_][\w.+-]*", "a name: letters, digits and _ . + - only"),
+]
+Digest = Annotated[
+    str, _matches(r"[0-9a-f]{64}", "a SHA-256: 64 hexadecimal digits in lower case")
+]
 KindName = Annotated[str, AfterValidator(_is_kind)]
 NameList = Annotated[list[str], BeforeValidator(_as_list), AfterValidator(_is_unique)]
 
@@ -204,11 +196,10 @@ class PromptKeys(_Open):
                 "unknown key "
                 f"{name!r}{did_you_mean(name, ('system', 'user', 'function'))}"
             )
-        if self.function is not None and (
-            self.system is not None or self.user is not None
-        ):
+        has_template = self.system is not None or self.user is not None
+        if self.function is not None and has_template:
             raise _fault("takes either a function or system and user, not both")
-        if self.function is None and self.system is None and self.user is None:
+        if self.function is None and not has_template:
             raise _fault("needs user, system, or function")
         return self
 
@@ -217,7 +208,7 @@ class MetricKeys(_Open):
     """One entry of ``metric_list``; other keys are switches of the metric."""
 
     metric: str
-    aggregation: Annotated[Named, BeforeValidator(_as_named)] = Named(name="mean")
+    aggregation: Annotated[Named, _text_is("name")] = Named(name="mean")
     higher_is_better: bool | None = None
     asks: dict[str, Name] = {}
 
@@ -263,7 +254,7 @@ class ExpectedKeys(_Keys):
     samples: Count | None = None
     media: dict[KindName, Count] = {}
     totals: dict[str, Count] = {}
-    files: dict[InnerPath, Annotated[str, AfterValidator(_is_sha256)]] = {}
+    files: dict[InnerPath, Digest] = {}
 
 
 class GroupExpectedKeys(_Keys):
@@ -297,7 +288,9 @@ class TaskKeys(_Keys):
     task_alias: str | None = None
     tag: NameList = []
     dataset_path: str = ""
-    dataset_name: Annotated[str, BeforeValidator(_empty_if_null)] = ""
+    dataset_name: Annotated[
+        str, BeforeValidator(lambda value: "" if value is None else value)
+    ] = ""
     dataset_kwargs: Annotated[dict[str, Any], AfterValidator(_is_loader_options)] = {}
     test_split: str = "test"
     revision: str = ""
@@ -306,9 +299,9 @@ class TaskKeys(_Keys):
     by_hand: list[ByHandKeys] = []
     loader: str = "interleaved"
     columns: ColumnsKeys = ColumnsKeys()
-    prompt: Annotated[PromptKeys | None, BeforeValidator(_as_prompt)] = None
+    prompt: Annotated[PromptKeys | None, _text_is("user")] = None
     prompt_fields: Annotated[NameList, AfterValidator(_has_no_template_names)] = []
-    protocol: Annotated[Named, BeforeValidator(_as_named)] = Named(name="single")
+    protocol: Annotated[Named, _text_is("name")] = Named(name="single")
     input_modalities: Annotated[list[KindName], AfterValidator(_is_unique)] = []
     fewer_inputs: FewerInputsKeys = FewerInputsKeys()
     output_modalities: Annotated[
@@ -485,7 +478,7 @@ def columns_for(data: Mapping[str, Any]) -> str:
     for key, (column, example) in COLUMNS_OF.items():
         if key not in data:
             continue
-        written = [data[key]] if isinstance(data[key], str) else data[key]
+        written = _as_list(data[key])
         if not isinstance(written, list) or not all(
             isinstance(item, str) for item in written
         ):
@@ -494,9 +487,10 @@ def columns_for(data: Mapping[str, Any]) -> str:
             found[column] = written
             continue
         texts = [_as_template(item) or example for item in written]
-        found[column] = " ".join(filter(None, (found.get(column), *texts)))
-    return (
-        f'write "loader: datasets" and columns: {json.dumps(found, ensure_ascii=False)}'
-        if found
-        else ""
-    )
+        if found.get(column):
+            texts.insert(0, found[column])
+        found[column] = " ".join(texts)
+    if not found:
+        return ""
+    columns = json.dumps(found, ensure_ascii=False)
+    return f'write "loader: datasets" and columns: {columns}'

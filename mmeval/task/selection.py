@@ -18,7 +18,7 @@ from mmeval.errors import (
 )
 from mmeval.system.wording import split_names
 from mmeval.task.index import TaskIndex
-from mmeval.task.task import Group, GroupMetric, Selection, TaskOverrides
+from mmeval.task.task import Group, GroupMetric, Selection, Task, TaskOverrides
 
 if TYPE_CHECKING:
     from mmeval.system.yaml_document import Document, KeyPath, Problem
@@ -50,15 +50,15 @@ class ChosenTasks:
         from mmeval.task.file import parse_group, parse_task
 
         file = Path(INLINE)
-        document = Document(
-            file, dict(data), {(key,): YamlPlace(file, 0) for key in data}
-        )
+        places: dict[KeyPath, YamlPlace] = {}
+        for key in data:
+            places[(key,)] = YamlPlace(file, 0)
+        completed = self._index.files.completed(Document(file, dict(data), places))
         if "group" in data:
-            self._add_group(parse_group(self._index.files.completed(document)), ())
+            self._add_group(parse_group(completed), ())
             return
         name = data.get("task")
         entry = self._index.find(name) if isinstance(name, str) else None
-        completed = self._index.files.completed(document)
         if entry is None:
             task = parse_task(completed)
             self._add_task(task.name, task)
@@ -70,15 +70,13 @@ class ChosenTasks:
         has."""
         for name, group in self.group_files.items():
             known = sorted(self._numbers(name))
-            problems: list[Problem] = [
-                (
-                    ("aggregate_metric_list", i, "metric"),
-                    "no task of the group has "
-                    f"{m.metric!r}{did_you_mean(m.metric, known)}",
-                )
-                for i, m in enumerate(group.keys.aggregate_metric_list)
-                if m.metric not in known
-            ]
+            problems: list[Problem] = []
+            for position, entry in enumerate(group.keys.aggregate_metric_list):
+                if entry.metric not in known:
+                    near = did_you_mean(entry.metric, known)
+                    path = ("aggregate_metric_list", position, "metric")
+                    message = f"no task of the group has {entry.metric!r}{near}"
+                    problems.append((path, message))
             try:
                 if group.keys.layout:
                     plugins.load("mmeval.layouts", group.keys.layout)
@@ -92,35 +90,30 @@ class ChosenTasks:
         from mmeval.metric.contract import load_metric
         from mmeval.task.metric_list import numbers_of
 
+        numbers: set[str] = set()
         if name in self.tasks:
             file = self.tasks[name]
-            outputs: set[str] = set()
             for entry in file.keys.metric_list:
                 load_metric(entry.metric)  # raises for one that is not there
-                outputs.update(numbers_of(file, entry.metric))
-            return outputs | {entry.number for entry in file.keys.numbers}
-        return {
-            number
-            for member in self.groups[name].members
-            for number in self._numbers(member)
-        }
+                numbers.update(numbers_of(file, entry.metric))
+            numbers.update(entry.number for entry in file.keys.numbers)
+        else:
+            for member in self.groups[name].members:
+                numbers |= self._numbers(member)
+        return numbers
 
     def _add(
         self, name: str, trail: tuple[str, ...], unknown: Callable[[], UsageError]
     ) -> list[str]:
         """Add what a name selects; return the names of its tasks and groups."""
         entry = self._index.find(name)
-        if entry is not None:
-            return [self._add_entry(entry, trail)]
-        tagged = self._index.tagged(name)
-        if tagged:
-            return [self._add_entry(item, trail) for item in tagged]
-        if _GLOB.search(name):
-            found = [
-                self._add_entry(item, trail) for item in self._index.matching(name)
-            ]
-        else:
-            found = self.add_path(Path(name)) if not trail else []
+        entries = [entry] if entry is not None else self._index.tagged(name)
+        is_glob = _GLOB.search(name) is not None
+        if not entries and is_glob:
+            entries = self._index.matching(name)
+        found = [self._add_entry(item, trail) for item in entries]
+        if not found and not is_glob and not trail:
+            found = self.add_path(Path(name))
         if not found:
             raise unknown()
         return found
@@ -130,34 +123,32 @@ class ChosenTasks:
 
         The members of a group are looked up beside its file, then in the index.
         """
-        entries = self._by_path(path)
         index = self._index
-        if any(entry.is_group for entry in entries):
-            deep = path.is_dir()
-            self._index = index.with_folder(path if deep else path.parent, deep=deep)
-        try:
-            return [self._add_entry(entry, ()) for entry in entries]
-        finally:
-            self._index = index
-
-    def _by_path(self, path: Path) -> list[IndexEntry]:
-        if path.is_dir():
-            found = self._index.below(path)
-            if not found:
+        is_folder = path.is_dir()
+        if is_folder:
+            entries = index.below(path)
+            if not entries:
                 raise UsageError(
                     f"{path}: there is no task file (*.yaml with the key task or "
                     "group) in this folder"
                 )
-            return found
-        if not path.is_file():
+        elif path.is_file():
+            entry = index.of_file(path)
+            if entry is None:
+                raise TaskFileError(
+                    "is a template: it has neither the key task nor the key group",
+                    file=path,
+                )
+            entries = [entry]
+        else:
             return []
-        entry = self._index.of_file(path)
-        if entry is None:
-            raise TaskFileError(
-                "is a template: it has neither the key task nor the key group",
-                file=path,
-            )
-        return [entry]
+        if any(entry.is_group for entry in entries):
+            folder = path if is_folder else path.parent
+            self._index = index.with_folder(folder, deep=is_folder)
+        try:
+            return [self._add_entry(entry, ()) for entry in entries]
+        finally:
+            self._index = index
 
     def _unknown(self, name: str) -> UsageError:
         hint = "To list them: mmeval ls tasks '*'"
@@ -191,13 +182,12 @@ class ChosenTasks:
     def _add_task(self, name: str, file: TaskFile) -> str:
         known = self.tasks.setdefault(name, file)
         if known.document.data != file.document.data:
-            places = " and ".join(
-                str(f.document.place(("task",)).file) for f in (known, file)
-            )
+            first = known.document.place(("task",)).file
+            second = file.document.place(("task",)).file
             raise file.document.error(
                 ("task",),
-                f"{name!r} is asked for twice with different settings ({places}); "
-                "rename one",
+                f"{name!r} is asked for twice with different settings ({first} and "
+                f"{second}); rename one",
             )
         return name
 
@@ -208,16 +198,17 @@ class ChosenTasks:
         for path, member in group.members:
             members += self._add_member(group, path, member, (*trail, group.name))
         self.group_files[group.name] = group
+        metrics: list[GroupMetric] = []
+        for entry in group.keys.aggregate_metric_list:
+            counts_absent = entry.absent == "zero"
+            metrics.append(
+                GroupMetric(entry.metric, entry.weight_by_size, counts_absent)
+            )
         self.groups[group.name] = Group(
             name=group.name,
             alias=group.keys.group_alias or group.name,
             members=tuple(dict.fromkeys(members)),
-            metrics=tuple(
-                GroupMetric(
-                    m.metric, m.weight_by_size, counts_absent=m.absent == "zero"
-                )
-                for m in group.keys.aggregate_metric_list
-            ),
+            metrics=tuple(metrics),
             version=group.version,
             layout=group.keys.layout,
         )
@@ -230,49 +221,40 @@ class ChosenTasks:
         member: str | Document,
         trail: tuple[str, ...],
     ) -> list[str]:
+        def unknown() -> UsageError:
+            known = self._index.names()
+            error = UnknownNameError("task, group or tag", name, known)
+            return group.document.error(path, str(error))
+
         if isinstance(member, str):
-            return self._add(
-                member, trail, lambda: self._unknown_member(group, path, member)
-            )
-        from mmeval.task.file import parse_group
+            name = member
+            return self._add(name, trail, unknown)
+        from mmeval.task.file import parse_group, parse_task
 
-        if "group" not in member.data:
-            return [self._add_override(group, path, member)]
-        inner = parse_group(self._index.files.completed(member))
-        if inner.name in trail:
-            raise group.document.error(
-                path, f"the group holds itself: {' -> '.join((*trail, inner.name))}"
-            )
-        return [self._add_group(inner, trail)]
-
-    def _add_override(self, group: GroupFile, path: KeyPath, member: Document) -> str:
-        """``{task: name, ...}``: that task with other settings, or one on an
-        ``include``."""
-        from mmeval.task.file import parse_task
-
-        name = member.data["task"]
-        entry = self._index.find(name) if isinstance(name, str) else None
+        if "group" in member.data:
+            inner = parse_group(self._index.files.completed(member))
+            if inner.name in trail:
+                chain = " -> ".join((*trail, inner.name))
+                raise group.document.error(path, f"the group holds itself: {chain}")
+            return [self._add_group(inner, trail)]
+        # {task: name, ...}: that task with other settings, or one on an include
+        written = member.data["task"]
+        name = str(written)
+        entry = self._index.find(name) if isinstance(written, str) else None
         own = self._index.files.completed(member)
-        if entry is None:
-            if "include" not in member.data:
-                raise self._unknown_member(group, path, str(name))
-            return self._add_task(str(name), parse_task(own))
-        return self._add_over(entry, own)
+        if entry is not None:
+            return [self._add_over(entry, own)]
+        if "include" not in member.data:
+            raise unknown()
+        return [self._add_task(name, parse_task(own))]
 
     def _add_over(self, entry: IndexEntry, own: Document) -> str:
         """A known task with other settings."""
         from mmeval.task.file import parse_task
 
         base = self._index.files.document(entry.file)
-        renamed = own.without("task").over(base)
-        return self._add_task(
-            self._index.run_name(entry), parse_task(replace(renamed, file=base.file))
-        )
-
-    def _unknown_member(self, group: GroupFile, path: KeyPath, name: str) -> UsageError:
-        return group.document.error(
-            path, str(UnknownNameError("task, group or tag", name, self._index.names()))
-        )
+        renamed = replace(own.without("task").over(base), file=base.file)
+        return self._add_task(self._index.run_name(entry), parse_task(renamed))
 
 
 def choose(names: Sequence[str | Mapping[str, Any]], index: TaskIndex) -> ChosenTasks:
@@ -324,14 +306,13 @@ def select(
                 "out --data bundled"
             )
             raise MissingDataError(message, name="--data")
-    check_metric_names(
-        {m.metric for file in chosen.tasks.values() for m in file.keys.metric_list},
-        given,
-    )
-    tasks = [
-        replace(build(file, given, roles=roles), name=name)
-        for name, file in chosen.tasks.items()
-    ]
+    metrics: set[str] = set()
+    for file in chosen.tasks.values():
+        metrics.update(entry.metric for entry in file.keys.metric_list)
+    check_metric_names(metrics, given)
+    tasks: list[Task] = []
+    for name, file in chosen.tasks.items():
+        tasks.append(replace(build(file, given, roles=roles), name=name))
     check_prompt_names(tasks, given)
     chosen.check_group_metrics()
     return Selection(tuple(tasks), tuple(chosen.groups.values()))

@@ -194,7 +194,8 @@ class Task:
             label = labels.get(key)
             if label is None and unknown:
                 continue
-            if label not in wanted if isinstance(wanted, list) else label != wanted:
+            options = wanted if isinstance(wanted, list) else [wanted]
+            if label not in options:
                 return False
         return True
 
@@ -268,19 +269,15 @@ class SampleKinds:
 
     def __call__(self, sample: Sample) -> tuple[PartKind, ...]:
         kinds = sample.metadata.get("output_modalities")
-        if (
-            not isinstance(kinds, list | tuple)
-            or not kinds
-            or not all(kind in _WANTED_KINDS for kind in kinds)
-        ):
-            absent = "output_modalities" not in sample.metadata
-            instead = (
-                written_instead("output_modalities", sample.metadata) if absent else ""
-            )
+        wanted = kinds if isinstance(kinds, list | tuple) else ()
+        if not wanted or not all(kind in _WANTED_KINDS for kind in wanted):
+            instead = ""
+            if "output_modalities" not in sample.metadata:
+                instead = written_instead("output_modalities", sample.metadata)
             raise UsageError(
                 f"task {self.task!r}, sample {sample.id!r}: output_modalities is "
                 "per_sample, so the sample's metadata "
                 "must name kinds of part under output_modalities, not "
                 f"{kinds!r}{instead}"
             )
-        return tuple(kinds)
+        return tuple(wanted)
