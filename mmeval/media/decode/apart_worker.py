@@ -10,7 +10,7 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -52,10 +52,13 @@ def _is_asked(line: Connection, parent: int, *, seconds: float = math.inf) -> bo
 
 def _decode(line: Connection, parent: int, job: dict[str, Any], data: bytes) -> None:
     media = Media(data=data, mime=job["mime"], size=len(data), name=job["label"])
-    steps = _decoder(job["decoder"])(
-        media, DecodeLimits(**job["limits"]), **job["options"]
-    )
-    with contextlib.closing(steps):  # type: ignore[type-var]  # generators, all of them
+    module, function = job["decoder"].split(":")
+    if not module.startswith(_PACKAGE):
+        raise ValueError(f"{job['decoder']} is not a decoder")
+    decoder: Callable[..., Generator[Step, None, None]]
+    decoder = getattr(importlib.import_module(module), function)
+    steps = decoder(media, DecodeLimits(**job["limits"]), **job["options"])
+    with contextlib.closing(steps):
         while _is_asked(line, parent) and line.recv_bytes() == b"next":
             try:
                 with (
@@ -70,19 +73,8 @@ def _decode(line: Connection, parent: int, job: dict[str, Any], data: bytes) -> 
             if step is None:
                 _send(line, {})
                 return
-            _send(
-                line, {"facts": step.facts, "buffers": len(step.buffers)}, *step.buffers
-            )
-
-
-def _decoder(name: str) -> Callable[..., Iterator[Step]]:
-    module, function = name.split(":")
-    if not module.startswith(_PACKAGE):
-        raise ValueError(f"{name} is not a decoder")
-    found: Callable[..., Iterator[Step]] = getattr(
-        importlib.import_module(module), function
-    )
-    return found
+            reply = {"facts": step.facts, "buffers": len(step.buffers)}
+            _send(line, reply, *step.buffers)
 
 
 def _send(line: Connection, reply: dict[str, Any], *buffers: bytes) -> None:
@@ -96,11 +88,14 @@ def _bounded(seconds: float, size: int) -> Iterator[None]:
     """Limit processor time (the kernel kills the process) and added memory."""
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     depth = sys.getrecursionlimit()
-    most = _addresses() + size
-    resource.setrlimit(
-        resource.RLIMIT_AS,
-        (most if hard == resource.RLIM_INFINITY else min(most, hard), hard),
-    )
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + size
+    except OSError:  # the addresses in use are not reported: there is no limit
+        most = 2**40 + size
+    if hard != resource.RLIM_INFINITY:
+        most = min(most, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
     sys.setrecursionlimit(_DEEPEST)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
@@ -109,12 +104,3 @@ def _bounded(seconds: float, size: int) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, 0)
         sys.setrecursionlimit(depth)
         resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
-
-
-def _addresses() -> int:
-    """Bytes of addresses in use; 2**40 (no limit) where they are not reported."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-    except OSError:
-        return 2**40
-    return pages * resource.getpagesize()

@@ -58,13 +58,14 @@ class MediaLook:
         try:
             if media.mime == "application/pdf":
                 decode.page_count(media)
-            elif decoder := _DECODERS.get(media.kind):
-                decoder(media)
+            elif media.kind in _DECODERS:
+                _DECODERS[media.kind](media)
         except MissingExtraError as error:
-            known = next(
-                (one for one in self.lacking if one.command == error.command), error
-            )
-            self.lacking.setdefault(known, set()).add(media.kind)
+            for known in self.lacking:
+                if known.command == error.command:
+                    self.lacking[known].add(media.kind)
+                    return ""
+            self.lacking[error] = {media.kind}
             return ""
         except UnsupportedMediaError as error:
             self.unsupported.append(str(error))
@@ -107,9 +108,8 @@ def medium_problem(part: Part, media: Media) -> str:
         return f"{media.path or media.name} is empty"
     if mime == UNKNOWN_MIME:
         return f"{media.path or media.name} is of no known type"
-    if not may_be(part.kind, mime) and not (
-        part.kind == "code" and mime.startswith(TEXT_MIMES)
-    ):
+    is_code = part.kind == "code" and mime.startswith(TEXT_MIMES)
+    if not is_code and not may_be(part.kind, mime):
         return (
             f"{media.path or media.name} is announced as {part.kind}, its content is "
             f"{mime}"

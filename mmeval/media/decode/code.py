@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
 from typing import Any, Literal
 
 from mmeval.media.decode.apart import Step, steps_apart
@@ -31,11 +30,13 @@ def code_words(
     data = json.dumps(texts).encode()
     media = Media(data=data, mime="application/json", size=len(data), name="code")
     for step in steps_apart("mmeval.media.decode.code:word_steps", media, data, limits):
-        found: list[Words | None] = json.loads(step.buffers[0])
-        return [
-            None if words is None else [(kind, word) for kind, word in words]
-            for words in found
-        ]
+        found: list[Words | None] = []
+        for words in json.loads(step.buffers[0]):
+            if words is None:
+                found.append(None)
+            else:
+                found.append([(kind, word) for kind, word in words])
+        return found
     return [None] * len(texts)
 
 
@@ -46,29 +47,32 @@ def word_steps(media: Media, _limits: DecodeLimits) -> Iterator[Step]:
         _lexer(language)
 
     def words() -> Iterator[Step]:
-        yield Step(
-            {},
-            (
-                json.dumps(
-                    [_words(text, language) for text, language in texts]
-                ).encode(),
-            ),
-        )
+        found = [_words(text, language) for text, language in texts]
+        yield Step({}, (json.dumps(found).encode(),))
 
     return words()
 
 
 def _words(text: str, language: str) -> Words | None:
+    """Neighbouring words of one class are joined."""
     lexer = _lexer(language)
     if lexer is None:
         return None
+    joined: list[tuple[TokenClass, list[str]]] = []
     try:
-        kept = list(islice(_merged(lexer.get_tokens_unprocessed(text)), MAX_TOKENS + 1))
+        for _, token, word in lexer.get_tokens_unprocessed(text):
+            kind = _class_of(token)
+            if joined and joined[-1][0] == kind:
+                joined[-1][1].append(word)
+                continue
+            joined.append((kind, [word]))
+            if len(joined) > MAX_TOKENS:
+                return None
     except MemoryError:
         raise
     except Exception:  # a lexer may raise anything on what a model writes
         return None
-    return kept if len(kept) <= MAX_TOKENS else None
+    return [(kind, "".join(words)) for kind, words in joined]
 
 
 @lru_cache(maxsize=200)
@@ -81,21 +85,6 @@ def _lexer(name: str) -> Any:
         return get_lexer_by_name(name, stripnl=False, ensurenl=False)
     except ClassNotFound:
         return None
-
-
-def _merged(found: Any) -> Iterator[tuple[TokenClass, str]]:
-    """Join neighbouring words of one class."""
-    last: TokenClass = ""
-    words: list[str] = []
-    for _, kind, word in found:
-        own = _class_of(kind)
-        if own != last and words:
-            yield last, "".join(words)
-            words = []
-        last = own
-        words.append(word)
-    if words:
-        yield last, "".join(words)
 
 
 @lru_cache(maxsize=256)
@@ -116,4 +105,7 @@ def _class_of(kind: Any) -> TokenClass:
         (Name.Decorator, "name"),
         (Name.Attribute, "builtin"),
     )
-    return next((name for parent, name in classes if kind in parent), "")
+    for parent, name in classes:
+        if kind in parent:
+            return name
+    return ""

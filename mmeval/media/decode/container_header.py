@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice, takewhile
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from mmeval.media.media import MAX_MEDIA_BYTES
@@ -39,6 +39,8 @@ _FORMAT_BYTES = 16
 _EXTENSIBLE = 0xFFFE
 """The format is stated behind the others."""
 _CHUNK_NAME = re.compile(rb"[ -~]{4}")
+_XING = re.compile(rb"(?:Xing|Info)(.{4})", re.DOTALL)
+"""The header of MPEG audio that states its length, with flags of what it states."""
 
 MAX_EDITS = 1000
 """Entries of a list of edits. Files have one or two; each may play everything again."""
@@ -84,8 +86,10 @@ def check_tables(data: bytes) -> None:
             raise ValueError(f"it has more than {MAX_EDITS} edits")
         if box.name == b"trun":
             promised += _number(data, box.start + 4)
-        elif box.name in (b"stsz", b"stz2"):  # a sample takes at least one byte
-            each = max(1, _number(data, box.start + 4)) if box.name == b"stsz" else 1
+        elif box.name == b"stz2":
+            promised += _number(data, box.start + 8)
+        elif box.name == b"stsz":  # a sample takes at least one byte
+            each = max(1, _number(data, box.start + 4))
             promised += each * _number(data, box.start + 8)
         if promised > len(data):
             raise ValueError(
@@ -104,17 +108,14 @@ def has_descriptions(data: bytes) -> bool:
         if film.name != b"moov":
             continue
         for track in boxes(file, film.start, min(film.end, len(data))):
-            if track.name != b"trak":
-                continue
-            box = _description(file, track)
-            if box is None or not _is_description(data, box):
+            if track.name == b"trak" and not _has_description(data, file, track):
                 return False
     return True
 
 
-def _description(file: io.BytesIO, track: Box) -> Box | None:
-    """The description of a track; None where a box on the way is missing or ends
-    behind the one around it."""
+def _has_description(data: bytes, file: io.BytesIO, track: Box) -> bool:
+    """Whether the boxes of a track lead, each inside the other, to a description with
+    an entry, which ends inside of it and names a codec."""
     outer = track
     for name in _TO_DESCRIPTION:
         inner = None
@@ -123,18 +124,14 @@ def _description(file: io.BytesIO, track: Box) -> Box | None:
                 inner = box
                 break
         if inner is None or inner.end > outer.end:
-            return None
+            return False
         outer = inner
-    return outer
-
-
-def _is_description(data: bytes, box: Box) -> bool:
-    """Whether a description has an entry, which ends inside of it and names a codec."""
-    entries = _number(data, box.start + 4)
-    size = _number(data, box.start + 8)
-    name = data[box.start + 12 : box.start + 16]
-    is_inside = _ENTRY_HEAD <= size <= box.end - box.start - 8
-    return entries > 0 and is_inside and _CODEC_NAME.fullmatch(name) is not None
+    start = outer.start
+    entries = _number(data, start + 4)
+    size = _number(data, start + 8)
+    codec = data[start + 12 : start + 16]
+    is_inside = _ENTRY_HEAD <= size <= outer.end - start - 8
+    return entries > 0 and is_inside and _CODEC_NAME.fullmatch(codec) is not None
 
 
 class _WaveData(NamedTuple):
@@ -207,20 +204,15 @@ def _is_open(data: bytes, start: int, size: int, declared_end: int) -> bool:
     ``declared_end`` is that of the whole file. No cut explains more than a medium may
     have, nor samples that go on behind the end of the whole.
     """
-    if size == 0:
-        return not _is_chunks_alone(data, start)
     end = start + size
-    return size > MAX_MEDIA_BYTES or (end > len(data) and declared_end < end)
-
-
-def _is_chunks_alone(data: bytes, start: int) -> bool:
-    """Whether whole chunks, and nothing else, follow up to the end of the file."""
-    end = start
-    for name, content, size in _chunks(data, start):
+    if size:
+        return size > MAX_MEDIA_BYTES or (end > len(data) and declared_end < end)
+    # it has no samples if whole chunks, and nothing else, follow up to its end
+    for name, content, bytes_inside in _chunks(data, start):
         if not _CHUNK_NAME.fullmatch(name):
-            return False
-        end = content + size
-    return end <= len(data) <= end + 1
+            return True
+        end = content + bytes_inside
+    return not end <= len(data) <= end + 1
 
 
 def _chunks(data: bytes, start: int = 12) -> Iterator[tuple[bytes, int, int]]:
@@ -259,11 +251,12 @@ def _avi(data: bytes) -> int:
 
 def _iso(data: bytes) -> int:
     """MP4 and QuickTime: the end of the last box at the top."""
-    top = islice(boxes(io.BytesIO(data), 0, len(data)), _MOST_PIECES)
-    return max(
-        (box.end for box in takewhile(lambda box: box.name in _ISO_BOXES, top)),
-        default=0,
-    )
+    end = 0
+    for box in islice(boxes(io.BytesIO(data), 0, len(data)), _MOST_PIECES):
+        if box.name not in _ISO_BOXES:
+            break
+        end = max(end, box.end)
+    return end
 
 
 def _matroska(data: bytes) -> int:
@@ -284,27 +277,29 @@ def _element_end(data: bytes, at: int) -> int:
 
 
 def _ogg(data: bytes) -> int:
-    at = data.rfind(b"OggS")
-    lacing = data[at + 27 : at + 27 + data[at + 26]] if at + 27 <= len(data) else b""
-    return at + 27 + len(lacing) + sum(lacing) if lacing else 0
+    start = data.rfind(b"OggS") + 27
+    if start > len(data):
+        return 0
+    lacing = data[start : start + data[start - 1]]
+    return start + len(lacing) + sum(lacing) if lacing else 0
 
 
 def _mpeg(data: bytes) -> int:
     """The end by the Xing header's byte count; 0 if it fits within a writer's slip."""
     start = 0
     if data.startswith(b"ID3"):
-        start = 10 + sum(
-            (byte & 0x7F) << shift
-            for byte, shift in zip(data[6:10], (21, 14, 7, 0), strict=False)
-        )
-    found = re.compile(rb"(?:Xing|Info)(.{4})", re.DOTALL).search(
-        data, start, start + 256
-    )
-    if found is None or not found[1][3] & 2:
+        start = 10
+        for byte, shift in zip(data[6:10], (21, 14, 7, 0), strict=False):
+            start += (byte & 0x7F) << shift
+    found = _XING.search(data, start, start + 256)
+    if found is None:
         return 0
-    at = found.end() + (4 if found[1][3] & 1 else 0)
-    size = int.from_bytes(data[at : at + 4], "big")
-    return 0 if start + size <= len(data) * 1.005 + 16 else start + size
+    flags = found[1][3]
+    if not flags & 2:
+        return 0
+    at = found.end() + (4 if flags & 1 else 0)
+    end = start + _number(data, at)
+    return 0 if end <= len(data) * 1.005 + 16 else end
 
 
 _DECLARED: Mapping[str, Callable[[bytes], int]] = {
@@ -334,8 +329,8 @@ def _nested(
         if box.name == b"stsd":
             # Tables inside the description of a codec: what comes before them is of
             # many lengths.
-            names = _TABLE_NAME.finditer(data, box.start, box.end)
-            yield from (Box(name[0], name.end(), box.end) for name in names)
+            for name in _TABLE_NAME.finditer(data, box.start, box.end):
+                yield Box(name[0], name.end(), box.end)
         elif box.name not in _OPAQUE and box.name not in _TABLES and depth < _DEEPEST:
             for offset in _OFFSETS.get(box.name, (0,)):
                 yield from _nested(data, file, box.start + offset, box.end, depth + 1)

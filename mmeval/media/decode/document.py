@@ -119,9 +119,8 @@ def document_start(
     if media.mime == "application/pdf":
         text = _pdf_text(media, replace(limits, max_pages=sys.maxsize), chars)
     elif media.mime in OFFICE:
-        text = office_text(
-            media, limits=replace(limits, max_text_chars=sys.maxsize), chars=chars
-        )
+        unlimited = replace(limits, max_text_chars=sys.maxsize)
+        text = office_text(media, limits=unlimited, chars=chars)
     else:
         text = _plain_text(media, limits, chars)
     return text[:chars], len(text) > chars
@@ -161,17 +160,13 @@ def _plain_text(media: Media, limits: DecodeLimits, chars: int | None = None) ->
         raise not_read(media, ["document"], "from which no text is read")
     with decoding(media, "text"):
         data = whole_bytes(media, limits)
-        encoding = (
-            "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
-        )
-        end = (
-            len(data)
-            if chars is None
-            else min(len(data), _MOST_BYTES_A_CHAR * (chars + 2))
-        )
-        return codecs.getincrementaldecoder(encoding)().decode(
-            data[:end], final=end == len(data)
-        )
+        start = data
+        if chars is not None:
+            start = data[: _MOST_BYTES_A_CHAR * (chars + 2)]
+        is_wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+        encoding = "utf-16" if is_wide else "utf-8-sig"
+        decoder = codecs.getincrementaldecoder(encoding)()
+        return decoder.decode(start, final=len(start) == len(data))
 
 
 def _pdf_bytes(media: Media, limits: DecodeLimits) -> bytes:
@@ -240,8 +235,20 @@ def _pages(media: Media, limits: DecodeLimits) -> Iterator[tuple[Any, int]]:
     """The opened PDF with each page's number. The import is not part of a step, and so
     has no limit."""
 
+    import pypdfium2
+    from pypdfium2 import raw
+
     def opened() -> Iterator[tuple[Any, int]]:
-        with contextlib.closing(_pdf(media)) as document:
+        locked = (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY)
+        try:
+            pdf = pypdfium2.PdfDocument(media.read())
+        except pypdfium2.PdfiumError:
+            if raw.FPDF_GetLastError() in locked:
+                raise UnsupportedMediaError(
+                    f"{media.label}: it is encrypted, and its password is not known"
+                ) from None
+            raise
+        with contextlib.closing(pdf) as document:
             within(media, "max_pages", limits.max_pages, len(document), "pages")
             if not len(document):
                 raise CorruptMediaError(f"{media.label}: it has no pages")
@@ -249,21 +256,6 @@ def _pages(media: Media, limits: DecodeLimits) -> Iterator[tuple[Any, int]]:
                 yield document, number
 
     return opened()
-
-
-def _pdf(media: Media) -> Any:
-    """The opened PDF. Raises UnsupportedMediaError for one with a password."""
-    import pypdfium2
-    from pypdfium2 import raw
-
-    try:
-        return pypdfium2.PdfDocument(media.read())
-    except pypdfium2.PdfiumError:
-        if raw.FPDF_GetLastError() in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
-            raise UnsupportedMediaError(
-                f"{media.label}: it is encrypted, and its password is not known"
-            ) from None
-        raise
 
 
 def _rendered(
@@ -274,13 +266,9 @@ def _rendered(
         contextlib.closing(document[number]) as page,
     ):
         width, height = page.get_size()
-        within(
-            media,
-            "max_drawn_pixels",
-            limits.max_drawn_pixels,
-            width * scale * height * scale,
-            "pixels",
-        )
+        pixels = width * scale * height * scale
+        most = limits.max_drawn_pixels
+        within(media, "max_drawn_pixels", most, pixels, "pixels")
         with contextlib.closing(page.render(scale=scale, rev_byteorder=True)) as bitmap:
             facts = {
                 "size": (bitmap.width, bitmap.height),
@@ -303,34 +291,25 @@ def _boxes(media: Media, document: Any, number: int, limits: DecodeLimits) -> St
         contextlib.closing(document[number]) as page,
         contextlib.closing(page.get_textpage()) as text,
     ):
-        within(
-            media,
-            "max_text_chars",
-            limits.max_text_chars,
-            text.count_chars(),
-            "characters on a page",
-        )
-        if text.count_rects() > _MOST_PIECES:
-            # one below the other
-            lines = enumerate(text.get_text_bounded().splitlines())
-            stacked = [
-                TextBox(0, at, 1, at + 1, " ".join(line.split()))
-                for at, line in lines
-                if line.strip()
-            ]
-            return Step({}, (json.dumps(stacked).encode("ascii"),))
-        left, bottom, right, top = page.get_cropbox()
-        size, turns = (right - left, top - bottom), page.get_rotation() // 90
+        count = text.count_chars()
+        most = limits.max_text_chars
+        within(media, "max_text_chars", most, count, "characters on a page")
+        pieces = text.count_rects()
         found: list[TextBox] = []
-        for at in range(text.count_rects()):
-            corners = text.get_rect(at)
-            if words := " ".join(text.get_text_bounded(*corners).split()):
-                inside = (
-                    corners[0] - left,
-                    corners[1] - bottom,
-                    corners[2] - left,
-                    corners[3] - bottom,
-                )
+        if pieces > _MOST_PIECES:
+            # one below the other
+            for at, line in enumerate(text.get_text_bounded().splitlines()):
+                if line.strip():
+                    found.append(TextBox(0, at, 1, at + 1, " ".join(line.split())))
+            return Step({}, (json.dumps(found).encode("ascii"),))
+        left, bottom, right, top = page.get_cropbox()
+        size = (right - left, top - bottom)
+        turns = page.get_rotation() // 90
+        for at in range(pieces):
+            x1, y1, x2, y2 = text.get_rect(at)
+            words = " ".join(text.get_text_bounded(x1, y1, x2, y2).split())
+            if words:
+                inside = (x1 - left, y1 - bottom, x2 - left, y2 - bottom)
                 found.append(TextBox(*_upright(inside, size, turns), words))
         return Step({}, (json.dumps(found).encode("ascii"),))
 

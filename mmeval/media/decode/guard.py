@@ -111,34 +111,25 @@ def decoding(media: Media, what: str) -> Iterator[None]:
             f"{media.label}: decoding it as {what} needs more memory than there is"
         ) from None
     except BaseException as error:  # decoders of hostile bytes raise what they like
-        is_panic = type(error).__name__ == _PANIC
-        if not is_panic and not isinstance(error, Exception):
+        kind = type(error).__name__
+        if kind != _PANIC and not isinstance(error, Exception):
             raise
-        words = f"{media.label}: it cannot be decoded as {what} ({_reason(error)})"
-        if _is_unsupported(error):
+        # without memory addresses: same file, same reason
+        first_line = _ADDRESS.sub("the file", str(error)).strip().partition("\n")[0]
+        reason = first_line[:300] or kind
+        words = f"{media.label}: it cannot be decoded as {what} ({reason})"
+        is_class = (
+            isinstance(error, NotImplementedError) or kind in _UNSUPPORTED_CLASSES
+        )
+        if is_class or _UNSUPPORTED_WORDS.search(str(error)):
             raise UnsupportedMediaError(words) from error
         raise CorruptMediaError(words) from error
 
 
-def _is_unsupported(error: BaseException) -> bool:
-    """Whether an error says that the library does not read this kind of file."""
-    return (
-        isinstance(error, NotImplementedError)
-        or type(error).__name__ in _UNSUPPORTED_CLASSES
-        or _UNSUPPORTED_WORDS.search(str(error)) is not None
-    )
-
-
-def _reason(error: BaseException) -> str:
-    """A message's first line without memory addresses: same file, same reason."""
-    words = _ADDRESS.sub("the file", str(error)).strip().partition("\n")[0]
-    return words[:300] or type(error).__name__
-
-
 @contextlib.contextmanager
-def quiet(logger: str = "PIL") -> Iterator[None]:
-    """Silence a library's warnings and log lines; never held across a ``yield``."""
-    log = logging.getLogger(logger)
+def quiet() -> Iterator[None]:
+    """Silence warnings, and the log lines of Pillow; never held across a ``yield``."""
+    log = logging.getLogger("PIL")
     before = log.level
     log.setLevel(logging.CRITICAL + 1)
     try:

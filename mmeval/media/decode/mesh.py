@@ -29,6 +29,7 @@ _MESH_TYPES = {
     "model/gltf-binary": "glb",
     "model/gltf+json": "gltf",
 }
+_FLOATS = re.compile(rb"(?m)^([^\S\n]*property\s+)float(32)?(?=\s)")
 
 
 class MeshArrays(NamedTuple):
@@ -114,7 +115,12 @@ def mesh_steps(
     import numpy as np
     import trimesh
 
-    _import_readers()
+    # Import what trimesh imports when first used, so that no medium pays for it.
+    square = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    for known in ("ply", "obj", "off", "stl", "glb"):
+        file: Any = square.export(file_type=known)
+        data = file.encode() if isinstance(file, str) else file
+        trimesh.load_scene(io.BytesIO(data), file_type=known).graph.nodes_geometry  # noqa: B018
     file_type = "glb" if kind == "gltf" else kind
     bare: Any = {"skip_materials": True} if file_type in ("obj", "glb") else {}
 
@@ -126,19 +132,12 @@ def mesh_steps(
         vertices, faces = _one_geometry(
             media, scene, merged=not plain, with_faces=with_faces
         )
-        within(
-            media,
-            "max_mesh_vertices",
-            limits.max_mesh_vertices,
-            len(vertices),
-            "vertices",
-        )
+        most = limits.max_mesh_vertices
+        within(media, "max_mesh_vertices", most, len(vertices), "vertices")
         within(media, "max_mesh_faces", limits.max_mesh_faces, len(faces), "faces")
-        kept = (
-            np.ascontiguousarray(vertices, np.float64),
-            np.ascontiguousarray(faces, np.int64),
-        )
-        yield Step({}, tuple(array.tobytes() for array in kept))
+        places = np.ascontiguousarray(vertices, np.float64)
+        corners = np.ascontiguousarray(faces, np.int64)
+        yield Step({}, (places.tobytes(), corners.tobytes()))
 
     return build()
 
@@ -152,33 +151,14 @@ def _readable(media: Media, kind: str, *, exact: bool) -> bytes:
         return plain_off(media, data)
     if kind == "obj":
         return plain_obj(data)
-    if kind == "ply":
-        data = with_triangles(plain_ply(data))
-        return _with_wide_numbers(data) if exact else data
-    return data
-
-
-def _with_wide_numbers(data: bytes) -> bytes:
-    """A text PLY with its floats declared as doubles, so that all digits are read."""
-    head, end, body = data.partition(b"end_header")
-    if b"format ascii" not in head:
+    if kind != "ply":
         return data
-    return (
-        re.sub(rb"(?m)^([^\S\n]*property\s+)float(32)?(?=\s)", rb"\1double", head)
-        + end
-        + body
-    )
-
-
-def _import_readers() -> None:
-    """Import what trimesh imports when first used, so that no medium pays for it."""
-    import trimesh
-
-    square = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
-    for kind in ("ply", "obj", "off", "stl", "glb"):
-        file: Any = square.export(file_type=kind)
-        data = file.encode() if isinstance(file, str) else file
-        trimesh.load_scene(io.BytesIO(data), file_type=kind).graph.nodes_geometry  # noqa: B018
+    data = with_triangles(plain_ply(data))
+    head, end, body = data.partition(b"end_header")
+    if not exact or b"format ascii" not in head:
+        return data
+    # all digits of a text are read if its floats are declared as doubles
+    return _FLOATS.sub(rb"\1double", head) + end + body
 
 
 def _one_geometry(
@@ -194,30 +174,29 @@ def _one_geometry(
         transform, name = scene.graph[node]
         placed.append(scene.geometry[name].copy())
         placed[-1].apply_transform(transform)
-    solid = [
-        item
-        for item in placed
-        if with_faces and isinstance(item, trimesh.Trimesh) and len(item.faces)
-    ]
+    solid: list[Any] = []
+    if with_faces:
+        meshes = [item for item in placed if isinstance(item, trimesh.Trimesh)]
+        solid = [mesh for mesh in meshes if len(mesh.faces)]
     parts = solid or [item for item in placed if len(getattr(item, "vertices", ()))]
     if not parts:
         raise CorruptMediaError(f"{media.label}: it holds no vertices")
-    if any(part.vertices.shape[1:] != (3,) for part in parts):
-        raise CorruptMediaError(
-            f"{media.label}: some vertices do not have three coordinates"
-        )
-    if not all(np.isfinite(part.vertices).all() for part in parts):
-        raise CorruptMediaError(
-            f"{media.label}: some of its vertices are not numbers (NaN or infinite)"
-        )
+    for part in parts:
+        if part.vertices.shape[1:] != (3,):
+            raise CorruptMediaError(
+                f"{media.label}: some vertices do not have three coordinates"
+            )
+        if not np.isfinite(part.vertices).all():
+            raise CorruptMediaError(
+                f"{media.label}: some of its vertices are not numbers (NaN or infinite)"
+            )
     if not solid:
         return np.concatenate([part.vertices for part in parts]), np.empty((0, 3))
-    if any(
-        part.faces.min() < 0 or part.faces.max() >= len(part.vertices) for part in solid
-    ):
-        raise CorruptMediaError(
-            f"{media.label}: a face names a vertex that does not exist"
-        )
+    for part in solid:
+        if part.faces.min() < 0 or part.faces.max() >= len(part.vertices):
+            raise CorruptMediaError(
+                f"{media.label}: a face names a vertex that does not exist"
+            )
     whole: Any = solid[0] if len(solid) == 1 else trimesh.util.concatenate(solid)
     if merged:
         whole.merge_vertices()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mmeval.errors import CorruptMediaError, MediaLimitError, UnsupportedMediaError
 from mmeval.media.decode.guard import decoding, not_read, quiet, whole_bytes
@@ -16,7 +15,6 @@ from mmeval.media.decode.picture_header import PICTURE_FORMATS, check_pieces
 from mmeval.media.media import Media
 
 if TYPE_CHECKING:
-    import numpy as np
     from PIL.Image import Image
 
 log = logging.getLogger(__name__)
@@ -38,11 +36,7 @@ def _kept_size(picture: Image) -> int:
     return 4 * picture.width * picture.height
 
 
-def _copy(picture: Image) -> Image:
-    return picture.copy()
-
-
-@decoded_once(size=_kept_size, copy=_copy)
+@decoded_once(size=_kept_size, copy=lambda picture: picture.copy())
 def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
     """The picture, upright, RGB or (if transparent) RGBA; an animation's first frame.
 
@@ -66,34 +60,30 @@ def _decoded(media: Media, limits: DecodeLimits, *, upright: bool) -> Image:
     if media.mime == _SVG:
         from mmeval.media.decode.svg import drawn
 
-        data, kind = drawn(media, data, limits), "PNG"
+        data = drawn(media, data, limits)
+        kind = "PNG"
     if kind is None:
         raise not_read(media, ["image"], "which is not decoded as a picture")
     with decoding(media, "a picture"), quiet():
         check_pieces(data, kind)
         try:
             with _opened(data, kind) as picture:
-                within(
-                    media,
-                    "max_pixels",
-                    limits.max_pixels,
-                    picture.width * picture.height,
-                    "pixels",
-                )
-                _check_memory(media, limits, picture, _loading(picture, kind))
+                pixels = picture.width * picture.height
+                within(media, "max_pixels", limits.max_pixels, pixels, "pixels")
+                # bytes a pixel while it is loaded and converted
+                each = _LOADED.get(picture.mode, _CONVERTED)
+                is_progressive = picture.info.get("progressive")
+                each += 6 if is_progressive else _READERS.get(kind, 0)
+                if kind == "WEBP" and getattr(picture, "is_animated", False):
+                    each += _FRAME
+                _check_memory(media, limits, picture, each)
                 picture.load()
-                return (
-                    _upright(media, limits, _rgb(picture)) if upright else _rgb(picture)
-                )
+                plain = _rgb(picture)
+                return _upright(media, limits, plain) if upright else plain
         except PIL.Image.DecompressionBombError as error:
-            pixels = re.search("[0-9]+", str(error))
-            within(
-                media,
-                "max_pixels",
-                limits.max_pixels,
-                int(pixels[0]) if pixels else 0,
-                "pixels",
-            )
+            stated = re.search("[0-9]+", str(error))
+            pixels = int(stated[0]) if stated else 0
+            within(media, "max_pixels", limits.max_pixels, pixels, "pixels")
             # Pillow's own limit, when ours is set above it.
             raise MediaLimitError(f"{media.label}: {error}") from None
 
@@ -121,13 +111,6 @@ def _opened(data: bytes, kind: str) -> Image:
         if isinstance(error.__cause__, KeyError):
             raise NotImplementedError(f"{kind} of this layout: {error}") from error
         raise
-
-
-def _loading(picture: Image, kind: str) -> int:
-    """Bytes a pixel while it is loaded and converted."""
-    extra = 6 if picture.info.get("progressive") else _READERS.get(kind, 0)
-    extra += _FRAME if kind == "WEBP" and getattr(picture, "is_animated", False) else 0
-    return _LOADED.get(picture.mode, _CONVERTED) + extra
 
 
 def _check_memory(
@@ -167,21 +150,16 @@ def _eight_bit(picture: Image) -> Image:
     from PIL import Image as Pictures
 
     grey = np.asarray(picture)
-    scale = (
-        257.0
-        if picture.mode.startswith("I") and (picture.mode != "I" or grey.max() > 255)
-        else 1.0
-    )
+    is_wide = picture.mode.startswith("I")
+    if picture.mode == "I":
+        is_wide = grey.max() > 255
     eight = np.empty(grey.shape, np.uint8)
-    for rows, found in zip(_strips(eight), _strips(grey), strict=True):
-        rows[:] = np.clip(
-            np.nan_to_num(found.astype(np.float64) / scale), 0, 255
-        ).round()
+    rows = max(1, 2**20 // max(1, grey.shape[1]))
+    for start in range(0, len(grey), rows):
+        strip = grey[start : start + rows].astype(np.float64)
+        if is_wide:
+            strip /= 257.0
+        eight[start : start + rows] = np.clip(np.nan_to_num(strip), 0, 255).round()
     shown = Pictures.fromarray(eight)
     shown.info.update(picture.info)
     return shown
-
-
-def _strips(array: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
-    rows = max(1, 2**20 // max(1, array.shape[1]))
-    return (array[start : start + rows] for start in range(0, len(array), rows))

@@ -45,10 +45,9 @@ def check_size(media: Media, *, limits: DecodeLimits) -> None:
     if media.path is None:
         return
     with decoding(media, "a picture"), quiet():
+        formats = (PICTURE_FORMATS[media.mime],)
         try:
-            with PIL.Image.open(
-                media.path, formats=(PICTURE_FORMATS[media.mime],)
-            ) as picture:
+            with PIL.Image.open(media.path, formats=formats) as picture:
                 width, height = picture.size
         except PIL.Image.DecompressionBombError as error:
             raise MediaLimitError(f"{media.label}: {error}") from None
@@ -75,15 +74,23 @@ def _check_png(data: bytes) -> None:
 
 def _check_jpeg(data: bytes) -> None:
     """Up to the picture's own end: what follows (a film, say) is not the picture."""
-    at, count, scans, scanning = 2, 0, 0, False
-    while (found := _MARKER.search(data, at)) is not None and found[1][0] != _END:
-        if not scanning and found[1][0] in _UNREAD_FRAMES:
-            raise NotImplementedError(f"a JPEG with frames of type {found[1].hex()}")
-        count += 1 if scanning else 1 + found.end(1) - 2 - at
-        scanning = found[1][0] == _SCAN
-        scans += scanning
+    at = 2
+    count = scans = 0
+    is_scan = False
+    while (found := _MARKER.search(data, at)) is not None:
+        marker = found[1][0]
+        end = found.end()
+        if marker == _END:
+            return
+        if not is_scan:
+            if marker in _UNREAD_FRAMES:
+                raise NotImplementedError(f"a JPEG with frames of type {marker:02x}")
+            count += end - 2 - at
+        count += 1
+        is_scan = marker == _SCAN
+        scans += is_scan
         if count > MAX_PIECES or scans > MAX_SCANS:
             raise ValueError(
                 f"it is cut into more than {MAX_SCANS} scans or {MAX_PIECES} segments"
             )
-        at = found.end() + int.from_bytes(data[found.end() : found.end() + 2], "big")
+        at = end + int.from_bytes(data[end : end + 2], "big")

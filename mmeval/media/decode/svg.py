@@ -78,13 +78,9 @@ def draw_steps(media: Media, limits: DecodeLimits) -> Iterator[Step]:
         with decoding(media, "a drawing"):
             size = checked_size(media.read())
             if size is not None:
-                within(
-                    media,
-                    "max_drawn_pixels",
-                    limits.max_drawn_pixels,
-                    size.width * size.height,
-                    "pixels",
-                )
+                pixels = size.width * size.height
+                most = limits.max_drawn_pixels
+                within(media, "max_drawn_pixels", most, pixels, "pixels")
         png: bytes = resvg_py.svg_to_bytes(
             svg_string=media.read().decode("utf-8-sig"),
             dpi=_UNITS_AN_INCH,
@@ -109,19 +105,19 @@ def checked_size(data: bytes) -> Size | None:
     ValueError for another document, and expat's error for what is not XML.
     """
     check = _Check()
+
+    def refuse_entity(*_: object) -> NoReturn:
+        raise NotImplementedError("it declares an entity")
+
     parser = expat.ParserCreate("utf-8")
     parser.buffer_text = False
     parser.StartElementHandler = check.start
     parser.EndElementHandler = check.end
     parser.CharacterDataHandler = check.words
-    parser.EntityDeclHandler = _refuse_entity
+    parser.EntityDeclHandler = refuse_entity
     parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
     parser.Parse(data, True)
     return check.size
-
-
-def _refuse_entity(*_: object) -> NoReturn:
-    raise NotImplementedError("it declares an entity")
 
 
 class _Check:
@@ -141,20 +137,19 @@ class _Check:
         if element == "foreignObject" and "switch" not in self._open:
             raise NotImplementedError("it holds a foreignObject, which is not drawn")
         self._open.append(element)
-        for attribute, value in attributes.items():
-            self._note(element, attribute.rpartition(":")[2], value)
+        for full_name, value in attributes.items():
+            attribute = full_name.rpartition(":")[2]
+            if attribute == "href":
+                if element != "a":  # a link is drawn and never followed
+                    self._note_target(element, value.strip())
+            elif attribute in _STYLED or "url(" in value.lower():
+                self._note_style(element, value)
 
     def end(self, _name: str) -> None:
-        if (element := self._open.pop()) == "style":
+        element = self._open.pop()
+        if element == "style":
             self._note_style(element, "".join(self._sheet))
             self._sheet.clear()
-
-    def _note(self, element: str, attribute: str, value: str) -> None:
-        if attribute == "href":
-            if element != "a":  # a link is drawn and never followed
-                self._note_target(element, value.strip())
-        elif attribute in _STYLED or "url(" in value.lower():
-            self._note_style(element, value)
 
     def words(self, text: str) -> None:
         """Note the text between elements; only a style sheet can name anything
@@ -198,37 +193,31 @@ def _is_raster(uri: str) -> bool:
 
 
 def _stated_size(attributes: Mapping[str, str]) -> Size | None:
-    box = _box(attributes.get("viewBox", ""))
-    width, height = (
-        _pixels(attributes.get(side), whole)
-        for side, whole in (
-            ("width", box and box.width),
-            ("height", box and box.height),
-        )
-    )
-    if box and box.width and box.height:
-        if width is None and height is None:
-            return box
-        if width is None and height is not None:
-            return Size(height * box.width / box.height, height)
-        if height is None and width is not None:
-            return Size(width, width * box.height / box.width)
-    return None if width is None or height is None else Size(width, height)
-
-
-def _box(written: str) -> Size | None:
+    whole_width: float | None = None
+    whole_height: float | None = None
     try:
-        _x, _y, width, height = map(float, re.split(r"[\s,]+", written.strip()))
-    except ValueError:
-        return None
-    return Size(width, height)
+        words = re.split(r"[\s,]+", attributes.get("viewBox", "").strip())
+        _x, _y, whole_width, whole_height = map(float, words)
+    except ValueError:  # there is no box
+        pass
+    width = _pixels(attributes.get("width"), whole_width)
+    height = _pixels(attributes.get("height"), whole_height)
+    if whole_width and whole_height:
+        if width is None and height is None:
+            return Size(whole_width, whole_height)
+        if width is None and height is not None:
+            return Size(height * whole_width / whole_height, height)
+        if height is None and width is not None:
+            return Size(width, width * whole_height / whole_width)
+    return None if width is None or height is None else Size(width, height)
 
 
 def _pixels(written: str | None, whole: float | None) -> float | None:
     found = _LENGTH.fullmatch(written or "")
     if found is None:
         return None
-    number, unit = float(found[1]), found[2] or "px"
+    number = float(found[1])
+    unit = found[2] or "px"
     if unit == "%":
         return None if whole is None else number / 100 * whole
     return number * _PIXELS[unit]

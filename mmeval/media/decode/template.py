@@ -16,9 +16,9 @@ import re
 import tokenize
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, wraps
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from jinja2 import (
     StrictUndefined,
@@ -38,6 +38,7 @@ document."""
 MAX_EXPONENT = 64
 _MOST_KEYS_SHOWN = 5
 _MOST_CHARS_SHOWN = 60
+Given = ParamSpec("Given")
 Made = TypeVar("Made")
 _EXPRESSION = re.compile(r"\s*\{\{(.*)\}\}\s*", re.DOTALL)
 
@@ -113,8 +114,12 @@ def literal(value: Any) -> Any:
     text = value.strip()
     if not text.startswith(("[", "{")):
         return value if text else None
+
+    def no_number(word: str) -> Any:
+        raise ValueError(f"{word} is not a number in JSON")
+
     try:
-        return json.loads(text, parse_constant=_no_number)
+        return json.loads(text, parse_constant=no_number)
     except (ValueError, RecursionError):
         pass
     try:
@@ -132,10 +137,6 @@ def literal(value: Any) -> Any:
             f"{text[:_MOST_CHARS_SHOWN]!r} is neither a list nor a mapping as Python "
             f"or JSON writes it ({str(error).partition(' (')[0]})"
         ) from None
-
-
-def _no_number(word: str) -> Any:
-    raise ValueError(f"{word} is not a number in JSON")
 
 
 def _check_commas(text: str) -> None:
@@ -164,6 +165,22 @@ _ENVIRONMENT.concat = _joined  # type: ignore[method-assign]  # jinja2's own hoo
 _ROW_ENVIRONMENT.concat = _joined  # type: ignore[method-assign]  # as above
 
 
+def _with_errors_of_jinja(work: Callable[Given, Made]) -> Callable[Given, Made]:
+    @wraps(work)
+    def bounded(*args: Given.args, **kwargs: Given.kwargs) -> Made:
+        try:
+            return work(*args, **kwargs)
+        except TemplateError:
+            raise
+        except RecursionError:
+            raise TemplateRuntimeError("it is nested too deeply") from None
+        except Exception as error:  # a filter or operator on a value that it is not for
+            reason = str(error) or type(error).__name__
+            raise TemplateRuntimeError(reason) from None
+
+    return bounded
+
+
 @dataclass(frozen=True)
 class BoundedTemplate:
     """A template over JSON values.
@@ -174,28 +191,26 @@ class BoundedTemplate:
     source: str
 
     @cached_property
+    @_with_errors_of_jinja
     def reads(self) -> frozenset[str]:
         """The values that it reads."""
-        return _with_errors_of_jinja(self._reads)
-
-    def render(self, values: Mapping[str, Any]) -> str:
-        return _with_errors_of_jinja(lambda: _template(self.source).render(values))
-
-    def content(self, values: Mapping[str, Any]) -> str:
-        """The text; a mapping that would be written into it is an error."""
-        return _with_errors_of_jinja(lambda: _row_template(self.source).render(values))
-
-    def value(self, values: Mapping[str, Any]) -> str:
-        """The value of a template that is one expression, as JSON; else its text as
-        JSON."""
-        return _with_errors_of_jinja(lambda: self._value(values))
-
-    def _reads(self) -> frozenset[str]:
         tree = _ENVIRONMENT.parse(self.source)
         names = meta.find_undeclared_variables(tree) - _ENVIRONMENT.globals.keys()
         return frozenset(names)
 
-    def _value(self, values: Mapping[str, Any]) -> str:
+    @_with_errors_of_jinja
+    def render(self, values: Mapping[str, Any]) -> str:
+        return _template(self.source).render(values)
+
+    @_with_errors_of_jinja
+    def content(self, values: Mapping[str, Any]) -> str:
+        """The text; a mapping that would be written into it is an error."""
+        return _template(self.source, of_row=True).render(values)
+
+    @_with_errors_of_jinja
+    def value(self, values: Mapping[str, Any]) -> str:
+        """The value of a template that is one expression, as JSON; else its text as
+        JSON."""
         expression = _expression(self.source)
         if expression is None:
             value = _template(self.source).render(values)
@@ -206,37 +221,19 @@ class BoundedTemplate:
         return _joined([json.dumps(value, ensure_ascii=False)])
 
 
-def _with_errors_of_jinja(work: Callable[[], Made]) -> Made:
-    try:
-        return work()
-    except TemplateError:
-        raise
-    except RecursionError:
-        raise TemplateRuntimeError("it is nested too deeply") from None
-    except Exception as error:  # a filter or operator on a value that it is not for
-        reason = str(error) or type(error).__name__
-        raise TemplateRuntimeError(reason) from None
-
-
-@lru_cache(maxsize=256)
-def _template(source: str) -> Template:
-    return _ENVIRONMENT.from_string(source)
-
-
-@lru_cache(maxsize=256)
-def _row_template(source: str) -> Template:
-    return _ROW_ENVIRONMENT.from_string(source)
+@lru_cache(maxsize=512)
+def _template(source: str, *, of_row: bool = False) -> Template:
+    environment = _ROW_ENVIRONMENT if of_row else _ENVIRONMENT
+    return environment.from_string(source)
 
 
 @lru_cache(maxsize=256)
 def _expression(source: str) -> Callable[..., Any] | None:
     """What computes a template that is nothing but ``{{ expression }}``."""
     match = _EXPRESSION.fullmatch(source)
+    if match is None:
+        return None
     try:
-        return (
-            _ENVIRONMENT.compile_expression(match[1], undefined_to_none=False)
-            if match
-            else None
-        )
+        return _ENVIRONMENT.compile_expression(match[1], undefined_to_none=False)
     except TemplateSyntaxError:  # several expressions
         return None

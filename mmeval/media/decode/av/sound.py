@@ -74,16 +74,14 @@ def audio(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Audio:
     import numpy
 
     blocks = _blocks(media, limits, whole=True)
-    clock, joined, rate = Clock(media, limits), _Joined(), 0
+    clock = Clock(media, limits)
+    joined = _Joined()
+    rate = 0
     with decoding(media, "sound"), quiet():
         for block in blocks:
-            _check_audio_size(
-                media,
-                limits,
-                joined.count + len(block.samples),
-                block.samples.shape[1],
-                block.rate,
-            )
+            frames = joined.count + len(block.samples)
+            channels = block.samples.shape[1]
+            _check_audio_size(media, limits, frames, channels, block.rate)
             joined.add(_finite(media, block.samples))
             rate = rate or block.rate
             clock.check()
@@ -112,18 +110,18 @@ def sound_start(
     package."""
     import numpy
 
-    clock, found, count, rate = Clock(media, limits), [], 0, 0
+    clock = Clock(media, limits)
+    found = []
+    count = rate = 0
     blocks = _blocks(media, limits, whole=False)
     with contextlib.closing(blocks), decoding(media, "sound"), quiet():
         for block in blocks:
             rate = rate or block.rate
             count += len(block.samples)
-            _check_audio_size(
-                media, limits, min(count, int(seconds * rate)), 1, block.rate
-            )
-            found.append(
-                numpy.clip(_finite(media, block.samples).mean(axis=1), -1.0, 1.0)
-            )
+            frames = min(count, int(seconds * rate))
+            _check_audio_size(media, limits, frames, 1, block.rate)
+            mono = _finite(media, block.samples).mean(axis=1)
+            found.append(numpy.clip(mono, -1.0, 1.0))
             if count > seconds * rate:
                 break
             clock.check()
@@ -168,13 +166,13 @@ class _Joined:
         self.count = 0
 
     def add(self, block: np.ndarray[Any, np.dtype[np.float32]]) -> None:
-        channels, end = block.shape[1], self.count + len(block)
+        channels = block.shape[1]
+        end = self.count + len(block)
         if not self.count:
             self._room = block[:0].copy()
         if end > len(self._room):
-            self._room.resize(
-                (end + _AUDIO_BLOCK // channels, channels), refcheck=False
-            )
+            rows = end + _AUDIO_BLOCK // channels
+            self._room.resize((rows, channels), refcheck=False)
         self._room[self.count : end] = block
         self.count = end
 
@@ -210,9 +208,8 @@ def _sound_file_blocks(
         if declared >= _UNKNOWN_LENGTH:
             yield from _sound_track_blocks(media, data, limits)
             return
-        _check_audio_size(
-            media, limits, declared if whole else 0, file.channels, file.samplerate
-        )
+        frames = declared if whole else 0
+        _check_audio_size(media, limits, frames, file.channels, file.samplerate)
         count = 0
         block = max(1, _AUDIO_BLOCK // file.channels)
         while len(samples := file.read(block, dtype="float32", always_2d=True)):
@@ -255,7 +252,5 @@ def _sound_track_blocks(
         # None empties the resampler
         for frame in chain(decoded(container, stream), (None,)):
             for part in resampler.resample(frame):
-                yield Audio(
-                    part.to_ndarray().reshape(-1, len(part.layout.channels)),
-                    stream.rate,
-                )
+                channels = len(part.layout.channels)
+                yield Audio(part.to_ndarray().reshape(-1, channels), stream.rate)

@@ -29,24 +29,16 @@ def is_unread(data: bytes, mime: str, code: int) -> bool:
     """Whether libsndfile refused a sound with an error's ``code`` for its codec or the
     depth of its samples."""
     if mime == "audio/flac":
-        return _flac_depth(data) not in _FLAC_DEPTHS
+        if data[4:8] != _STREAM_INFO or len(data) < 22:
+            return False  # the block that has to come first is cut off
+        depth = (int.from_bytes(data[20:22], "big") >> 4 & 31) + 1
+        return depth not in _FLAC_DEPTHS
     if mime == "audio/ogg":
         return data.startswith(_OGG_CODECS, _OGG_CODEC_PLACE)
-    if mime == "audio/wav" and code in _REFUSED_HEADER:
-        return _is_foreign_wav(data)
-    if mime == "audio/wav" and wave_format(data)[0] == 0:
-        return False  # its header is cut off
+    if mime == "audio/wav":
+        codec, bits = wave_format(data)
+        if codec == 0:
+            return False  # its header is cut off
+        if code in _REFUSED_HEADER:
+            return codec not in _WAV_CODECS and bits not in _WAV_BITS.get(codec, ())
     return code in _UNIMPLEMENTED
-
-
-def _flac_depth(data: bytes) -> int:
-    """Bits of a sample by the block that has to come first; 8 where it is cut off."""
-    if data[4:8] != _STREAM_INFO or len(data) < 22:
-        return 8
-    return (int.from_bytes(data[20:22], "big") >> 4 & 31) + 1
-
-
-def _is_foreign_wav(data: bytes) -> bool:
-    code, bits = wave_format(data)
-    is_read = code in _WAV_CODECS or bits in _WAV_BITS.get(code, ())
-    return code != 0 and not is_read

@@ -90,9 +90,8 @@ def frames_at(
     """
     wanted = frozenset(indices)
     with contextlib.closing(_checked(media, limits, _passed(media, limits))) as frames:
-        for index, (moment, frame) in enumerate(
-            islice(frames, max(wanted, default=-1) + 1)
-        ):
+        first = islice(frames, max(wanted, default=-1) + 1)
+        for index, (moment, frame) in enumerate(first):
             if index in wanted:
                 with decoding(media, "video"), warnings.catch_warnings(action="ignore"):
                     rgb = _upright(frame)
@@ -137,7 +136,8 @@ class _Changes:
         """The mean absolute difference of shades of grey."""
         import numpy as np
 
-        (shades, scale), before = _shades(frame), self._before
+        before = self._before
+        shades, scale = _shades(frame)
         self._before = shades
         if before is None:
             return 0.0
@@ -157,16 +157,14 @@ def _shades(frame: Any) -> tuple[Grey, float]:
     shades of grey."""
     import numpy as np
 
-    if (
-        frame.format.name not in _BRIGHTNESS_FIRST
-        or frame.planes[0].line_size < frame.width
-    ):
+    plane = frame.planes[0]
+    name = frame.format.name
+    if name not in _BRIGHTNESS_FIRST or plane.line_size < frame.width:
         return frame.to_ndarray(format="gray"), 1.0
-    rows = np.frombuffer(frame.planes[0], np.uint8).reshape(
-        -1, frame.planes[0].line_size
-    )
-    full = "yuvj" in frame.format.name or frame.color_range == _FULL_RANGE
-    return rows[: frame.height, : frame.width], 1.0 if full else 255 / 219
+    rows = np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)
+    shades = rows[: frame.height, : frame.width]
+    is_full = "yuvj" in name or frame.color_range == _FULL_RANGE
+    return shades, 1.0 if is_full else 255 / 219
 
 
 class _Turn(NamedTuple):
@@ -256,20 +254,14 @@ def video_info(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> VideoI
     data = whole_bytes(media, limits)
     with decoding(media, "video"), quiet(), opened(media, data, limits) as container:
         stream = _video_stream(media, data, container, limits)
-        length = (
-            float(stream.duration * stream.time_base)
-            if stream.duration
-            else (container.duration or 0) / 1e6
-        )
+        seconds = (container.duration or 0) / 1e6
+        if stream.duration:
+            seconds = float(stream.duration * stream.time_base)
         width, height = stream.width, stream.height
         if _is_on_its_side(container, stream):
             width, height = height, width
-        return VideoInfo(
-            width,
-            height,
-            float(stream.average_rate or 0),
-            max(0.0, float(length)),
-        )
+        rate = float(stream.average_rate or 0)
+        return VideoInfo(width, height, rate, max(0.0, seconds))
 
 
 def _is_on_its_side(container: Any, stream: Any) -> bool:
@@ -332,38 +324,27 @@ class _Track:
 
     def frames(self) -> Iterator[tuple[float, Any]]:
         """The frames from where the reader stands."""
-        frames = decoded(self._container, self._stream, has_begun=self._decoded > 0)
+        media = self._media
+        stream = self._stream
+        frames = decoded(self._container, stream, has_begun=self._decoded > 0)
+        most_frames = self._limits.max_video_frames
+        most_pixels = self._limits.max_video_pixels
         for frame in frames:
             self._decoded += 1
-            within(
-                self._media,
-                "max_video_frames",
-                self._limits.max_video_frames,
-                self._decoded,
-                "frames",
-            )
-            within(
-                self._media,
-                "max_video_pixels",
-                self._limits.max_video_pixels,
-                frame.width * frame.height,
-                "pixels a frame",
-            )
-            yield self._time(frame), frame
+            pixels = frame.width * frame.height
+            within(media, "max_video_frames", most_frames, self._decoded, "frames")
+            within(media, "max_video_pixels", most_pixels, pixels, "pixels a frame")
+            if frame.pts is not None:
+                unit = frame.time_base or stream.time_base
+                yield float((frame.pts - self._start) * unit), frame
+            else:
+                yield (self._decoded - 1) / float(stream.average_rate or 25), frame
 
     def jump(self, moment: float) -> Iterator[tuple[float, Any]]:
         """The frames from the last key frame before a moment on."""
-        self._container.seek(
-            self._start + int(moment / self._stream.time_base), stream=self._stream
-        )
+        place = self._start + int(moment / self._stream.time_base)
+        self._container.seek(place, stream=self._stream)
         return self.frames()
-
-    def _time(self, frame: Any) -> float:
-        if frame.pts is not None:
-            return float(
-                (frame.pts - self._start) * (frame.time_base or self._stream.time_base)
-            )
-        return (self._decoded - 1) / float(self._stream.average_rate or 25)
 
 
 def _at_times(track: _Track, times: Sequence[float]) -> Iterator[tuple[float, Any]]:
@@ -373,21 +354,16 @@ def _at_times(track: _Track, times: Sequence[float]) -> Iterator[tuple[float, An
     shown = ahead = next(frames, None)
     for moment in times:
         if ahead is not None and moment - ahead[0] > _SEEK_SECONDS:
-            frames, ahead = _resume(track, moment, ahead)
+            frames = track.jump(moment)
+            first = next(frames, None)
+            # where the jump skips no frame, go on from the start
+            if first is None or not ahead[0] <= first[0] <= moment:
+                frames = track.jump(0.0)
+                first = next(frames, ahead)
+            ahead = first
         while ahead is not None and ahead[0] <= moment:
-            shown, ahead = ahead, next(frames, None)
+            shown = ahead
+            ahead = next(frames, None)
         if shown is None:
             raise ValueError("no picture in it can be decoded")
         yield shown
-
-
-def _resume(
-    track: _Track, moment: float, ahead: tuple[float, Any]
-) -> tuple[Iterator[tuple[float, Any]], tuple[float, Any]]:
-    """Jump towards a moment where that skips frames; otherwise go on from the start."""
-    jumped = track.jump(moment)
-    first = next(jumped, None)
-    if first is not None and ahead[0] <= first[0] <= moment:
-        return jumped, first
-    again = track.jump(0.0)
-    return again, next(again, ahead)

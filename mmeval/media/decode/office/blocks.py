@@ -41,8 +41,9 @@ def sheet_blocks(file: BinaryIO) -> Iterator[list[Any]]:
     """Each sheet's name and its rows, unless it is empty."""
     with python_calamine.CalamineWorkbook.from_filelike(file) as book:
         for name in book.sheet_names:
-            rows = filter(None, map(_cells, book.get_sheet_by_name(name).iter_rows()))
-            for number, block in enumerate(_tables(rows)):
+            rows = map(_cells, book.get_sheet_by_name(name).iter_rows())
+            filled = (row for row in rows if row)
+            for number, block in enumerate(_tables(filled)):
                 if not number:
                     yield [name]
                 yield block
@@ -51,16 +52,17 @@ def sheet_blocks(file: BinaryIO) -> Iterator[list[Any]]:
 def _cells(row: list[Any]) -> list[str]:
     """The cells of a row up to its last one that holds anything; numbers as they are
     stored, not as they are shown."""
-    found = [" ".join(_shown(value).split()) for value in row]
-    while found and not found[-1]:
-        del found[-1]
-    return found
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).upper()
-    return f"{value:.15g}" if isinstance(value, float) else str(value)
+    cells: list[str] = []
+    for value in row:
+        text = str(value)
+        if isinstance(value, bool):
+            text = text.upper()
+        elif isinstance(value, float):
+            text = f"{value:.15g}"
+        cells.append(" ".join(text.split()))
+    while cells and not cells[-1]:
+        del cells[-1]
+    return cells
 
 
 def _trusted(root: Any) -> Any:
@@ -80,14 +82,12 @@ def _flow(element: Any, names: str) -> Iterator[list[Any]]:
     """
     for child in element.iterchildren("*"):
         if child.tag == f"{names}tbl":
-            rows = (
-                [_cell(cell, names) for cell in _nearest(row, "tc", names)]
-                for row in _nearest(child, "tr", names)
-            )
+            rows = _rows(child, names)
             yield from (block for block in _tables(rows) if any(map(any, block[1])))
         elif child.tag != _OTHERWISE:
             yield from _flow(child, names)
-            if child.tag == f"{names}p" and (text := _text(child, names).strip()):
+            text = _text(child, names).strip() if child.tag == f"{names}p" else ""
+            if text:
                 yield [text]
 
 
@@ -112,15 +112,18 @@ def _nearest(element: Any, tag: str, names: str) -> Iterator[Any]:
             yield from _nearest(child, tag, names)
 
 
-def _cell(cell: Any, names: str) -> str:
-    words: list[str] = []
-    for block in _flow(cell, names):
-        if len(block) == 1:
-            words += block
-            continue
-        for row in block[1]:
-            words += row
-    return " ".join(" ".join(words).split())
+def _rows(table: Any, names: str) -> Iterator[list[str]]:
+    for row in _nearest(table, "tr", names):
+        cells: list[str] = []
+        for cell in _nearest(row, "tc", names):
+            words: list[str] = []
+            for text, *tables in _flow(cell, names):
+                words.append(text)
+                for inner in tables:
+                    for inner_row in inner:
+                        words += inner_row
+            cells.append(" ".join(" ".join(words).split()))
+        yield cells
 
 
 def _tables(rows: Iterable[list[str]]) -> Iterator[list[Any]]:

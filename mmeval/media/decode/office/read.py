@@ -72,12 +72,11 @@ def office_blocks(
     ) as steps:
         for step in steps:
             clock.check()
-            for block in json.loads(step.buffers[0]):
-                yield (
-                    block[0]
-                    if len(block) == 1
-                    else OfficeTable(tuple(tuple(row) for row in block[1]))
-                )
+            for text, *tables in json.loads(step.buffers[0]):
+                if not tables:
+                    yield text
+                for rows in tables:
+                    yield OfficeTable(tuple(tuple(row) for row in rows))
 
 
 def office_text(
@@ -92,13 +91,12 @@ def office_text(
     count = 0
     with contextlib.closing(office_blocks(media, limits=limits)) as blocks:
         for block in blocks:
-            lines = (
-                [block]
-                if isinstance(block, str)
-                else ["\t".join(row) for row in block.rows]
-            )
-            words += [f"{line}\n" for line in lines]
-            count += sum(len(line) + 1 for line in lines)
+            if isinstance(block, str):
+                lines = f"{block}\n"
+            else:
+                lines = "".join("\t".join(row) + "\n" for row in block.rows)
+            words.append(lines)
+            count += len(lines)
             if chars is not None and count > chars:
                 break
             within(media, "max_text_chars", limits.max_text_chars, count, "characters")
@@ -124,8 +122,10 @@ def _steps(
     with decoding(media, what):
         data = media.read()
         if data.startswith(b"PK"):
-            _check_entries(media, limits, data)
-        if _is_locked(data):
+            is_locked = _checked_entries(media, limits, data)
+        else:
+            is_locked = _LOCKED_BOOK.search(data) is not None
+        if is_locked:  # calamine calls such a workbook unknown
             raise NotImplementedError("it is encrypted, and its password is not known")
         for block in read(io.BytesIO(data)):
             blocks.append(block)
@@ -137,35 +137,30 @@ def _steps(
         yield _step(blocks)
 
 
-def _check_entries(media: Media, limits: DecodeLimits, data: bytes) -> None:
+def _checked_entries(media: Media, limits: DecodeLimits, data: bytes) -> bool:
     """Check the sizes that a zip declares, and that its entries have them, before a
-    library opens it."""
+    library opens it. Whether it has a password."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        unpacked = sum(entry.file_size for entry in archive.infolist())
+        entries = archive.infolist()
+        unpacked = sum(entry.file_size for entry in entries)
         within(media, "max_bytes", limits.max_bytes, unpacked, "bytes, unpacked,")
-        if any(entry.flag_bits & _LOCKED for entry in archive.infolist()):
-            return
-        if damaged := archive.testzip():
-            raise ValueError(f"its entry {damaged} is damaged")
-
-
-def _is_locked(data: bytes) -> bool:
-    """Whether a document has a password. calamine calls such a workbook unknown."""
-    if not data.startswith(b"PK"):
-        return _LOCKED_BOOK.search(data) is not None
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        if any(entry.flag_bits & _LOCKED for entry in archive.infolist()):
+        if any(entry.flag_bits & _LOCKED for entry in entries):
             return True
+        damaged = archive.testzip()
+        if damaged:
+            raise ValueError(f"its entry {damaged} is damaged")
         has_manifest = _MANIFEST in archive.namelist()
         return has_manifest and b"encryption-data" in archive.read(_MANIFEST)
 
 
 def _chars(block: list[Any]) -> int:
-    if len(block) == 1:
-        return len(block[0]) + _MARKUP_CHARS
-    return sum(
-        len(cell) + _MARKUP_CHARS for row in block[1] for cell in row
-    ) + _MARKUP_CHARS * len(block[1])
+    text, *tables = block
+    count = len(text) + _MARKUP_CHARS
+    for rows in tables:
+        count = _MARKUP_CHARS * len(rows)
+        for row in rows:
+            count += sum(len(cell) + _MARKUP_CHARS for cell in row)
+    return count
 
 
 def _step(blocks: list[list[Any]]) -> Step:

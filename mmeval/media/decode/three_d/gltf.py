@@ -53,7 +53,10 @@ def plain_glb(media: Media, data: bytes) -> bytes:
     """
     tree, chunk = _opened(media, data)
     _check_version(media, tree)
-    _check_extensions(media, tree)
+    required = [str(name) for name in tree.get("extensionsRequired", [])]
+    unknown = [name for name in required if not _SUPPORTED.fullmatch(name)]
+    if unknown:
+        raise _packed(media, unknown)
     plain = _PlainFile(_Numbers(media, tree, chunk))
     meshes = []
     for mesh in tree.get("meshes", []):
@@ -102,13 +105,6 @@ def _other_version(media: Media, version: object) -> UnsupportedMediaError:
     )
 
 
-def _check_extensions(media: Media, tree: Tree) -> None:
-    required = [str(name) for name in tree.get("extensionsRequired", [])]
-    unknown = [name for name in required if not _SUPPORTED.fullmatch(name)]
-    if unknown:
-        raise _packed(media, unknown)
-
-
 def _packed(media: Media, extensions: list[str]) -> UnsupportedMediaError:
     names = ", ".join(name[:_SHOWN_CHARS] for name in sorted(extensions)[:3])
     return UnsupportedMediaError(
@@ -153,24 +149,17 @@ class _Numbers:
         kind = np.dtype(_NUMBERS[accessor["componentType"]])
         values = self._read(accessor, count, columns, kind)
         if "sparse" in accessor:
-            values = self._replaced(values, accessor["sparse"])
+            # some numbers are replaced by others
+            sparse = accessor["sparse"]
+            changes = sparse["count"]
+            place_kind = np.dtype(_NUMBERS[sparse["indices"]["componentType"]])
+            places = self._read(sparse["indices"], changes, 1, place_kind).ravel()
+            values = values.copy()
+            values[places] = self._read(sparse["values"], changes, columns, kind)
         if accessor.get("normalized") and kind.kind in "iu":
             # section 3.6.2.2: the lowest signed number is beyond -1
             return np.maximum(values / np.float64(np.iinfo(kind).max), -1.0)
         return values
-
-    def _replaced(self, values: NDArray[Any], sparse: Tree) -> NDArray[Any]:
-        """The values with those that a sparse accessor has in place of some."""
-        import numpy as np
-
-        count = sparse["count"]
-        place_kind = np.dtype(_NUMBERS[sparse["indices"]["componentType"]])
-        places = self._read(sparse["indices"], count, 1, place_kind).ravel()
-        changed = values.copy()
-        changed[places] = self._read(
-            sparse["values"], count, values.shape[1], values.dtype
-        )
-        return changed
 
     def _read(
         self, row: Tree, count: int, columns: int, kind: np.dtype[Any]
@@ -183,7 +172,15 @@ class _Numbers:
         if "bufferView" not in row:
             return np.zeros((count, columns), kind)
         view = self._tree["bufferViews"][row["bufferView"]]
-        data = self._bytes_of(view)
+        index = view["buffer"]
+        if index not in self._buffers:
+            self._buffers[index] = self._buffer_read(index, view)
+        buffer = self._buffers[index]
+        start = view.get("byteOffset", 0)
+        behind = start + view["byteLength"]
+        if start < 0 or behind > len(buffer):
+            raise ValueError("a buffer view reads behind the end of its buffer")
+        data = memoryview(buffer)[start:behind]
         width = columns * kind.itemsize
         stride = view.get("byteStride", width)
         offset = row.get("byteOffset", 0)
@@ -199,32 +196,16 @@ class _Numbers:
             strides=(stride, kind.itemsize),
         )
 
-    def _bytes_of(self, view: Tree) -> memoryview:
-        buffer = self._buffer(view["buffer"], view)
-        start = view.get("byteOffset", 0)
-        end = start + view["byteLength"]
-        if start < 0 or end > len(buffer):
-            raise ValueError("a buffer view reads behind the end of its buffer")
-        return memoryview(buffer)[start:end]
-
-    def _buffer(self, index: int, view: Tree) -> bytes:
-        if index not in self._buffers:
-            self._buffers[index] = self._buffer_read(index, view)
-        return self._buffers[index]
-
     def _buffer_read(self, index: int, view: Tree) -> bytes:
         buffer = self._tree["buffers"][index]
         uri = buffer.get("uri")
-        if uri is not None:
-            return self._of_uri(uri)
-        if index == 0 and self._chunk is not None:
-            return self._chunk
-        # packed numbers stand in another buffer; this one only has their length
-        if view.get("extensions"):
-            raise _packed(self._media, list(view["extensions"]))
-        raise ValueError("one of its buffers has no bytes")
-
-    def _of_uri(self, uri: str) -> bytes:
+        if uri is None:
+            if index == 0 and self._chunk is not None:
+                return self._chunk
+            # packed numbers stand in another buffer; this one only has their length
+            if view.get("extensions"):
+                raise _packed(self._media, list(view["extensions"]))
+            raise ValueError("one of its buffers has no bytes")
         head, _, body = uri.partition(",")
         if not head.lower().startswith("data:"):
             raise UnsupportedMediaError(
@@ -256,13 +237,24 @@ class _PlainFile:
         extensions = row.get("extensions", {})
         position = row["attributes"]["POSITION"]
         mode = row.get("mode", _TRIANGLES)
-        made: Tree = {"attributes": {"POSITION": self._position(position, extensions)}}
+        if position not in self._positions:
+            places = self._numbers.positions(position, extensions)
+            self._positions[position] = self._added(places, _FLOAT, "VEC3")
+        accessor = self._positions[position]
+        made: Tree = {"attributes": {"POSITION": accessor}}
+        is_fan = mode == _FAN
         if "indices" in row:
-            made["indices"] = self._index(row["indices"], extensions, mode == _FAN)
-        elif mode == _FAN:
-            count = self._accessors[made["attributes"]["POSITION"]]["count"]
-            made["indices"] = self._fan(range(count))
-        made["mode"] = _TRIANGLES if mode == _FAN else mode
+            key = (row["indices"], is_fan)
+            if key not in self._indices:
+                corners = self._numbers.indices(row["indices"], extensions)
+                if is_fan:
+                    self._indices[key] = self._fan(corners)
+                else:
+                    self._indices[key] = self._added(corners, _UNSIGNED, "SCALAR")
+            made["indices"] = self._indices[key]
+        elif is_fan:
+            made["indices"] = self._fan(range(self._accessors[accessor]["count"]))
+        made["mode"] = _TRIANGLES if is_fan else mode
         return made
 
     def whole(self, tree: Tree) -> bytes:
@@ -284,23 +276,6 @@ class _PlainFile:
         ]
         size = 12 + sum(len(chunk) for chunk in chunks)
         return b"".join([_MAGIC, struct.pack("<II", _VERSION, size), *chunks])
-
-    def _position(self, index: int, extensions: Tree) -> int:
-        if index not in self._positions:
-            values = self._numbers.positions(index, extensions)
-            self._positions[index] = self._added(values, _FLOAT, "VEC3")
-        return self._positions[index]
-
-    def _index(self, index: int, extensions: Tree, is_fan: bool) -> int:
-        key = (index, is_fan)
-        if key not in self._indices:
-            values = self._numbers.indices(index, extensions)
-            self._indices[key] = (
-                self._fan(values)
-                if is_fan
-                else self._added(values, _UNSIGNED, "SCALAR")
-            )
-        return self._indices[key]
 
     def _fan(self, corners: NDArray[np.uint32] | range) -> int:
         """The triangles of a fan: its first corner, with each two that follow."""

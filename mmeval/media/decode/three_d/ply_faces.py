@@ -79,13 +79,14 @@ def with_triangles(data: bytes) -> bytes:
         start += element.rows * struct.calcsize(order + codes)
     if faces is None or len(data) == _even_end(data, start, elements[place], faces):
         return data
-    polygons = _polygons(data, start, elements[place].rows, faces)
-    triangles = _triangles(polygons)
-    header = [
-        *_lines_before(lines, "face"),
-        f"element face {len(triangles)}",
-        f"property list uchar int {faces.corners.name}",
-    ]
+    triangles = _triangles(data, start, elements[place].rows, faces)
+    header: list[str] = []
+    for line in lines:
+        if line.split()[:2] == ["element", "face"]:
+            break
+        header.append(line)
+    header.append(f"element face {len(triangles)}")
+    header.append(f"property list uchar int {faces.corners.name}")
     vertices = data[len(head) + len(end) : start]
     row = struct.Struct(f"{order}B{_TRIANGLE}i")
     rows = [row.pack(_TRIANGLE, *triangle) for triangle in triangles]
@@ -106,28 +107,22 @@ def _elements(lines: Sequence[str]) -> list[_Element]:
     return elements
 
 
-def _lines_before(lines: Sequence[str], name: str) -> list[str]:
-    """The lines of a header before those of an element."""
-    kept: list[str] = []
-    for line in lines:
-        if line.split()[:2] == ["element", name]:
-            break
-        kept.append(line)
-    return kept
-
-
 def _layout(element: _Element, order: str) -> _Faces | None:
     """None for faces with another number of lists than one."""
-    lists = [place for place, item in enumerate(element.properties) if item.length]
-    if len(lists) != 1:
+    corners: _Property | None = None
+    before = behind = order
+    for item in element.properties:
+        if item.length and corners is not None:
+            return None
+        if item.length:
+            corners = item
+        elif corners is None:
+            before += item.number
+        else:
+            behind += item.number
+    if corners is None:
         return None
-    codes = [item.number for item in element.properties]
-    return _Faces(
-        struct.Struct(order + "".join(codes[: lists[0]])),
-        element.properties[lists[0]],
-        struct.Struct(order + "".join(codes[lists[0] + 1 :])),
-        order,
-    )
+    return _Faces(struct.Struct(before), corners, struct.Struct(behind), order)
 
 
 def _even_end(data: bytes, start: int, element: _Element, faces: _Faces) -> int:
@@ -141,28 +136,21 @@ def _even_end(data: bytes, start: int, element: _Element, faces: _Faces) -> int:
     return start + element.rows * int(each)
 
 
-def _polygons(
+def _triangles(
     data: bytes, start: int, count: int, faces: _Faces
-) -> list[tuple[int, ...]]:
+) -> list[tuple[int, int, int]]:
+    """Fans around the first corner of each polygon, as of polygons in text."""
     length = struct.Struct(faces.order + faces.corners.length)
     layouts: dict[int, struct.Struct] = {}
-    polygons: list[tuple[int, ...]] = []
+    triangles: list[tuple[int, int, int]] = []
     for _ in range(count):
         start += faces.before.size
-        (corners,) = length.unpack_from(data, start)
+        (size,) = length.unpack_from(data, start)
         start += length.size
-        if corners not in layouts:
-            form = f"{faces.order}{corners}{faces.corners.number}"
-            layouts[corners] = struct.Struct(form)
-        polygons.append(layouts[corners].unpack_from(data, start))
-        start += layouts[corners].size + faces.behind.size
-    return polygons
-
-
-def _triangles(polygons: Sequence[tuple[int, ...]]) -> list[tuple[int, int, int]]:
-    """Fans around the first corner of each polygon, as of polygons in text."""
-    triangles: list[tuple[int, int, int]] = []
-    for corners in polygons:
-        for place in range(1, len(corners) - 1):
+        if size not in layouts:
+            layouts[size] = struct.Struct(f"{faces.order}{size}{faces.corners.number}")
+        corners = layouts[size].unpack_from(data, start)
+        start += layouts[size].size + faces.behind.size
+        for place in range(1, size - 1):
             triangles.append((corners[0], corners[place], corners[place + 1]))
     return triangles
