@@ -36,7 +36,11 @@ def _kept_size(picture: Image) -> int:
     return 4 * picture.width * picture.height
 
 
-@decoded_once(size=_kept_size, copy=lambda picture: picture.copy())
+def _copy(picture: Image) -> Image:
+    return picture.copy()
+
+
+@decoded_once(size=_kept_size, copy=_copy)
 def image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Image:
     """The picture, upright, RGB or (if transparent) RGBA; an animation's first frame.
 
