@@ -202,9 +202,7 @@ class _Conversion:
                 )
         if not self.done:
             return request
-        made = Request(messages, request.params, request.wants, request.seed)
-        made.__dict__["digest"] = request.digest
-        return made
+        return request.with_messages(messages)
 
     def _message(self, message: Message) -> Message:
         parts = [made for part in message.content.parts for made in self._parts(part)]

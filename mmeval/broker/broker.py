@@ -409,9 +409,9 @@ class Broker:
             attempt,
         )
         unknown = _unknown_options(runtime, call)
-        request = sent.request.with_seed(
-            seed, self._server_key(asked, attempt)
-        ).without_options(unknown)
+        request = sent.request.with_seed(seed, self._server_key(asked, attempt))
+        if unknown:
+            request = request.without_options(unknown)
         cache = (
             self._cache
             if runtime.samples is None and runtime.programs is None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 from mmeval.errors import UnknownNameError, UsageError
@@ -150,40 +149,49 @@ class Request:
     seed: int = 0
     key: str = ""
 
-    @cached_property
+    _digest: str = field(default="", init=False, compare=False, repr=False)
+    """The digest, once it was asked for: it may have to read media."""
+
+    @property
     def digest(self) -> str:
-        how = _how_digest(self.params, self.wants)
-        return content_digest(how, [(m.role, m.content) for m in self.messages])
+        if not self._digest:
+            how = _how_digest(self.params, self.wants)
+            contents = [(m.role, m.content) for m in self.messages]
+            object.__setattr__(self, "_digest", content_digest(how, contents))
+        return self._digest
 
     def with_seed(self, seed: int, key: str = "") -> Request:
+        """The request with another seed, which is not part of its digest."""
         request = Request(self.messages, self.params, self.wants, seed, key)
-        request.__dict__["digest"] = self.digest  # the seed is not part of it
-        return request
+        return request._under(self.digest)
+
+    def with_messages(self, messages: tuple[Message, ...]) -> Request:
+        """The request with media in other forms, under the digest of the media
+        themselves."""
+        request = Request(messages, self.params, self.wants, self.seed, self.key)
+        return request._under(self.digest)
+
+    def without_options(self, names: Collection[str]) -> Request:
+        """The request without some parameters of one modality, under the same
+        digest."""
+        options = {
+            name: value
+            for name, value in self.params.options.items()
+            if name not in names
+        }
+        params = replace(self.params, options=options)
+        request = Request(self.messages, params, self.wants, self.seed, self.key)
+        return request._under(self.digest)
 
     def replied(self) -> Request:
         """The request to send once a reply has come, under another key: by this one the
         server may repeat it."""
         return self.with_seed(self.seed, digest(self.key)) if self.key else self
 
-    def without_options(self, names: Collection[str]) -> Request:
-        """The request without some parameters of one modality, under the same
-        digest."""
-        if not names:
-            return self
-        options = {
-            name: value
-            for name, value in self.params.options.items()
-            if name not in names
-        }
-        request = Request(
-            self.messages,
-            replace(self.params, options=options),
-            self.wants,
-            self.seed,
-            self.key,
-        )
-        request.__dict__["digest"] = self.digest
-        return request
+    def _under(self, known: str) -> Request:
+        """This new request under the digest of the one that it was made of."""
+        object.__setattr__(self, "_digest", known)
+        return self
 
     def kinds(self) -> set[PartKind]:
         """The kinds of part that a backend must be able to read to answer."""

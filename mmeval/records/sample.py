@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -51,28 +50,42 @@ class Sample:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     fault: str = ""
     candidates: tuple[Interleaved, ...] = ()
+    _digest: str = field(default="", init=False, compare=False, repr=False)
+    """The digest, once it was asked for: it may have to read media."""
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """The digest that scores are tied to: of all content, the media's bytes
         included."""
+        if not self._digest:
+            object.__setattr__(self, "_digest", line_digest(self._placeless_line()))
+        return self._digest
+
+    def _placeless_line(self) -> bytes:
+        """The line without the places of media, which do not change the sample."""
         # listing tasks needs records, but no fast JSON
         from mmeval.system.json_lines import to_line
 
         row = self.to_json()
-        contents = [
-            *(message_row["content"] for message_row in row["input"]),
-            *row["references"],
-        ]
-        for part in (
-            part
-            for content in (*contents, *row.get("candidates", ()))
-            for part in content
-        ):
-            # the place of a medium does not change the sample
-            for place in ("path", "name"):
-                part.get("media", {}).pop(place, None)
-        return line_digest(to_line(row))
+        contents = [message_row["content"] for message_row in row["input"]]
+        contents += row["references"]
+        contents += row.get("candidates", ())
+        for content in contents:
+            for part in content:
+                if "media" in part:
+                    part["media"].pop("path", None)
+                    part["media"].pop("name", None)
+        return to_line(row)
+
+    def to_line(self) -> bytes:
+        """The sample's JSON as one line. The digest of a sample without media is that
+        of its line, and need not be made again."""
+        from mmeval.system.json_lines import to_line
+
+        line = to_line(self.to_json())
+        if not self.has_media:
+            object.__setattr__(self, "_digest", line_digest(line))
+        return line
 
     @property
     def question(self) -> str:
@@ -89,11 +102,11 @@ class Sample:
 
     @property
     def has_media(self) -> bool:
-        return any(
-            part.media is not None
-            for content in self.contents
-            for part in content.parts
-        )
+        for content in self.contents:
+            for part in content.parts:
+                if part.media is not None:
+                    return True
+        return False
 
     def to_json(self) -> dict[str, Any]:
         return {

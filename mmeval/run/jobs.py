@@ -21,13 +21,11 @@ from mmeval.errors import (
     written_instead,
 )
 from mmeval.findings.finding import Finding, Subject
-from mmeval.records.digests import line_digest
 from mmeval.records.sample import Sample
 from mmeval.run.data_size import fewer_samples, more_rows
 from mmeval.run.options import RunOptions, Unfinished
 from mmeval.run.sample_choice import SampleChoice
 from mmeval.store.media_store import MediaStore
-from mmeval.system.json_lines import to_line
 from mmeval.task.task import Task
 
 LOOKED_AT = 20
@@ -147,17 +145,9 @@ class JobQueue:
                 yield index, sample
 
     def _line(self, sample: Sample) -> bytes:
-        """The sample as it is recorded, scored and, where it has no media,
-        recognised."""
-        has_media = sample.has_media
-        if has_media:
-            _keep_loose_media(sample, self._media)
-        line = to_line(sample.to_json())
-        if has_media:
-            return line
-        # what the property would find, without writing the line again
-        sample.__dict__["digest"] = line_digest(line)
-        return line
+        """The sample as it is recorded and scored; its loose media are stored."""
+        _keep_loose_media(sample, self._media)
+        return sample.to_line()
 
     def size(self, position: int) -> int:
         """How many samples of a task are asked; an upper limit before a filter is

@@ -1,3 +1,4 @@
+import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,25 @@ def test_neither_seed_nor_file_name_nor_place_changes_a_digest(tmp_path: Path) -
     )
     seeded = ASKED.with_seed(3)
     assert (moved.digest, seeded.digest, seeded.seed) == (ASKED.digest, ASKED.digest, 3)
+
+
+def test_a_request_with_converted_media_keeps_the_digest_of_the_media() -> None:
+    converted = ASKED.with_messages((user("What is this?", OTHER),))
+
+    assert converted.digest == ASKED.digest
+
+
+def test_a_request_keeps_its_digest_on_its_way_to_a_worker() -> None:
+    converted = ASKED.with_messages((user("What is this?", OTHER),))
+
+    assert pickle.loads(pickle.dumps(converted)).digest == ASKED.digest
+
+
+def test_a_request_whose_digest_is_known_equals_one_whose_digest_is_not() -> None:
+    inspected = replace(ASKED, seed=1)
+    assert inspected.digest
+
+    assert inspected == replace(ASKED, seed=1)
 
 
 def test_requests_whose_parameters_come_and_go_keep_their_digests() -> None:
