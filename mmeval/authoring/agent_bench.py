@@ -17,14 +17,9 @@ from mmeval.authoring.testing.media import small_media
 from mmeval.backend.agent.contract import Agent, AgentBackend
 from mmeval.backend.create import create_backend
 from mmeval.backend.tool import Tool
-from mmeval.broker.broker import (
-    JUDGE_TRIES,
-    Broker,
-    Scope,
-    fault_of,
-    reasoning_apart,
-    unacceptable,
-)
+from mmeval.broker.acceptance import fault_of, reasoning_apart, unacceptable
+from mmeval.broker.broker import JUDGE_TRIES, Broker
+from mmeval.broker.scope import Scope, Transcript
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.media.media import MEDIA_KINDS
 from mmeval.media.parts import PART_KINDS, Interleaved, Part, PartKind, media_part
@@ -247,9 +242,12 @@ class _Asked:
         self._broker = broker
         self._runner = runner
         self._scope = Scope("agent", Sample("agent", ()), share=False, by_content=True)
+        self._transcript = Transcript()
 
     def answer(self, call: Call) -> Response:
-        return self._runner.run(self._broker.run(ask_one(call), self._scope)).response
+        program = ask_one(call)
+        answering = self._broker.run(program, self._scope, self._transcript)
+        return self._runner.run(answering).response
 
 
 def _players(agent: Agent, case: AgentCase, folder: Path) -> dict[str, Player]:

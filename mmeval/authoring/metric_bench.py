@@ -9,7 +9,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from mmeval.backend.agent.casting import with_asked
-from mmeval.broker.broker import Broker, Scope
+from mmeval.broker.broker import Broker
+from mmeval.broker.scope import Scope
 from mmeval.errors import MmevalError, UsageError
 from mmeval.metric.apply import score_judged
 from mmeval.metric.bound import BoundMetric

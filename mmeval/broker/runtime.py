@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from mmeval.backend.batch_size import AUTO, BatchSize
 from mmeval.backend.contract import (
@@ -47,6 +47,8 @@ from mmeval.store.ticket import Ticket
 from mmeval.system.threads import OwnThread
 
 log = logging.getLogger(__name__)
+
+Send: TypeAlias = Callable[[Request, Ticket], Awaitable[Response]]
 
 RATE_LIMIT_TRIES = 100
 """How often a call may be refused for its rate; it waits longer each time, so this is
@@ -145,10 +147,9 @@ class BackendRuntime:
                 limit=limit,
                 report=self._waits_for,
             )
-        self.send: Callable[[Request, Ticket], Awaitable[Response]] = (
-            self._send if self.batcher is None else self.batcher.ask
-        )
-        """Makes one call. A budget puts itself around it."""
+        self.send: Send | None = None if self.batcher is None else self.batcher.ask
+        """Makes one call in place of ``generate`` of the model. A budget puts itself
+        around both."""
         self._payees: dict[str, Payee] = {}
         self.on_outage: Callable[[str], None] = lambda _backend: None
         """Called with what every call waits for, the roles of an outage or a batch, and
@@ -224,12 +225,22 @@ class BackendRuntime:
         """
         tries = refusals = 0
         while True:
-            response = await self._within_reach(request, ticket)
+            response: Response | None
+            if self._outage.on:
+                response = await self._look(request, ticket)
+                if response is None:  # another call has found it
+                    continue
+            else:
+                response = await self._once(request, ticket)
+                self._outage.note(response.error)
             error = response.error
             if error is None:
                 self._failed_in_a_row = 0
                 self.limiter.succeeded()
                 return response, tries + refusals
+            if error.kind == "unreachable":
+                # it was not sent, so it has not failed: it waits with the others
+                continue
             if self._closed:
                 # by this process: that is not a failure of the call
                 raise StoppedError("the call was given up")
@@ -322,22 +333,9 @@ class BackendRuntime:
             raise self._gone from error
         self._is_ready = True
 
-    async def _within_reach(self, request: Request, ticket: Ticket) -> Response:
-        """The backend's answer, waiting while it cannot be reached. One waiting call at
-        a time tests whether it can; none of them has been sent, so none has failed."""
-        while True:
-            if self._outage.on:
-                response = await self._look(request, ticket)
-            else:
-                response = await self._once(request, ticket)
-                self._outage.note(response.error)
-            if response is not None and (
-                response.error is None or response.error.kind != "unreachable"
-            ):
-                return response
-
     async def _look(self, request: Request, ticket: Ticket) -> Response | None:
-        """Test the backend with a call in its turn; None where another has found it."""
+        """Test a backend that is out of reach with a call in its turn, one at a time;
+        None where another has found it."""
         async with self._outage.turn:
             if self._gone is not None:
                 raise self._gone
@@ -383,16 +381,19 @@ class BackendRuntime:
                 raise self._gone
             if not self._is_ready:
                 await self._loaded()
-            response: object = await self.send(request, ticket)
+            response: object
+            if self.send is not None:
+                response = await self.send(request, ticket)
+            else:
+                assert self.model is not None
+                response = await self.model.generate(request)
             if not isinstance(response, Response):
                 raise TypeError(
                     f"the backend gave {response!r:.200}, which is no Response"
                 )
-            return (
-                response
-                if response.latency
-                else replace(response, latency=time.monotonic() - started)
-            )
+            if response.latency:
+                return response
+            return replace(response, latency=time.monotonic() - started)
         except MmevalError:
             raise
         # a plugin's backend may raise anything and call sys.exit
@@ -404,10 +405,6 @@ class BackendRuntime:
             )
         finally:
             limiter.release()
-
-    def _send(self, request: Request, _ticket: Ticket) -> Awaitable[Response]:
-        assert self.model is not None
-        return self.model.generate(request)
 
     def _give_up(self, response: Response) -> Response:
         assert response.error is not None

@@ -21,9 +21,10 @@ from typing import Any, TypeVar
 from mmeval.backend.contract import asked_model, hosts_of
 from mmeval.backend.reencoding import ENCODED_AS, encoded_anew, encoding_fault
 from mmeval.backend.sendable import absent_packages, foreseen
-from mmeval.broker.broker import Broker, Scope
+from mmeval.broker.broker import Broker
 from mmeval.broker.cluster.ray_cluster import RayCluster
 from mmeval.broker.replay import known_reply
+from mmeval.broker.scope import Scope, Transcript
 from mmeval.dataset.readable import LoaderFailure, readable
 from mmeval.errors import (
     ContentError,
@@ -44,7 +45,15 @@ from mmeval.forecast.records import (
 )
 from mmeval.media.parts import Interleaved
 from mmeval.metric.apply import score_judged
-from mmeval.program.calls import MODEL, Call, CallFailed, Program, Reply, next_asked
+from mmeval.program.calls import (
+    MODEL,
+    Call,
+    CallFailed,
+    Program,
+    Reply,
+    next_asked,
+    placed,
+)
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange, Trial
@@ -268,24 +277,27 @@ class _Forecaster:
     ) -> Trial | None:
         """The trial that a metric would score; None where it would fail."""
         name = run.task.name
-        scope = Scope(name, sample, repeat)
+        scope, transcript = Scope(name, sample, repeat), Transcript()
         try:
-            answer = self.walk.drive(run.program(sample), scope, found.loads)
+            program = run.program(sample)
+            answer = self.walk.drive(program, scope, transcript, found.loads)
             output = run.recorded(answer)
             left_out = run.left_out(sample)
-            exchanges = tuple(scope.exchanges)
+            exchanges = tuple(transcript.exchanges)
             return Trial(sample, repeat, exchanges, output, left_out=left_out)
         except EndlessError:
             found.note(Finding("partial", Subject(name), cause=ENDLESS))
         except CallFailed as failed:
             if failed.error.kind == "unsupported":
                 # inside of an agent nothing is recorded of the outer call yet
-                role = scope.exchanges[-1].role if scope.exchanges else MODEL
+                role = MODEL
+                if transcript.exchanges:
+                    role = transcript.exchanges[-1].role
                 cause = f"the {role} {failed.error.message}"
                 lack = Finding("unsupported", Subject(name), cause=cause)
                 found.note(replace(lack, severity="error"))
             else:
-                found.note(_failed_trial(name, scope, failed.error.message))
+                found.note(_failed_trial(name, transcript, failed.error.message))
         except RowError as bad:  # a prompt that cannot be made of it
             if repeat == 0:
                 faulty = replace(sample, fault=str(bad))
@@ -297,7 +309,7 @@ class _Forecaster:
                 found.note(finding_of(error, Subject(name)))  # which ends the run
             else:
                 cause = f"{type(error).__name__}: {error}"
-                found.note(_failed_trial(name, scope, cause))
+                found.note(_failed_trial(name, transcript, cause))
         return None
 
     def _judge(
@@ -320,7 +332,8 @@ class _Forecaster:
             try:
                 if any(about):
                     judged = bound.supposed(trial)
-                self.walk.drive(score_judged(bound, judged, run.role), scope, asked)
+                program = score_judged(bound, judged, run.role)
+                self.walk.drive(program, scope, Transcript(), asked)
             except EndlessError:
                 found.note(Finding("partial", subject, cause=ENDLESS))
             except CallFailed:
@@ -336,7 +349,7 @@ class _Forecaster:
                 loads.setdefault(role, Load()).merge(load)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _JudgeScope(Scope):
     """``about``: the requests of judged answers, since stand-ins for these are
     equal."""
@@ -362,7 +375,13 @@ class _Walk:
         """Hashes of shared requests: equal ones are asked once, in however many
         tasks."""
 
-    def drive(self, program: Program[T], scope: Scope, loads: dict[str, Load]) -> T:
+    def drive(
+        self,
+        program: Program[T],
+        scope: Scope,
+        transcript: Transcript,
+        loads: dict[str, Load],
+    ) -> T:
         """Drive a program to its result. Raises its errors, EndlessError after many
         calls."""
         sent: Any = None
@@ -375,15 +394,12 @@ class _Walk:
                 result: T = stop.value
                 return result
             shared = scope.share and step == 0
-            if isinstance(asked, Call):
-                sent = self._reply(asked, scope, f"{step}", loads, shared=shared)
-            else:
-                sent = []
-                for number, call in enumerate(asked):
-                    path = f"{step}.{number}"
-                    reply = self._reply(call, scope, path, loads, shared=shared)
-                    sent.append(reply)
-            if not scope.within and len(scope.exchanges) > most:
+            replies = []
+            for path, call in placed(asked, step):
+                reply = self._reply(call, scope, path, transcript, loads, shared=shared)
+                replies.append(reply)
+            sent = replies[0] if isinstance(asked, Call) else replies
+            if not scope.within and len(transcript.exchanges) > most:
                 break
         program.close()
         raise EndlessError
@@ -393,12 +409,13 @@ class _Walk:
         call: Call,
         scope: Scope,
         path: str,
+        transcript: Transcript,
         loads: dict[str, Load],
         *,
         shared: bool,
     ) -> Reply:
         load = loads.setdefault(call.role, Load())
-        known = known_reply(call, scope, path, self._broker, shared=shared)
+        known = known_reply(call, scope, path, self._broker, transcript, shared=shared)
         samples = self._broker.roles[call.role].samples
         asked = ""
         if known.reply is not None:
@@ -419,7 +436,7 @@ class _Walk:
             asked = _likeness(call, scope.seed_repeat)
             mark = None
             if isinstance(scope, _JudgeScope):
-                mark = hash((asked, scope.occurrence(asked), scope.about))
+                mark = hash((asked, transcript.occurrence(asked), scope.about))
             elif shared:
                 mark = hash(asked)
             repeated = mark in self._asked
@@ -431,7 +448,8 @@ class _Walk:
             if call.example:  # the reply that the program counts on
                 response = Response(output=Interleaved.from_text(call.example))
             reply = Reply(response, path)
-        scope.exchanges.append(Exchange(path, call.role, asked, reply.response))
+        exchange = Exchange(path, call.role, asked, reply.response)
+        transcript.exchanges.append(exchange)
         return reply
 
     def _stand_in(
@@ -457,7 +475,8 @@ class _Walk:
         load.calls += 1
         if runtime.programs is not None:
             inner = scope.of_agent(key, attempt=self._broker.journal.refusals(key))
-            response = self.drive(runtime.programs.program(request), inner, loads)
+            program = runtime.programs.program(request)
+            response = self.drive(program, inner, Transcript(), loads)
             if response.error is not None and response.error.kind == "over_limit":
                 raise EndlessError
             return response
@@ -505,9 +524,9 @@ def _is_supposed(exchanges: Iterable[Exchange]) -> bool:
     return any(exchange.request_digest for exchange in exchanges)
 
 
-def _failed_trial(task: str, scope: Scope, cause: str) -> Finding:
+def _failed_trial(task: str, transcript: Transcript, cause: str) -> Finding:
     severity: Severity = "error"
-    if _is_supposed(scope.exchanges):
+    if _is_supposed(transcript.exchanges):
         cause = f"{cause} ({AFTER_STAND_IN})"
         severity = "warning"
     return Finding("failed", Subject(task), cause=cause, severity=severity)

@@ -180,6 +180,13 @@ def next_asked(program: Program[T], sent: Any) -> Call | Sequence[Call]:
     return asked
 
 
+def placed(asked: Call | Sequence[Call], step: int) -> list[tuple[str, Call]]:
+    """The calls of a program's step, each with its place: ``0``, ``2.1``."""
+    if isinstance(asked, Call):
+        return [(f"{step}", asked)]
+    return [(f"{step}.{position}", call) for position, call in enumerate(asked)]
+
+
 def followed(program: Program[T], answer: Callable[[Call, str], Reply]) -> T:
     """Run a program in this thread; ``answer`` gives the reply to a call, by its place.
     Raises what either raises."""
@@ -191,13 +198,8 @@ def followed(program: Program[T], answer: Callable[[Call, str], Reply]) -> T:
         except StopIteration as stop:
             result: T = stop.value
             return result
-        if isinstance(asked, Call):
-            sent = answer(asked, f"{step}")
-        else:
-            sent = [
-                answer(call, f"{step}.{position}")
-                for position, call in enumerate(asked)
-            ]
+        replies = [answer(call, path) for path, call in placed(asked, step)]
+        sent = replies[0] if isinstance(asked, Call) else replies
         step += 1
 
 

@@ -174,6 +174,8 @@ class Request:
     def without_options(self, names: Collection[str]) -> Request:
         """The request without some parameters of one modality, under the same
         digest."""
+        if not names:
+            return self
         options = {
             name: value
             for name, value in self.params.options.items()

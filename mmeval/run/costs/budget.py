@@ -188,7 +188,7 @@ class Budget:
         self,
         account: _Account,
         runtime: BackendRuntime,
-        send: Send,
+        send: Send | None,
         request: Request,
         ticket: Ticket,
     ) -> Response:
@@ -207,7 +207,11 @@ class Budget:
         account.in_flight += 1
         used = Spent(calls=1)
         try:
-            response = await send(request, ticket)
+            if send is not None:
+                response = await send(request, ticket)
+            else:
+                assert runtime.model is not None
+                response = await runtime.model.generate(request)
             used = Spent()
             if response.error is None or response.error.kind != "unreachable":
                 used.add(response)

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +12,8 @@ import pytest
 from mmeval.backend import sendable
 from mmeval.backend.capabilities import Capabilities
 from mmeval.backend.routes import ROUTES, TO_DESCRIBE
-from mmeval.broker.broker import JUDGE_TRIES, Broker, Scope
+from mmeval.broker.broker import JUDGE_TRIES, Broker
+from mmeval.broker.scope import Scope, Transcript
 from mmeval.errors import (
     BackendDownError,
     KeyRefusedError,
@@ -57,11 +59,15 @@ T = TypeVar("T")
 
 
 async def run(
-    folder: Path, program: Program[T], at: Scope | None = None, **given: Any
+    folder: Path,
+    program: Program[T],
+    at: Scope | None = None,
+    transcript: Transcript | None = None,
+    **given: Any,
 ) -> T:
     """What a program returns that is run alone, in a process of its own so to speak."""
     async with brokered(folder, **given) as broker:
-        return await broker.run(program, at or scope())
+        return await broker.run(program, at or scope(), transcript)
 
 
 def scope(task: str = "t", id: str = "s0", repeat: int = 0, **more: Any) -> Scope:
@@ -103,6 +109,22 @@ async def test_the_same_first_question_is_asked_once_and_a_later_step_is_of_its_
                 "answer 2",
             ]
     assert texts(model) == ["question 1", "question 2", "question 2"]
+
+
+async def test_a_question_reaches_its_backend_in_seven_calls(tmp_path: Path) -> None:
+    calls: list[str] = []
+
+    class Inspecting(Toy):
+        async def generate(self, request: Request) -> Response:
+            frame = sys._getframe()
+            while not calls or calls[-1] != "run":
+                calls.append(frame.f_code.co_name)
+                assert frame.f_back is not None
+                frame = frame.f_back
+            return await super().generate(request)
+
+    await run(tmp_path, asks("question 1"), model=Inspecting())
+    assert len(calls) <= 7, calls
 
 
 async def test_a_program_that_yields_another_one_is_told_at_its_line(
@@ -188,8 +210,8 @@ async def test_after_a_crash_a_program_continues_with_its_first_missing_answer(
         "kept",
         "server",
     ]
-    model, again = Toy(), scope()
-    assert await run(tmp_path, asks("a", "b", "c"), again, model=model) == [
+    model, again = Toy(), Transcript()
+    assert await run(tmp_path, asks("a", "b", "c"), transcript=again, model=model) == [
         "kept",
         "kept",
         "c",
@@ -311,14 +333,14 @@ async def test_an_answer_is_journalled_before_it_is_cached_and_a_full_cache_is_a
 async def test_an_answer_keeps_its_media_and_its_reasoning_apart(
     tmp_path: Path, answer: str, parts: Any
 ) -> None:
-    at = scope()
+    transcript = Transcript()
     await run(
         tmp_path,
         asks("draw"),
-        at,
+        transcript=transcript,
         model=Toy(answers=lambda _: reply(answer, picture(4))),
     )
-    output = at.exchanges[0].response.output
+    output = transcript.exchanges[0].response.output
     assert output is not None
     assert (
         [(part.kind, part.media is not None) for part in output.parts],
@@ -422,13 +444,16 @@ async def test_a_call_that_cannot_be_made_has_an_error_and_is_not_sent(
     def clumsy(_: Request) -> Response:
         raise KeyError("oops")
 
-    blind, at = Toy(takes="text"), scope()
-    await run(
-        tmp_path, ask_one(Call("model", request("look", picture()))), at, model=blind
+    blind, transcript = Toy(takes="text"), Transcript()
+    look = ask_one(Call("model", request("look", picture())))
+    await run(tmp_path, look, transcript=transcript, model=blind)
+    clumsy_model = Toy(answers=clumsy)
+    await run(tmp_path, asks("a"), transcript=transcript, model=clumsy_model)
+    captioned = asks("a", role="captioner")
+    await run(tmp_path, captioned, transcript=transcript, model=Toy())
+    first, second, third = (
+        error_of(exchange.response) for exchange in transcript.exchanges
     )
-    await run(tmp_path, asks("a"), at, model=Toy(answers=clumsy))
-    await run(tmp_path, asks("a", role="captioner"), at, model=Toy())
-    first, second, third = (error_of(exchange.response) for exchange in at.exchanges)
     assert (first.partition(" ")[0], second) == (
         "unsupported:",
         "internal: KeyError: 'oops'",
@@ -456,12 +481,16 @@ async def test_an_agents_answer_is_one_exchange_which_is_replayed_without_its_he
     tmp_path: Path,
 ) -> None:
     for asked in (["draft: question 1", "better: draft: answer 1"], []):
-        helper, at = Toy(), scope()
+        helper, transcript = Toy(), Transcript()
         found = await run(
-            tmp_path, asks("question 1"), at, model=cast_agent(), helper=helper
+            tmp_path,
+            asks("question 1"),
+            transcript=transcript,
+            model=cast_agent(),
+            helper=helper,
         )
         assert (found, texts(helper)) == (["better: draft: answer 1"], asked)
-        assert [(e.path, e.role) for e in at.exchanges] == [("0", "model")]
+        assert [(e.path, e.role) for e in transcript.exchanges] == [("0", "model")]
     # Asked again it draws anew.
     helper = Toy(answers=lambda asked: reply(str(asked.seed)))
     first, again = await run(
@@ -668,7 +697,7 @@ def left_by_a_worker(broker: Broker, folder: Path, question: str, answer: str) -
     """An answer that a worker has written, and that its process was killed before
     checking."""
     asked = Call("model", request(question))
-    key = broker.key_of(asked, scope(), "0", shared=True)
+    key = broker.question(asked, scope(), "0", Transcript(), shared=True).key
     segment = Segment(folder / "journal", MediaStore(folder / "media"))
     segment.keep(raw_head(Ticket("t", key), asked.request), reply(answer))
     segment.close()
@@ -682,11 +711,14 @@ async def test_what_the_last_process_had_no_time_to_check_is_checked_by_this_one
         left_by_a_worker(broker, tmp_path, "question 1", "<think>hm</think>answer 1")
         left_by_a_worker(broker, tmp_path, "question 2", "answer 2")
     for _ in range(2):
-        at = scope()
+        transcript = Transcript()
         assert await run(
-            tmp_path, asks("question 1", "question 2"), at, model=model
+            tmp_path,
+            asks("question 1", "question 2"),
+            transcript=transcript,
+            model=model,
         ) == ["answer 1", "answer 2"]
-        assert at.replayed >= 1
+        assert transcript.replayed >= 1
     assert texts(model) == ["question 2"], (
         "only a first question is found by its content"
     )
@@ -715,7 +747,8 @@ async def test_an_answer_that_has_just_come_is_left_to_the_task_that_asked_for_i
         first = asyncio.create_task(broker.run(asks("question 1"), scope("a")))
         await asyncio.sleep(0.5)
         asked = Call("model", request("question 1"))
-        ticket = Ticket("t", broker.key_of(asked, scope(), "0", shared=True))
+        question = broker.question(asked, scope(), "0", Transcript(), shared=True)
+        ticket = Ticket("t", question.key)
         segment = Segment(tmp_path / "journal", MediaStore(tmp_path / "media"))
         raw = segment.keep(
             raw_head(ticket, asked.request), reply("<think>hm</think>raw")

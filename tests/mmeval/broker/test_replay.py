@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from mmeval.broker.broker import Scope
 from mmeval.broker.replay import standing
+from mmeval.broker.scope import Scope
 from mmeval.program.calls import Program, Reply, Role, ask_all
 from mmeval.records.request import GenerationParams
 from tests.support.journals import brokered

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.broker.broker import reasoning_apart
+from mmeval.broker.acceptance import reasoning_apart
 from mmeval.media.parts import Interleaved, Part, media_part, text_part
 from mmeval.records.response import FinishReason, Response
 from mmeval.records.trial import Exchange

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.broker.broker import Scope
+from mmeval.broker.scope import Scope
 from mmeval.errors import MissingError, UnknownNameError, UsageError
 from mmeval.media.media import Media
 from mmeval.model_backends.openai import OpenAIBackend

@@ -105,6 +105,7 @@ async def test_failed_tries_count_and_unreachable_servers_do_not() -> None:
         Limits(calls=3),
         lambda _: Response.failed(next(left), "no"),  # type: ignore[arg-type]
     )
+    assert runtime.send is not None
     found = [await runtime.send(request(), Ticket("t")) for _ in range(4)]
     assert ([one.error and one.error.kind for one in found], budget.reached) == (
         kinds,

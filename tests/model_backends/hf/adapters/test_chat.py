@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from transformers import AutoTokenizer
 
-from mmeval.broker.broker import reasoning_apart
+from mmeval.broker.acceptance import reasoning_apart
 from mmeval.errors import UsageError
 from mmeval.media.media import Media
 from mmeval.model_backends.hf import HFBackend

@@ -1,0 +1,107 @@
+"""What becomes of a reply before it is kept: its reasoning apart, its fault named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mmeval.media.parts import Interleaved, Part, split_reasoning
+from mmeval.program.calls import Call, excerpt
+from mmeval.records.response import ErrorInfo, Response
+
+
+def checked(
+    call: Call,
+    response: Response,
+    reasoning_tags: tuple[str, str] | None,
+    left_out: Sequence[str] = (),
+) -> tuple[Response, str]:
+    """A response as it is kept, and its fault; the same object where nothing changes.
+
+    ``left_out`` are options of the call that its role does not know.
+    """
+    if response.error is not None and response.error.kind == "refused":
+        response = response.as_refused()
+    if response.output is None:
+        return response, ""
+    if reasoning_tags is not None:
+        output = reasoning_apart(response.output, *reasoning_tags)
+        if output is not response.output:
+            response = replace(response, output=output)
+    if left_out:
+        warnings = [
+            f"the {call.role} knows no option {name}; it was left out"
+            for name in left_out
+        ]
+        response = with_warnings(response, warnings)
+    fault = fault_of(call, response)
+    if fault:
+        response = unacceptable(response, fault)
+    return response, fault
+
+
+def fault_of(call: Call, response: Response) -> str:
+    """What is wrong with a reply that came, if asking again may help.
+
+    Failures are told by their error, and what is refused once is refused again.
+    """
+    if response.is_refused:
+        return ""
+    return call.fault_in(response)
+
+
+def unacceptable(response: Response, fault: str) -> Response:
+    """An unacceptable reply as a failure; its cost and its source stay."""
+    error = ErrorInfo("bad_reply", fault, reply=excerpt(response))
+    return replace(response, output=None, error=error, finish_reason="error")
+
+
+def with_warnings(response: Response, warnings: Sequence[str]) -> Response:
+    """The response with these warnings; the very same one where it has them already."""
+    added = [warning for warning in warnings if warning not in response.warnings]
+    if not added:
+        return response
+    return replace(response, warnings=(*response.warnings, *added))
+
+
+def reasoning_apart(output: Interleaved, opening: str, closing: str) -> Interleaved:
+    """Make hidden reasoning that a model wrote into its text parts of its own.
+
+    Placeholders that the model only thought of stay in its reasoning: the media of the
+    answer belong to the others.
+    """
+    for part in output.parts:
+        has_tag = opening in part.raw or closing in part.raw
+        if has_tag and part.kind != "reasoning":
+            break
+    else:
+        return output
+
+    parts: list[Part] = []
+    if _is_placed_by_order(output):
+        for part in output.parts:
+            if part.kind == "text":
+                parts.extend(split_reasoning(part.raw, opening, closing))
+            else:
+                parts.append(part)
+        return Interleaved(tuple(parts))
+
+    for piece in split_reasoning(output.raw, opening, closing):
+        if piece.kind == "reasoning":
+            parts.append(piece)
+        else:
+            parts.extend(Interleaved.from_text(piece.raw).parts)
+    # one that two placeholders name is one medium
+    made = {id(medium): medium for medium in output.media()}
+    return Interleaved(tuple(parts)).filled(list(made.values()))
+
+
+def _is_placed_by_order(output: Interleaved) -> bool:
+    """Whether media without a placeholder stand before words, placed by order alone."""
+    has_medium_without_tag = False
+    for part in output.parts:
+        if part.raw and has_medium_without_tag:
+            return True
+        if part.media is not None and not part.raw:
+            has_medium_without_tag = True
+    return False
