@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from mmeval.broker.broker import Broker, Scope
+from mmeval.broker.broker import Broker
 from mmeval.broker.replay import Standing, standing
+from mmeval.broker.scope import Scope, Transcript
 from mmeval.dataset.bad_sample import error_of
 from mmeval.errors import (
     ContentError,
@@ -201,33 +202,36 @@ class Generation:
 
     async def _trial(self, job: Job) -> None:
         run = self._runs[job.position]
-        scope = Scope(job.task.name, job.sample, job.repeat)
+        transcript = Transcript()
         if job.sample.fault:
             trial: Trial | None = Trial(
                 job.sample, job.repeat, error=error_of(job.sample)
             )
         else:
-            trial = await self._put(job, run, scope)
+            trial = await self._put(job, run, transcript)
         if trial is None:
             return
         digest = trial.digest
-        self._count(job, scope, trial.error)
+        self._count(job, transcript, trial.error)
         if job.repeat == 0:
             self.tally.bad.inspect(job.task.name, job.sample)
         if trial.error is None:
-            self.tally.remarks.add(scope.exchanges)
+            self.tally.remarks.add(transcript.exchanges)
         if trial.left_out and trial.error is None:
             self.tally.partial[", ".join(trial.left_out)] += 1
-        _record(job, run, trial, scope, digest=digest)
-        await self._score(job, run, trial, scope, digest=digest)
+        _record(job, run, trial, transcript, digest=digest)
+        await self._score(job, run, trial, transcript, digest=digest)
 
-    async def _put(self, job: Job, run: TaskRun, scope: Scope) -> Trial | None:
+    async def _put(
+        self, job: Job, run: TaskRun, transcript: Transcript
+    ) -> Trial | None:
         """A sample put to the model; None where the run ended before that."""
+        scope = Scope(job.task.name, job.sample, job.repeat)
         output: Interleaved | None = None
         error: ErrorInfo | None = None
         try:
             program = run.program(job.sample)
-            output = run.recorded(await self._broker.run(program, scope))
+            output = run.recorded(await self._broker.run(program, scope, transcript))
         except CallFailed as failed:
             error = failed.error
         except RowError as bad:  # a prompt that cannot be made of it
@@ -246,15 +250,17 @@ class Generation:
             log.debug("%s failed", scope.name, exc_info=raised)
             error = ErrorInfo("internal", f"{type(raised).__name__}: {raised}")
         elsewhere = (
-            kind for exchange in scope.exchanges for kind in exchange.response.left_out
+            kind
+            for exchange in transcript.exchanges
+            for kind in exchange.response.left_out
         )
         left_out = tuple(dict.fromkeys((*run.left_out(job.sample), *elsewhere)))
         return Trial(
-            job.sample, job.repeat, tuple(scope.exchanges), output, error, left_out
+            job.sample, job.repeat, tuple(transcript.exchanges), output, error, left_out
         )
 
-    def _count(self, job: Job, scope: Scope, error: ErrorInfo | None) -> None:
-        if error is None and scope.replayed == len(scope.exchanges):
+    def _count(self, job: Job, transcript: Transcript, error: ErrorInfo | None) -> None:
+        if error is None and transcript.replayed == len(transcript.exchanges):
             self.tally.kept += 1
             return
         if error is None:
@@ -272,7 +278,13 @@ class Generation:
         self._progress.advance(ok=error is None or error.kind == "unsupported")
 
     async def _score(
-        self, job: Job, run: TaskRun, trial: Trial, scope: Scope, *, digest: str
+        self,
+        job: Job,
+        run: TaskRun,
+        trial: Trial,
+        transcript: Transcript,
+        *,
+        digest: str,
     ) -> None:
         if (
             self._scorer is None
@@ -285,7 +297,7 @@ class Generation:
             job.sample_line,
             index=job.index,
             digest=digest,
-            responses=scope.lines,
+            responses=transcript.lines,
         )
         await self._scorer.add(job.position, line)
         await self._judging.offer(run, job.index, trial, digest)
@@ -303,7 +315,9 @@ class Generation:
             return "open"
 
 
-def _record(job: Job, run: TaskRun, trial: Trial, scope: Scope, *, digest: str) -> None:
+def _record(
+    job: Job, run: TaskRun, trial: Trial, transcript: Transcript, *, digest: str
+) -> None:
     run.records.keep_sample(job.index, job.sample, job.sample_line)
-    row = trial_row(trial, scope.keys, [run.plan.media_root])
+    row = trial_row(trial, transcript.keys, [run.plan.media_root])
     run.records.keep_trial(job.index, job.repeat, digest, row)

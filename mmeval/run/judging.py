@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from mmeval.backend.contract import asked_model
-from mmeval.broker.broker import Broker, Scope
+from mmeval.broker.broker import Broker
+from mmeval.broker.scope import Scope, Transcript
 from mmeval.errors import (
     ReplayMismatchError,
     RoleLostError,
@@ -203,20 +204,30 @@ class Judging:
             share=False,
             by_content=True,
         )
-        scores = await self._scores(bound, trial, run, scope)
+        transcript = Transcript()
+        scores = await self._scores(bound, trial, run, scope, transcript)
         run.log_verdicts(
             verdict_lines(
-                scope, index=index, metric=bound.name, identities=self._identities
+                transcript,
+                index=index,
+                repeat=trial.repeat,
+                metric=bound.name,
+                identities=self._identities,
             )
         )
         return scores
 
     async def _scores(
-        self, bound: BoundMetric, trial: Trial, run: TaskRun, scope: Scope
+        self,
+        bound: BoundMetric,
+        trial: Trial,
+        run: TaskRun,
+        scope: Scope,
+        transcript: Transcript,
     ) -> dict[str, Score]:
         try:
             program = score_judged(bound, trial, run.role)
-            return dict(await self._broker.run(program, scope))
+            return dict(await self._broker.run(program, scope, transcript))
         except CallFailed as lost:
             unscored = bound.lost
             if lost.error.kind == "refused":
@@ -253,16 +264,21 @@ def _room(broker: Broker, runs: Iterable[TaskRun]) -> int:
 
 
 def verdict_lines(
-    scope: Scope,
+    transcript: Transcript,
     *,
     index: int,
+    repeat: int,
     metric: str,
     identities: Mapping[str, Mapping[str, Any]],
 ) -> bytes:
     """The lines of a metric's sent calls for a trial; ``identities`` are the roles'."""
     lines = []
     for exchange, key, params, at in zip(
-        scope.exchanges, scope.keys, scope.params, scope.times, strict=True
+        transcript.exchanges,
+        transcript.keys,
+        transcript.params,
+        transcript.times,
+        strict=True,
     ):
         response = exchange.response
         if response.error is not None and response.error.kind in (
@@ -272,7 +288,7 @@ def verdict_lines(
             continue
         row: dict[str, Any] = {
             "i": index,
-            "n": scope.repeat,
+            "n": repeat,
             "metric": metric,
             "path": exchange.path,
             "role": exchange.role,
