@@ -5,8 +5,7 @@ MmevalError                   1   something unexpected; the message still has an
 ├── UsageError                2   a flag, a task file or a run folder that cannot be
 │                                 used as asked
 │   ├── TaskFileError             a YAML file, with file and line
-│   ├── RowError                  one row of a data set; the iterator that raised it
-│   │                             goes on with the next
+│   ├── SampleError               a sample that no prompt can be made of
 │   ├── UnknownNameError          a task, metric, backend ... that is not registered;
 │   │                             offers near names
 │   ├── AmbiguousNameError        a name that two installed plugins claim
@@ -53,7 +52,7 @@ MmevalError                   1   something unexpected; the message still has an
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -121,24 +120,8 @@ class TaskFileError(UsageError):
         )
 
 
-class RowError(UsageError):
-    """A row that cannot be made a sample or a prompt; its iterator goes on with the
-    next row.
-
-    ``id`` and ``labels`` are what is known of the row, so that a filter can still leave
-    it out.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        id: str = "",
-        labels: Mapping[str, Any] | None = None,
-        name: str = "",
-    ) -> None:
-        super().__init__(message, name=name)
-        self.id, self.labels = id, {} if labels is None else dict(labels)
+class SampleError(UsageError):
+    """A sample that no prompt can be made of; the others are asked."""
 
 
 class UnknownNameError(UsageError):

@@ -6,7 +6,7 @@ from mmeval.doors import door
 
 if TYPE_CHECKING:
     from mmeval.dataset.archive import unpacked
-    from mmeval.dataset.contract import Dataset, DataSource, Loader
+    from mmeval.dataset.contract import BadRow, Dataset, DataSource, Loader
     from mmeval.dataset.hub_cache import cached_snapshot
     from mmeval.dataset.loaders.interleaved import InterleavedDataset, MediaFolder
     from mmeval.dataset.loaders.parquet_rows import parquet_file
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mmeval.dataset.sampling import Subset
 
 __all__ = [
+    "BadRow",
     "DataSource",
     "Dataset",
     "FoundMedia",

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from mmeval.dataset.contract import Dataset
-from mmeval.errors import RowError
+from mmeval.dataset.contract import BadRow, Dataset
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import finding_of
 from mmeval.records.response import ErrorInfo
@@ -25,35 +24,22 @@ another tag: the texture of a mesh."""
 
 
 def rows_of(dataset: Dataset) -> Iterator[Sample]:
-    """Every row of a data set as a sample; an unreadable one (RowError) has the fault.
-    Without an id it is called ``row N``, by its place in the data set from 1.
+    """Every row of a data set as a sample; that of a bad row has its fault. Without an
+    id it is called ``row N``, by its place in the data set from 1.
 
-    Raises what the loader raises otherwise; also a RowError after which the loader ends
-    early, as the other rows would be missing in silence.
+    Raises what the loader raises, and TypeError for a row that is something else.
     """
-    rows, number = iter(dataset), 0
-    last: RowError | None = None
-    while True:
-        try:
-            sample = next(rows)
-            last = None
-        except StopIteration:
-            if last is not None and number < len(dataset):
-                raise last from None
-            return
-        except RowError as error:
-            if number >= len(dataset):  # it would be raised for ever
-                raise
-            fault = str(error) or "the row cannot be read"
-            last = error
-            sample = Sample(
-                error.id or f"row {number + 1}",
-                (),
-                metadata=error.labels,
-                fault=fault,
+    for number, row in enumerate(dataset, 1):
+        if isinstance(row, Sample):
+            yield row
+        elif isinstance(row, BadRow):
+            name = row.id or f"row {number}"
+            yield Sample(name, (), metadata=row.labels, fault=row.fault)
+        else:
+            raise TypeError(
+                f"the loader gave {row!r:.80} for row {number}: neither a Sample nor "
+                "a BadRow"
             )
-        number += 1
-        yield sample
 
 
 def without_content(sample: Sample, reason: str) -> Sample:

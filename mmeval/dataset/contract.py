@@ -71,12 +71,31 @@ class Dataset(Protocol):
 
     def __len__(self) -> int: ...
 
-    def __iter__(self) -> Iterator[Sample]:
-        """The samples; a row that cannot be put to a model is one with a ``fault``. The
-        fault names file and row. A RowError is raised where no sample can be made of a
-        row and the same iterator goes on with the next. Any other error ends the
-        data."""
+    def __iter__(self) -> Iterator[Sample | BadRow]:
+        """A sample of each row; a BadRow where there is none. What it raises ends the
+        data: the samples before it stay."""
         ...
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row of which no sample can be made: where it stands, such as ``test.jsonl: row
+    3``, and the reason.
+
+    ``id`` is that of the sample that it would be, ``labels`` are those that are known:
+    a draw does not change when the row is corrected, and a filter can leave it out.
+    """
+
+    where: str
+    reason: str
+    id: str = ""
+    labels: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def fault(self) -> str:
+        """Place and reason, in words."""
+        reason = self.reason or "the row cannot be read"
+        return f"{self.where}: {reason}" if self.where else reason
 
 
 @runtime_checkable

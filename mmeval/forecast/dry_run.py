@@ -30,7 +30,7 @@ from mmeval.errors import (
     ContentError,
     MissingDataError,
     MmevalError,
-    RowError,
+    SampleError,
 )
 from mmeval.findings.finding import Finding, Severity, Subject
 from mmeval.findings.from_error import finding_of
@@ -298,7 +298,7 @@ class _Forecaster:
                 found.note(replace(lack, severity="error"))
             else:
                 found.note(_failed_trial(name, transcript, failed.error.message))
-        except RowError as bad:  # a prompt that cannot be made of it
+        except SampleError as bad:  # a prompt that cannot be made of it
             if repeat == 0:
                 faulty = replace(sample, fault=str(bad))
                 found.bad.add(name, faulty, run.task.repeats)

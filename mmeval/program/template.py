@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError
 
-from mmeval.errors import RowError, did_you_mean
+from mmeval.errors import SampleError, did_you_mean
 from mmeval.media.decode.template import BoundedTemplate, mapping_fault
 from mmeval.media.parts import Interleaved, Part, text_part
 from mmeval.program.prompt import PromptError, with_system
@@ -64,8 +64,8 @@ def _unknown_names(template: BoundedTemplate, known: Sequence[str]) -> list[str]
 @dataclass(frozen=True)
 class TemplatePrompt:
     """Templates for the system and each user message; an empty one leaves it as it is.
-    Raises RowError for a sample that they cannot be rendered with, PromptError if they
-    leave out its media."""
+    Raises SampleError for a sample that they cannot be rendered with, PromptError if
+    they leave out its media."""
 
     user: str = ""
     system: str = ""
@@ -128,11 +128,11 @@ class TemplatePrompt:
         try:
             return template.render(values)
         except UndefinedError as error:
-            raise RowError(
+            raise SampleError(
                 f"{at}sample {sample.id!r} lacks what the prompt reads: {error.message}"
             ) from None
         except TemplateError as error:
-            raise RowError(
+            raise SampleError(
                 f"{at}sample {sample.id!r}: the prompt cannot be rendered: {error}"
             ) from None
 

@@ -40,8 +40,8 @@ class Sample:
     pictures beside the right one: only metrics see them.
 
     ``fault`` is why the sample cannot be put to a model, with the file and row to
-    correct; empty for a sound one. A sample with a fault may have no input and lack
-    labels.
+    correct; empty for a sound one. The run sets it, for a bad row of the loader, or a
+    medium that cannot be read. A sample with a fault may have no input and lack labels.
     """
 
     id: str

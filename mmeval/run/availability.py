@@ -18,6 +18,7 @@ from typing import Any
 from mmeval.backend.contract import AnyBackend
 from mmeval.backend.routes import TO_DESCRIBE
 from mmeval.backend.sendable import can_take
+from mmeval.dataset.bad_sample import rows_of
 from mmeval.dataset.contract import Dataset
 from mmeval.dataset.readable import LoaderFailure, readable
 from mmeval.errors import MissingDataError, MissingError
@@ -75,7 +76,7 @@ def check_any(task: Task, dataset: Dataset) -> None:
     """Raises MissingDataError where a filter keeps no sample though its labels exist,
     or where there is no sample. Reads up to the first one that it keeps."""
     lacking, among = set(task.filter), len(dataset)
-    for sample in readable(dataset if task.filter else ()):
+    for sample in readable(rows_of(dataset) if task.filter else ()):
         if isinstance(sample, LoaderFailure):  # it is reported when its row is read
             return
         if task.selected(sample):

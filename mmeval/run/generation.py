@@ -16,7 +16,7 @@ from mmeval.errors import (
     ContentError,
     MissingDataError,
     MmevalError,
-    RowError,
+    SampleError,
     StoppedError,
     StorageError,
 )
@@ -234,7 +234,7 @@ class Generation:
             output = run.recorded(await self._broker.run(program, scope, transcript))
         except CallFailed as failed:
             error = failed.error
-        except RowError as bad:  # a prompt that cannot be made of it
+        except SampleError as bad:  # a prompt that cannot be made of it
             error = ErrorInfo("bad_sample", str(bad))
         except (
             ContentError,

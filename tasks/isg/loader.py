@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.dataset import (
+    BadRow,
     DataSource,
     InterleavedDataset,
     MediaFolder,
@@ -33,7 +34,7 @@ from mmeval.dataset import (
     row_id,
     unpacked,
 )
-from mmeval.errors import MissingDataError, RowError, UsageError
+from mmeval.errors import MissingDataError, UsageError
 from mmeval.media import Interleaved, Part, media_part, path_inside, text_part
 from mmeval.metrics.judged.isg.isg_recorded import ANSWERED, EARLIER, RESULT
 from mmeval.metrics.judged.isg.rows import (
@@ -90,8 +91,8 @@ class RowReader:
 
     def read(
         self, row: Mapping[str, Any], position: str, resolve: MediaFolder
-    ) -> Sample:
-        """One row as a sample. Raises UsageError for one that cannot be asked."""
+    ) -> Sample | BadRow:
+        """One row as a sample. Raises UsageError for an id that is none."""
         category, predict = row.get("Category"), row.get("predict")
         labels: dict[str, Any] = {**known_labels(row), GRAPH: predict}
         odd: list[str] = []
@@ -101,7 +102,7 @@ class RowReader:
             query = self._content(row, "Query", resolve, odd)
             golden = self._content(row, "Golden", resolve, odd)
         except UsageError as error:
-            raise RowError(str(error), labels=labels) from None
+            return BadRow("", str(error), labels=labels)
         sample_id = row_id(row, position)
         odd += irregularities(predict, tokens_between(query, golden))
         sides = {key: row[key] for key in ("Query", "Golden")}

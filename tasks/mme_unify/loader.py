@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from mmeval.dataset import DataSource, InterleavedDataset, MediaFolder, SameStem
-from mmeval.errors import MissingDataError, RowError, UnknownNameError, UsageError
+from mmeval.dataset import BadRow, DataSource, InterleavedDataset, MediaFolder, SameStem
+from mmeval.errors import MissingDataError, UnknownNameError, UsageError
 from mmeval.media import Interleaved, Part, media_part, path_inside, text_part
 from mmeval.records import Sample, digest, user
 from mmeval.system.wording import listed
@@ -164,8 +164,8 @@ class RowReader:
 
     def read(
         self, row: Mapping[str, Any], position: str, resolve: MediaFolder
-    ) -> Sample:
-        """One row as a sample. Raises UsageError for one that cannot be asked."""
+    ) -> Sample | BadRow:
+        """One row as a sample."""
         number = int(position) - 1
         task = self._task(row)
         if not task:
@@ -173,13 +173,13 @@ class RowReader:
                 f'"category" is {row.get("category")!r:.80}, which is no task of '
                 f"{self.file}"
             )
-            raise RowError(fault, id=f"{self.file}/{number}")
+            return BadRow("", fault, f"{self.file}/{number}")
         sample_id, labels = f"{task}/{number}", _labels(row, task)
         one = _Row(row, resolve, self._find)
         try:
             content = one.content(task, mask=self.mask)
         except UsageError as error:
-            raise RowError(str(error), id=sample_id, labels=labels) from None
+            return BadRow("", str(error), sample_id, labels)
         if one.odd:
             labels[IRREGULARITIES] = one.odd
         if one.notable:

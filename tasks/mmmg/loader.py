@@ -23,17 +23,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import starmap
 from pathlib import Path
 from typing import Any
 
-from mmeval.dataset import DataSource
+from mmeval.dataset import BadRow, DataSource
 from mmeval.errors import (
     MissingDataError,
     MmevalError,
-    RowError,
     UsageError,
     message_of,
 )
@@ -92,13 +90,11 @@ class MmmgDataset:
     def _count(self) -> int:
         return sum(1 for file in self.files for _ in self._lines(file))
 
-    def __iter__(self) -> Iterator[Sample]:
-        readers = (_Reader(file, self.media, self.copy) for file in self.files)
-        rows = (
-            (reader, line) for reader in readers for line in self._lines(reader.file)
-        )
-        # unlike a generator, it goes on after an error
-        return starmap(_Reader.sample, rows)
+    def __iter__(self) -> Iterator[Sample | BadRow]:
+        for file in self.files:
+            reader = _Reader(file, self.media, self.copy)
+            for line in self._lines(file):
+                yield reader.sample(line)
 
     def _lines(self, file: Path) -> Iterator[Line]:
         """The lines that count; one that is not a row may have the field, so it is
@@ -152,13 +148,9 @@ class _Reader:
         self.file, self._folder, self._copy = file, folder, copy
         self._copied: CategoryMedia | None = None
 
-    def sample(self, line: Line) -> Sample:
-        """Raises RowError, whatever is wrong with the row."""
-        named = Sample(
-            f"{self.file.stem}/{line.position}",
-            (),
-            metadata={**labels(line.row), "file": self.file.stem},
-        )
+    def sample(self, line: Line) -> Sample | BadRow:
+        sample_id = f"{self.file.stem}/{line.position}"
+        known = {**labels(line.row), "file": self.file.stem}
         try:
             if line.fault:
                 raise UsageError(line.fault)
@@ -166,11 +158,12 @@ class _Reader:
             given = self._given(line.row, place)
             asked = Message("user", Interleaved((text_part(words), *_beside(given))))
             references = self._references(line.row, place)
-            return replace(named, input=(asked,), references=references)
+            return Sample(sample_id, (asked,), references, known)
         except Exception as error:  # whatever is wrong with a row, the others go on
             advice = f"; {_FETCH}" if isinstance(error, MissingDataError) else ""
-            fault = f"{self.file}:{line.number}: {message_of(error)}{advice}"
-            raise RowError(fault, id=named.id, labels=named.metadata) from error
+            where = f"{self.file}:{line.number}"
+            reason = f"{message_of(error)}{advice}"
+            return BadRow(where, reason, sample_id, known)
 
     def _references(
         self, row: Mapping[str, Any], place: PromptPlace

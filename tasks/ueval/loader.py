@@ -18,13 +18,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from mmeval.dataset import (
+    BadRow,
     DataSource,
     InterleavedDataset,
     MediaFolder,
     row_files,
     row_id,
 )
-from mmeval.errors import RowError
 from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.metrics.judged.ueval.rows import (
     IMAGE_CRITERIA,
@@ -61,15 +61,17 @@ def known_labels(row: Mapping[str, Any]) -> dict[str, str]:
     return {TASK: task} if task in TASKS else {}
 
 
-def read_row(row: Mapping[str, Any], position: str, resolve: MediaFolder) -> Sample:
-    """One row as a sample. Raises UsageError for one that cannot be asked or judged."""
+def read_row(
+    row: Mapping[str, Any], position: str, resolve: MediaFolder
+) -> Sample | BadRow:
+    """One row as a sample. Raises UsageError for a picture that is missing."""
     labels = {key: value for key, value in row.items() if key not in _NOT_LABELS}
     task, prompt = task_of(labels), row.get("prompt")
     known = known_labels(row)
     if fault := row_fault(labels):
-        raise RowError(fault, labels=known)
+        return BadRow("", fault, labels=known)
     if not isinstance(prompt, str) or not prompt.strip():
-        raise RowError('"prompt" is no text', labels=known)
+        return BadRow("", '"prompt" is no text', labels=known)
     criteria = [
         *criteria_of(labels, TEXT_CRITERIA),
         *criteria_of(labels, IMAGE_CRITERIA),

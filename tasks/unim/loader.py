@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from mmeval.dataset import DataSource
+from mmeval.dataset import BadRow, DataSource
 from mmeval.errors import MissingDataError, UnknownNameError
 from mmeval.records import Sample, digest
 from mmeval.tasks.unim.data.captions import Captions, caption_of
@@ -86,7 +86,7 @@ class UnimDataset:
                 if belongs(kind.names, self.wanted):
                     yield kind, count
 
-    def __iter__(self) -> Iterator[Sample]:
+    def __iter__(self) -> Iterator[Sample | BadRow]:
         """The samples; later ones with a repeated id get ``#2``, ``#3`` and so on
         added. Ids are known to be unique within a domain's file, not across the files
         of a domain."""

@@ -5,6 +5,7 @@ import pytest
 
 from mmeval.backend.contract import SampleBackend
 from mmeval.backend.create import create_backend
+from mmeval.dataset.bad_sample import rows_of
 from mmeval.metric.apply import score_one
 from mmeval.program.calls import Call, Reply, Role
 from mmeval.program.protocols import Ask
@@ -19,7 +20,7 @@ def shipped(name: str) -> Task:
 
 
 def selected_samples(task: Task) -> list[Sample]:
-    return [sample for sample in task.dataset() if task.selected(sample)]
+    return [sample for sample in rows_of(task.dataset()) if task.selected(sample)]
 
 
 def answered_by(backend_name: str, task: Task, sample: Sample) -> Trial:

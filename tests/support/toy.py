@@ -91,7 +91,7 @@ class Rows:
 
     fingerprint = "rows"
 
-    def __init__(self, rows: Sequence[Sample]) -> None:
+    def __init__(self, rows: Sequence[Any]) -> None:
         self._rows = rows
 
     def __len__(self) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mmeval.dataset.bad_sample import rows_of
 from mmeval.dataset.contract import DataSource
 from mmeval.records import Sample
 from mmeval.tasks.unim.loader import UnimDataset, load
@@ -78,4 +79,4 @@ def unim_dataset(folder: Path, name: str = "", **options: Any) -> UnimDataset:
 
 
 def unim_samples(folder: Path, name: str = "", **options: Any) -> list[Sample]:
-    return list(unim_dataset(folder, name, **options))
+    return list(rows_of(unim_dataset(folder, name, **options)))

@@ -12,8 +12,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from mmeval.dataset.contract import BadRow
 from mmeval.dataset.loaders.messages import is_messages, read_messages
-from mmeval.errors import RowError, UsageError, did_you_mean, message_of
+from mmeval.errors import UsageError, did_you_mean, message_of
 from mmeval.media.decode.template import literal
 from mmeval.media.embedded import medium_inside
 from mmeval.media.media import Media
@@ -71,9 +72,9 @@ class ColumnTemplates:
         position: int,
         read_cell: ReadCell,
         resolve: Resolve,
-    ) -> Sample:
+    ) -> Sample | BadRow:
         """The sample of a row, by its ``position`` from 1; ``resolve`` finds the media
-        of messages. Raises RowError for a row of which there is none."""
+        of messages."""
         labels: dict[str, Any] = {}
         name = str(position)
         try:
@@ -96,8 +97,8 @@ class ColumnTemplates:
                 name = str(labels.pop("id"))
             return self._made(name, cells, values, labels, resolve)
         except Exception as error:  # whatever is wrong with a row, the others go on
-            fault = f"{self._place}: row {position}: {message_of(error)}"
-            raise RowError(fault, id=name, labels=labels) from error
+            where = f"{self._place}: row {position}"
+            return BadRow(where, message_of(error), name, labels)
 
     def _made(
         self,

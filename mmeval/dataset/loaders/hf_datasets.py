@@ -23,13 +23,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 import yaml
 
-from mmeval.dataset.contract import DataSource
+from mmeval.dataset.contract import BadRow, DataSource
 from mmeval.dataset.hub import explaining
 from mmeval.dataset.loaders.columns import ColumnTemplates, texts_in
 from mmeval.dataset.loaders.interleaved import MediaFolder
@@ -257,9 +257,9 @@ class ColumnsDataset:
         files = (self._builder and self._builder.config.data_files) or {}
         return [str(file) for file in files.get(self._source.split, ())]
 
-    def __iter__(self) -> Iterator[Sample]:
-        # unlike a generator, a map goes on after an error
-        return map(self._sample, self._rows(), count(1))
+    def __iter__(self) -> Iterator[Sample | BadRow]:
+        for position, row in enumerate(self._rows(), 1):
+            yield self._sample(row, position)
 
     def _has_own_lines(
         self, declared: Mapping[str, Any], options: Mapping[str, Any]
@@ -331,7 +331,9 @@ class ColumnsDataset:
                 f"{place}: datasets cannot read {what}: {reason}"
             ) from None
 
-    def _sample(self, row: dict[str, Any] | UsageError, position: int) -> Sample:
+    def _sample(
+        self, row: dict[str, Any] | UsageError, position: int
+    ) -> Sample | BadRow:
         return self._templates.sample(
             row, position, self._cell, lambda path, _where: self._file(path)
         )

@@ -49,14 +49,14 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property, partial
-from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from mmeval.dataset.archive import unpacked
-from mmeval.dataset.contract import DataSource
+from mmeval.dataset.contract import BadRow, DataSource
 from mmeval.dataset.loaders.media_columns import media_names, with_media
 from mmeval.dataset.loaders.messages import (
     Conversation,
@@ -71,7 +71,7 @@ from mmeval.dataset.loaders.row_files import (
     row_files,
     scan_files,
 )
-from mmeval.errors import RowError, UnknownNameError, UsageError, message_of
+from mmeval.errors import UnknownNameError, UsageError, message_of
 from mmeval.media.embedded import medium_inside
 from mmeval.media.media import Media, path_inside
 from mmeval.media.parts import Interleaved
@@ -148,9 +148,9 @@ class InterleavedDataset:
     def __len__(self) -> int:
         return sum(self._scan.rows)
 
-    def __iter__(self) -> Iterator[Sample]:
-        # unlike a generator, a map goes on after an error
-        return map(self._sample, self._rows(), count(1))
+    def __iter__(self) -> Iterator[Sample | BadRow]:
+        for position, (row, resolve) in enumerate(self._rows(), 1):
+            yield self._sample(row, resolve, str(position))
 
     def label_counts(self) -> Iterator[tuple[Mapping[str, str], int]]:
         """The rows by their labels. Nothing is known of tables, which hold their media:
@@ -177,24 +177,29 @@ class InterleavedDataset:
                 rows = read_parquet(file, self._media)
             else:
                 rows = read_json(file) if file.suffix == ".json" else read_jsonl(file)
-            yield from ((row, resolve) for row in rows)
+            for row in rows:
+                yield row, resolve
 
     @cached_property
     def _scan(self) -> RowScan:
         return scan_files(self.files)
 
-    def _sample(self, placed: tuple[DataRow, MediaFolder], position: int) -> Sample:
-        row, resolve = placed
+    def _sample(
+        self, row: DataRow, resolve: MediaFolder, position: str
+    ) -> Sample | BadRow:
         try:
-            return self._read(
-                with_media(_keyed(row.values), self._media), str(position), resolve
-            )
+            values = with_media(_keyed(row.values), self._media)
+            found = self._read(values, position, resolve)
         except Exception as error:  # whatever is wrong with a row, the others go on
-            fault = f"{row.file}: row {row.number}: {message_of(error)}"
-            found = error if isinstance(error, RowError) else RowError("")
-            id = found.id or _known_id(row.values, str(position))
-            labels = {**_labels(row.values, self._media), **found.labels}
-            raise RowError(fault, id=id, labels=labels) from error
+            found = BadRow("", message_of(error))
+        if isinstance(found, Sample):
+            return found
+        return replace(
+            found,
+            where=f"{row.file}: row {row.number}",
+            id=found.id or _known_id(row.values, position),
+            labels={**_labels(row.values, self._media), **found.labels},
+        )
 
 
 class MediaFolder:
@@ -248,8 +253,9 @@ class MediaFolder:
         return Media(path=found)
 
 
-ReadRow: TypeAlias = Callable[[dict[str, Any], str, MediaFolder], Sample]
-"""Makes a sample of a row; raises UsageError for what is wrong with it."""
+ReadRow: TypeAlias = Callable[[dict[str, Any], str, MediaFolder], Sample | BadRow]
+"""Makes a sample of a row. What it raises is wrong with the row, as is the reason of a
+BadRow, which need not name the place, and may add an id and labels."""
 
 
 def read_sample(

@@ -28,13 +28,12 @@ import hashlib
 import string
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from jinja2 import TemplateError
 
-from mmeval.dataset.contract import DataSource
+from mmeval.dataset.contract import BadRow, DataSource
 from mmeval.dataset.loaders.columns import ColumnTemplates, texts_in
 from mmeval.dataset.loaders.interleaved import MediaFolder
 from mmeval.errors import MissingDataError, UnknownNameError, UsageError
@@ -107,9 +106,9 @@ class TsvDataset:
     def _length(self) -> int:
         return sum(1 for _ in self._rows())
 
-    def __iter__(self) -> Iterator[Sample]:
-        # unlike a generator, a map goes on after an error
-        return map(self._sample, self._rows(), count(1))
+    def __iter__(self) -> Iterator[Sample | BadRow]:
+        for position, (file, row) in enumerate(self._rows(), 1):
+            yield self._sample(file, row, position)
 
     def _rows(self) -> Iterator[tuple[TsvFile, TsvRow]]:
         for file in self._files:
@@ -119,8 +118,7 @@ class TsvDataset:
     def _has_images(self, names: Mapping[str, Any]) -> bool:
         return _IMAGE in names or _IMAGE_PATH in names
 
-    def _sample(self, placed: tuple[TsvFile, TsvRow], position: int) -> Sample:
-        file, row = placed
+    def _sample(self, file: TsvFile, row: TsvRow, position: int) -> Sample | BadRow:
         cells: Mapping[str, Any] | UsageError
         try:
             cells = row if isinstance(row, UsageError) else self._cells(file, row)

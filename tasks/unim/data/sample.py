@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mmeval.dataset import BadRow
 from mmeval.media import PART_KINDS, Interleaved, PartKind, text_part
 from mmeval.records import Message, Sample
 from mmeval.tasks.unim.data.concatenated_json import Record
@@ -72,12 +73,12 @@ def sample_of(
     caption: Caption | None = None,
     *,
     as_captions: bool = False,
-) -> Sample:
+) -> Sample | BadRow:
     """The sample of a record. ``caption`` is its caption variant, whose question is
     asked in place of its own with ``as_captions``.
 
-    A record that cannot be read, breaks the layout or names a missing medium gives a
-    sample with the known labels and a fault that has file, line and every reason.
+    A record that cannot be read, breaks the layout or names a missing medium is a bad
+    row with the known labels, and with every reason.
     """
     faults: list[str] = []
     labels: dict[str, Any] = {
@@ -120,13 +121,10 @@ def sample_of(
             )
     if caption is not None and caption.answer:
         labels["captioned_reference"] = caption.answer
-    return Sample(
-        id=str(identity) if identity.known else f"{place.name}:{record.line}",
-        input=() if faults else (Message("user", asked),),
-        references=() if faults else (expected,),
-        metadata=labels,
-        fault=_fault(record, faults),
-    )
+    sample_id = str(identity) if identity.known else f"{place.name}:{record.line}"
+    if faults:
+        return BadRow(record.where, _reason(record, faults), sample_id, labels)
+    return Sample(sample_id, (Message("user", asked),), (expected,), labels)
 
 
 def _of_sides(given: Side, answer: Side) -> dict[str, Any]:
@@ -160,14 +158,12 @@ def _lacking(given: Side, answer: Side) -> list[str]:
     return faults
 
 
-def _fault(record: Record, faults: list[str]) -> str:
-    if not faults:
-        return ""
+def _reason(record: Record, faults: list[str]) -> str:
     more = len(faults) - _MOST_NAMED
     number = record.row.get("id")
     named = "" if number is None else f"record {str(number)[:80]!r}: "
     rest = f"; and {more:,} more" if more > 0 else ""
-    return f"{record.where}: {named}{'; '.join(faults[:_MOST_NAMED])}{rest}"
+    return f"{named}{'; '.join(faults[:_MOST_NAMED])}{rest}"
 
 
 def _letters(content: Interleaved) -> str:

@@ -1,93 +1,62 @@
-import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from mmeval.dataset.bad_sample import MAX_NAMED, BadSamples, in_words, rows_of
-from mmeval.errors import RowError, UsageError
+from mmeval.dataset.contract import BadRow
 from mmeval.media.parts import Interleaved
 from mmeval.records.sample import Message, Sample
-from tests.support.toy import Rows, sample, samples
+from tests.support.toy import Rows, sample
 
 
-def _given(row: Sample | Exception) -> Sample:
-    if isinstance(row, Exception):
-        raise row
-    return row
-
-
-class Bumpy:
-    """Rows of which some are errors; the iterator goes on behind a RowError, as the
-    contract of loaders has it."""
-
-    fingerprint = "bumpy"
-
-    def __init__(self, rows: Sequence[Sample | Exception]) -> None:
-        self._rows = rows
-
-    def __len__(self) -> int:
-        return len(self._rows)
+class Torn(Rows):
+    """Rows of a generator that raises after the last one."""
 
     def __iter__(self) -> Iterator[Sample]:
-        return map(_given, self._rows)
+        yield from super().__iter__()
+        raise OSError("the file ends early")
 
 
-class Spent(Bumpy):
-    """Rows of a generator, which is at its end when it has raised."""
-
-    def __iter__(self) -> Iterator[Sample]:
-        for row in self._rows:
-            yield _given(row)
+def read(*rows: Any) -> list[Sample]:
+    return list(rows_of(Rows(rows)))
 
 
-class Stuck(Rows):
-    """Rows that raise for ever."""
+def test_a_bad_row_is_a_sample_with_its_place_and_reason_as_fault() -> None:
+    _, bad = read(sample("a"), BadRow("test.jsonl: row 2", "torn"))
 
-    def __iter__(self) -> Iterator[Sample]:
-        return map(_given, iter(lambda: RowError("torn"), None))
-
-
-def test_a_row_that_cannot_be_read_is_a_sample_with_that_fault() -> None:
-    known = RowError("row 3: odd", id="c", labels={"level": "hard"})
-    found = list(
-        rows_of(Bumpy([sample("a"), RowError("row 2: torn"), known, RowError("")]))
-    )
-    assert [(one.id, one.fault) for one in found[:3]] == [
-        ("a", ""),
-        ("row 2", "row 2: torn"),
-        ("c", "row 3: odd"),
-    ]
-    assert (found[1].input, found[1].metadata, found[2].metadata) == (
-        (),
-        {},
-        {"level": "hard"},
-    )
-    assert found[3].fault, "an error without words is a fault too"
-    again = pickle.loads(pickle.dumps(known))
-    assert (str(again), again.id, again.labels) == (
-        "row 3: odd",
-        "c",
-        {"level": "hard"},
-    )
+    assert bad.fault == "test.jsonl: row 2: torn"
 
 
-@pytest.mark.parametrize(
-    ("dataset", "before", "error"),
-    [
-        (Spent([sample("a"), RowError("torn"), sample("c")]), ["a", "row 2"], RowError),
-        (Spent([sample("a"), RowError("torn")]), ["a", "row 2"], StopIteration),
-        (Stuck(samples(2)), ["row 1", "row 2"], RowError),
-        (Bumpy([sample("a"), UsageError("no JSON"), sample("c")]), ["a"], UsageError),
-    ],
-    ids=["a generator", "its last row", "errors for ever", "another error"],
-)
-def test_a_loader_that_does_not_go_on(
-    dataset: Bumpy | Rows, before: list[str], error: type[Exception]
-) -> None:
-    rows = rows_of(dataset)
-    assert [next(rows).id for _ in before] == before
-    with pytest.raises(error):
+def test_a_bad_row_without_an_id_is_called_by_its_place_in_the_data() -> None:
+    _, bad = read(sample("a"), BadRow("test.jsonl: row 7", "torn"))
+
+    assert bad.id == "row 2"
+
+
+def test_a_bad_row_keeps_the_id_and_labels_that_are_known() -> None:
+    (bad,) = read(BadRow("row 3", "odd", id="c", labels={"level": "hard"}))
+
+    assert (bad.id, bad.metadata) == ("c", {"level": "hard"})
+
+
+def test_a_bad_row_without_a_reason_has_a_fault_too() -> None:
+    (bad,) = read(BadRow("", ""))
+
+    assert bad.fault
+
+
+def test_the_samples_before_an_error_stay() -> None:
+    rows = rows_of(Torn([sample("a"), sample("b")]))
+
+    assert [next(rows).id, next(rows).id] == ["a", "b"]
+    with pytest.raises(OSError, match="ends early"):
         next(rows)
+
+
+def test_what_is_neither_a_sample_nor_a_bad_row_ends_the_data() -> None:
+    with pytest.raises(TypeError, match="None for row 2"):
+        read(sample("a"), None)
 
 
 def test_the_first_bad_samples_are_named_and_the_others_counted() -> None:

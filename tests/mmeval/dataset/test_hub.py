@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.dataset.bad_sample import rows_of
 from mmeval.dataset.contract import DataSource
 from mmeval.dataset.hub import (
     OutOfReachError,
@@ -47,7 +48,7 @@ def hub() -> Iterator[FakeHub]:
 def sample_of(repo: str, revision: str) -> tuple[str, str, bytes]:
     """The commit of a data set, and the reference and picture of its one sample."""
     folder = snapshot(repo, revision)
-    (sample,) = load(DataSource(task="t", folder=folder))
+    (sample,) = rows_of(load(DataSource(task="t", folder=folder)))
     return (
         folder.name,
         sample.references[0].raw,

@@ -6,7 +6,7 @@ from mmeval.errors import (
     MissingError,
     MissingExtraError,
     PluginError,
-    RowError,
+    SampleError,
     StorageError,
     TaskFileError,
     UsageError,
@@ -20,7 +20,7 @@ from mmeval.findings.from_error import finding_of
     [
         (MissingDataError("x"), "missing_data"),
         (MissingError("x"), "missing_key"),
-        (RowError("x"), "bad_sample"),
+        (SampleError("x"), "bad_sample"),
         (CorruptMediaError("x"), "bad_sample"),
         (UsageError("x"), "setting"),
         (StorageError("x"), "machine"),

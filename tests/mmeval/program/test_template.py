@@ -1,6 +1,6 @@
 import pytest
 
-from mmeval.errors import RowError, UsageError
+from mmeval.errors import SampleError, UsageError
 from mmeval.media.media import Media
 from mmeval.media.parts import Part
 from mmeval.program import template as module
@@ -88,7 +88,7 @@ def test_a_template_cannot_leave_its_sandbox_drop_media_or_send_what_is_too_long
 
 def test_a_prompt_that_cannot_be_rendered_is_named_with_its_file() -> None:
     for template in ("{{ 'a' * 10000000000 }}", "{{ level }}"):
-        with pytest.raises(RowError, match=r"^t\.yaml:3: sample 's1'"):
+        with pytest.raises(SampleError, match=r"^t\.yaml:3: sample 's1'"):
             TemplatePrompt(user=template, place="t.yaml:3")(sample("abc"))
 
 

@@ -1,11 +1,13 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mmeval.dataset.bad_sample import rows_of
 from mmeval.dataset.contract import DataSource
-from mmeval.errors import MissingDataError, RowError, UsageError
+from mmeval.errors import MissingDataError, UsageError
 from mmeval.records.sample import Sample
 from mmeval.tasks.mmmg.hub_copy import REPOSITORY, find_copy
 from mmeval.tasks.mmmg.loader import load
@@ -59,7 +61,8 @@ def write_rows(folder: Path, *rows: dict[str, Any], file: str = "edit") -> None:
 
 
 def samples(folder: Path, **options: Any) -> list[Sample]:
-    return list(load(DataSource("t", folder, options={"file": "edit", **options})))
+    dataset = load(DataSource("t", folder, options={"file": "edit", **options}))
+    return list(rows_of(dataset))
 
 
 def held(sample: Sample) -> list[bytes]:
@@ -135,8 +138,8 @@ def test_a_medium_that_the_copy_lacks_is_named_and_a_damaged_file_is_no_copy(
 ) -> None:
     write_rows(tmp_path, EDIT)
     write_copy(tmp_path, {**COPIED, "image_1": None})
-    with pytest.raises(RowError, match=r"edit\.jsonl:1: .* image_1 "):
-        samples(tmp_path)
+    (bad,) = samples(tmp_path)
+    assert re.search(r"edit\.jsonl:1: .* image_1 ", bad.fault)
     file = write_copy(tmp_path, COPIED, columns=("category", "image_0"))
     with pytest.raises(UsageError, match="column 'instruction'"):
         samples(tmp_path)

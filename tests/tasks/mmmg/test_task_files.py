@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 import mmeval.tasks.mmmg
+from mmeval.dataset.bad_sample import rows_of
 from mmeval.program.calls import Call, Role
 from mmeval.program.protocols import Ask
 from mmeval.records import Request, Sample
@@ -40,7 +41,7 @@ def task_of(name: str, profile: str = "") -> Task:
 
 def requests(task: Task) -> Iterator[tuple[Sample, Request]]:
     """Every request that the samples of a task make."""
-    for sample in task.dataset():
+    for sample in rows_of(task.dataset()):
         program = task.protocol(
             Ask(
                 sample,
@@ -224,7 +225,7 @@ def test_the_kinds_of_a_task_are_those_of_its_samples_and_its_references_are_the
 ):
     answers = []
     for task in bundled():
-        samples = list(task.dataset())
+        samples = list(rows_of(task.dataset()))
         given = {
             part.kind
             for sample in samples

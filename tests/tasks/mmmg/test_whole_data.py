@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mmeval.dataset.bad_sample import rows_of
 from mmeval.records import Sample
 from mmeval.task.selection import select
 from mmeval.task.task import TaskOverrides
@@ -59,7 +60,7 @@ def test_every_row_that_the_paper_counts_loads_renders_and_can_be_scored(
     for task in select(
         ["mmmg"], overrides=overrides, roles=frozenset(("judge", "gemini"))
     ):
-        samples[task.name] = list(task.dataset())
+        samples[task.name] = list(rows_of(task.dataset()))
         for sample in samples[task.name]:
             assert task.prompt(sample) == sample.input
             checks = [

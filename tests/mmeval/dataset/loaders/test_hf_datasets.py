@@ -185,7 +185,7 @@ def test_data_are_asked_and_scored_from_yaml_alone(layout: str, tmp_path: Path) 
     write, keys, (parts, reference, labels) = LAYOUTS[layout]
     write(tmp_path / "data")
     made = built(tmp_path, f"loader: datasets\ndataset_path: data\n{keys}")
-    sample = next(iter(made.dataset()))
+    sample = next(rows_of(made.dataset()))
     assert [part.text or part.kind for part in sample.input[0].content.parts] == parts
     assert (sample.references[0].raw, sample.metadata) == (reference, labels)
     where = ("-o", tmp_path / "runs", "--model_tag", "m", "--score_workers", "0")
@@ -341,7 +341,7 @@ def test_the_fingerprint_follows_rows_and_media_and_a_torn_file_is_named(
 def test_media_in_an_archive_are_read(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "train.zip", "w") as archive:
         archive.writestr("a.png", picture())
-    (sample,) = opened(tmp_path, {"input": "image"}, "train")
+    (sample,) = rows_of(opened(tmp_path, {"input": "image"}, "train"))
     assert sample.input[0].content.media("image")[0].read() == picture()
 
 
@@ -379,7 +379,7 @@ def test_of_a_data_set_on_the_hub_only_the_rows_that_are_used_are_fetched(
             monkeypatch.setattr(datasets.config, name, value)
         made = built(tmp_path, keys)
         dataset = made.dataset()
-        first: list[Sample] = [next(iter(dataset)) for _ in range(2)]
+        first: list[Sample] = [next(rows_of(dataset)) for _ in range(2)]
         assert (
             len(dataset),
             first[1].input[0].content.words,
@@ -388,13 +388,14 @@ def test_of_a_data_set_on_the_hub_only_the_rows_that_are_used_are_fetched(
         assert [name for name in hub.fetched if name in files] == [
             "test-00000-of-00002.parquet"
         ]
-        assert [sample.id for sample in dataset] == [str(n) for n in range(1, 31)]
-        rows = list(
-            built(
-                tmp_path,
-                "loader: datasets\ndataset_path: me/lines\ncolumns: {input: q}",
-            ).dataset()
+        assert [sample.id for sample in rows_of(dataset)] == [
+            str(n) for n in range(1, 31)
+        ]
+        of_lines = built(
+            tmp_path,
+            "loader: datasets\ndataset_path: me/lines\ncolumns: {input: q}",
         )
+        rows = rows_of(of_lines.dataset())
         assert [row.metadata for row in rows] == [
             {"q": "1999-12-31", "late": None},
             {"q": "2024-01-02", "late": 1},
@@ -425,7 +426,7 @@ def single(
 ) -> Sample:
     """The sample of a row of JSON Lines, faulty where it cannot be asked."""
     write_rows(folder, row)
-    return next(iter(rows_of(opened(folder, columns, **more))))
+    return next(rows_of(opened(folder, columns, **more)))
 
 
 @pytest.mark.parametrize("cell", [CODE, f"data:image/png;base64,{CODE}"])
@@ -522,7 +523,8 @@ def test_a_picture_of_a_column_that_no_message_names_is_a_fault(
 def test_a_sound_of_numbers_is_a_sound(tmp_path: Path) -> None:
     cell = {"array": [0.0, 0.5] * 400, "sampling_rate": 8000, "path": None}
     pq.write_table(pa.table({"sound": [cell]}), tmp_path / "test.parquet")
-    (sample,) = opened(tmp_path, {"input": "{{ sound }} What is heard?"})
+    columns = {"input": "{{ sound }} What is heard?"}
+    (sample,) = rows_of(opened(tmp_path, columns))
     assert sample.input[0].content.media("audio")[0].mime == "audio/wav"
     assert sample.metadata == {}
 
@@ -544,7 +546,7 @@ def test_a_format_is_read_from_the_files_that_are_named(
         f"loader: datasets\ndataset_path: {format}\ntest_split: train\n"
         f"dataset_kwargs: {{data_files: {file}}}\ncolumns: {{input: q, reference: a}}",
     )
-    (sample,) = made.dataset()
+    (sample,) = rows_of(made.dataset())
     assert (sample.input[0].content.text, sample.references[0].text) == (
         "Which?",
         "oak",
@@ -592,7 +594,7 @@ def test_an_index_of_a_row_without_a_picture_in_a_tsv_is_a_fault(
 ) -> None:
     write_files(tmp_path, {"test.tsv": "index\timage\n2\t1\n1\t\n"})
     dataset = opened(tmp_path, {"input": "image"}, media_columns=["image"])
-    assert "no picture of its own" in next(iter(rows_of(dataset))).fault
+    assert "no picture of its own" in next(rows_of(dataset)).fault
 
 
 @pytest.mark.parametrize("paths", [[], ["cell"]], ids=["a column", "of media"])
@@ -610,7 +612,7 @@ def test_bytes_that_are_no_medium_are_not_written_into_a_text(
 ) -> None:
     pq.write_table(pa.table({"q": ["Which?"], "x": [cell]}), tmp_path / "test.parquet")
     used, unused = (
-        next(iter(rows_of(opened(tmp_path, {"input": source}))))
+        next(rows_of(opened(tmp_path, {"input": source})))
         for source in ("{{ q }} {{ x }}", "{{ q }}")
     )
     assert ("bytes" in used.fault, unused.fault) == (True, "")

@@ -7,10 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mmeval.dataset.contract import DataSource
+from mmeval.dataset.bad_sample import rows_of
+from mmeval.dataset.contract import BadRow, DataSource
 from mmeval.dataset.loaders.interleaved import InterleavedDataset, load
 from mmeval.dataset.loaders.parquet_rows import read_parquet
-from mmeval.errors import RowError, UnknownNameError, UsageError
+from mmeval.errors import UnknownNameError, UsageError
 
 PNG, WAV = b"\x89PNG\r\n\x1a\n", b"RIFF\x00\x00\x00\x00WAVE"
 MEDIUM = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
@@ -36,8 +37,10 @@ def dataset(
 
 def test_rows_read_as_in_jsonl(folder: Path) -> None:
     labels: dict[str, Any] = {"level": [1, 2], "absent": [None, "z"]}
-    first, second = dataset(
-        folder, id=["a", None], input=["x", "y"], references=[["r"], []], **labels
+    first, second = rows_of(
+        dataset(
+            folder, id=["a", None], input=["x", "y"], references=[["r"], []], **labels
+        )
     )
     assert (first.id, first.input[0].content.raw, first.references[0].raw) == (
         "a",
@@ -63,7 +66,9 @@ def test_rows_read_as_in_jsonl(folder: Path) -> None:
 def test_columns_of_media_are_found_by_name_and_type(
     folder: Path, name: str, cells: pa.Array
 ) -> None:
-    first, _ = dataset(folder, **{"input": ["see <<image1>>"] * 2, name: cells})
+    first, _ = rows_of(
+        dataset(folder, **{"input": ["see <<image1>>"] * 2, name: cells})
+    )
     (medium,) = first.input[0].content.media("image")
     assert (medium.read(), medium.mime, name in first.metadata) == (
         PNG,
@@ -89,8 +94,8 @@ def test_columns_of_media_are_found_by_name_and_type(
 def test_columns_of_other_names_hold_media_where_the_task_says_so(
     folder: Path, cells: pa.Array, held: str, input: str
 ) -> None:
-    (made,) = dataset(
-        folder, named={"drawn": held}, **{"input": [input], "drawn": cells}
+    (made,) = rows_of(
+        dataset(folder, named={"drawn": held}, **{"input": [input], "drawn": cells})
     )
     pictures = made.input[0].content.media("image")
     assert ([picture.read() for picture in pictures], made.metadata) == (
@@ -108,22 +113,23 @@ def test_a_named_column_of_media_has_to_be_there_and_gives_each_label_once(
                 folder, named={"drwn": "images"}, input=["x"], drawn=pa.array([[PNG]])
             )
         )
-    with pytest.raises(RowError, match=r"row 1: .*image1"):
-        list(
-            dataset(
-                folder,
-                named={"drawn": "image"},
-                input=["<<image1>>"],
-                image1=[PNG],
-                drawn=pa.array([PNG]),
-            )
-        )
+    (twice,) = dataset(
+        folder,
+        named={"drawn": "image"},
+        input=["<<image1>>"],
+        image1=[PNG],
+        drawn=pa.array([PNG]),
+    )
+    assert isinstance(twice, BadRow)
+    assert "image1" in twice.reason
 
 
 def test_lists_number_their_media_and_nulls_are_none(folder: Path) -> None:
     sounds = pa.array([[WAV, None, WAV], None], pa.list_(pa.binary()))
-    first, second = dataset(
-        folder, input=["<<audio1>> <<audio2>> <<audio3>>", "nothing"], audios=sounds
+    first, second = rows_of(
+        dataset(
+            folder, input=["<<audio1>> <<audio2>> <<audio3>>", "nothing"], audios=sounds
+        )
     )
     assert [
         part.dangling for part in first.input[0].content.parts if part.kind == "audio"
@@ -136,11 +142,11 @@ def test_nested_content_and_mappings_of_media_read_as_in_jsonl(folder: Path) -> 
         {"type": "text", "text": "look", "path": None},
         {"type": "image", "text": None, "path": "a.png"},
     )
-    (made,) = dataset(folder, input=[[{"role": "user", "content": [*part]}]])
+    (made,) = rows_of(dataset(folder, input=[[{"role": "user", "content": [*part]}]]))
     assert [part.kind for part in made.input[0].content.parts] == ["text", "image"]
     mapping = pa.array([[("image1", "a.png")], []], pa.map_(pa.string(), pa.string()))
     for media in (mapping, pa.array([{"image1": "a.png"}, {"image1": None}])):
-        first, second = dataset(folder, input=["<<image1>>", "x"], media=media)
+        first, second = rows_of(dataset(folder, input=["<<image1>>", "x"], media=media))
         assert (
             first.input[0].content.media()[0].read(),
             second.input[0].content.media(),
@@ -149,13 +155,15 @@ def test_nested_content_and_mappings_of_media_read_as_in_jsonl(folder: Path) -> 
 
 def test_labels_become_json(folder: Path) -> None:
     labels: dict[str, Any] = {"share": [math.nan], "inner": [{"low": [0.5, math.inf]}]}
-    (made,) = dataset(folder, input=["x"], day=[datetime.date(2026, 1, 31)], **labels)
+    (made,) = rows_of(
+        dataset(folder, input=["x"], day=[datetime.date(2026, 1, 31)], **labels)
+    )
     assert made.metadata == {"day": "2026-01-31", "inner": {"low": [0.5, None]}}
 
 
 def test_rows_of_all_groups_are_counted_and_read(folder: Path) -> None:
     rows = dataset(folder, input=[str(i) for i in range(250)], row_group_size=100)
-    assert (len(rows), [made.id for made in rows]) == (
+    assert (len(rows), [made.id for made in rows_of(rows)]) == (
         250,
         [str(i) for i in range(1, 251)],
     )
@@ -164,16 +172,21 @@ def test_rows_of_all_groups_are_counted_and_read(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "word"),
     [
-        ({"input": ["x", None]}, "test.parquet: row 2"),
         ({"input": ["x"], "thumbnail": [PNG]}, "'thumbnail'"),
         ({"input": ["x"], "media": ["a.png"]}, "'media'"),
     ],
 )
-def test_rows_and_columns_that_make_no_sense_are_refused(
+def test_columns_that_make_no_sense_are_refused(
     folder: Path, columns: dict[str, Any], word: str
 ) -> None:
     with pytest.raises(UsageError, match=word):
         list(dataset(folder, **columns))
+
+
+def test_a_row_without_an_input_is_a_bad_row(folder: Path) -> None:
+    _, bad = dataset(folder, input=["x", None])
+    assert isinstance(bad, BadRow)
+    assert bad.where == f"{folder / 'test.parquet'}: row 2"
 
 
 def test_a_file_that_is_no_parquet_is_refused(folder: Path) -> None:

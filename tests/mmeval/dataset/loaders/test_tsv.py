@@ -24,7 +24,7 @@ def opened(folder: Path, text: str, **options: Any) -> TsvDataset:
 
 
 def first(dataset: TsvDataset) -> Sample:
-    return next(iter(dataset))
+    return next(rows_of(dataset))
 
 
 def test_a_row_is_a_question_with_its_picture_and_options(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_a_row_is_a_question_with_its_picture_and_options(tmp_path: Path) -> Non
 
 def test_an_index_stands_for_the_picture_of_its_row(tmp_path: Path) -> None:
     rows = f"9\t7\tAgain?\toak\tash\tB\n7\t{CODE}\tWhich?\toak\tash\tA\n"
-    samples = list(opened(tmp_path, HEAD + rows))
+    samples = list(rows_of(opened(tmp_path, HEAD + rows)))
     media = [sample.input[0].content.media("image") for sample in samples]
     assert [medium[0].read() for medium in media] == [OAK, OAK]
 
@@ -81,7 +81,7 @@ def test_columns_say_otherwise(tmp_path: Path) -> None:
 
 def test_a_cell_may_have_tabs_and_lines_within_quotes(tmp_path: Path) -> None:
     rows = f'1\t{CODE}\t"Which\none,\tsay?"\toak\tash\tA\n2\t1\tX?\toak\tash\tB\n'
-    samples = list(opened(tmp_path, HEAD + rows))
+    samples = list(rows_of(opened(tmp_path, HEAD + rows)))
     assert samples[0].metadata["question"] == "Which\none,\tsay?"
     assert len(samples[1].input[0].content.media("image")) == 1
 
