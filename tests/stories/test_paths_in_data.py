@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mmeval.dataset.bad_sample import rows_of
 from mmeval.dataset.contract import Dataset, DataSource
 from mmeval.dataset.loaders import interleaved
 from mmeval.errors import MmevalError
@@ -45,7 +46,7 @@ def samples(
     data: Path, load: Callable[[DataSource], Dataset] = interleaved.load, **source: Any
 ) -> str:
     """Everything that a data set holds, its media read."""
-    found = list(load(DataSource("t", data, **source)))
+    found = list(rows_of(load(DataSource("t", data, **source))))
     held = [message.content for sample in found for message in sample.input]
     held += [reference for sample in found for reference in sample.references]
     return (

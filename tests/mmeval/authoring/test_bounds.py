@@ -13,6 +13,7 @@ from mmeval.authoring.bounds import (
     measure,
     shuffled_answers,
 )
+from mmeval.dataset.bad_sample import rows_of
 from mmeval.findings.finding import Finding
 from mmeval.metric.contract import load_metric
 from mmeval.records.score import Result
@@ -76,7 +77,7 @@ def test_every_sample_that_filter_limit_and_faults_leave_gets_the_reference_of_a
     assert shuffled_answers([filtered], limit=3)["t"].keys() == {"0", "2", "4"}
     rows = [
         replace(one, fault="torn" if one.id == "2" else "")
-        for one in task_with(tmp_path, *"abcd").dataset()
+        for one in rows_of(task_with(tmp_path, *"abcd").dataset())
     ]
     given = shuffled_answers(
         [replace(filtered, filter={}, dataset=lambda: Rows(rows))]

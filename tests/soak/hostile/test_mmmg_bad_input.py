@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from mmeval.dataset.bad_sample import rows_of
 from mmeval.media import Interleaved, Media, Part, media_part, png, text_part
 from mmeval.metric.apply import score_derived, score_judged
 from mmeval.metric.bound import BoundMetric
@@ -72,7 +73,7 @@ def right(name: str) -> Trial:
     """An answer to the first sample of a task that begins as a right one: its
     reference, or as many sounds as asked."""
     task = tasks()[name]
-    sample = next(iter(task.dataset()))
+    sample = next(rows_of(task.dataset()))
     if name in SPOKEN and name not in ORDERS:
         count = len(sample.metadata["order"]) if name == "mmmg_conversation" else 1
         return Trial(
