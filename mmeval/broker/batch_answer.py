@@ -90,19 +90,14 @@ def _answer(
     for position, response in _yielded(backend, requests, faults):
         if position in open_rows:
             open_rows.remove(position)
-            deliver(
-                position,
-                replace(
-                    response, latency=response.latency or time.monotonic() - started
-                ),
-            )
+            latency = response.latency or time.monotonic() - started
+            deliver(position, replace(response, latency=latency))
     if not open_rows:
         return
-    fault = (
-        faults[0]
-        if faults
-        else _Fault("internal", "RuntimeError: the backend gave no answer for this row")
-    )
+
+    fault = _Fault("internal", "RuntimeError: the backend gave no answer for this row")
+    if faults:
+        fault = faults[0]
     out_of_memory = fault.kind == "out_of_memory"
     if len(requests) == 1:
         memory.alone |= out_of_memory
@@ -114,7 +109,13 @@ def _answer(
     step = max(1, len(requests) // 2) if out_of_memory else 1
     for start in range(0, len(positions), step):
         part = positions[start : start + step]
-        _answer(backend, [requests[p] for p in part], _at(part, deliver), memory)
+
+        def deliver_part(
+            row: int, response: Response, part: Sequence[int] = part
+        ) -> None:
+            deliver(part[row], response)
+
+        _answer(backend, [requests[p] for p in part], deliver_part, memory)
 
 
 @dataclass(frozen=True)
@@ -153,8 +154,3 @@ def _yielded(
                 "".join(traceback.format_exception(error)).rstrip(),
             )
         faults.append(_Fault("internal", said + raised_at(error, __file__)))
-
-
-def _at(positions: Sequence[int], deliver: Deliver) -> Deliver:
-    """Deliver the rows of a smaller batch under their positions in the whole."""
-    return lambda row, response: deliver(positions[row], response)

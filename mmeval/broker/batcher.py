@@ -164,10 +164,9 @@ class Batcher:
     def stop(self, error: MmevalError) -> None:
         """Make no more batches: waiting calls get ``error``; those under way are
         answered."""
-        waiting = [
-            *self._again,
-            *(call for group in self._groups.values() for call in group),
-        ]
+        waiting = self._again
+        for group in self._groups.values():
+            waiting.extend(group)
         self._groups, self._again = {}, []
         for call in waiting:
             self._fail(call, error)
@@ -191,7 +190,12 @@ class Batcher:
         """The calls that go now to a free place."""
         if self._in_flight >= self._answerer.places:
             return []
-        batch = self._again_alone() or self._due()
+        batch: list[_Waiting] = []
+        while self._again and not batch:
+            call = self._again.pop(0)
+            if not call.future.done():
+                batch = [call]
+        batch = batch or self._due()
         if batch:
             self._in_flight += 1
             self._open_rows += len(batch)
@@ -202,23 +206,26 @@ class Batcher:
                 self._timer = None
         return batch
 
-    def _again_alone(self) -> list[_Waiting]:
-        while self._again:
-            if not (call := self._again.pop(0)).future.done():
-                return [call]
-        return []
-
     def _due(self) -> list[_Waiting]:
         """The next batch, if it should go already."""
-        groups = self._given_up_left_out()
+        groups: dict[bytes, _Group] = {}
+        for key, group in self._groups.items():
+            left = [call for call in group if not call.future.done()]
+            if left:  # the others were given up
+                groups[key] = left
+        self._groups = groups
         if not groups:
             return []
-        oldest = min(groups, key=lambda group: group[0].since)
-        full = [group for group in groups if len(group) >= self.size]
+
+        oldest = min(groups.values(), key=lambda group: group[0].since)
+        full = [group for group in groups.values() if len(group) >= self.size]
         loop = asyncio.get_running_loop()
         wait = max(oldest[0].since, self._free_since) + SHORT_WAIT - loop.time()
         if len(self._trials) >= self._live() or wait <= 0 or oldest[0].overtaken:
-            return self._cut(oldest, self._fair_share(oldest))
+            # no more are expected: an equal part for every free place
+            free = self._answerer.places - self._in_flight
+            share = -(-len(oldest) // free)
+            return self._cut(oldest, min(self.size, share))
         if oldest in full:
             return self._cut(oldest, self.size)
         if full:
@@ -227,21 +234,6 @@ class Batcher:
         if self._timer is None:
             self._timer = loop.call_later(wait, self._time_is_up)
         return []
-
-    def _given_up_left_out(self) -> list[_Group]:
-        """The groups, without the calls that were given up."""
-        left = {
-            key: [call for call in group if not call.future.done()]
-            for key, group in self._groups.items()
-        }
-        self._groups = {key: group for key, group in left.items() if group}
-        return list(self._groups.values())
-
-    def _fair_share(self, group: _Group) -> int:
-        """Rows to send where no more are expected: an equal part for every free
-        place."""
-        free = self._answerer.places - self._in_flight
-        return min(self.size, -(-len(group) // free))
 
     def _cut(self, group: _Group, count: int) -> list[_Waiting]:
         """Take a batch out of a group: the first, with those whose lengths are

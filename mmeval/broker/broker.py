@@ -131,36 +131,32 @@ class Broker:
     ) -> Question:
         """The next call of a program, under its name in the journal; ``shared``: it is
         named by its content, and shared with all trials that ask the same."""
-        digest = call.request.digest
-        occurrence = transcript.occurrence(f"{call.role}/{digest}")
-        key = self._key(call, scope, path, occurrence, shared=shared)
+        role, digest = call.role, call.request.digest
+        occurrence = transcript.occurrence(f"{role}/{digest}")
+        runtime = self.roles.get(role)
+        if runtime is None:
+            key = f"{scope.name}#{path}"
+        else:
+            routes = route_mark(call, runtime.capabilities)
+            form = f"+{routes}" if routes else ""  # in which media may have been shown
+            # A reply is reused only if the same backend gave it.
+            backend = f"@{runtime.mark}{form}"
+            if runtime.samples is not None:
+                # An answer from the sample costs nothing: after a change of the sample
+                # or the prompt it is made anew.
+                content = f"{scope.sample.digest[:12]}{digest[:12]}"
+                key = f"{scope.name}#{path}{backend}/{content}"
+            elif shared:
+                key = f"{role}{form}/{digest}/{scope.repeat}"
+                if occurrence:
+                    key = f"{key}/{occurrence}"
+            elif scope.by_content:
+                key = f"{role}{backend}/{digest}/{occurrence}"
+            else:
+                key = f"{scope.name}#{path}{backend}"
         return Question(
             call, scope, path, key, digest, occurrence, newest=transcript.newest
         )
-
-    def _key(
-        self, call: Call, scope: Scope, path: str, occurrence: int, *, shared: bool
-    ) -> str:
-        runtime = self.roles.get(call.role)
-        if runtime is None:
-            return f"{scope.name}#{path}"
-
-        routes = route_mark(call, runtime.capabilities)
-        form = f"+{routes}" if routes else ""  # in which media may have been shown
-        digest = call.request.digest
-        # A reply is reused only if the same backend gave it.
-        backend = f"@{runtime.mark}{form}"
-        if runtime.samples is not None:
-            # An answer from the sample costs nothing: after a change of the sample or
-            # the prompt it is made anew.
-            content = f"{scope.sample.digest[:12]}{digest[:12]}"
-            return f"{scope.name}#{path}{backend}/{content}"
-        if shared:
-            again = f"/{occurrence}" if occurrence else ""
-            return f"{call.role}{form}/{digest}/{scope.repeat}{again}"
-        if scope.by_content:
-            return f"{call.role}{backend}/{digest}/{occurrence}"
-        return f"{scope.name}#{path}{backend}"
 
     async def _answer(self, question: Question) -> JournalEntry:
         """The journalled answer, or that for which another trial waits already, or a
@@ -258,7 +254,10 @@ class Broker:
 
             cached: Response | None = None
             if cache is not None:
-                cache_key = _cache_key(runtime, request, call)
+                identity = dict(runtime.identity)
+                if routes := route_mark(call, runtime.capabilities):
+                    identity["routes"] = routes
+                cache_key = cache.key(identity, request.digest, request.seed)
                 cached = cache.get(cache_key)
                 if cached is not None and fault_of(call, cached):
                     cached = None
@@ -282,7 +281,13 @@ class Broker:
                 refused=bool(fault),
             )
             if cache is not None and cached is None:
-                _put(cache, cache_key, entry.response)
+                # kept for other runs; this one has it, so a failure is a warning
+                try:
+                    cache.put(cache_key, entry.response)
+                except StorageError as error:
+                    log.warning(
+                        "%s The answer is kept in the run folder", sentence(error)
+                    )
             if not fault:
                 break
         return entry
@@ -396,22 +401,6 @@ class Broker:
 async def _turns() -> None:
     for _ in range(LAST_TURNS):
         await asyncio.sleep(0)
-
-
-def _put(cache: ResponseCache, key: str, response: Response) -> None:
-    """Keep an answer for other runs; a failure is a warning, as this run has it."""
-    try:
-        cache.put(key, response)
-    except StorageError as error:
-        log.warning("%s The answer is kept in the run folder", sentence(error))
-
-
-def _cache_key(runtime: BackendRuntime, request: Request, call: Call) -> str:
-    """The key of an answer in other runs: the backend, the request, the media's
-    form."""
-    routes = route_mark(call, runtime.capabilities)
-    identity = {**runtime.identity, "routes": routes} if routes else runtime.identity
-    return ResponseCache.key(identity, request.digest, request.seed)
 
 
 def _unkept(request: Request, error: ErrorInfo) -> JournalEntry:

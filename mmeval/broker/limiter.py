@@ -71,21 +71,24 @@ class Limiter:
         """
         wait = min(MAX_PAUSE, retry_after if retry_after is not None else 1.0)
         self._refused += 1
-        if 2 * self._refused > self._round:
-            self._slow_down(wait)
-        return wait
-
-    @property
-    def _round(self) -> float:
-        return max(SMALLEST_ROUND, self.allowed)
-
-    def _slow_down(self, wait: float) -> None:
+        if 2 * self._refused <= self._round:
+            return wait
         now = asyncio.get_running_loop().time()
         self._answered = self._refused = 0
         self._resume_at = max(self._resume_at, now + wait)
         if now - self._lowered_at > BURST_SECONDS:
             self._lowered_at = now
             self.allowed = max(1.0, self.allowed / 2)
+        return wait
+
+    @property
+    def width(self) -> int:
+        """How many calls keep the role busy."""
+        return self.limit
+
+    @property
+    def _round(self) -> float:
+        return max(SMALLEST_ROUND, self.allowed)
 
     async def _turn(self) -> None:
         """Wait for the place that ``_wake`` reserves: a later call cannot take it."""

@@ -127,18 +127,23 @@ class RayWorker:
         )
         self._actor = made.remote(self.job, cluster.shared)
         try:
-            await self._placed()
-            where = (
-                f"{self.job.name} on "
-                f"{self._node.name if self._node else 'a node that is gone'}"
+            # wait until Ray has found room for it
+            timer = asyncio.get_running_loop().call_later(
+                ROOM_SECONDS,
+                log.warning,
+                "%s waits for room in the Ray cluster",
+                self.job.name,
             )
-            (segment,) = filter(
-                None,
-                [
-                    heard(message, self.job)
-                    for message in await self._call(self._actor.open.remote())
-                ],
-            )
+            try:
+                node_id = await self._call(self._actor.node.remote())
+            finally:
+                timer.cancel()
+            self._node = await asyncio.to_thread(cluster.node, node_id)
+            node_name = self._node.name if self._node else "a node that is gone"
+
+            segment = None
+            for message in await self._call(self._actor.open.remote()):
+                segment = heard(message, self.job) or segment
         except PlaceLostError:
             raise
         except ModelDiedError as death:
@@ -147,7 +152,8 @@ class RayWorker:
             ) from None
         except WorkerStartError as error:
             self.kill()
-            raise WorkerStartError(f"{where}: {error}", error.exit_code) from None
+            reason = f"{self.job.name} on {node_name}: {error}"
+            raise WorkerStartError(reason, error.exit_code) from None
         assert isinstance(segment, Path)
         self.segment, self._is_loaded = segment, True
 
@@ -174,21 +180,6 @@ class RayWorker:
     def kill(self) -> None:
         if self._actor is not None:
             self._cluster.kill(self._actor)
-
-    async def _placed(self) -> None:
-        """Wait until Ray has found room for it."""
-        loop = asyncio.get_running_loop()
-        timer = loop.call_later(
-            ROOM_SECONDS,
-            log.warning,
-            "%s waits for room in the Ray cluster",
-            self.job.name,
-        )
-        try:
-            found = await self._call(self._actor.node.remote())
-        finally:
-            timer.cancel()
-        self._node = await asyncio.to_thread(self._cluster.node, found)
 
     async def _call(
         self, answer: Awaitable[Any], read: Callable[[bytes], Any] = lambda found: found

@@ -133,8 +133,12 @@ class BackendRuntime:
         grown."""
         self.batcher: Batcher | ServerBatcher | None = None
         if isinstance(backend, BatchBackend):
-            rows, one = batch_size.rows_for(backend), answerer or ThisProcess(backend)
-            self.batcher = Batcher(one, live, rows, growths=batch_size.growths)
+            self.batcher = Batcher(
+                answerer or ThisProcess(backend),
+                live,
+                batch_size.rows_for(backend),
+                growths=batch_size.growths,
+            )
             self.batcher.on_room = self._has_room
         elif batches is not None and notes is not None and self.model is not None:
             # another backend has other answers to the same requests
@@ -162,7 +166,7 @@ class BackendRuntime:
         self._failed_in_a_row = 0
         self._has_waited = False
         self._gone: RoleLostError | None = None
-        self.on_loading: Callable[[str, float | None], None] = _ignore_loading
+        self.on_loading: Callable[[str, float | None], None] = lambda _model, _s: None
         """Called with the name of a model when it begins to be loaded (None), and with
         the seconds that it took; with no name when it cannot be loaded."""
         self._first = first
@@ -185,15 +189,13 @@ class BackendRuntime:
     def width(self) -> int:
         """How many calls keep it busy: one a connection, or some batches of a local
         model."""
-        return self.limiter.limit if self.batcher is None else self.batcher.width
+        return (self.batcher or self.limiter).width
 
     @property
     def in_flight(self) -> int:
         """Calls sent and not yet answered; of a local model, those that are in a
         batch."""
-        return (
-            self.limiter.in_flight if self.batcher is None else self.batcher.in_flight
-        )
+        return (self.batcher or self.limiter).in_flight
 
     @property
     def stopped(self) -> bool:
@@ -422,10 +424,6 @@ class BackendRuntime:
             )
             raise self._gone
         return response
-
-
-def _ignore_loading(_model: str, _seconds: float | None) -> None:
-    """Nobody asked to hear of loading."""
 
 
 def _seen(task: asyncio.Task[None]) -> None:

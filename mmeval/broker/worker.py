@@ -133,9 +133,8 @@ class WorkerProcess:
             messages: Sequence[FromWorker] = self._line.recv()
         except (EOFError, OSError):
             raise self._death() from None
-        except (
-            Exception
-        ) as error:  # what comes after it would be taken for answers to other questions
+        # what comes after it would be taken for answers to other questions
+        except Exception as error:
             self._process.kill()
             self._process.join(END_SECONDS)
             raise ModelDiedError(

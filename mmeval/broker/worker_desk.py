@@ -161,14 +161,23 @@ class WorkerDesk:
         job = self._job
         try:
             backend = create_backend(job.backend, job.args)
-            _check(job, backend)
+            if not isinstance(backend, BatchBackend) or workers_of(backend):
+                raise UsageError(
+                    f"the backend {job.backend!r}, made with "
+                    f"{without_secrets(job.args)!r}, is not a single copy of itself"
+                )
+            if digest(dict(backend.identity)) != job.identity:
+                raise UsageError(
+                    f"the backend {job.backend!r} has another identity in a worker "
+                    "process: its model changed meanwhile, or its identity depends on "
+                    "what only says where it runs"
+                )
             if isinstance(backend, Startable):
                 backend.start()
         except MmevalError as error:
             self._report(WorkerStartError(str(error), error.exit_code))
-        except (
-            BaseException
-        ) as error:  # a library may fail in any way; the caller learns how
+        # a library may fail in any way; the caller learns how
+        except BaseException as error:
             traceback.print_exc()
             self._report(
                 WorkerStartError(
@@ -177,7 +186,6 @@ class WorkerDesk:
                 )
             )
         else:
-            assert isinstance(backend, BatchBackend)
             self.backend = backend
             self._report(self.segment.path)
         return self.backend is not None
@@ -232,21 +240,6 @@ class WorkerDesk:
                 reason = f"{type(error).__name__}: {error}"
                 response = Response.failed("internal", reason)
         self._report(AnswerRow(position, response, written))
-
-
-def _check(job: WorkerJob, backend: object) -> None:
-    """Raises UsageError for a backend that is another one here than in the parent."""
-    if not isinstance(backend, BatchBackend) or workers_of(backend):
-        raise UsageError(
-            f"the backend {job.backend!r}, made with {without_secrets(job.args)!r}, "
-            "is not a single copy of itself"
-        )
-    if digest(dict(backend.identity)) != job.identity:
-        raise UsageError(
-            f"the backend {job.backend!r} has another identity in a worker process: "
-            "its model changed meanwhile, or "
-            "its identity depends on what only says where it runs"
-        )
 
 
 class _Warnings(logging.Handler):

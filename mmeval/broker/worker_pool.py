@@ -71,7 +71,10 @@ def worker_jobs(
 ) -> list[WorkerJob]:
     """What the copies of a backend are, in a run folder; one where it declares none."""
     entries = workers_of(backend) or [{}]
-    threads = max(1, _processors() // len(entries))
+    processors = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):  # those that this process may use
+        processors = len(os.sched_getaffinity(0))
+    threads = max(1, processors // len(entries))
     return [
         WorkerJob(
             name=f"worker {number} of {len(entries)} ({role})",
@@ -86,15 +89,6 @@ def worker_jobs(
         )
         for number, entry in enumerate(entries, 1)
     ]
-
-
-def _processors() -> int:
-    """Those that this process may use, where the system names them; else all."""
-    return (
-        len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count() or 1
-    )
 
 
 class WorkerPool:
@@ -150,7 +144,14 @@ class WorkerPool:
         try:
             most = await worker.answer(batch, reported)
         except ModelDiedError as death:
-            self._recover(worker, open_rows, deliver)
+            # deliver what the dead worker had written and not reported
+            calls = {row.ticket.key: row.request.digest for row in open_rows.values()}
+            found = self._journal.recover(worker.segment, calls)
+            for position, row in list(open_rows.items()):
+                if row.ticket.key in found:
+                    del open_rows[position]
+                    self._deaths[worker] = 0
+                    deliver(position, found[row.ticket.key])
             self._ready.discard(worker)
             if self._lost is None:
                 self._replace(worker, str(death), len(open_rows))
@@ -178,18 +179,6 @@ class WorkerPool:
                 return worker
             self._free.put_nowait(None)  # for the others that wait
         raise self._lost
-
-    def _recover(
-        self, worker: Worker, open_rows: dict[int, BatchRow], deliver: Deliver
-    ) -> None:
-        """Deliver what the dead worker had written and not reported."""
-        calls = {asked.ticket.key: asked.request.digest for asked in open_rows.values()}
-        found = self._journal.recover(worker.segment, calls)
-        for position, asked in list(open_rows.items()):
-            if asked.ticket.key in found:
-                del open_rows[position]
-                self._deaths[worker] = 0
-                deliver(position, found[asked.ticket.key])
 
     def _replace(self, worker: Worker, death: str, rows: int) -> None:
         self._deaths[worker] += 1

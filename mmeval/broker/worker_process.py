@@ -71,7 +71,22 @@ class _Parent:
 
     def _listen(self) -> None:
         try:
-            while (batch := self._heard()) is not None:
+            batch: Sequence[BatchRow] | None = None
+            while True:
+                # The connection may stay open when the parent is gone: a process that
+                # the parent started may have inherited its end.
+                while not self._connection.poll(HOLD_SECONDS):
+                    if is_orphan(self._parent):
+                        raise EOFError
+                    # who sends at this moment takes along what is held
+                    if self._sending.acquire(blocking=False):
+                        try:
+                            self._send_held()
+                        finally:
+                            self._sending.release()
+                batch = self._connection.recv()
+                if batch is None:
+                    break
                 self._batches.put(batch)
         except (EOFError, OSError):
             # whatever the backend is at then, the kernel ends it
@@ -81,22 +96,6 @@ class _Parent:
             # a parent that waits for an answer would wait for ever
             os._exit(EXIT_UNEXPECTED)
         self._batches.put(None)
-
-    def _heard(self) -> Sequence[BatchRow] | None:
-        """The parent's next message. Raises EOFError when the parent is gone. The
-        connection may stay open then: a process that the parent started may have
-        inherited its end."""
-        while not self._connection.poll(HOLD_SECONDS):
-            if is_orphan(self._parent):
-                raise EOFError
-            # who sends at this moment takes along what is held
-            if self._sending.acquire(blocking=False):
-                try:
-                    self._send_held()
-                finally:
-                    self._sending.release()
-        batch: Sequence[BatchRow] | None = self._connection.recv()
-        return batch
 
     def _send_held(self) -> None:
         held, self._held = self._held, []
