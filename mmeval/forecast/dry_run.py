@@ -65,8 +65,7 @@ from mmeval.run.jobs import DataFault, JobQueue
 from mmeval.run.losses import data_faults
 from mmeval.run.options import RunCounts, RunOptions
 from mmeval.run.outcome import is_tolerated, judged
-from mmeval.run.progress import Remarks
-from mmeval.run.runner import (
+from mmeval.run.preparation import (
     check_folder,
     limits_and_prices,
     prepared,
@@ -74,6 +73,7 @@ from mmeval.run.runner import (
     run_identity,
     run_path,
 )
+from mmeval.run.progress import Remarks
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore

@@ -98,6 +98,11 @@ class Backends:
             self.named[role] = made[key]
         cast(self.named, self.params, limits)
 
+    @property
+    def besides_model(self) -> dict[str, BackendSpec]:
+        """The roles that are asked besides the model."""
+        return {role: spec for role, spec in self.specs.items() if role != MODEL}
+
     def identities(self) -> dict[str, Any]:
         """The model, and for an agent every role that is asked because of it."""
         model = identity_of(MODEL, self.named)

@@ -8,12 +8,13 @@ key can do it.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mmeval.backend.batch_size import AUTO
 from mmeval.broker.broker import Broker
 from mmeval.dataset.sampling import Subset
 from mmeval.errors import UsageError
@@ -24,6 +25,7 @@ from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.records.response import ErrorInfo
 from mmeval.results.stored_run import newest_results
 from mmeval.run.backends import Backends
+from mmeval.run.interrupt import Stoppable
 from mmeval.run.jobs import ChosenTrials
 from mmeval.run.losses import lost_answers, not_asked
 from mmeval.run.options import RunOptions, RunOutcome, Unfinished
@@ -39,17 +41,17 @@ from mmeval.run.rescore.join import join
 from mmeval.run.rescore.selection import stored_selection
 from mmeval.run.rescore.whole import checked
 from mmeval.run.runner import Runner
+from mmeval.run.source import Conclusion, OpenRun, Source
 from mmeval.run.suspension import Suspension, score_command
 from mmeval.run.task_run import TaskRun
 from mmeval.store.journal import Journal
-from mmeval.store.media_store import MediaStore
 from mmeval.store.paths import Wanted, every_trial, trial_key
 from mmeval.store.run_folder import RunFolder
 from mmeval.store.shard import MERGED, from_progressions, shards_of, state, unmerged
 from mmeval.store.task_records import TaskRecords, trial_rows
 from mmeval.system.json_lines import read_rows
 from mmeval.system.wording import listed
-from mmeval.task.task import Selection, Task, TaskOverrides
+from mmeval.task.task import Task, TaskOverrides
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +78,16 @@ class Merged:
     def note(self) -> None:
         """Record it once the results are written: merging again has nothing to do
         then."""
-        merged = {
-            "shards": dict(self.states),
-            "exit_code": self.outcome.exit_code,
-            "has_lost": self.has_lost,
-        }
         with closing(RunFolder(self.outcome.folder)) as folder:
-            folder.note(**{MERGED: merged})
+            folder.note(
+                **{
+                    MERGED: {
+                        "shards": dict(self.states),
+                        "exit_code": self.outcome.exit_code,
+                        "has_lost": self.has_lost,
+                    }
+                }
+            )
 
 
 def is_merged(run: Path) -> bool:
@@ -126,82 +131,91 @@ def merge(
                 )
             join(run, [one.path for one in shards], whole.made_again)
         division = division._replace(lacking=(*division.lacking, *whole.lacking))
-        states = {}
-        for shard, path in shards_of(run).items():
-            states[shard.folder_name] = state(path)
-        tasks = tuple(_as_scored(task, division) for task in selection)
-        selection = replace(selection, tasks=tasks)
-        outcome = _MergedTrials(
+        states = {
+            shard.folder_name: state(path) for shard, path in shards_of(run).items()
+        }
+        selection = replace(
+            selection, tasks=tuple(_as_scored(task, division) for task in selection)
+        )
+        source = ShardTrials(
+            run, options, shards=shards, division=division, lost=whole.lost
+        )
+        runner = Runner(
             run,
+            division.shards[-1].record["options"]["model_name"],
             selection,
             options,
             progress,
-            shards=shards,
-            division=division,
-            lost=whole.lost,
-        ).run()
+            scoring=source.is_scored,
+        )
+        outcome = runner.run(lambda _media: source)
     return Merged(outcome, states, has_lost=bool(whole.lacking))
 
 
 def _as_scored(task: Task, division: Division) -> Task:
     """The task with those metrics unavailable that were so where the shards ran."""
     entries = division.definition(task.name).get("metrics", ())
-    names = [metric.bound.name for metric in task.metrics]
-    if names != [entry["metric"] for entry in entries]:
+    if [entry["metric"] for entry in entries] != [
+        metric.bound.name for metric in task.metrics
+    ]:
         return task
-    metrics = []
-    for metric, entry in zip(task.metrics, entries, strict=True):
-        lacks = tuple(map(Finding.from_json, entry.get("lacks", ())))
-        metrics.append(replace(metric, lacks=lacks))
-    return replace(task, metrics=tuple(metrics))
+    metrics = zip(task.metrics, entries, strict=True)
+    return replace(
+        task,
+        metrics=tuple(
+            replace(one, lacks=tuple(map(Finding.from_json, entry.get("lacks", ()))))
+            for one, entry in metrics
+        ),
+    )
 
 
-class _MergedTrials(Runner):
-    """The trials that shards have made and scored; nothing is asked."""
+class ShardTrials(Source):
+    """The source of a run whose trials shards have made and scored; nothing is
+    asked."""
 
-    options: RunOptions
-    in_flight = 0
+    makes_trials = False
+    batch_size = AUTO
+    others = ()
 
     def __init__(
         self,
         run: Path,
-        selection: Selection,
         options: RunOptions,
-        progress: Progress,
         *,
         shards: Sequence[StoredShard],
         division: Division,
         lost: Mapping[str, frozenset[int]],
     ) -> None:
-        first = division.shards[-1]
-        super().__init__(
-            run, first.record["options"]["model_name"], selection, options, progress
-        )
-        self._shards, self._division, self._first = shards, division, first
+        self.backends = Backends({})
+        self.roles = dict(options.roles)
+        self.data = division.shards[-1].record["data"]
+        self._path = run
+        self._options = options
+        self._shards = shards
+        self._division = division
         self._lost = lost
-        self._whole: Mapping[str, Any] = {}
+        self._of_whole: Mapping[str, Any] = {}
+        """What the latest of the shards knows of the whole run."""
         for shard in division.shards:
-            self._whole = shard.of_whole or self._whole
-        self.data = first.record["data"]
-        self.scores = bool(self._whole.get("score_sets")) or not options.predict_only
-        self._made: dict[str, set[int]] = {}
-        self._trials: dict[str, int] = {}
-        self._without_row: dict[str, int] = {}
-        """By task, how many answers have no row of scores: a shard was copied in part,
-        say."""
+            self._of_whole = shard.of_whole or self._of_whole
 
-    def prepare(self, _media: MediaStore) -> Backends:
-        return Backends({})
+    @property
+    def is_scored(self) -> bool:
+        has_scores = bool(self._of_whole.get("score_sets"))
+        return has_scores or not self._options.predict_only
+
+    def claim(self) -> RunFolder:
+        return RunFolder(self._path)
 
     def open(self, folder: RunFolder, journal: Journal) -> Broker:
-        record = self._first.record
-        earlier = folder.record.get("sessions", [])
-        sessions = list(earlier)
+        sessions = list(folder.record.get("sessions", []))
         for shard in self._shards:
-            sessions += [one for one in shard.record["sessions"] if one not in earlier]
-        sessions.sort(key=lambda session: str(session["started"]))
-        folder.note(sessions=sessions)
-        options = dict(record["options"])
+            for session in shard.record["sessions"]:
+                if session not in sessions:
+                    sessions.append(session)
+        folder.note(sessions=sorted(sessions, key=lambda one: str(one["started"])))
+        record = self._division.shards[-1].record
+        options = {**record["options"]}
         options.pop("shard", None)
         folder.describe(
             identity=record["identity"],
@@ -211,26 +225,81 @@ class _MergedTrials(Runner):
             data=record["data"],
             options=options,
             left_out=record.get("left_out"),
-            settings=self.options.settings,
-            command=self.options.command,
+            settings=self._options.settings,
+            command=self._options.command,
         )
         return Broker(journal)
 
     def task_run(self, task: Task, plan: ScoringPlan) -> TaskRun:
         definition = self._division.definition(task.name)
         scores = None
-        if definition and self.scores:
-            scores = ScoreSet(self.path, task.name, definition)
+        if definition and self.is_scored:
+            scores = ScoreSet(self._path, task.name, definition)
         judged = []
         for metric in task.metrics:
             if metric.bound.metric.judged and not metric.unavailable:
                 judged.append(metric.bound)
-        records = TaskRecords(self.path, task.name)
+        records = TaskRecords(self._path, task.name)
         return TaskRun(task, plan, records, scores, tuple(judged))
 
-    def begin(self) -> Coroutine[Any, Any, None]:
-        self.work, self.tally, self.suspension = self, RunTally(), Suspension()
-        return self._count()
+    def begin(self, run: OpenRun) -> Merging:
+        chosen = self._chosen([task.task for task in run.tasks])
+        return Merging(
+            run,
+            self._options,
+            self._division,
+            data=self.data,
+            of_whole=self._of_whole,
+            chosen=chosen,
+        )
+
+    def _chosen(self, tasks: Sequence[Task]) -> Sequence[Wanted]:
+        known = self._of_whole.get("chosen")
+        if known is None:
+            return [every_trial] * len(tasks)
+        chosen: list[Wanted] = []
+        for task in tasks:
+            taken = from_progressions(known.get(task.name, []))
+            lost = self._lost.get(task.name, frozenset())
+            chosen.append(HeldTrials(ChosenTrials(task.repeats, taken), lost))
+        return chosen
+
+
+class Merging:
+    """The trials of shards while they are counted; there is nothing to stop."""
+
+    in_flight = 0
+
+    def __init__(
+        self,
+        run: OpenRun,
+        options: RunOptions,
+        division: Division,
+        *,
+        data: Mapping[str, Mapping[str, Any]],
+        of_whole: Mapping[str, Any],
+        chosen: Sequence[Wanted],
+    ) -> None:
+        self.tally = RunTally()
+        self.suspension = Suspension()
+        self._run = run
+        self._options = options
+        self._division = division
+        self._of_whole = of_whole
+        self._chosen = chosen
+        self._samples: dict[str, int] = {}
+        self._trials: dict[str, int] = {}
+        self._wanted = {
+            task.task.name: data[task.task.name].get("trials") for task in run.tasks
+        }
+        """By task, how many trials the whole run has; None where that is not known."""
+        self._without_row: dict[str, int] = {}
+        """By task, how many answers have no row of scores: a shard was copied in part,
+        say."""
+
+    @property
+    def work(self) -> Stoppable:
+        return self
 
     def stop(self) -> None:
         """There is nothing to stop."""
@@ -238,104 +307,96 @@ class _MergedTrials(Runner):
     async def leave(self) -> None:
         """Nothing is in flight."""
 
-    async def _count(self) -> None:
-        for run, wanted in zip(self.runs, self.chosen(), strict=True):
-            name = run.task.name
-            latest = {}
-            for _, row in read_rows(run.records.trial_file):
-                if wanted(row["i"], row["n"]):
-                    key = trial_key(row["i"], row["n"])
-                    latest[key] = (row.get("error"), row.get("left_out", ()))
-            self._made[name] = {key >> 16 for key in latest}
-            self._trials[name] = len(latest)
-            answered = set()
-            for key in sorted(latest):
-                failure, left_out = latest[key]
-                error = None if failure is None else ErrorInfo.from_json(failure)
-                self.tally.recall(error, left_out)
-                if error is None:
-                    answered.add(key)
-            if self.scores and run.task.metrics:
-                scored = set() if run.scores is None else run.scores.trials()
-                lost = len(answered - scored)
-                if lost:
-                    self._without_row[name] = lost
-            for rows in trial_rows(self.path, name, wanted=wanted):
-                if "error" not in rows.trial:
-                    exchanges = stored_exchanges(rows.trial, self.broker.journal)
-                    self.tally.remarks.add([exchange for exchange, _ in exchanges])
-        made = sum(self._trials.values())
-        trials = [self._wanted(task.name) for task in self.selection]
-        known = [count for count in trials if count is not None]
-        count = f"{made:,}"
-        if len(known) == len(trials) and made < sum(known):
-            count += f" of {sum(known):,}"
-        shards = sorted(stored.shard for stored in self._division.shards)
+    async def run(self) -> None:
+        for task, wanted in zip(self._run.tasks, self._chosen, strict=True):
+            self._count(task, wanted)
+            self._note_remarks(task, wanted)
+        shards = sorted(shard.shard for shard in self._division.shards)
         named = listed([str(shard) for shard in shards], 3)
-        self.progress.note(f"{count} trials of shards {named}")
+        self._run.progress.note(f"{self._how_many()} trials of shards {named}")
 
-    def _wanted(self, task: str) -> int | None:
-        """How many trials of a task the whole run has, as far as that is known."""
-        trials: int | None = self.data[task].get("trials")
-        return trials
+    def _count(self, task: TaskRun, wanted: Wanted) -> None:
+        name = task.task.name
+        latest = {}
+        for _, row in read_rows(task.records.trial_file):
+            if wanted(row["i"], row["n"]):
+                key = trial_key(row["i"], row["n"])
+                latest[key] = (row.get("error"), row.get("left_out", ()))
+        self._samples[name] = len({key >> 16 for key in latest})
+        self._trials[name] = len(latest)
+        if self._run.scorer is not None and task.task.metrics:
+            answered = {key for key, (error, _) in latest.items() if error is None}
+            scored = set() if task.scores is None else task.scores.trials()
+            if lost := len(answered - scored):
+                self._without_row[name] = lost
+        for key in sorted(latest):
+            error, left_out = latest[key]
+            failure = None if error is None else ErrorInfo.from_json(error)
+            self.tally.recall(failure, left_out)
+
+    def _note_remarks(self, task: TaskRun, wanted: Wanted) -> None:
+        journal = self._run.broker.journal
+        rows = trial_rows(self._run.folder.path, task.task.name, wanted=wanted)
+        for row in rows:
+            if "error" not in row.trial:
+                exchanges = stored_exchanges(row.trial, journal)
+                self.tally.remarks.add([exchange for exchange, _ in exchanges])
+
+    def _how_many(self) -> str:
+        """The trials that there are, ``of`` how many where some are missing."""
+        made = sum(self._trials.values())
+        known = [count for count in self._wanted.values() if count is not None]
+        if len(known) < len(self._wanted) or made >= sum(known):
+            return f"{made:,}"
+        return f"{made:,} of {sum(known):,}"
 
     def so_far(self) -> str:
-        return ""
+        return f"{self._how_many()} trials are merged"
 
-    def end(self, folder: RunFolder) -> None:
-        folder.note(finished=not self._division.lacking)
-
-    def chosen(self) -> Sequence[Wanted]:
-        known = self._whole.get("chosen")
-        if known is None:
-            return [every_trial] * len(self.selection.tasks)
-        chosen = []
-        for task in self.selection:
-            places = from_progressions(known.get(task.name, []))
-            lost = self._lost.get(task.name, frozenset())
-            chosen.append(HeldTrials(ChosenTrials(task.repeats, places), lost))
-        return chosen
-
-    def again(self) -> str:
-        roles = self.options.roles
-        return score_command(self.path, self.selection.tasks, roles, roles)
-
-    def completed(self, outcome: RunOutcome) -> RunOutcome:
+    def conclude(self) -> Conclusion:
+        folder, lacking = self._run.folder, self._division.lacking
+        folder.note(finished=not lacking)
         subsets = {}
-        for name, subset in self._whole.get("subsets", {}).items():
-            made = len(self._made[name])
-            subsets[name] = Subset(subset["of"], made, tuple(subset["how"]))
-        findings: list[Finding] = []
-        for words in self._division.lacking:
-            cause = f"{words}; run what is left, then merge again"
-            findings.append(Finding("subset", cause=cause, severity="error"))
+        for name, subset in self._of_whole.get("subsets", {}).items():
+            how = tuple(subset["how"])
+            subsets[name] = Subset(subset["of"], self._samples[name], how)
         unfinished = {}
-        if findings:
-            for name, trials in self._trials.items():
-                if trials != self._wanted(name):
-                    unfinished[name] = Unfinished(trials, self._wanted(name))
-        findings += lost_answers(self.tally, "")
+        for name, made in self._trials.items():
+            if lacking and made != self._wanted[name]:
+                unfinished[name] = Unfinished(made, self._wanted[name])
+        losses = [_missing_shard(words) for words in lacking]
+        losses.extend(lost_answers(self.tally, ""))
         for name, count in self._without_row.items():
-            findings.append(
-                Finding(
-                    "subset",
-                    Subject(name),
-                    count,
-                    cause="answers of the shards without a row of scores",
-                    remedy=f"mmeval score {shlex.quote(str(self.path))}",
-                    severity="error",
-                )
-            )
-        findings += [
-            *not_asked(self.tally),
-            *outcome.findings,
-            *self.tally.remarks.findings(),
-        ]
-        return replace(
-            outcome,
+            losses.append(_without_row(name, count, folder.path))
+        losses.extend(not_asked(self.tally))
+        roles = self._options.roles
+        tasks = [task.task for task in self._run.tasks]
+        return Conclusion(
+            chosen=self._chosen,
+            again=score_command(folder.path, tasks, roles, roles),
+            losses=tuple(losses),
+            remarks=tuple(self.tally.remarks.findings()),
             subsets=subsets,
             unfinished=unfinished,
-            roles=dict(self.options.roles),
-            metric_device=self._whole.get("metric_device", ""),
-            findings=tuple(findings),
+            metric_device=self._of_whole.get("metric_device", ""),
         )
+
+
+def _missing_shard(words: str) -> Finding:
+    """That a part of the division is not there."""
+    return Finding(
+        "subset",
+        cause=f"{words}; run what is left, then merge again",
+        severity="error",
+    )
+
+
+def _without_row(task: str, count: int, run: Path) -> Finding:
+    return Finding(
+        "subset",
+        Subject(task),
+        count,
+        cause="answers of the shards without a row of scores",
+        remedy=f"mmeval score {shlex.quote(str(run))}",
+        severity="error",
+    )

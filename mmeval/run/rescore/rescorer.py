@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import shlex
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from mmeval.backend.agent.casting import with_asked
+from mmeval.backend.batch_size import AUTO
 from mmeval.broker.broker import Broker
 from mmeval.dataset.sampling import Subset
 from mmeval.errors import MissingError, UsageError, sentence
@@ -16,30 +18,33 @@ from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.render import Place
 from mmeval.metric.scoring.scorer import left_to_models
 from mmeval.metric.scoring.stored_trials import stored_exchanges, stored_trial
-from mmeval.metric.scoring.trial_rows import trial_line
+from mmeval.metric.scoring.trial_rows import ScoringPlan, trial_line
 from mmeval.records.sample import Sample
+from mmeval.records.trial import Trial
 from mmeval.results.stored_run import run_record
 from mmeval.run.availability import log_findings, report_lacking, task_words
 from mmeval.run.backends import Backends, roles_of
+from mmeval.run.interrupt import Stoppable
 from mmeval.run.judging import Judging
 from mmeval.run.losses import lost_answers, not_asked
-from mmeval.run.options import RescoreOptions, RunOutcome, Unfinished
+from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, Unfinished
+from mmeval.run.preparation import BEFORE, check_backends
 from mmeval.run.progress import Progress, RunTally
 from mmeval.run.rescore.selection import (
     check_any_available,
     left_aside,
     stored_selection,
 )
-from mmeval.run.runner import BEFORE, Runner, check_backends
-from mmeval.run.suspension import score_command
-from mmeval.run.task_run import TaskRun
+from mmeval.run.runner import Runner
+from mmeval.run.source import Conclusion, OpenRun, Source
+from mmeval.run.suspension import Suspension, score_command
+from mmeval.run.task_run import TaskRun, task_run
 from mmeval.store.journal import Journal
-from mmeval.store.media_store import MediaStore
-from mmeval.store.paths import Wanted, every_trial
+from mmeval.store.paths import every_trial
 from mmeval.store.run_folder import RunFolder, last_command
 from mmeval.system.json_lines import to_line
 from mmeval.system.secrets import HIDDEN, hidden_names
-from mmeval.task.task import Selection
+from mmeval.task.task import Selection, Task
 
 log = logging.getLogger(__name__)
 
@@ -61,40 +66,37 @@ def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
     words = task_words(record.get("settings", {}), selection)
     place = Place(words, shlex.quote(str(options.folder)))
     report_lacking(selection, strict=options.strict, place=place)
-    return _StoredTrials(selection, options, record, progress).run()
+    model = record["options"]["model_name"]
+    runner = Runner(options.folder, model, selection, options, progress)
+    return runner.run(lambda _media: RecordedTrials(selection, options, record))
 
 
-class _StoredTrials(Runner):
-    """The trials that a run folder has recorded."""
+class RecordedTrials(Source):
+    """The source of a run that scores what its folder has recorded. ``record`` is the
+    run's.
 
-    options: RescoreOptions
-    _judging: Judging
+    Making it raises UsageError or MissingError for what would refuse the run.
+    """
+
+    makes_trials = False
+    batch_size = AUTO
+    others = ()
 
     def __init__(
-        self,
-        selection: Selection,
-        options: RescoreOptions,
-        record: Mapping[str, Any],
-        progress: Progress,
+        self, selection: Selection, options: RescoreOptions, record: Mapping[str, Any]
     ) -> None:
-        super().__init__(
-            options.folder,
-            record["options"]["model_name"],
-            selection,
-            options,
-            progress,
-        )
-        self._record, self.data = record, record["data"]
-        self._stopping = False
-        self._asked = [set[int]() for _ in selection]
-        self._made = [0 for _ in selection]
+        self._selection = selection
+        self._options = options
+        self._record = record
+        self.data = record["data"]
+        self.backends = role_backends(selection, options)
+        self.roles = self.backends.besides_model
+        self.backends.check_engine(options.engine)
+        findings = check_backends(self.backends, selection.tasks)
+        log_findings(BEFORE, findings, Place(run=shlex.quote(str(options.folder))))
 
-    def prepare(self, _media: MediaStore) -> Backends:
-        backends = role_backends(self.selection, self.options)
-        backends.check_engine(self.options.engine)
-        findings = check_backends(backends, self.selection.tasks)
-        log_findings(BEFORE, findings, Place(run=shlex.quote(str(self.path))))
-        return backends
+    def claim(self) -> RunFolder:
+        return RunFolder(self._options.folder)
 
     def open(self, _folder: RunFolder, journal: Journal) -> Broker:
         identity = self._record["identity"]
@@ -106,132 +108,167 @@ class _StoredTrials(Runner):
             reasoning_tags=None if tags is None else tuple(tags),
         )
 
-    def begin(self) -> Coroutine[Any, Any, None]:
-        self._judging = Judging(self.broker, self.runs, self.progress.judged, last=True)
-        self.work = self
+    def task_run(self, task: Task, plan: ScoringPlan) -> TaskRun:
+        return task_run(
+            self._options.folder,
+            task,
+            plan,
+            self.backends.named,
+            self.backends.params,
+            data=self.data[task.name]["fingerprint"],
+        )
+
+    def begin(self, run: OpenRun) -> Rescoring:
+        return Rescoring(run, self._selection, self._options, self._record)
+
+
+class Rescoring:
+    """The recorded trials while they are scored: those that the score sets do not
+    cover."""
+
+    def __init__(
+        self,
+        run: OpenRun,
+        selection: Selection,
+        options: RescoreOptions,
+        record: Mapping[str, Any],
+    ) -> None:
+        assert run.scorer is not None
         self.tally = RunTally()
-        self.suspension = self._judging.suspension
-        return self._score()
+        self._run = run
+        self._scorer = run.scorer
+        self._selection = selection
+        self._options = options
+        self._record = record
+        self._judging = Judging(run.broker, run.tasks, run.progress.judged, last=True)
+        self._is_stopped = False
+        self._made: Counter[str] = Counter()
+        """By task, how many trials are recorded."""
+        self._samples = {task.name: set[int]() for task in selection}
+        """By task, the places of the samples that were asked."""
+
+    @property
+    def work(self) -> Stoppable:
+        return self
+
+    @property
+    def suspension(self) -> Suspension:
+        return self._judging.suspension
 
     @property
     def in_flight(self) -> int:
-        return self.broker.in_flight
+        return self._run.broker.in_flight
 
     def stop(self) -> None:
-        self._stopping = True
+        self._is_stopped = True
         self._judging.stop()
-        self.broker.stop()
+        self._run.broker.stop()
 
     async def leave(self) -> None:
-        await self.broker.leave()
+        await self._run.broker.leave()
 
-    async def _score(self) -> None:
-        assert self.scorer is not None
-        to_judge = sum(run.left_to_judge() for run in self.runs)
-        if to_judge:
-            self.progress.note(f"trials to judge: {to_judge:,}")
-            self.progress.judging(to_judge)
-        for position, run in enumerate(self.runs):
-            for row, sample_row in run.records.trials():
-                if self._stopping:
+    async def run(self) -> None:
+        progress = self._run.progress
+        if left := sum(task.left_to_judge() for task in self._run.tasks):
+            progress.note(f"trials to judge: {left:,}")
+            progress.judging(left)
+        for position, task in enumerate(self._run.tasks):
+            for row, sample_row in task.records.trials():
+                if self._is_stopped:
                     break
-                await self._trial(position, run, row, sample_row)
+                await self._trial(position, task, row, sample_row)
         await self._judging.drain()
-        if self.scorer.left_to_models and not self._stopping:
-            self.progress.note(left_to_models(self.scorer.left_to_models))
-        await self.scorer.drain()
+        waiting = 0 if self._is_stopped else self._scorer.left_to_models
+        if waiting:
+            progress.note(left_to_models(waiting))
+        await self._scorer.drain()
 
     async def _trial(
         self,
         position: int,
-        run: TaskRun,
+        task: TaskRun,
         row: Mapping[str, Any],
         sample_row: Mapping[str, Any],
     ) -> None:
-        assert self.scorer is not None
-        journal = self.broker.journal
+        index, repeat, digest = row["i"], row["n"], row["d"]
+        journal = self._run.broker.journal
         sample = Sample.from_json(sample_row, journal.media.root)
         trial = stored_trial(row, sample, journal)
-        self._made[position] += 1
-        self._asked[position].add(row["i"])
-        self.tally.recall(trial.error, trial.left_out)
-        if trial.error is not None and trial.error.kind == "bad_sample":
-            faulty = replace(trial.sample, fault=trial.error.message)
-            self.tally.bad.add(run.task.name, faulty)
-        if row["n"] == 0:
-            self.tally.bad.inspect(run.task.name, trial.sample)
-        if trial.error is None:
-            self.tally.remarks.add(trial.exchanges)
-        if run.scores is None or run.scores.covers(row["i"], row["n"], row["d"]):
+        self._count(task.task.name, index, repeat, trial)
+        if task.scores is None or task.scores.covers(index, repeat, digest):
             return
-        responses = [line for _, line in stored_exchanges(row, journal)]
         line = trial_line(
             trial,
             to_line(sample_row),
-            index=row["i"],
-            digest=row["d"],
-            responses=responses,
+            index=index,
+            digest=digest,
+            responses=[response for _, response in stored_exchanges(row, journal)],
         )
-        await self.scorer.add(position, line)
-        await self._judging.add(run, row["i"], trial, row["d"])
+        await self._scorer.add(position, line)
+        await self._judging.add(task, index, trial, digest)
+
+    def _count(self, task: str, index: int, repeat: int, trial: Trial) -> None:
+        tally, error = self.tally, trial.error
+        self._made[task] += 1
+        self._samples[task].add(index)
+        tally.recall(error, trial.left_out)
+        if error is None:
+            tally.remarks.add(trial.exchanges)
+        elif error.kind == "bad_sample":
+            tally.bad.add(task, replace(trial.sample, fault=error.message))
+        if repeat == 0:
+            tally.bad.inspect(task, trial.sample)
 
     def so_far(self) -> str:
         scored = answered = 0
-        for run in self.runs:
-            if run.scores is not None:
-                scored += run.scores.scored()
-            for row, _ in run.records.trials():
-                answered += "error" not in row
+        for task in self._run.tasks:
+            if task.scores is not None:
+                scored += task.scores.scored()
+            answered += sum("error" not in row for row, _ in task.records.trials())
         return f"{scored:,} of {answered:,} trials are scored"
 
-    def end(self, _folder: RunFolder) -> None:
-        pass
-
-    def chosen(self) -> Sequence[Wanted]:
-        return [every_trial] * len(self.runs)
-
-    def again(self) -> str:
-        return score_command(self.path, self.selection.tasks, self.options.roles)
-
-    def completed(self, outcome: RunOutcome) -> RunOutcome:
-        aside = left_aside(self._record, self.selection)
-        is_finished = self._record["finished"]
-        subsets = {}
-        unfinished = {}
-        for run, asked, made in zip(self.runs, self._asked, self._made, strict=True):
-            name, data = run.task.name, self.data[run.task.name]
-            subset = data.get("subset")
-            if subset is not None:
-                subsets[name] = Subset(subset["of"], len(asked), tuple(subset["how"]))
-            trials = data.get("trials")
-            # all trials of a finished run were made, but records may be damaged since
-            is_short = not is_finished if trials is None else made < trials
-            if is_short:
-                unfinished[name] = Unfinished(made, trials)
-        findings: list[Finding] = []
-        if unfinished or not is_finished:
-            findings += unfinished_run(self._record, sum(self._made))
-        findings += lost_answers(self.tally, last_command(self._record))
-        findings += not_asked(self.tally)
-        findings += outcome.findings
-        findings += self.tally.remarks.findings()
-        for task, metrics in aside.items():
-            for metric in metrics:
-                skipped = Finding(
-                    "subset",
-                    Subject(task, metric),
-                    cause="this scoring was not asked for it; what is scored is kept",
-                    remedy="mmeval score {RUN}",
-                    severity="note",
-                )
-                findings.append(skipped)
-        return replace(
-            outcome,
-            subsets=subsets,
-            left_aside=aside,
+    def conclude(self) -> Conclusion:
+        record, tally = self._record, self.tally
+        unfinished = self._unfinished()
+        losses: list[Finding] = []
+        if unfinished or not record["finished"]:
+            losses.extend(unfinished_run(record, self._made.total()))
+        losses.extend(lost_answers(tally, last_command(record)))
+        losses.extend(not_asked(tally))
+        aside = left_aside(record, self._selection)
+        options = self._options
+        return Conclusion(
+            chosen=[every_trial] * len(self._run.tasks),
+            again=score_command(options.folder, self._selection.tasks, options.roles),
+            losses=tuple(losses),
+            remarks=(*tally.remarks.findings(), *_skipped(aside)),
+            subsets=self._subsets(),
             unfinished=unfinished,
-            findings=tuple(findings),
+            left_aside=aside,
         )
+
+    def _subsets(self) -> dict[str, Subset]:
+        """The part of each task's samples in the folder, where the run chose among
+        them."""
+        subsets = {}
+        for task, samples in self._samples.items():
+            chosen = self._record["data"][task].get("subset")
+            if chosen is not None:
+                how = tuple(chosen["how"])
+                subsets[task] = Subset(chosen["of"], len(samples), how)
+        return subsets
+
+    def _unfinished(self) -> dict[str, Unfinished]:
+        """The tasks of which the run has not made all trials, as far as it knew
+        them."""
+        unfinished = {}
+        for task in self._samples:
+            made, of = self._made[task], self._record["data"][task].get("trials")
+            # a finished run has made all of them, but records may be damaged since
+            is_known_whole = of is None and self._record["finished"]
+            if not is_known_whole and (of is None or made < of):
+                unfinished[task] = Unfinished(made, of)
+        return unfinished
 
 
 def unfinished_run(record: Mapping[str, Any], made: int) -> Iterator[Finding]:
@@ -249,30 +286,39 @@ def unfinished_run(record: Mapping[str, Any], made: int) -> Iterator[Finding]:
         )
 
 
+def _skipped(aside: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
+    """The metrics of the run that this scoring was not asked for."""
+    for task, metrics in aside.items():
+        for metric in metrics:
+            yield Finding(
+                "subset",
+                Subject(task, metric),
+                cause="this scoring was not asked for it; what is scored is kept",
+                remedy="mmeval score {RUN}",
+                severity="note",
+            )
+
+
 def role_backends(selection: Selection, options: RescoreOptions) -> Backends:
     """The backends that the metrics ask, and those that agents among them ask.
 
     Raises MissingError or UsageError with the whole command where one cannot be made.
     """
     present = {**options.roles_of_run, **options.roles}
-    judges: list[str] = []
-    for task in selection:
-        for metric in task.metrics:
-            judges += metric.bound.asked_roles(present)
+    judges = [
+        role
+        for task in selection
+        for metric in task.metrics
+        for role in metric.bound.asked_roles(present)
+    ]
     asked = with_asked(judges, lambda role: roles_of(present, role))
-    own = {}
-    for role, spec in options.roles_of_run.items():
-        if role in asked and role not in options.roles:
-            own[role] = spec
+    own = {
+        role: spec
+        for role, spec in options.roles_of_run.items()
+        if role in asked and role not in options.roles
+    }
     specs = {**own, **options.roles}
-    words = [score_command(options.folder, selection.tasks, specs)]
-    if options.metrics:
-        words.append(f"--metrics {','.join(options.metrics)}")
-    if options.overrides.profile:
-        words.append(f"--profile {options.overrides.profile}")
-    if options.overrides.refusals:
-        words.append(f"--refusals {options.overrides.refusals}")
-    command = " ".join(words)
+    command = _command(options, selection, specs)
     for role, spec in own.items():
         for name in hidden_names(spec.args):
             raise MissingError(
@@ -291,3 +337,16 @@ def role_backends(selection: Selection, options: RescoreOptions) -> Backends:
             f"{sentence(error)} This run was made with this {roles}; once that is "
             f"mended, or with another: {command}"
         ) from None
+
+
+def _command(
+    options: RescoreOptions, selection: Selection, specs: Mapping[str, BackendSpec]
+) -> str:
+    words = [score_command(options.folder, selection.tasks, specs)]
+    if options.metrics:
+        words.append(f"--metrics {','.join(options.metrics)}")
+    if options.overrides.profile:
+        words.append(f"--profile {options.overrides.profile}")
+    if options.overrides.refusals:
+        words.append(f"--refusals {options.overrides.refusals}")
+    return " ".join(words)

@@ -23,8 +23,8 @@ from mmeval.records.response import Response
 from mmeval.records.sample import Sample, user
 from mmeval.run import runner as runner_module
 from mmeval.run.options import BackendSpec, RunOptions, RunOutcome
+from mmeval.run.preparation import model_name, run_path
 from mmeval.run.progress import left_to_judge
-from mmeval.run.runner import model_name, run_path
 from mmeval.store.shard import Shard
 from mmeval.task.task import Task
 from tests.support.toy import (

@@ -1,0 +1,331 @@
+"""The trials of a run that asks the model: which there are, and how far they came."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from mmeval import plugins
+from mmeval.broker.broker import Broker
+from mmeval.broker.replay import Standing
+from mmeval.findings.finding import Finding, Subject
+from mmeval.findings.render import Place
+from mmeval.metric.scoring.trial_rows import ScoringPlan
+from mmeval.program.calls import MODEL
+from mmeval.run.availability import log_findings
+from mmeval.run.generation import Generation
+from mmeval.run.jobs import JobQueue
+from mmeval.run.losses import data_faults, lost_answers, not_asked
+from mmeval.run.options import RunOptions
+from mmeval.run.outcome import score_folders
+from mmeval.run.preparation import (
+    BEFORE,
+    check_folder,
+    check_merged,
+    model_name,
+    prepared,
+    read_too,
+    run_identity,
+    run_path,
+)
+from mmeval.run.progress import Progress, RunTally, opening
+from mmeval.run.source import Conclusion, OpenRun, Source
+from mmeval.run.suspension import Suspension, score_command
+from mmeval.run.task_run import TaskRun, task_run
+from mmeval.store.journal import Journal
+from mmeval.store.media_store import MediaStore
+from mmeval.store.paths import trial_key
+from mmeval.store.response_cache import ResponseCache
+from mmeval.store.run_folder import (
+    ASKED_AGAIN,
+    RunFolder,
+    check_others,
+    going_on,
+    provenance,
+    set_aside,
+)
+from mmeval.store.shard import Shard, as_progressions
+from mmeval.store.task_records import recorded_trials, tally
+from mmeval.task.task import Selection, Task
+
+
+class NewTrials(Source):
+    """The source of a run that asks the model.
+
+    Making it raises UsageError or MissingError for what would refuse the run.
+    """
+
+    makes_trials = True
+
+    def __init__(
+        self,
+        selection: Selection,
+        options: RunOptions,
+        progress: Progress,
+        place: Place,
+        media: MediaStore,
+    ) -> None:
+        self._selection = selection
+        self._options = options
+        self._progress = progress
+        self._place = place
+        self._path = run_path(options)
+        self.backends, self._jobs, findings = prepared(selection, options, media)
+        if options.choose_samples:  # else the results state it
+            findings = (*findings, *self._jobs.fewer())
+        self._doubts = findings
+        self._identity = run_identity(self.backends, options)
+        self.roles = self.backends.besides_model
+        self.data = self._jobs.data()
+        self.others = read_too(options)
+        self.batch_size = options.batch_size
+
+    def claim(self) -> RunFolder:
+        check_others(self.others, self._identity)
+        if not self._options.fresh:
+            check_merged(self._options, RunFolder.read_record(self._path))
+        elif (kept := set_aside(self._path)) is not None:
+            self._progress.note(f"starting over; the earlier run is kept in {kept}")
+        return RunFolder(self._path)
+
+    def open(self, folder: RunFolder, journal: Journal) -> Broker:
+        options = self._options
+        own_answers = len(journal) - journal.of_others
+        check_folder(options, folder.record, self._identity, own_answers)
+        changed = _changed(folder.changed_data(self.data))
+        log_findings(BEFORE, [*self._doubts, *changed], self._place)
+        origin: dict[str, Any] = provenance()
+        origin["metric_device"] = options.metric_device
+        for role, backend in self.backends.named.items():
+            origin[role] = dict(backend.provenance)
+        recorded_options: dict[str, Any] = {
+            "model": options.model.name,
+            "model_name": model_name(options),
+            "limit": options.limit,
+        }
+        if options.shard is not None:
+            recorded_options["shard"] = str(options.shard)
+        selection = self._selection
+        folder.describe(
+            identity=self._identity,
+            provenance=origin,
+            tasks={task.name: dict(task.config) for task in selection},
+            groups={group.name: asdict(group) for group in selection.groups},
+            left_out={task.name: task.finding.to_json() for task in selection.left_out},
+            data=self.data,
+            options=recorded_options,
+            settings=options.settings,
+            command=options.command,
+        )
+        cache = None
+        if options.use_cache is not None:
+            cache = ResponseCache(options.use_cache)
+        return Broker(
+            journal,
+            seed=options.seed,
+            nonce=folder.record["nonce"],
+            cache=cache,
+            reasoning_tags=options.reasoning_tags,
+        )
+
+    def task_run(self, task: Task, plan: ScoringPlan) -> TaskRun:
+        return task_run(
+            self._path,
+            task,
+            plan,
+            self.backends.named,
+            self.backends.params,
+            data=self.data[task.name]["fingerprint"],
+            scoring=not self._options.predict_only,
+        )
+
+    def begin(self, run: OpenRun) -> TrialsInWork:
+        # A lane for each call in flight: one thread builds prompts and keeps answers,
+        # so more would only queue.
+        model = run.broker.roles[MODEL]
+        generation = Generation(
+            run.tasks, run.broker, run.scorer, run.progress, lanes=lambda: model.width
+        )
+        before = _standing_before(run, self._jobs, generation)
+        run.progress.start(before.total(), before["kept"])
+        return TrialsInWork(
+            run,
+            self._selection,
+            self._options,
+            self._jobs,
+            work=generation,
+            before=before,
+        )
+
+
+def _changed(tasks: Iterable[str]) -> Iterator[Finding]:
+    cause = "the data changed since this run began; equal samples keep their answers"
+    for task in tasks:
+        yield Finding("other_definition", Subject(task), cause=cause)
+
+
+def _standing_before(
+    run: OpenRun, jobs: JobQueue, generation: Generation
+) -> Counter[Standing]:
+    """How far the trials had come before this process, which is reported, too."""
+    journal = run.broker.journal
+    earlier_sessions = len(run.folder.record["sessions"]) - 1
+    is_resumed = len(journal) > 0 or earlier_sessions > 0
+    first: Counter[Standing] = Counter()
+    before: Counter[Standing] = Counter({"open": jobs.total()})
+    if is_resumed:
+        before = generation.kept_before(jobs.readable())
+    elif jobs.counted:
+        first = generation.kept_before(jobs.ahead())
+    run.progress.note(
+        opening(
+            kept=before["kept"],
+            new=before["open"],
+            since=journal.since,
+            # tasks may ask the same, which is sent once
+            exact=jobs.counted and (is_resumed or len(jobs.tasks) == 1),
+            unaskable=first["unaskable"] > 0,
+            none_known=first["unaskable"] > 0 and not first["open"],
+        )
+    )
+    return before
+
+
+class TrialsInWork:
+    """The trials of a run while the model is asked. ``before`` says how far they had
+    come before this process."""
+
+    def __init__(
+        self,
+        run: OpenRun,
+        selection: Selection,
+        options: RunOptions,
+        jobs: JobQueue,
+        *,
+        work: Generation,
+        before: Counter[Standing],
+    ) -> None:
+        self.work = work
+        self._run = run
+        self._selection = selection
+        self._options = options
+        self._jobs = jobs
+        self._before = before
+
+    @property
+    def tally(self) -> RunTally:
+        return self.work.tally
+
+    @property
+    def suspension(self) -> Suspension:
+        return self.work.suspension
+
+    async def run(self) -> None:
+        await self.work.run(self._jobs.readable())
+
+    def so_far(self) -> str:
+        kept = self._before["kept"]
+        # not all that is kept was looked at
+        made = kept + self.tally.made - self.tally.kept
+        return f"{made:,} of {self._before.total():,} trials are made"
+
+    def conclude(self) -> Conclusion:
+        """Raises the error of the data where not a single trial could be made."""
+        jobs, faults = self._jobs, self._jobs.faults
+        if faults and not self.tally.made:
+            raise next(iter(faults.values())).error
+        if not faults:
+            notes = {**self._shard_note(), **self._asked_again()}
+            self._run.folder.note(finished=True, **notes)
+        return Conclusion(
+            chosen=jobs.chosen,
+            again=self._again(),
+            losses=(
+                *data_faults(faults),
+                *lost_answers(self.tally, going_on(self._options.command)),
+                *not_asked(self.tally),
+            ),
+            remarks=(*self.tally.remarks.findings(), *self._not_scored()),
+            subsets=jobs.subsets(),
+            unfinished=jobs.unfinished(),
+        )
+
+    def _asked_again(self) -> dict[str, Any]:
+        """The damaged lines of the journal, where each of their calls has been asked
+        again: a line does not tell which call it answered."""
+        damaged = self._run.broker.journal.damaged
+        record = self._run.folder.record
+        if not damaged or not self._covers(record):
+            return {}
+        digests = {line.digest for line in damaged}
+        digests.update(record.get(ASKED_AGAIN, ()))
+        return {ASKED_AGAIN: sorted(digests)}
+
+    def _covers(self, record: Mapping[str, Any]) -> bool:
+        """Whether this command has all trials that the run folder records."""
+        own_tasks = {task.name for task in self._selection}
+        if self._options.shard is not None or not own_tasks.issuperset(record["tasks"]):
+            return False
+        for run, chosen in zip(self._run.tasks, self._jobs.chosen, strict=True):
+            run.records.flush()
+            for row in recorded_trials(self._run.folder.path, run.task.name):
+                if not chosen(row["i"], row["n"]):  # of more repeats, say
+                    return False
+        return True
+
+    def _shard_note(self) -> dict[str, Any]:
+        """What the results of the whole run need to know of a shard."""
+        shard, run = self._options.shard, self._run
+        if shard is None:
+            return {}
+        chosen = {}
+        for task, trials in zip(self._selection, self._jobs.chosen, strict=True):
+            chosen[task.name] = as_progressions(sorted(trials.taken))
+        segments = run.folder.journal.glob("*.jsonl")
+        subsets = self._jobs.subsets()
+        note = {
+            "trials": dict(self._tallies(shard)),
+            "journal": {file.name: file.stat().st_size for file in segments},
+            "chosen": chosen,
+            "subsets": {name: subset.to_json() for name, subset in subsets.items()},
+            "score_sets": {
+                name: folder.name for name, folder in score_folders(run.tasks).items()
+            },
+            "metric_device": run.metric_device,
+        }
+        return {"shard": note}
+
+    def _tallies(self, shard: Shard) -> Iterator[tuple[str, dict[str, Any]]]:
+        """By task, what names the trials that a shard has."""
+        for run, chosen in zip(self._run.tasks, self._jobs.chosen, strict=True):
+            run.records.flush()
+            own = frozenset(shard.share_of(chosen.taken))
+            latest = {}
+            for row in recorded_trials(self._run.folder.path, run.task.name):
+                if row["i"] in own and row["n"] < chosen.repeats:
+                    latest[trial_key(row["i"], row["n"])] = row["d"]
+            yield run.task.name, tally(latest)
+
+    def _again(self) -> str:
+        if plugins.any_of_script():  # which no other process has
+            return ""
+        options = self._options
+        recorded = options.roles if options.settings else ()
+        path = self._run.folder.path
+        return score_command(path, self._selection, options.roles, recorded)
+
+    def _not_scored(self) -> Iterator[Finding]:
+        """What ``--predict_only`` leaves to do."""
+        answered = self.tally.kept + self.tally.new
+        has_metrics = any(task.metrics for task in self._selection)
+        if answered and has_metrics and self._options.predict_only:
+            yield Finding(
+                "unscored",
+                count=answered,
+                of=self.tally.made,
+                cause="--predict_only: the answers are not scored",
+                remedy="mmeval score {RUN}",
+                severity="note",
+            )

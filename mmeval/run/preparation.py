@@ -1,0 +1,171 @@
+"""What a run needs before anything is written or sent: its folder, its backends and its
+data, and what would refuse it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mmeval.backend.contract import AnyBackend, TaskAhead, WholeAnswers
+from mmeval.errors import MissingError, UsageError
+from mmeval.findings.finding import Finding
+from mmeval.program.calls import MODEL
+from mmeval.records.sample import Sample
+from mmeval.run.availability import undescribed
+from mmeval.run.backends import (
+    Backends,
+    batching,
+    check_options,
+    check_role_names,
+    check_roles,
+)
+from mmeval.run.costs.budget import Limits, check_prices
+from mmeval.run.costs.prices import Prices, load_prices
+from mmeval.run.jobs import JobQueue
+from mmeval.run.options import RunOptions, ScoringOptions
+from mmeval.run.undeclared import undeclared
+from mmeval.store.media_store import MediaStore
+from mmeval.store.run_folder import check_identity
+from mmeval.store.shard import beside, in_words, shard_path, unmerged
+from mmeval.system.wording import file_name
+from mmeval.task.task import Selection, Task
+
+DEFAULT_RUN_ID = "default"
+BEFORE = "before the run:"
+
+
+def run_path(options: RunOptions) -> Path:
+    """Where a run lies: ``<output_path>/<model>/<run_id>``; a shard of it below."""
+    run = (
+        options.output_path
+        / file_name(model_name(options))
+        / file_name(options.run_id or DEFAULT_RUN_ID)
+    )
+    return run if options.shard is None else shard_path(run, options.shard)
+
+
+def read_too(options: RunOptions) -> list[Path]:
+    """The run folders whose answers are known besides those of the run's own."""
+    return [] if options.shard is None else beside(run_path(options))
+
+
+def check_folder(
+    options: RunOptions,
+    record: Mapping[str, Any],
+    identity: Mapping[str, Any],
+    answers: int,
+) -> None:
+    """Raises IdentityChangedError where the run folder was made by another model or
+    with other settings, and what ``check_merged`` raises. ``record`` is the run's."""
+    check_identity(run_path(options), record, identity, answers)
+    check_merged(options, record)
+
+
+def check_merged(options: RunOptions, record: Mapping[str, Any]) -> None:
+    """Raises UsageError where a whole run has shards with answers that it would ask
+    again."""
+    path = run_path(options)
+    if (
+        options.shard is None
+        and not options.fresh
+        and (left := list(unmerged(path, record)))
+    ):
+        raise UsageError(
+            f"{path}: started, and not merged since: {in_words(left)}. "
+            f"'mmeval merge --partial {path}' "
+            "joins these answers, then the same command asks what is left"
+        )
+
+
+def model_name(options: RunOptions) -> str:
+    """A model's name in folders and tables: its tag, else model, path or name given."""
+    args = options.model.args
+    own = args.get("model") or args.get("pretrained") or args.get("name")
+    return options.model_tag or str(own or options.model.name)
+
+
+class Prepared(NamedTuple):
+    """The backends and the data of a run, and what is wrong with them."""
+
+    backends: Backends
+    jobs: JobQueue
+    findings: tuple[Finding, ...]
+
+
+def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> Prepared:
+    """Make the backends and open the data, before anything is written or sent.
+    Raises UsageError or MissingError for what would refuse the run."""
+    try:
+        specs = {MODEL: options.model, **options.roles}
+        backends = Backends(specs, options.answer_limits)
+        backends.check_engine(options.engine)
+    except MissingError:  # for a misspelt role no key is needed
+        check_role_names(specs, selection.tasks)
+        raise
+    scoring = not options.predict_only
+    jobs = JobQueue(selection.tasks, options, media)
+    findings = check_backends(backends, selection.tasks, scoring=scoring)
+    findings += batching(backends.named, options.batch_size)
+    jobs.check()
+    known = backends.named[MODEL].capabilities
+    findings += undeclared(selection.tasks, jobs.first, known, options.model)
+    findings += jobs.doubts(scoring=scoring)
+    _foresee(backends.named[MODEL], jobs)
+    return Prepared(backends, jobs, tuple(findings))
+
+
+def check_backends(
+    backends: Backends, tasks: Sequence[Task], *, scoring: bool = True
+) -> list[Finding]:
+    """Options that a role does not know, and media that no backend can describe.
+    Raises UsageError for a role that no task asks, or an unknown option of the
+    model."""
+    check_roles(backends.named, tasks)
+    findings = check_options(backends.named, tasks)
+    if scoring:
+        findings += undescribed(tasks, backends.named)
+    return findings
+
+
+def limits_and_prices(
+    options: ScoringOptions, backends: Backends
+) -> tuple[Limits, Prices]:
+    """A run's limits and prices. Raises UsageError for a dollar budget without
+    prices."""
+    limits = Limits(options.budget_usd, options.budget_tokens, options.budget_calls)
+    prices = load_prices(options.model_cost_config)
+    check_prices(limits, prices, backends.named)
+    return limits, prices
+
+
+def _foresee(model: AnyBackend, jobs: JobQueue) -> None:
+    """Let a backend that has its answers already look at what it will be asked."""
+    if isinstance(model, WholeAnswers):
+        model.foresee(
+            [
+                TaskAhead(
+                    task.name,
+                    task.protocol_name,
+                    task.repeats,
+                    partial(_chosen_samples, jobs, position),
+                )
+                for position, task in enumerate(jobs.tasks)
+            ]
+        )
+
+
+def _chosen_samples(jobs: JobQueue, position: int) -> Iterator[Sample]:
+    return (sample for _, sample in jobs.samples(position) if not sample.fault)
+
+
+def run_identity(backends: Backends, options: RunOptions) -> dict[str, Any]:
+    """What must stay the same for a run folder to be continued:
+    who answers, the seed, how reasoning is split off."""
+    tags = options.reasoning_tags
+    return {
+        **backends.identities(),
+        "seed": options.seed,
+        "reasoning_tags": None if tags is None else list(tags),
+    }
