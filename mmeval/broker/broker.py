@@ -81,7 +81,7 @@ class Broker:
     @property
     def in_flight(self) -> int:
         """Calls that were sent and are not answered yet."""
-        return sum(runtime.in_flight for runtime in self._runtimes)
+        return sum(runtime.role.in_flight for runtime in self._runtimes)
 
     # --- the path of a question -------------------------------------------------------
 
@@ -352,7 +352,7 @@ class Broker:
         payee = runtime.payee(question.call.role)
         # a server's answers are kept here, and the words of a ticket cost time
         ticket = NO_TICKET
-        if runtime.batcher is not None:
+        if runtime.role.batcher is not None:
             ticket = question.ticket(payee, draw, remarks)
         tries = Tries()
         try:

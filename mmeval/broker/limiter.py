@@ -7,6 +7,7 @@ import contextlib
 import random
 from collections import deque
 
+NO_LIMIT = 1 << 30
 MAX_PAUSE = 120.0
 """Seconds; a server that asks for more is asked again after this time."""
 SMALLEST_ROUND = 16
@@ -35,11 +36,11 @@ class Limiter:
         self._resume_at = 0.0
         self._lowered_at = 0.0
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._stopped = asyncio.Event()
+        self.stopped = asyncio.Event()
 
     def stop(self) -> None:
         """From now on no call pauses: places go to calls that are given up."""
-        self._stopped.set()
+        self.stopped.set()
 
     async def acquire(self) -> None:
         if self._waiting or self.in_flight >= self.allowed:
@@ -105,13 +106,13 @@ class Limiter:
         loop = asyncio.get_running_loop()
         try:
             while (
-                not self._stopped.is_set()
+                not self.stopped.is_set()
                 and (pause := self._resume_at - loop.time()) > 0
             ):
                 # The jitter spreads those who waited, so that they do not all come back
                 # in the same instant.
                 await wait(
-                    pause + random.random() * min(1.0, pause), unless=self._stopped
+                    pause + random.random() * min(1.0, pause), unless=self.stopped
                 )
         except asyncio.CancelledError:
             self.release()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -12,10 +10,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mmeval.backend.batch_size import AUTO, BatchSize
+from mmeval.backend.capabilities import Capabilities
 from mmeval.backend.contract import (
     AnyBackend,
     BatchBackend,
-    Batched,
     LocalWork,
     ModelBackend,
     ProgramBackend,
@@ -24,40 +22,25 @@ from mmeval.backend.contract import (
     WholeAnswers,
     asked_model,
 )
-from mmeval.broker.batch_answer import ThisProcess
-from mmeval.broker.batcher import Answerer, Batcher
-from mmeval.broker.limiter import Limiter, wait
-from mmeval.broker.outage import Outage
-from mmeval.broker.server_batcher import ServerBatcher
-from mmeval.errors import (
-    EXIT_UNEXPECTED,
-    BackendDownError,
-    KeyRefusedError,
-    MmevalError,
-    RoleLostError,
-    StartFailedError,
-    StoppedError,
-    message_of,
-)
+from mmeval.broker.batcher import Answerer
+from mmeval.broker.breaker import Breaker
+from mmeval.broker.limiter import wait
+from mmeval.broker.loading import Loading
+from mmeval.broker.local_role import LocalRole, local_role
+from mmeval.broker.observer import RoleObserver
+from mmeval.broker.server_role import ServerRole, server_role
+from mmeval.errors import MmevalError, StoppedError
 from mmeval.records.digests import digest
 from mmeval.records.request import Request
-from mmeval.records.response import RETRYABLE, UNANSWERED, ErrorKind, Response
+from mmeval.records.response import RETRYABLE, UNANSWERED, Response
 from mmeval.store.spending import Payee
 from mmeval.store.ticket import Ticket
-from mmeval.system.threads import OwnThread
-
-log = logging.getLogger(__name__)
 
 Send: TypeAlias = Callable[[Request, Ticket], Awaitable[Response]]
 
 RATE_LIMIT_TRIES = 100
 """How often a call may be refused for its rate; it waits longer each time, so this is
 most of an hour, not seconds."""
-NO_LIMIT = 1 << 30
-LONG_WAIT = 60.0
-"""Seconds of a pause before a call is sent again, from which it is reported, once."""
-FAILURES_IN_A_ROW = 50
-"""So many calls that all fail after their retries mean that the backend is gone."""
 BACKOFF_BASE, BACKOFF_CAP = 0.5, 30.0  # seconds
 REFUSED_BASE = 0.05
 """Seconds that a call waits after its first refusal where the server asks for less,
@@ -82,8 +65,10 @@ def mark_of(identity: Mapping[str, Any]) -> str:
 
 
 class BackendRuntime:
-    """A role's backend with its limits and retries. ``first`` is done in a thread
-    before anything is asked; what it raises keeps the backend from being asked.
+    """A backend as the broker asks it, with its retries and its breaker.
+
+    ``limit`` is how many calls of a server may be in flight. ``first`` is done in a
+    thread before anything is asked; what it raises keeps the backend from being asked.
     ``answerer`` answers the batches of a local model; by default a thread of this
     process does. ``notes`` is the folder for the batches of all servers, by which they
     are found again; without it a server gets none.
@@ -91,6 +76,32 @@ class BackendRuntime:
     What a backend is and can do is looked up once: protocols and properties are too
     slow to ask at every call.
     """
+
+    backend: AnyBackend
+    capabilities: Capabilities
+    identity: Mapping[str, Any]
+    mark: str
+    """Names in the journal who has answered."""
+    model: ModelBackend | None
+    """The backend, where it answers one request at a time."""
+    samples: SampleBackend | None
+    """The backend, where it answers from the sample."""
+    programs: ProgramBackend | None
+    """The backend, where its program asks other roles."""
+    in_place: bool
+    """Whether the media of its answers are files of the data set, which stay where they
+    are."""
+    role: ServerRole | LocalRole
+    send: Send | None
+    """Makes one call in place of ``generate`` of the model. A budget puts itself around
+    both."""
+    observer: RoleObserver
+    _retries: int
+    _breaker: Breaker
+    _loading: Loading
+    _payees: dict[str, Payee]
+    """Who is paid, by role."""
+    _is_closed: bool
 
     def __init__(
         self,
@@ -108,98 +119,46 @@ class BackendRuntime:
         self.capabilities = backend.capabilities
         self.identity = dict(backend.identity)
         self.mark = mark_of(self.identity)
-        self.billed = asked_model(self.identity)
-        self.samples = backend if isinstance(backend, SampleBackend) else None
-        self.in_place = self.samples is not None and not isinstance(
-            backend, WholeAnswers
-        )
-        """Whether the media of its answers are files of the data set, which stay where
-        they are."""
-        self.programs = backend if isinstance(backend, ProgramBackend) else None
         self.model = backend if isinstance(backend, ModelBackend) else None
-        # A local model's batches are its limit: calls wait in the batcher, where they
-        # can be put together.
-        batches = backend.batches if isinstance(backend, Batched) else None
-        self._local = isinstance(backend, BatchBackend)
-        self.limiter = Limiter(
-            NO_LIMIT if self._local or (batches and notes) else limit
-        )
-        self.retries = retries
-        self.resting = 0
-        """Calls that wait before they are sent again; they hold no connection
-        meanwhile."""
-        self.on_room: Callable[[], None] = lambda: None
-        """Called when there is room for another call: one rests, or ``width`` has
-        grown."""
-        self.batcher: Batcher | ServerBatcher | None = None
+        self.samples = backend if isinstance(backend, SampleBackend) else None
+        self.programs = backend if isinstance(backend, ProgramBackend) else None
+        is_whole = isinstance(backend, WholeAnswers)
+        self.in_place = self.samples is not None and not is_whole
+
+        self.observer = RoleObserver()
         if isinstance(backend, BatchBackend):
-            self.batcher = Batcher(
-                answerer or ThisProcess(backend),
-                live,
-                batch_size.rows_for(backend),
-                growths=batch_size.growths,
-            )
-            self.batcher.on_room = self._has_room
-        elif batches is not None and notes is not None and self.model is not None:
+            self.role = local_role(backend, live, batch_size, answerer, self.observer)
+        else:
             # another backend has other answers to the same requests
-            own = notes / self.mark
-            self.batcher = ServerBatcher(
-                batches,
-                self.model.generate,
-                own,
-                live,
-                limit=limit,
-                report=self._waits_for,
-            )
-        self.send: Send | None = None if self.batcher is None else self.batcher.ask
-        """Makes one call in place of ``generate`` of the model. A budget puts itself
-        around both."""
-        self._payees: dict[str, Payee] = {}
-        self.on_outage: Callable[[str], None] = lambda _backend: None
-        """Called with what every call waits for, the roles of an outage or a batch, and
-        with "" when that is over."""
-        self._outage = Outage(
-            lambda on: self._waits_for(self._outage.backend if on else "")
-        )
-        self._stopped = asyncio.Event()
-        self._closed = False
-        self._failed_in_a_row = 0
-        self._has_waited = False
-        self._gone: RoleLostError | None = None
-        self.on_loading: Callable[[str, float | None], None] = lambda _model, _s: None
-        """Called with the name of a model when it begins to be loaded (None), and with
-        the seconds that it took; with no name when it cannot be loaded."""
-        self._first = first
-        self._is_ready = (
-            first is None and answerer is None and not isinstance(backend, Startable)
-        )
-        self._loading: asyncio.Task[None] | None = None
+            own_notes = None if notes is None else notes / self.mark
+            self.role = server_role(backend, live, limit, own_notes, self.observer)
+        self.send = None if self.role.batcher is None else self.role.batcher.ask
 
-    def _waits_for(self, what: str) -> None:
-        self.on_outage(what)
-
-    def _has_room(self) -> None:
-        self.on_room()
+        self._retries = retries
+        self._breaker = Breaker(self.observer)
+        self._loading = Loading(
+            self.model_name,
+            self.observer,
+            first=first,
+            start=self.role.start,
+            is_needed=first is not None
+            or answerer is not None
+            or isinstance(backend, Startable),
+        )
+        self._payees = {}
+        self._is_closed = False
 
     def plays(self, roles: Sequence[str]) -> None:
         """Name the roles that it plays, for messages."""
-        self._outage.backend = f"the {' and '.join(roles)}"
+        self._breaker.outage.backend = f"the {' and '.join(roles)}"
 
     @property
-    def width(self) -> int:
-        """How many calls keep it busy: one a connection, or some batches of a local
-        model."""
-        return (self.batcher or self.limiter).width
-
-    @property
-    def in_flight(self) -> int:
-        """Calls sent and not yet answered; of a local model, those that are in a
-        batch."""
-        return (self.batcher or self.limiter).in_flight
+    def model_name(self) -> str:
+        return asked_model(self.identity)
 
     @property
     def stopped(self) -> bool:
-        return self._stopped.is_set()
+        return self.role.limiter.stopped.is_set()
 
     def payee(self, role: str) -> Payee | None:
         """Who is paid for a call of a role; None where this backend is not called for
@@ -208,10 +167,10 @@ class BackendRuntime:
             return None
         payee = self._payees.get(role)
         if payee is None:
-            local = self._local or isinstance(self.backend, LocalWork)
-            payee = self._payees[role] = Payee(
-                role, self.billed, local, str(self.identity.get("base_url", ""))
-            )
+            is_local = isinstance(self.backend, BatchBackend | LocalWork)
+            address = str(self.identity.get("base_url", ""))
+            payee = Payee(role, self.model_name, is_local, address)
+            self._payees[role] = payee
         return payee
 
     async def ask(
@@ -226,24 +185,25 @@ class BackendRuntime:
         was not made when the run was stopped.
         """
         tries = refusals = 0
+        breaker, limiter = self._breaker, self.role.limiter
         while True:
             response: Response | None
-            if self._outage.on:
+            if breaker.outage.on:
                 response = await self._look(request, ticket)
                 if response is None:  # another call has found it
                     continue
             else:
                 response = await self._once(request, ticket)
-                self._outage.note(response.error)
+                breaker.outage.note(response.error)
             error = response.error
             if error is None:
-                self._failed_in_a_row = 0
-                self.limiter.succeeded()
+                breaker.failed_in_a_row = 0
+                limiter.succeeded()
                 return response, tries + refusals
             if error.kind == "unreachable":
                 # it was not sent, so it has not failed: it waits with the others
                 continue
-            if self._closed:
+            if self._is_closed:
                 # by this process: that is not a failure of the call
                 raise StoppedError("the call was given up")
             if error.kind not in UNANSWERED:
@@ -252,136 +212,44 @@ class BackendRuntime:
             if failed is not None:
                 failed.note(response)
             if error.kind == "auth":
-                self._gone = KeyRefusedError(
-                    self._outage.told(error.message), "fix the key"
-                )
-                raise self._gone
+                raise breaker.refuse_key(error)
             if error.kind == "rate_limit" and refusals < RATE_LIMIT_TRIES:
                 least = min(BACKOFF_CAP, REFUSED_BASE * 2**refusals)
+                pause = max(least, limiter.refused(error.retry_after))
                 refusals += 1
-                await self._rest(
-                    max(least, self.limiter.refused(error.retry_after))
-                    * random.uniform(1.0, 1.25)
-                )
+                await self._rest(pause * random.uniform(1.0, 1.25))
                 continue
-            if error.kind not in RETRYABLE or tries >= self.retries:
-                return self._give_up(response), tries + refusals
-            await self._rest(
-                min(BACKOFF_CAP, BACKOFF_BASE * 2**tries) * random.uniform(0.5, 1.0)
-            )
+            if error.kind not in RETRYABLE or tries >= self._retries:
+                breaker.count(error)
+                return response, tries + refusals
+            pause = min(BACKOFF_CAP, BACKOFF_BASE * 2**tries)
+            await self._rest(pause * random.uniform(0.5, 1.0))
             tries += 1
-
-    def stop(self) -> None:
-        """Send no more calls: waiting ones raise StoppedError; the others are
-        answered."""
-        self._stopped.set()
-        self.limiter.stop()
-        if self.batcher is not None:
-            self.batcher.stop(StoppedError("stopped before the call was made"))
-
-    async def close(self) -> None:
-        """Close the backend, once."""
-        if self._closed:
-            return
-        self._closed = True
-        # calls that the end of the run has left behind must open no connection again
-        self.stop()
-        if self.batcher is not None:
-            await self.batcher.close()
-        await self.backend.close()
-
-    async def _load(self) -> None:
-        began = time.monotonic()
-        self.on_loading(self.billed, None)
-        name, seconds = "", None
-        try:
-            if self._first is not None:
-                await OwnThread("mmeval-first").do(self._first)
-            if isinstance(self.batcher, Batcher):
-                await self.batcher.start()
-            elif isinstance(self.backend, Startable):
-                await OwnThread("mmeval-start").do(self.backend.start)
-            name, seconds = self.billed, time.monotonic() - began
-        finally:
-            self.on_loading(name, seconds)
-
-    async def _loaded(self) -> None:
-        """Wait until the backend is ready, which is loaded with the first call that is
-        really sent. Raises StartFailedError, in every waiting call, and StoppedError
-        where the run is stopped before that: no call waits for a model that is not
-        asked any more."""
-        if self._loading is None:
-            self._loading = asyncio.get_running_loop().create_task(self._load())
-            self._loading.add_done_callback(_seen)
-        stopped = asyncio.ensure_future(self._stopped.wait())
-        try:
-            await asyncio.wait(
-                {self._loading, stopped}, return_when=asyncio.FIRST_COMPLETED
-            )
-        finally:
-            stopped.cancel()
-        if not self._loading.done():
-            raise StoppedError("stopped before the call was made")
-        try:
-            self._loading.result()
-        except StoppedError:
-            raise
-        except Exception as error:  # a plugin's backend may raise anything
-            code = (
-                error.exit_code if isinstance(error, MmevalError) else EXIT_UNEXPECTED
-            )
-            log.debug("%s cannot be started", self._outage.backend, exc_info=error)
-            self._gone = StartFailedError(self._outage.backend, message_of(error), code)
-            raise self._gone from error
-        self._is_ready = True
 
     async def _look(self, request: Request, ticket: Ticket) -> Response | None:
         """Test a backend that is out of reach with a call in its turn, one at a time;
         None where another has found it."""
-        async with self._outage.turn:
-            if self._gone is not None:
-                raise self._gone
-            if not self._outage.on:
+        outage = self._breaker.outage
+        async with outage.turn:
+            self._breaker.check()
+            if not outage.on:
                 return None
-            await self._wait(self._outage.pause())
+            await wait(outage.pause(), unless=self.role.limiter.stopped)
             response = await self._once(request, ticket)
-            self._outage.looked(response.error)
-            if response.error is not None and self._outage.endless:
-                self._gone = BackendDownError(
-                    self._outage.verdict(response.error.message), "bring the backend up"
-                )
-                raise self._gone
+            outage.looked(response.error)
+            if response.error is not None and outage.endless:
+                raise self._breaker.give_up(outage.verdict(response.error.message))
             return response
 
-    async def _rest(self, seconds: float) -> None:
-        if seconds >= LONG_WAIT and not self._has_waited:
-            self._has_waited = True
-            log.warning(
-                "%s asks to wait: a call goes on in %.0f s",
-                self._outage.backend,
-                seconds,
-            )
-        self.resting += 1
-        try:
-            self.on_room()
-            await self._wait(seconds)
-        finally:
-            self.resting -= 1
-
-    async def _wait(self, seconds: float) -> None:
-        """Wait, but not when the run is stopped meanwhile."""
-        await wait(seconds, unless=self._stopped)
-
     async def _once(self, request: Request, ticket: Ticket) -> Response:
-        limiter = self.limiter
+        limiter = self.role.limiter
         await limiter.acquire()
         started = time.monotonic()
         try:
-            if self.stopped:
+            if limiter.stopped.is_set():
                 raise StoppedError("stopped before the call was made")
-            if self._gone is not None:
-                raise self._gone
-            if not self._is_ready:
+            self._breaker.check()
+            if not self._loading.is_done:
                 await self._loaded()
             response: object
             if self.send is not None:
@@ -408,25 +276,40 @@ class BackendRuntime:
         finally:
             limiter.release()
 
-    def _give_up(self, response: Response) -> Response:
-        assert response.error is not None
-        gone: tuple[ErrorKind, ...] = ("connection", "timeout", "server")
-        self._failed_in_a_row = (
-            self._failed_in_a_row + 1 if response.error.kind in gone else 0
-        )
-        if self._failed_in_a_row >= FAILURES_IN_A_ROW:
-            self._gone = BackendDownError(
-                self._outage.told(
-                    f"{FAILURES_IN_A_ROW} calls in a row failed, the last one with: "
-                    f"{response.error.message}"
-                ),
-                "bring the backend up",
-            )
-            raise self._gone
-        return response
+    async def _loaded(self) -> None:
+        """Wait until the backend is loaded. Raises StartFailedError, in every waiting
+        call, and StoppedError where the run is stopped before that."""
+        try:
+            await self._loading.wait(unless=self.role.limiter.stopped)
+        except StoppedError:
+            raise
+        except Exception as error:  # a plugin's backend may raise anything
+            raise self._breaker.cannot_start(error) from error
 
+    async def _rest(self, seconds: float) -> None:
+        """Let a call wait before it is sent again; it holds no connection meanwhile."""
+        self._breaker.warn_of_pause(seconds)
+        self.observer.resting += 1
+        try:
+            self.observer.room()
+            await wait(seconds, unless=self.role.limiter.stopped)
+        finally:
+            self.observer.resting -= 1
 
-def _seen(task: asyncio.Task[None]) -> None:
-    """What the start has raised is known, even where no call waits for it any more."""
-    if not task.cancelled():
-        task.exception()
+    def stop(self) -> None:
+        """Send no more calls: waiting ones raise StoppedError; the others are
+        answered."""
+        self.role.limiter.stop()
+        if self.role.batcher is not None:
+            self.role.batcher.stop(StoppedError("stopped before the call was made"))
+
+    async def close(self) -> None:
+        """Close the backend, once."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        # calls that the end of the run has left behind must open no connection again
+        self.stop()
+        if self.role.batcher is not None:
+            await self.role.batcher.close()
+        await self.backend.close()

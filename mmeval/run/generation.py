@@ -72,7 +72,7 @@ class Generation:
         self._grace = asyncio.Timeout(None)
         self._leaving: asyncio.Task[None] | None = None
         self._judging = Judging(broker, runs, progress.judged)
-        broker.roles[MODEL].on_room = self._take_over
+        broker.roles[MODEL].observer.room = self._take_over
 
     @property
     def in_flight(self) -> int:
@@ -179,7 +179,8 @@ class Generation:
     def _spare(self) -> int:
         """Open lanes beyond those that can send: a call that rests holds no
         connection."""
-        return self._lanes_open - self._broker.roles[MODEL].resting - self._lanes
+        resting = self._broker.roles[MODEL].observer.resting
+        return self._lanes_open - resting - self._lanes
 
     def _take_over(self) -> None:
         """Let other lanes use the connection while a call rests before it is sent

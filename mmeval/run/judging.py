@@ -258,8 +258,8 @@ def _room(broker: Broker, runs: Iterable[TaskRun]) -> int:
     model = broker.roles.get(MODEL)
     return max(
         1,
-        2 * sum(judge.width for judge in judges.values())
-        + (0 if model is None else model.width),
+        2 * sum(judge.role.width for judge in judges.values())
+        + (0 if model is None else model.role.width),
     )
 
 

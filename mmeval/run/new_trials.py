@@ -144,7 +144,7 @@ class NewTrials(Source):
     def begin(self, run: OpenRun) -> TrialsInWork:
         # A lane for each call in flight: one thread builds prompts and keeps answers,
         # so more would only queue.
-        model = run.broker.roles[MODEL]
+        model = run.broker.roles[MODEL].role
         generation = Generation(
             run.tasks, run.broker, run.scorer, run.progress, lanes=lambda: model.width
         )

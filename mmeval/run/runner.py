@@ -120,8 +120,8 @@ class Runner:
                 cluster=cluster,
             )
             for runtime in broker.roles.values():
-                runtime.on_outage = self.progress.waiting
-                runtime.on_loading = self.progress.loading
+                runtime.observer.waiting = self.progress.waiting
+                runtime.observer.loading = self.progress.loading
             budget.watch(broker.roles)
 
             open_run = OpenRun(folder, broker, tasks, scorer, self.progress)

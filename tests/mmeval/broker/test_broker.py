@@ -426,7 +426,7 @@ async def test_the_tries_of_a_call_that_is_given_up_stay_counted(
 ) -> None:
     model = failing("server", "server", "rate_limit")
     async with brokered(tmp_path, retries=5, model=model) as broker:
-        broker.roles["model"].on_room = lambda: (
+        broker.roles["model"].observer.room = lambda: (
             broker.stop() if len(model.asked) == 3 else None
         )
         with pytest.raises(StoppedError):

@@ -66,14 +66,14 @@ async def test_calls_wait_while_the_backend_is_away(
     backend, heard = Away(), list[str]()
     role = runtime(backend)
     role.plays(["judge", "captioner"])
-    role.on_outage = heard.append
+    role.observer.waiting = heard.append
     calls = await asked(role, 20)
     await asyncio.sleep(3)
     assert (any(call.done() for call in calls), heard) == (
         False,
         ["the judge and captioner"],
     )
-    assert role.limiter.in_flight <= 1, "calls that wait hold no connection"
+    assert role.role.limiter.in_flight <= 1, "calls that wait hold no connection"
     backend.away = False
     replies = await asyncio.gather(*calls)
     assert [(response.text, failures) for response, failures in replies] == [
@@ -199,12 +199,13 @@ async def test_a_backend_that_stays_away_is_given_up_for_every_call(
 async def test_a_test_that_is_lost_on_the_way_is_a_failed_try_and_no_sign_of_life(
     kind: ErrorKind, on: bool
 ) -> None:
-    backend = Away()
+    backend, heard = Away(), list[str]()
     role = runtime(backend, retries=2)
+    role.observer.waiting = heard.append
     [waiting] = await asked(role, 1)
     backend.kind = kind
     response, tries = await waiting
-    assert (response.error and response.error.kind, tries, role._outage.on) == (
+    assert (response.error and response.error.kind, tries, heard[-1] != "") == (
         kind,
         2,
         on,
@@ -230,9 +231,9 @@ async def test_a_test_that_is_lost_on_the_way_is_a_failed_try_and_no_sign_of_lif
 async def test_a_call_that_waits_is_stopped_at_once(backend: Toy, retries: int) -> None:
     role = runtime(backend, retries=retries, limit=12)
     calls = [*await asked(role, 12), *await asked(role, 4)]
-    resting, before = role.resting, now()
+    resting, before = role.observer.resting, now()
     role.stop()
     ends = await asyncio.gather(*calls, return_exceptions=True)
     assert [type(end) for end in ends] == [StoppedError] * 16
-    assert (resting > 0, role.resting) == (not isinstance(backend, Away), 0)
+    assert (resting > 0, role.observer.resting) == (not isinstance(backend, Away), 0)
     assert now() <= before + LOOK

@@ -79,7 +79,9 @@ async def test_a_backend_is_started_once_or_every_call_fails(
 ) -> None:
     heard: list[tuple[str, bool]] = []
     role = runtime(backend := Loaded())
-    role.on_loading = lambda model, seconds: heard.append((model, seconds is None))
+    role.observer.loading = lambda model, seconds: heard.append(
+        (model, seconds is None)
+    )
     assert backend.starts == 0
     await asyncio.gather(
         *(role.ask(request(f"question {i}"), Ticket(f"t{i}")) for i in range(3))
@@ -87,16 +89,18 @@ async def test_a_backend_is_started_once_or_every_call_fails(
     assert (backend.starts, len(backend.asked), heard) == (
         1,
         3,
-        [(role.billed, True), (role.billed, False)],
+        [(role.model_name, True), (role.model_name, False)],
     )
     backend = Loaded(trouble)
     role = runtime(backend)
-    role.on_loading = lambda model, seconds: heard.append((model, seconds is None))
+    role.observer.loading = lambda model, seconds: heard.append(
+        (model, seconds is None)
+    )
     role.plays(["judge"])
     for _ in range(2):
         with pytest.raises(StartFailedError) as lost:
             await role.ask(request(), Ticket("t"))
-    assert heard[2:] == [(role.billed, True), ("", True)]
+    assert heard[2:] == [(role.model_name, True), ("", True)]
     assert (str(lost.value), lost.value.reason.startswith("the judge ")) == (
         message,
         True,

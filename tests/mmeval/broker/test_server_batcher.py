@@ -74,7 +74,7 @@ async def test_calls_of_all_kinds_go_together_once_no_more_come(
 ) -> None:
     role = runtime(batches := Batches(), live)
     said: list[str] = []
-    role.on_outage = said.append
+    role.observer.waiting = said.append
     early = asyncio.create_task(ask(role, "a", "b"))
     await asyncio.sleep(QUIET / 2)
     late = asyncio.create_task(role.ask(request("c", temperature=1.0), Ticket("t2")))
@@ -137,12 +137,12 @@ async def test_a_stop_leaves_a_batch_at_its_server_at_once_and_a_later_call_is_r
     waiting = asyncio.create_task(ask(role, "c"))
     await asyncio.sleep(0)
     role.stop()
-    assert role.batcher is not None
-    late = asyncio.create_task(role.batcher.ask(request("f"), Ticket("t0")))
+    assert role.role.batcher is not None
+    late = asyncio.create_task(role.role.batcher.ask(request("f"), Ticket("t0")))
     assert [type(one) for one in (*await calls, *await waiting)] == [StoppedError] * 3
     with pytest.raises(StoppedError):
         await late
-    assert (role.in_flight, now(), [count for _, count in batches.sent]) == (
+    assert (role.role.in_flight, now(), [count for _, count in batches.sent]) == (
         0,
         200 + QUIET / 2,
         [2],

@@ -130,7 +130,7 @@ def test_work_of_this_machine_has_its_own_limit_unless_the_role_says_otherwise_a
         "judge": BackendSpec("toy", instance=Toy()),
     }
     runtimes = Backends(specs).runtimes(lambda: 1, limit=64, retries=0)
-    assert {role: runtime.limiter.limit for role, runtime in runtimes.items()} == {
+    assert {role: runtime.role.limiter.limit for role, runtime in runtimes.items()} == {
         "model": 3,
         "judge": 64,
     }
@@ -140,7 +140,7 @@ def test_work_of_this_machine_has_its_own_limit_unless_the_role_says_otherwise_a
     assert (
         Backends({"model": given})
         .runtimes(lambda: 1, limit=64, retries=0)["model"]
-        .limiter.limit
+        .role.limiter.limit
         == 5
     )
 
@@ -182,7 +182,7 @@ def test_a_role_may_have_a_limit_of_its_own_a_whole_number_above_zero() -> None:
         "judge": BackendSpec("reference", {"max_connections": 1}),
     }
     runtimes = Backends(specs).runtimes(lambda: 1, limit=64, retries=0)
-    assert {role: runtime.limiter.limit for role, runtime in runtimes.items()} == {
+    assert {role: runtime.role.limiter.limit for role, runtime in runtimes.items()} == {
         "model": 64,
         "judge": 1,
     }
