@@ -67,25 +67,25 @@ def driven(
             return failed(lost.error)
         # an agent may raise anything and call sys.exit
         except (Exception, SystemExit) as raised:
-            return failed(
-                ErrorInfo(
-                    "internal",
-                    f"{type(raised).__name__}: {raised}{raised_at(raised, __file__)}",
-                )
-            )
+            place = raised_at(raised, __file__)
+            message = f"{type(raised).__name__}: {raised}{place}"
+            return failed(ErrorInfo("internal", message))
         several = [asked] if isinstance(asked, Call) else asked
-        fault = _fault(several, asks)
-        error = (
-            ErrorInfo("internal", fault)
-            if fault
-            else _over(limits, calls + len(several), tokens)
-        )
+        error = _fault(several, asks)
+        if error is None:
+            error = _over(limits, calls + len(several), tokens)
         if error is not None:
             # what an agent does at its end may raise anything and call sys.exit
             with contextlib.suppress(Exception, SystemExit):
                 program.close()
             return failed(error)
-        overlaid = [_with_params(call, params.get(call.role)) for call in several]
+        overlaid: list[Call] = []
+        for call in several:
+            given, request = params.get(call.role), call.request
+            if given is not None and given is not request.params:
+                request = replace(request, params=request.params.overlaid(given))
+                call = replace(call, request=request)  # noqa: PLW2901
+            overlaid.append(call)
         replies: list[Reply]
         if isinstance(asked, Call):
             reply: Reply = yield overlaid[0]
@@ -101,21 +101,23 @@ def driven(
             tokens += step.input_tokens + step.output_tokens
 
 
-def _fault(calls: object, asks: Collection[str]) -> str:
-    """What is wrong with what an agent has yielded; empty for calls to roles that it
+def _fault(calls: object, asks: Collection[str]) -> ErrorInfo | None:
+    """What is wrong with what an agent has yielded; None for calls to roles that it
     asks."""
     for call in calls if isinstance(calls, Sequence) else [calls]:
         if not isinstance(call, Call):
-            return (
+            return ErrorInfo(
+                "internal",
                 f"the agent yielded {type(calls).__name__}, and no call or list of "
-                "calls"
+                "calls",
             )
         if call.role not in asks:
-            return (
+            return ErrorInfo(
+                "internal",
                 f"the agent asked the role {call.role!r}, which is none of its "
-                "arguments"
+                "arguments",
             )
-    return ""
+    return None
 
 
 def _over(limits: AnswerLimits, calls: int, tokens: int) -> ErrorInfo | None:
@@ -133,14 +135,6 @@ def _over(limits: AnswerLimits, calls: int, tokens: int) -> ErrorInfo | None:
             "(--max_tokens_per_answer)",
         )
     return None
-
-
-def _with_params(call: Call, params: GenerationParams | None) -> Call:
-    if params is None or call.request.params is params:
-        return call
-    return replace(
-        call, request=replace(call.request, params=call.request.params.overlaid(params))
-    )
 
 
 def _step(call: Call, reply: Reply) -> TraceStep:
@@ -162,10 +156,11 @@ def _response(
     result: object, steps: Sequence[TraceStep], warnings: Mapping[str, None]
 ) -> Response:
     """What an agent has returned, with the sums of its steps."""
-    answer = AgentAnswer(result) if isinstance(result, Interleaved) else result
-    if not isinstance(answer, AgentAnswer) or not isinstance(
-        answer.content, Interleaved
-    ):
+    if isinstance(result, Interleaved):
+        answer = AgentAnswer(result)
+    elif isinstance(result, AgentAnswer) and isinstance(result.content, Interleaved):
+        answer = result
+    else:
         answer = _unusable(f"the agent returned {type(result).__name__}, and no answer")
     evidence: Mapping[str, Any] = {}
     try:
@@ -176,15 +171,19 @@ def _response(
         is_usable = False
     if not is_usable:
         evidence, answer = {}, _unusable("the agent's evidence is no JSON object")
+    read = written = 0
+    seconds: float = 0
+    for step in steps:
+        read += step.input_tokens
+        written += step.output_tokens
+        seconds += step.seconds
+    has_failed = answer.error is not None
     return Response(
-        output=None if answer.error is not None else answer.content,
+        output=None if has_failed else answer.content,
         error=answer.error,
-        finish_reason="stop" if answer.error is None else "error",
-        usage=Usage(
-            sum(step.input_tokens for step in steps),
-            sum(step.output_tokens for step in steps),
-        ),
-        latency=round(sum(step.seconds for step in steps), 4),
+        finish_reason="error" if has_failed else "stop",
+        usage=Usage(read, written),
+        latency=round(seconds, 4),
         warnings=tuple(warnings),
         trace=Trace(tuple(steps), evidence),
     )

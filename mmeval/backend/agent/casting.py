@@ -32,23 +32,20 @@ def cast(
         backend = backends[role]
         if not isinstance(backend, AgentBackend):
             return
-        if any(backends[one] is backend for one in above):
-            path = " asks ".join(
-                (
-                    *above[[backends[one] is backend for one in above].index(True) :],
-                    role,
+        agent = backend.agent
+        for place, other in enumerate(above):
+            if backends[other] is backend:
+                path = " asks ".join((*above[place:], role))
+                raise UsageError(
+                    f"the agent {agent.name!r} asks itself: {path}; give "
+                    f"{role} another backend"
                 )
-            )
-            raise UsageError(
-                f"the agent {backend.agent.name!r} asks itself: {path}; give {role} "
-                "another backend"
-            )
         if id(backend) in done:
             return
-        _check_needed(backend.agent, backends)
-        for asked in backend.agent.asks(backends):
+        _check_needed(agent, backends)
+        for asked in agent.asks(backends):
             visit(asked, (*above, role))
-        _check_tools(backend.agent, backends)
+        _check_tools(agent, backends)
         backend.cast(backends, params, limits)
         done.add(id(backend))
 
@@ -57,13 +54,10 @@ def cast(
 
 
 def _check_needed(agent: Agent, backends: Mapping[str, AnyBackend]) -> None:
-    missing = [
-        name
-        for name, needed in agent.signature.roles.items()
-        if needed and name not in backends
-    ]
+    needed = [role for role, is_needed in agent.signature.roles.items() if is_needed]
+    missing = [role for role in needed if role not in backends]
     if missing:
-        flags = " ".join(f"--role {name}=BACKEND" for name in missing)
+        flags = " ".join(f"--role {role}=BACKEND" for role in missing)
         asks = ", ".join(map(repr, missing))
         raise MissingError(
             f"missing roles that the agent {agent.name!r} calls: {asks}; add {flags}",
@@ -113,21 +107,15 @@ def identity_of(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, Any]
     backend = backends[role]
     own = _own_identity(role, backend)
     if isinstance(backend, AgentBackend):
-        others = with_asked([role], lambda one: asked_by(backends, one))[1:]
-        own["roles"] = {
-            one: _asked_as(one, backends[one], backend.params.get(one))
-            for one in sorted(others)
-        }
+        _, *others = with_asked([role], lambda name: asked_by(backends, name))
+        roles = {}
+        for name in sorted(others):
+            roles[name] = _own_identity(name, backends[name])
+            params = backend.params.get(name)
+            if params is not None:
+                roles[name]["gen"] = params.to_json()
+        own["roles"] = roles
     return own
-
-
-def _asked_as(
-    role: str, backend: AnyBackend, params: GenerationParams | None
-) -> dict[str, Any]:
-    return {
-        **_own_identity(role, backend),
-        **({} if params is None else {"gen": params.to_json()}),
-    }
 
 
 def _own_identity(role: str, backend: AnyBackend) -> dict[str, Any]:

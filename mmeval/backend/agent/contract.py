@@ -27,7 +27,7 @@ from mmeval.backend.agent.answer import AgentProgram, driven
 from mmeval.backend.agent.limits import USUAL_LIMITS, AnswerLimits
 from mmeval.backend.agent.prompts import Prompts, find_prompts
 from mmeval.backend.agent.signature import PROMPTS, AgentSignature, signature_of
-from mmeval.backend.capabilities import Capabilities
+from mmeval.backend.capabilities import Capabilities, Limit
 from mmeval.backend.tool import Tool, load_tool
 from mmeval.errors import MmevalError, PluginError
 from mmeval.media.parts import PartKind
@@ -65,20 +65,14 @@ class Agent:
                     f"the agent {self.name!r}: by_kind maps an optional role to "
                     "another of its roles"
                 )
-        given = [p.replace(kind=p.KEYWORD_ONLY) for p in signature.switches.values()]
         folder = inspect.Parameter(
             PROMPTS, inspect.Parameter.KEYWORD_ONLY, default="", annotation=str
         )
-        described = {
-            "__signature__": inspect.Signature([*given, folder]),
-            "__wrapped__": self.function,
-            "__doc__": self.function.__doc__,
-        }
-        for (
-            name,
-            value,
-        ) in described.items():  # as a class has them that is registered as backend
-            object.__setattr__(self, name, value)
+        parameters = inspect.Signature([*signature.switches.values(), folder])
+        # as a class has them that is registered as backend
+        object.__setattr__(self, "__signature__", parameters)
+        object.__setattr__(self, "__wrapped__", self.function)
+        object.__setattr__(self, "__doc__", self.function.__doc__)
 
     def __call__(self, *, prompts: str = "", **args: Any) -> AgentBackend:
         return AgentBackend(self, args, self.prompts(prompts))
@@ -110,10 +104,10 @@ class Agent:
     @property
     def may_ask(self) -> tuple[str, ...]:
         """The roles that it asks in some run."""
-        return (
-            *self.signature.roles,
-            *(name for role in self.by_kind for name in variants(role)),
-        )
+        roles = list(self.signature.roles)
+        for role in self.by_kind:
+            roles.extend(variants(role))
+        return tuple(roles)
 
     def asks(self, present: Collection[str]) -> tuple[str, ...]:
         """The roles that it asks where these are present."""
@@ -121,14 +115,16 @@ class Agent:
 
     def gap(self, kind: str, present: Collection[str]) -> str:
         """The tool without which it does not give a kind; empty where it does."""
-        makers = (
-            []
-            if kind in _WITHOUT_TOOL
-            else [role for role, tool in self.tools.items() if tool.makes == kind]
-        )
-        return (
-            makers[0] if makers and not any(role in present for role in makers) else ""
-        )
+        if kind in _WITHOUT_TOOL:
+            return ""
+        first_maker = ""
+        for role, tool in self.tools.items():
+            if tool.makes != kind:
+                continue
+            if role in present:
+                return ""
+            first_maker = first_maker or role
+        return first_maker
 
 
 class AgentBackend:
@@ -165,26 +161,32 @@ class AgentBackend:
         self.params = dict(params or {})
         self._limits = limits
         whole = Capabilities.of(agent.takes, agent.gives)
-        gaps = {
-            kind: gap for kind in whole.outputs if (gap := agent.gap(kind, present))
-        }
-        given = {
-            kind: limit for kind, limit in whole.outputs.items() if kind not in gaps
-        }
+        gaps: dict[PartKind, str] = {}
+        given: dict[PartKind, Limit] = {}
+        for kind, limit in whole.outputs.items():
+            tool = agent.gap(kind, present)
+            if tool:
+                gaps[kind] = tool
+            else:
+                given[kind] = limit
         self.capabilities = replace(whole, outputs=given, by_role=gaps)
 
     def program(self, request: Request) -> Program[Response]:
         agent = self.agent
         roles = [self._role(role) for role in agent.signature.roles]
-        own = {PROMPTS: self._prompts} if agent.signature.takes_prompts else {}
-        program = agent.function(request, *roles, **self._args, **own)
+        args = dict(self._args)
+        if agent.signature.takes_prompts:
+            args[PROMPTS] = self._prompts
+        program = agent.function(request, *roles, **args)
         return driven(program, asks=self.asked, params=self.params, limits=self._limits)
 
     def _role(self, name: str) -> Role | Tool | None:
         """A role as the function is given it."""
         if name in self.agent.by_kind:
-            asked = name if name in self.asked else self.agent.by_kind[name]
-            return replace(role_for(name, self.params, self.asked), name=asked)
+            role = role_for(name, self.params, self.asked)
+            if name in self.asked:
+                return role
+            return replace(role, name=self.agent.by_kind[name])
         if name not in self.asked:
             return None
         return self.agent.tools.get(name) or role_for(name, self.params, ())
@@ -211,10 +213,10 @@ def agent(
 
 def asked_words(agent: Agent) -> list[str]:
     """The roles that an agent asks, those in brackets if the run has them."""
-    return [
-        role if needed else f"[{role}]"
-        for role, needed in agent.signature.roles.items()
-    ]
+    words = []
+    for role, is_needed in agent.signature.roles.items():
+        words.append(role if is_needed else f"[{role}]")
+    return words
 
 
 def agent_named(name: str) -> Agent | None:
@@ -234,16 +236,15 @@ def _source_digest(agent: Agent) -> str:
     alone.
     """
     function = agent.function
-    if (
-        function.__module__ == "__main__"
-        or not (module := Path(inspect.getfile(function))).is_file()
-    ):
+    if function.__module__ == "__main__":
         return code_digest(function)
-    beside = (
-        sorted(agent.folder.glob("*.py"))
-        if (agent.folder / "__init__.py").is_file()
-        else [module]
-    )
-    return digest(
-        {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in beside}
-    )
+    module = Path(inspect.getfile(function))
+    if not module.is_file():
+        return code_digest(function)
+    files = [module]
+    if (agent.folder / "__init__.py").is_file():
+        files = sorted(agent.folder.glob("*.py"))
+    digests = {}
+    for file in files:
+        digests[file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return digest(digests)

@@ -27,12 +27,20 @@ def rounds_of(needs: Sequence[Sequence[int] | None]) -> Rounds:
     >>> rounds_of([None, [], [1], [0]])
     Rounds(order=[[1], [2]], never=[3])
     """
-    left = {at: set(need) for at, need in enumerate(needs) if need is not None}
+    left: dict[int, set[int]] = {}
+    for item, need in enumerate(needs):
+        if need is not None:
+            left[item] = set(need)
     order: list[list[int]] = []
-    while now := [at for at, need in left.items() if not need]:
-        order.append(now)
-        left = {at: need.difference(now) for at, need in left.items() if need}
-    return Rounds(order, list(left))
+    while True:
+        ready = [item for item, open_needs in left.items() if not open_needs]
+        if not ready:
+            return Rounds(order, list(left))
+        order.append(ready)
+        for item in ready:
+            del left[item]
+        for open_needs in left.values():
+            open_needs.difference_update(ready)
 
 
 def in_rounds(
@@ -46,11 +54,17 @@ def in_rounds(
     An item is missing for which either gives None.
     """
     made: dict[int, Part] = {}
-    for now in order:
-        calls = [(at, asked) for at in now if (asked := call(at, made)) is not None]
-        replies = (yield from ask_all([asked for _, asked in calls])) if calls else []
-        for (at, _), reply in zip(calls, replies, strict=True):
-            part = read(at, reply)
+    for items in order:
+        calls: dict[int, Call] = {}
+        for item in items:
+            asked = call(item, made)
+            if asked is not None:
+                calls[item] = asked
+        if not calls:
+            continue
+        replies = yield from ask_all(list(calls.values()))
+        for item, reply in zip(calls, replies, strict=True):
+            part = read(item, reply)
             if part is not None:
-                made[at] = part
+                made[item] = part
     return made

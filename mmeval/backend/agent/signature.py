@@ -33,39 +33,36 @@ def signature_of(function: Callable[..., Any]) -> AgentSignature:
     one."""
     name = function.__name__
     first, *others = inspect.signature(function).parameters.values() or (None,)
-    if (
-        first is None
-        or first.name not in REQUEST
-        or not inspect.isgeneratorfunction(function)
-    ):
+    takes_request = first is not None and first.name in REQUEST
+    if not takes_request or not inspect.isgeneratorfunction(function):
         raise PluginError(
             f"the agent {name!r} must be a generator whose first argument is "
             "'request', as in "
             f"def {name}(request, planner, text_to_image=None, *, rounds=2)"
         )
+    roles: dict[str, bool] = {}
+    switches: dict[str, inspect.Parameter] = {}
+    takes_prompts = False
     for parameter in others:
-        if parameter.kind not in (
-            parameter.POSITIONAL_OR_KEYWORD,
-            parameter.KEYWORD_ONLY,
-        ):
+        takes_prompts = takes_prompts or parameter.name == PROMPTS
+        has_default = parameter.default is not parameter.empty
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+            if has_default and parameter.default is not None:
+                raise PluginError(
+                    f"the agent {name!r}: {parameter.name} is a role, whose only "
+                    "default is None; write * before arguments"
+                )
+            roles[parameter.name] = not has_default
+        elif parameter.kind is not parameter.KEYWORD_ONLY:
             raise PluginError(
                 f"the agent {name!r}: {parameter} names no role and no argument; "
                 "write each by its name"
             )
-    asked = [p for p in others if p.kind is p.POSITIONAL_OR_KEYWORD]
-    switches = {
-        p.name: p for p in others if p.kind is p.KEYWORD_ONLY and p.name != PROMPTS
-    }
-    for parameter in asked:
-        if parameter.default not in (parameter.empty, None):
-            raise PluginError(
-                f"the agent {name!r}: {parameter.name} is a role, whose only default "
-                "is None; write * before arguments"
-            )
-    for parameter in switches.values():
-        if parameter.default is parameter.empty:
-            raise PluginError(
-                f"the agent {name!r}: the argument {parameter.name!r} needs a default"
-            )
-    roles = {p.name: p.default is p.empty for p in asked}
-    return AgentSignature(roles, switches, any(p.name == PROMPTS for p in others))
+        elif parameter.name != PROMPTS:
+            if not has_default:
+                raise PluginError(
+                    f"the agent {name!r}: the argument {parameter.name!r} needs a "
+                    "default"
+                )
+            switches[parameter.name] = parameter
+    return AgentSignature(roles, switches, takes_prompts)
