@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mmeval.errors import UnknownNameError
+from mmeval.media.media import Media
 from mmeval.media.parts import PART_KINDS, PartKind
 from mmeval.records.request import GenerationParams, Request
 
@@ -69,83 +70,69 @@ class Capabilities:
         """Why this backend cannot answer the request as asked; empty when it can."""
         if self._plainly_able(request):
             return []
-        gaps = [
-            f"takes no {kind}"
-            for kind in sorted(request.kinds() - {"reasoning"})
-            if kind not in self.inputs
-        ]
-        gaps += [
-            f"gives no {kind}" for kind in request.wants if kind not in self.outputs
-        ]
+        not_taken = request.kinds() - {"reasoning", *self.inputs}
+        gaps = [f"takes no {kind}" for kind in sorted(not_taken)]
+        not_given = [kind for kind in request.wants if kind not in self.outputs]
+        gaps += [f"gives no {kind}" for kind in not_given]
         # code travels as text
         asked = {"text" if kind == "code" else kind for kind in request.wants}
-        if (
-            self.output_mode in ("single", "exclusive")
-            and len(asked) > 1
-            and asked <= self.outputs.keys()
-        ):
-            how = (
-                "; --protocol text_then_media asks for one after the other"
-                if self.output_mode == "exclusive"
-                else ""
-            )
-            gaps.append(f"gives one kind a call, {'+'.join(request.wants)} wanted{how}")
-        return gaps + self._undeclared(request) + self._exceeded(request)
+        is_one_a_call = self.output_mode in ("single", "exclusive")
+        if is_one_a_call and len(asked) > 1 and asked <= self.outputs.keys():
+            gap = f"gives one kind a call, {'+'.join(request.wants)} wanted"
+            if self.output_mode == "exclusive":
+                gap += "; --protocol text_then_media asks for one after the other"
+            gaps.append(gap)
+        gaps += self._how_to_give(not_given)
+        return gaps + self._exceeded(request)
 
-    def _undeclared(self, request: Request) -> list[str]:
-        """What to write where only the user knows what the model gives, or where a role
-        is missing."""
-        more = [kind for kind in request.wants if kind not in self.outputs]
-        if roles := dict.fromkeys(
-            self.by_role[kind] for kind in more if kind in self.by_role
-        ):
-            return [f"add {' '.join(f'--role {role}=BACKEND' for role in roles)}"]
-        if not more or not self.declarable.issuperset(more):
+    def _how_to_give(self, kinds: Sequence[PartKind]) -> list[str]:
+        """What to write where only the user knows that the model gives these kinds, or
+        where a role is missing."""
+        flags: dict[str, None] = {}
+        for kind in kinds:
+            if kind in self.by_role:
+                flags[f"--role {self.by_role[kind]}=BACKEND"] = None
+        if flags:
+            return [f"add {' '.join(flags)}"]
+        if not kinds or not self.declarable.issuperset(kinds):
             return []
-        kinds = [kind for kind in self.outputs if kind != "code"] + [
-            kind for kind in more if kind != "code"
-        ]
-        return [f"if it does, say so among its arguments: outputs={'+'.join(kinds)}"]
+        named = [kind for kind in (*self.outputs, *kinds) if kind != "code"]
+        return [f"if it does, say so among its arguments: outputs={'+'.join(named)}"]
 
     def unknown_options(self, params: GenerationParams) -> list[str]:
         """The parameters of one modality that it does not know."""
-        return (
-            sorted(params.options.keys() - self.options)
-            if params.options and self.options is not None
-            else []
-        )
+        if not params.options or self.options is None:
+            return []
+        return sorted(params.options.keys() - self.options)
 
     def _plainly_able(self, request: Request) -> bool:
         """The quick check of the usual request: text in, one kind out."""
         wants = request.wants
         if len(wants) != 1 or wants[0] not in self.outputs or "text" not in self.inputs:
             return False
-        return all(
-            part.kind == "text"
-            for message in request.messages
-            for part in message.content.parts
-        )
+        for message in request.messages:
+            for part in message.content.parts:
+                if part.kind != "text":
+                    return False
+        return True
 
     def _exceeded(self, request: Request) -> list[str]:
-        counts: dict[PartKind, list[int]] = {}
-        for part in (part for item in request.messages for part in item.content.parts):
-            if part.media is not None:
-                has_limit = self.inputs.get(part.kind, ANY).max_bytes is not None
-                counts.setdefault(part.kind, []).append(
-                    part.media.size if has_limit else 0
-                )
+        media: dict[PartKind, list[Media]] = {}
+        for message in request.messages:
+            for part in message.content.parts:
+                if part.media is not None:
+                    media.setdefault(part.kind, []).append(part.media)
         gaps = []
-        for kind, sizes in counts.items():
-            limit = self.inputs.get(kind, ANY)
-            if limit.max_items is not None and len(sizes) > limit.max_items:
-                gaps.append(
-                    f"takes at most {limit.max_items} {kind} items, {len(sizes)} given"
-                )
-            if limit.max_bytes is not None and max(sizes) > limit.max_bytes:
-                gaps.append(
-                    f"takes at most {limit.max_bytes} bytes of {kind}, {max(sizes)} "
-                    "given"
-                )
+        for kind, items in media.items():
+            limit, count = self.inputs.get(kind, ANY), len(items)
+            if limit.max_items is not None and count > limit.max_items:
+                most = f"{limit.max_items} {kind} items"
+                gaps.append(f"takes at most {most}, {count} given")
+            if limit.max_bytes is not None:
+                largest = max(item.size for item in items)
+                if largest > limit.max_bytes:
+                    most = f"{limit.max_bytes} bytes of {kind}"
+                    gaps.append(f"takes at most {most}, {largest} given")
         return gaps
 
 

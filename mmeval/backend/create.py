@@ -63,23 +63,26 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
     hints = factory.__init__ if inspect.isclass(factory) else inspect.unwrap(factory)
     known, takes_any = _arguments(factory)
     for arg in args:
-        if arg not in known and not takes_any:
-            takes = (
+        if arg in known or takes_any:
+            continue
+        near: list[str] = []
+        if arg in _FLAGS_INSTEAD:
+            hint = _FLAGS_INSTEAD[arg]
+        elif _SAME.get(arg) in known:
+            hint = f"Write {_SAME[arg]}={args[arg]}"
+        else:
+            near = known
+            hint = (
                 f"It takes: {', '.join(known)}." if known else "It takes no arguments."
             )
-            if arg in _FLAGS_INSTEAD:
-                raise UnknownNameError(f"{name} argument", arg, (), _FLAGS_INSTEAD[arg])
-            if _SAME.get(arg) in known:
-                hint = f"Write {_SAME[arg]}={args[arg]}"
-                raise UnknownNameError(f"{name} argument", arg, (), hint)
-            raise UnknownNameError(f"{name} argument", arg, known, takes)
-    texts = {p.name for p in signature.parameters.values() if p.annotation in _TEXT}
-    given = {
-        arg: _text(name, arg, value)
-        if arg in texts
-        else as_meant(value, hint_of(hints, arg))
-        for arg, value in args.items()
-    }
+        raise UnknownNameError(f"{name} argument", arg, near, hint)
+    given = {}
+    for arg, value in args.items():
+        parameter = signature.parameters.get(arg)
+        if parameter is not None and parameter.annotation in _TEXT:
+            given[arg] = _text(name, arg, value)
+        else:
+            given[arg] = as_meant(value, hint_of(hints, arg))
     for arg, value in given.items():
         if fault := fault_of(value, hint_of(hints, arg)):
             raise UsageError(f"the backend {name!r}: {arg} {fault}", name=arg)
@@ -172,6 +175,5 @@ def _text(backend: str, arg: str, value: Any) -> Any:
             f"{arg}='1e5'",
             name=arg,
         )
-    return (
-        str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    )
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if is_number else value

@@ -43,10 +43,8 @@ _PLAIN_SOUNDS = ("audio/wav", "audio/mpeg")
 
 def is_large(media: Media, limits: DecodeLimits) -> bool:
     """Whether a picture is to be made smaller or converted. Decodes it."""
-    return (
-        max(image(media, limits=limits).size) > MAX_SIDE
-        or media.mime not in _PLAIN_PICTURES
-    )
+    side = max(image(media, limits=limits).size)
+    return side > MAX_SIDE or media.mime not in _PLAIN_PICTURES
 
 
 def smaller(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
@@ -71,10 +69,10 @@ def sound_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
         import soxr
 
         samples = soxr.resample(samples, heard.rate, AUDIO_RATE, quality="soxr_hq")
-    seconds = f"its first {MAX_AUDIO_SECONDS} seconds" if heard.more else "the whole"
-    return [
-        media_part(wav(samples[: MAX_AUDIO_SECONDS * AUDIO_RATE], AUDIO_RATE))
-    ], f"{seconds} at {AUDIO_RATE:,} Hz"
+    samples = samples[: MAX_AUDIO_SECONDS * AUDIO_RATE]
+    length = f"its first {MAX_AUDIO_SECONDS} seconds" if heard.more else "the whole"
+    sound = media_part(wav(samples, AUDIO_RATE))
+    return [sound], f"{length} at {AUDIO_RATE:,} Hz"
 
 
 def _heard(media: Media, limits: DecodeLimits) -> SoundStart:
@@ -93,9 +91,6 @@ def document_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], st
         first = islice(pages(media, dpi=PAGE_DPI, limits=limits), MAX_DOCUMENT_PAGES)
         shown = [media_part(png(page)) for page in first]
         return shown, f"{len(shown)} pictures of its pages, which hold no text,"
-    count = (
-        f"its first {len(words):,} characters"
-        if more
-        else f"{len(words):,} characters of text"
-    )
-    return [text_part(f"\n{words}\n")], count
+    count = f"{len(words):,} characters"
+    about = f"its first {count}" if more else f"{count} of text"
+    return [text_part(f"\n{words}\n")], about

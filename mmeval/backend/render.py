@@ -84,39 +84,39 @@ def render(geometry: MeshArrays) -> Render:
     import numpy
     from PIL import Image
 
+    faces, count = geometry.faces, len(geometry.faces)
     vertices = _placed(geometry.vertices)
-    faces = (
-        geometry.faces if 0 < len(geometry.faces) <= MAX_FACES else geometry.faces[:0]
-    )
-    solid = len(faces) > 0 and all(
-        _tests(vertices, faces, view) <= MAX_TESTS for view in VIEWS
-    )
-    shown = (
-        vertices
-        if solid or len(vertices) <= MAX_POINTS
-        else vertices[:: -(-len(vertices) // MAX_POINTS)]
-    )
-    views = [
-        _view(shown, faces if solid else faces[:0], view, cloud=not solid)
-        for view in VIEWS
-    ]
+    is_solid = _is_drawn_solid(vertices, faces)
+    about = f"three views of a mesh of {count:,} faces"
+    if not is_solid:
+        faces = faces[:0]
+        total = len(vertices)
+        if total > MAX_POINTS:
+            step = -(-total // MAX_POINTS)
+            vertices = vertices[::step]
+        about = f"three views of {len(vertices):,} points"
+        if len(vertices) < total:
+            about = f"three views of {len(vertices):,} of {total:,} points"
+        if count:
+            about += f", the vertices of a mesh of {count:,} faces,"
+
+    views = [_view(vertices, faces, view, cloud=not is_solid) for view in VIEWS]
     rule = numpy.full((SIDE, 1, 3), _RULE, numpy.uint8)
     whole = numpy.concatenate([views[0], rule, views[1], rule, views[2]], axis=1)
-    return Render(png(Image.fromarray(whole)), _about(geometry, solid, len(shown)))
+    return Render(png(Image.fromarray(whole)), about)
 
 
-def _about(geometry: MeshArrays, solid: bool, shown: int) -> str:
-    count = len(geometry.faces)
-    if solid:
-        return f"three views of a mesh of {count:,} faces"
-    drawn = (
-        f"{shown:,} points"
-        if shown == len(geometry.vertices)
-        else f"{shown:,} of {len(geometry.vertices):,} points"
-    )
-    return f"three views of {drawn}" + (
-        f", the vertices of a mesh of {count:,} faces," if count else ""
-    )
+def _is_drawn_solid(vertices: Floats, faces: Ints) -> bool:
+    """Whether the faces are drawn: there are some, and not too many pixels to test."""
+    if not 0 < len(faces) <= MAX_FACES:
+        return False
+    for view in VIEWS:
+        flat, _ = _projected(vertices, view)
+        _, sizes = _boxes(flat, faces)
+        tests = int(sizes.prod(axis=1).sum())
+        if tests > MAX_TESTS:
+            return False
+    return True
 
 
 def _placed(vertices: Floats) -> Floats:
@@ -129,9 +129,10 @@ def _placed(vertices: Floats) -> Floats:
     scaled = vertices / huge if huge > 0 else vertices
     low, high = scaled.min(axis=0), scaled.max(axis=0)
     extent = float((high - low).max())
-    placed: Floats = (scaled - (low + high) / 2) * (
-        (SIDE - 2 * MARGIN) / extent if extent > 0 else 0.0
-    )
+    zoom = 0.0
+    if extent > 0:
+        zoom = (SIDE - 2 * MARGIN) / extent
+    placed: Floats = (scaled - (low + high) / 2) * zoom
     return placed
 
 
@@ -143,7 +144,13 @@ def _view(
 
     canvas = _Canvas()
     flat, depth = _projected(vertices, view)
-    for fragments in _fragments(flat, depth, _turned(vertices, faces, view), faces):
+    corners = vertices[faces]
+    normals = numpy.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    length = numpy.linalg.norm(normals, axis=1)
+    facing = numpy.abs(normals[:, view.eye]) / numpy.where(length > 0, length, 1.0)
+    # 1 for a face that is seen straight from either side, less for one that is turned
+    bright: Floats = _FLAT + (1 - _FLAT) * facing
+    for fragments in _fragments(flat, depth, bright, faces):
         canvas.add(fragments)
     if not cloud:  # what is thinner than a pixel
         canvas.add(canvas.uncovered(_points(flat, depth, _FLAT)))
@@ -163,18 +170,6 @@ def _projected(vertices: Floats, view: View) -> tuple[Floats, Floats]:
         [SIDE / 2 + vertices[:, view.right], SIDE / 2 - vertices[:, view.up]], axis=1
     )
     return flat, view.towards * vertices[:, view.eye]
-
-
-def _turned(vertices: Floats, faces: Ints, view: View) -> Floats:
-    """The brightness of each face: 1 seen straight from either side, less if turned."""
-    import numpy
-
-    corners = vertices[faces]
-    normals = numpy.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    length = numpy.linalg.norm(normals, axis=1)
-    facing = numpy.abs(normals[:, view.eye]) / numpy.where(length > 0, length, 1.0)
-    bright: Floats = _FLAT + (1 - _FLAT) * facing
-    return bright
 
 
 class _Fragments(NamedTuple):
@@ -205,12 +200,6 @@ def _boxes(flat: Floats, faces: Ints) -> tuple[Ints, Ints]:
     return first, 1 << numpy.ceil(numpy.log2(count)).astype(numpy.int64)
 
 
-def _tests(vertices: Floats, faces: Ints, view: View) -> int:
-    """The number of pixels to test for drawing the faces."""
-    _, sizes = _boxes(_projected(vertices, view)[0], faces)
-    return int(sizes.prod(axis=1).sum())
-
-
 def _fragments(
     flat: Floats, depth: Floats, bright: Floats, faces: Ints
 ) -> Iterator[_Fragments]:
@@ -222,9 +211,8 @@ def _fragments(
     first, sizes = _boxes(flat, faces)
     for wide, high in numpy.unique(sizes, axis=0):
         alike = numpy.flatnonzero((sizes == (wide, high)).all(axis=1))
-        steps = numpy.stack(
-            numpy.meshgrid(numpy.arange(wide), numpy.arange(high)), axis=-1
-        ).reshape(-1, 2)
+        grid = numpy.meshgrid(numpy.arange(wide), numpy.arange(high))
+        steps = numpy.stack(grid, axis=-1).reshape(-1, 2)
         each = max(1, _CHUNK // len(steps))
         for start in range(0, len(alike), each):
             some = alike[start : start + each]
@@ -242,29 +230,25 @@ def _covered(
     area = _cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     whole = numpy.where(area == 0, numpy.inf, area)
     middle = first + 0.5
-    plane = numpy.column_stack(
-        (numpy.ones(len(steps)), steps)
-    ).T  # 1, right, down: a weight is linear in them
+    # 1, right, down: a weight is linear in them
+    plane = numpy.column_stack((numpy.ones(len(steps)), steps)).T
     weights = []
     for a, b in ((1, 2), (2, 0), (0, 1)):
-        edge = corners[:, b] - corners[:, a]
-        slopes = numpy.column_stack(
-            (_cross(edge, middle - corners[:, a]), -edge[:, 1], edge[:, 0])
-        )
+        start = corners[:, a]
+        edge = corners[:, b] - start
+        at_middle = _cross(edge, middle - start)
+        slopes = numpy.column_stack((at_middle, -edge[:, 1], edge[:, 0]))
         weights.append((slopes / whole[:, None]) @ plane)
-    inside = (area != 0)[:, None] & (
-        numpy.minimum(numpy.minimum(*weights[:2]), weights[2]) >= _EDGE
-    )
-    face, step = numpy.nonzero(inside)
-    near = sum(
-        weight[face, step] * depth[face, corner]
-        for corner, weight in enumerate(weights)
-    )
+    least = numpy.minimum(numpy.minimum(*weights[:2]), weights[2])
+    has_area = (area != 0)[:, None]
+    face, step = numpy.nonzero(has_area & (least >= _EDGE))
+    near = numpy.zeros(len(face))
+    for corner, weight in enumerate(weights):
+        near = near + weight[face, step] * depth[face, corner]
     pixels = first[face] + steps[step]
     shown = ((pixels >= 0) & (pixels < SIDE)).all(axis=1)
-    return _Fragments(
-        (pixels[:, 1] * SIDE + pixels[:, 0])[shown], near[shown], bright[face][shown]
-    )
+    place = pixels[:, 1] * SIDE + pixels[:, 0]
+    return _Fragments(place[shown], near[shown], bright[face][shown])
 
 
 def _cross(one: Floats, other: Floats) -> Floats:
@@ -307,15 +291,13 @@ class _Canvas:
 
         seen = numpy.isfinite(self._depth)
         reach = (SIDE - 2 * MARGIN) / 2
-        share = numpy.clip((self._depth[seen] + reach) / (2 * reach), 0.0, 1.0) * (
-            len(_COLOURS) - 1
-        )
+        near = numpy.clip((self._depth[seen] + reach) / (2 * reach), 0.0, 1.0)
+        share = near * (len(_COLOURS) - 1)
         ramp = numpy.array(_COLOURS, numpy.float64)
         below = numpy.minimum(share.astype(numpy.int64), len(_COLOURS) - 2)
         part = (share - below)[:, None]
-        colour = (ramp[below] * (1 - part) + ramp[below + 1] * part) * self._bright[
-            seen
-        ][:, None]
+        mixed = ramp[below] * (1 - part) + ramp[below + 1] * part
+        colour = mixed * self._bright[seen][:, None]
         found = numpy.full((SIDE * SIDE, 3), _GROUND, numpy.uint8)
         found[seen] = numpy.rint(colour).astype(numpy.uint8)
         return found.reshape(SIDE, SIDE, 3)

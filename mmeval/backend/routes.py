@@ -72,9 +72,8 @@ def checked_routes(names: Sequence[str]) -> tuple[str, ...]:
                 f"the converters {other!r} and {name!r} both take "
                 f"{ROUTES[name].takes}; name one of them"
             )
-    for missing in absent(
-        route.needs for name in names if (route := ROUTES[name]).needs
-    ):
+    needs = [ROUTES[name].needs for name in names]
+    for missing in absent(filter(None, needs)):
         raise missing
     return tuple(dict.fromkeys(names))
 
@@ -107,10 +106,26 @@ def convert(
     if not routes or routes.keys().isdisjoint(request.kinds()):
         return request, ()
     done: list[str] = []
-    messages = tuple(
-        _converted(message, routes, limits, done) for message in request.messages
-    )
-    return Request(messages, request.params, request.wants, request.seed), tuple(done)
+    messages: list[Message] = []
+    for message in request.messages:
+        parts: list[Part] = []
+        for part in message.content.parts:
+            media, name = part.media, routes.get(part.kind)
+            if media is None or name is None:
+                parts.append(part)
+                continue
+            route = ROUTES[name]
+            due = route.due if route.takes == route.gives else None
+            if due is not None and not due(media, limits):
+                parts.append(part)
+                continue
+            made, about = route.convert(media, limits)
+            parts += made
+            done.append(f"{name}: {about} instead of the {part.kind}")
+        content = replace(message.content, parts=tuple(parts))
+        messages.append(replace(message, content=content))
+    changed = Request(tuple(messages), request.params, request.wants, request.seed)
+    return changed, tuple(done)
 
 
 def even_frames(
@@ -118,47 +133,15 @@ def even_frames(
 ) -> list[Frame]:
     """At most ``count`` different frames: the middles of equal shares of the video.
     Raises the errors of ``mmeval.media.decode``."""
-    length = video_info(media, limits=limits).seconds or _measured(media, limits)
+    length = video_info(media, limits=limits).seconds
+    if not length:  # it is not declared, so it is the time of the last frame
+        for frame in video(media, limits=limits):
+            length = frame.time
     times = [(number + 0.5) * length / count for number in range(count)]
     frames = {frame.time: frame for frame in video(media, times=times, limits=limits)}
     if not frames:
         raise CorruptMediaError(f"{media.label}: no picture in it can be decoded")
     return [frames[moment] for moment in sorted(frames)]
-
-
-def _measured(media: Media, limits: DecodeLimits) -> float:
-    """Seconds of a video that does not declare its length: the time of its last
-    frame."""
-    last = 0.0
-    for frame in video(media, limits=limits):
-        last = frame.time
-    return last
-
-
-def _converted(
-    message: Message,
-    routes: Mapping[PartKind, str],
-    limits: DecodeLimits,
-    done: list[str],
-) -> Message:
-    parts: list[Part] = []
-    for part in message.content.parts:
-        if part.media is None or part.kind not in routes:
-            parts.append(part)
-            continue
-        name = routes[part.kind]
-        route = ROUTES[name]
-        if (
-            route.takes == route.gives
-            and route.due is not None
-            and not route.due(part.media, limits)
-        ):
-            parts.append(part)
-            continue
-        made, about = route.convert(part.media, limits)
-        parts += made
-        done.append(f"{name}: {about} instead of the {part.kind}")
-    return replace(message, content=replace(message.content, parts=tuple(parts)))
 
 
 def routes_to_fewer(
@@ -203,13 +186,15 @@ def routes_to_fewer(
         )
     if is_single:
         found.append(
-            Route("image", "image", _itself, name="image->first", only_first=True)
+            Route(
+                "image",
+                "image",
+                lambda media, _limits: ([media_part(media)], "it"),
+                name="image->first",
+                only_first=True,
+            )
         )
     return tuple(found)
-
-
-def _itself(media: Media, _limits: DecodeLimits) -> tuple[list[Part], str]:
-    return [media_part(media)], "it"
 
 
 def _first_frame(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:

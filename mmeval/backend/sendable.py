@@ -59,7 +59,9 @@ def sendable(
     that would have to be converted and is not read here, is ``unsupported``; a missing
     file or package is ``internal``, as it may be there another time.
     """
-    conversion = _Conversion(_routes(call.convert, capabilities), capabilities, limits)
+    conversion = _Conversion(
+        _routes(call.convert, frozenset(capabilities.inputs)), capabilities, limits
+    )
     try:
         request = conversion.request(call.request)
     except _MediaError as fault:
@@ -84,7 +86,8 @@ def can_take(
 ) -> bool:
     """Whether media of a kind can be sent at all, as they are or by one of the
     routes."""
-    return kind in capabilities.inputs or kind in _routes(tuple(routes), capabilities)
+    inputs = frozenset(capabilities.inputs)
+    return kind in inputs or kind in _routes(tuple(routes), inputs)
 
 
 def route_mark(call: Call, capabilities: Capabilities) -> str:
@@ -94,49 +97,45 @@ def route_mark(call: Call, capabilities: Capabilities) -> str:
     """
     if not call.convert:
         return ""
-    routes = _routes(call.convert, capabilities)
-    kinds = call.request.kinds() & routes.keys()
-    named = [
-        routes[kind]
-        for kind in sorted(kinds)
-        if kind not in capabilities.inputs or _may_change(routes[kind].route)
-    ]
-    names = [f"{one.name}.{one.route.version}" for one in named]
+    routes = _routes(call.convert, frozenset(capabilities.inputs))
+    names = []
+    for kind in sorted(call.request.kinds() & routes.keys()):
+        route = routes[kind].route
+        may_change = route.due is not None or route.only_first
+        if kind not in capabilities.inputs or may_change:
+            names.append(f"{routes[kind].name}.{route.version}")
     return digest(names)[:8] if names else ""
 
 
 def foreseen(call: Call, capabilities: Capabilities) -> Request:
     """The request with stand-ins for converted media, for a dry run. Reads nothing."""
-    routes = _routes(call.convert, capabilities)
-    away = {
-        kind: named.route
-        for kind, named in routes.items()
-        if kind not in capabilities.inputs
-    }
-    first = [named.route.gives for named in routes.values() if named.route.only_first]
-    if not (away.keys() | set(first)) & call.request.kinds():
+    converted: dict[PartKind, Route] = {}
+    single: list[PartKind] = []
+    for kind, named in _routes(call.convert, frozenset(capabilities.inputs)).items():
+        if kind not in capabilities.inputs:
+            converted[kind] = named.route
+        if named.route.only_first:
+            single.append(named.route.gives)
+    if call.request.kinds().isdisjoint((*converted, *single)):
         return call.request
-    messages = tuple(
-        replace(one, content=_stood_in(one.content, away))
-        for one in call.request.messages
-    )
-    for kind in first:
+    messages: list[Message] = []
+    for message in call.request.messages:
+        parts: list[Part] = []
+        for part in message.content.parts:
+            parts += _stand_in(part, converted.get(part.kind))
+        messages.append(replace(message, content=Interleaved(tuple(parts))))
+    for kind in single:
         messages = _first_alone(messages, kind)
-    return replace(call.request, messages=messages)
+    return replace(call.request, messages=tuple(messages))
 
 
 def absent_packages(call: Call, capabilities: Capabilities) -> list[MissingExtraError]:
     """The packages without which media of a call cannot be converted to what is
     taken."""
+    routes = _routes(call.convert, frozenset(capabilities.inputs))
     kinds = call.request.kinds() - capabilities.inputs.keys()
-    routes = _routes(call.convert, capabilities)
-    return list(
-        absent(
-            routes[kind].route.needs
-            for kind in kinds & routes.keys()
-            if routes[kind].route.needs
-        )
-    )
+    needs = [routes[kind].route.needs for kind in kinds & routes.keys()]
+    return list(absent(filter(None, needs)))
 
 
 @dataclass(frozen=True)
@@ -146,26 +145,18 @@ class _Named:
 
 
 @lru_cache(maxsize=64)
-def _of_inputs(
-    routes: tuple[str | Route, ...], inputs: frozenset[PartKind]
-) -> Mapping[PartKind, _Named]:
-    found: dict[PartKind, _Named] = {}
-    for item in routes:
-        named = (
-            _Named(item, ROUTES[item])
-            if isinstance(item, str)
-            else _Named(item.name, item)
-        )
-        if named.route.gives in inputs:
-            found.setdefault(named.route.takes, named)
-    return found
-
-
 def _routes(
-    names: tuple[str | Route, ...], capabilities: Capabilities
+    names: tuple[str | Route, ...], inputs: frozenset[PartKind]
 ) -> Mapping[PartKind, _Named]:
-    """The first route for each kind that leads to a kind which is taken."""
-    return _of_inputs(names, frozenset(capabilities.inputs))
+    """The first route for each kind that leads to one of the inputs, which are
+    taken."""
+    found: dict[PartKind, _Named] = {}
+    for item in names:
+        route = ROUTES[item] if isinstance(item, str) else item
+        name = item if isinstance(item, str) else item.name
+        if route.gives in inputs:
+            found.setdefault(route.takes, _Named(name, route))
+    return found
 
 
 class _MediaError(Exception):
@@ -185,71 +176,61 @@ class _Conversion:
         limits: DecodeLimits,
     ) -> None:
         self.done: list[str] = []
-        self._routes, self._capabilities, self._limits = routes, capabilities, limits
+        self._routes = routes
+        self._capabilities = capabilities
+        self._limits = limits
 
     def request(self, request: Request) -> Request:
         """The request to send, with the digest of the original one. Raises
         _MediaError."""
-        messages = tuple(self._message(message) for message in request.messages)
+        messages: list[Message] = []
+        for message in request.messages:
+            parts: list[Part] = []
+            for part in message.content.parts:
+                parts += self._parts(part)
+            messages.append(replace(message, content=Interleaved(tuple(parts))))
         for named in self._routes.values():
-            if (
-                named.route.only_first
-                and (count := _count(messages, named.route.gives)) > 1
-            ):
-                messages = _first_alone(messages, named.route.gives)
-                self.done.append(
-                    f"{named.name}: the first {named.route.gives} of {count}"
-                )
+            kind = named.route.gives
+            count = sum(len(message.content.media(kind)) for message in messages)
+            if named.route.only_first and count > 1:
+                messages = _first_alone(messages, kind)
+                self.done.append(f"{named.name}: the first {kind} of {count}")
         if not self.done:
             return request
-        return request.with_messages(messages)
-
-    def _message(self, message: Message) -> Message:
-        parts = [made for part in message.content.parts for made in self._parts(part)]
-        return replace(message, content=Interleaved(tuple(parts)))
+        return request.with_messages(tuple(messages))
 
     def _parts(self, part: Part) -> list[Part]:
-        if part.media is None:
+        """The parts to send for a part."""
+        media = part.media
+        if media is None:
             return [part]
+        named = self._routes.get(part.kind)
         try:
-            return self._made(part, part.media)
+            is_taken = part.kind in self._capabilities.inputs
+            if is_taken and (
+                named is None or not _due(named.route, media, self._limits)
+            ):
+                _check(media, self._limits)
+                return [part]
+            if named is None:
+                # the check of the whole request reports that it is not taken
+                return [part]
+            made, about = named.route.convert(media, self._limits)
         except CorruptMediaError as error:
-            raise _damaged(part.media, error) from None
+            try:
+                media.read()
+            except (ContentError, MissingError) as changed:  # or its file is gone
+                raise _MediaError("internal", str(changed)) from None
+            raise _MediaError("bad_media", str(error)) from None
         except (MediaLimitError, UnsupportedMediaError) as error:
             raise _MediaError("unsupported", str(error)) from None
         except MissingError as error:
             raise _MediaError("internal", str(error)) from None
-
-    def _made(self, part: Part, media: Media) -> list[Part]:
-        """The parts to send for a medium. Raises the errors of ``media.decode``."""
-        named = self._routes.get(part.kind)
-        if part.kind in self._capabilities.inputs and not (
-            named and _due(named.route, media, self._limits)
-        ):
-            _check(media, self._limits)
-            return [part]
-        if named is None:
-            return [part]  # the check of the whole request reports that it is not taken
-        made, about = named.route.convert(media, self._limits)
         self.done.append(f"{named.name}: {about} instead of the {part.kind}")
         return made
 
 
-def _damaged(media: Media, error: CorruptMediaError) -> _MediaError:
-    """The error for a damaged medium; ``internal`` where its file changed or is
-    gone."""
-    try:
-        media.read()
-    except (ContentError, MissingError) as changed:
-        return _MediaError("internal", str(changed))
-    return _MediaError("bad_media", str(error))
-
-
-def _count(messages: Sequence[Message], kind: PartKind) -> int:
-    return sum(len(message.content.media(kind)) for message in messages)
-
-
-def _first_alone(messages: Sequence[Message], kind: PartKind) -> tuple[Message, ...]:
+def _first_alone(messages: Sequence[Message], kind: PartKind) -> list[Message]:
     """The messages without the media of a kind after the first one."""
     made: list[Message] = []
     is_later = False
@@ -261,12 +242,7 @@ def _first_alone(messages: Sequence[Message], kind: PartKind) -> tuple[Message, 
                 parts.append(part)
             is_later = is_later or is_medium
         made.append(replace(message, content=Interleaved(tuple(parts))))
-    return tuple(made)
-
-
-def _may_change(route: Route) -> bool:
-    """Whether a route may change media of a kind that is taken."""
-    return route.due is not None or route.only_first
+    return made
 
 
 def _due(route: Route, media: Media, limits: DecodeLimits) -> bool:
@@ -296,17 +272,12 @@ def _check(media: Media, limits: DecodeLimits) -> None:
         return
 
 
-def _stood_in(content: Interleaved, routes: Mapping[PartKind, Route]) -> Interleaved:
-    parts: list[Part] = []
-    for part in content.parts:
-        route = None if part.media is None else routes.get(part.kind)
-        if route is None or part.media is None:
-            parts.append(part)
-        elif route.gives == "text":
-            parts.append(text_part("x" * min(part.media.size, route.items)))
-        else:
-            drawn = Media(
-                data=b"", sha256=part.media.sha256, mime="image/png", size=DRAWN_BYTES
-            )
-            parts += [Part(route.gives, media=drawn)] * route.items
-    return Interleaved(tuple(parts))
+def _stand_in(part: Part, route: Route | None) -> list[Part]:
+    """About what a route makes of a part."""
+    media = part.media
+    if route is None or media is None:
+        return [part]
+    if route.gives == "text":
+        return [text_part("x" * min(media.size, route.items))]
+    drawn = Media(data=b"", sha256=media.sha256, mime="image/png", size=DRAWN_BYTES)
+    return [Part(route.gives, media=drawn)] * route.items

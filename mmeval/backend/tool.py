@@ -72,18 +72,21 @@ class Tool:
         """All parts of its kind in a reply, or why there is none."""
         if reply.response.output is None:
             error = reply.response.error
-            return f"{self.name} failed" + (
-                "" if error is None else f" ({error.kind}: {error.message:.200})"
-            )
-        parts = [
-            part
-            for part in reply.response.output.parts
-            if part.kind != "reasoning" and not part.dangling
-        ]
-        kinds = " and ".join(sorted({part.kind for part in parts})) or "nothing"
-        return [
-            part for part in parts if part.kind == self.makes
-        ] or f"{self.name} gave {kinds}, no {self.makes}"
+            if error is None:
+                return f"{self.name} failed"
+            return f"{self.name} failed ({error.kind}: {error.message:.200})"
+        made: list[Part] = []
+        kinds: set[str] = set()
+        for part in reply.response.output.parts:
+            if part.kind == "reasoning" or part.dangling:
+                continue
+            kinds.add(part.kind)
+            if part.kind == self.makes:
+                made.append(part)
+        if made:
+            return made
+        given = " and ".join(sorted(kinds)) or "nothing"
+        return f"{self.name} gave {given}, no {self.makes}"
 
 
 def load_tool(name: str) -> Tool:

@@ -271,7 +271,7 @@ def test_only_routes_that_may_be_gone_are_part_of_the_name_of_a_call(
     newer = {**ROUTES, "3d->renders": replace(ROUTES["3d->renders"], version=3)}
     monkeypatch.setattr(module, "ROUTES", newer)
     # without its memory
-    monkeypatch.setattr(module, "_of_inputs", module._of_inputs.__wrapped__)
+    monkeypatch.setattr(module, "_routes", module._routes.__wrapped__)
     assert route_mark(call("3d"), SEEING) != drawn
 
 

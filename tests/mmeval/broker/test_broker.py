@@ -786,7 +786,7 @@ async def test_a_renderer_that_draws_in_another_way_asks_anew(
         "ROUTES",
         {**ROUTES, "3d->renders": replace(ROUTES["3d->renders"], version=99)},
     )
-    monkeypatch.setattr(sendable, "_of_inputs", sendable._of_inputs.__wrapped__)
+    monkeypatch.setattr(sendable, "_routes", sendable._routes.__wrapped__)
 
     assert before == [1, 0, 1]
     assert (await asked("text+image"), await asked("text+3d")) == (1, 0), (
@@ -813,7 +813,7 @@ async def test_calls_share_one_conversion_outside_of_the_loop(
     monkeypatch.setattr(
         sendable, "ROUTES", {**ROUTES, "3d->renders": replace(route, convert=drawn)}
     )
-    monkeypatch.setattr(sendable, "_of_inputs", sendable._of_inputs.__wrapped__)
+    monkeypatch.setattr(sendable, "_routes", sendable._routes.__wrapped__)
     async with brokered(tmp_path, judge=Toy(takes="text+image")) as broker:
         await asyncio.gather(
             *(broker.run(describe(), scope(f"t{i}", by_content=True)) for i in range(5))
