@@ -13,7 +13,7 @@ from mmeval.broker.limiter import NO_LIMIT, Limiter
 from mmeval.broker.observer import RoleObserver
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LocalRole:
     """What is needed to ask a local model."""
 

@@ -13,7 +13,7 @@ from mmeval.broker.server_batcher import ServerBatcher
 from mmeval.system.threads import OwnThread
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ServerRole:
     """What is needed to ask a server. Agents and backends that answer from the sample
     are of this kind, too: they are asked one call at a time."""

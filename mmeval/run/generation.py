@@ -113,25 +113,36 @@ class Generation:
             raise self._unreadable
 
     async def _drain(self) -> None:
-        if (
-            left := 0
-            if self.stopping or self._unreadable
-            else self._judging.waiting + self._judging.in_flight
-        ):
+        judging, scorer = self._judging, self._scorer
+        left = judging.waiting + judging.in_flight
+        if left and not self.stopping and not self._unreadable:
             # a model that was not asked leaves nothing else to see
-            if self._judging.waiting or not self.tally.new:
+            if judging.waiting or not self.tally.new:
                 self._progress.note(left_to_judge(left))
             self._progress.judging(left)
-        await self._judging.drain()
-        if self._scorer is not None:
-            if left := 0 if self.stopping else self._scorer.left_to_models:
-                self._progress.note(left_to_models(left))
-            await self._scorer.drain()
+        await judging.drain()
+        if scorer is not None:
+            if scorer.left_to_models and not self.stopping:
+                self._progress.note(left_to_models(scorer.left_to_models))
+            await scorer.drain()
 
     def kept_before(self, jobs: Iterator[Job]) -> Counter[Standing]:
         """How many trials the journal answers, and how many are to be asked or cannot
         be."""
-        return Counter(self._standing(job) for job in jobs)
+        found: Counter[Standing] = Counter()
+        for job in jobs:
+            if job.sample.fault:
+                found["unaskable"] += 1
+                continue
+            scope = Scope(job.task.name, job.sample, job.repeat)
+            try:
+                program = self._runs[job.position].program(job.sample)
+                found[standing(program, scope, self._broker)] += 1
+            # a plugin's prompt or protocol may raise anything and call sys.exit; it
+            # does so again when it is its turn, and is recorded there
+            except (Exception, SystemExit):
+                found["open"] += 1
+        return found
 
     def _add_lane(self) -> None:
         self._lanes_open += 1
@@ -139,22 +150,22 @@ class Generation:
 
     async def _lane(self, jobs: Iterator[Job]) -> None:
         try:
-            while self._spare <= 0 and (job := self._next(jobs)) is not None:
-                await self._carry(job)
+            while self._spare <= 0:
+                job = self._next(jobs)
+                if job is None:
+                    return
+                self._broker.live_trials += 1
+                try:
+                    await self._trial(job)
+                except Exception as error:  # whatever it is, the run ends with it
+                    self._fail(error)
+                except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+                    self.stop()
+                    raise
+                finally:
+                    self._broker.live_trials -= 1
         finally:
             self._lanes_open -= 1
-
-    async def _carry(self, job: Job) -> None:
-        self._broker.live_trials += 1
-        try:
-            await self._trial(job)
-        except Exception as error:  # whatever it is, the run ends with it
-            self._fail(error)
-        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
-            self.stop()
-            raise
-        finally:
-            self._broker.live_trials -= 1
 
     def _fail(self, error: Exception) -> None:
         """Send nothing more; calls in flight may be paid for and get a moment to
@@ -162,9 +173,8 @@ class Generation:
         self.stop()
         if self._failure is None:
             self._failure = error
-            self._leaving = asyncio.get_running_loop().create_task(
-                self._leave_in_time()
-            )
+            loop = asyncio.get_running_loop()
+            self._leaving = loop.create_task(self._leave_in_time())
 
     async def _leave_in_time(self) -> None:
         await asyncio.sleep(GRACE_SECONDS)
@@ -204,10 +214,9 @@ class Generation:
     async def _trial(self, job: Job) -> None:
         run = self._runs[job.position]
         transcript = Transcript()
+        trial: Trial | None
         if job.sample.fault:
-            trial: Trial | None = Trial(
-                job.sample, job.repeat, error=error_of(job.sample)
-            )
+            trial = Trial(job.sample, job.repeat, error=error_of(job.sample))
         else:
             trial = await self._put(job, run, transcript)
         if trial is None:
@@ -220,8 +229,23 @@ class Generation:
             self.tally.remarks.add(transcript.exchanges)
         if trial.left_out and trial.error is None:
             self.tally.partial[", ".join(trial.left_out)] += 1
-        _record(job, run, trial, transcript, digest=digest)
-        await self._score(job, run, trial, transcript, digest=digest)
+        run.records.keep_sample(job.index, job.sample, job.sample_line)
+        row = trial_row(trial, transcript.keys, [run.plan.media_root])
+        run.records.keep_trial(job.index, job.repeat, digest, row)
+
+        if self._scorer is None or run.scores is None:
+            return
+        if run.scores.covers(job.index, job.repeat, digest):
+            return
+        line = trial_line(
+            trial,
+            job.sample_line,
+            index=job.index,
+            digest=digest,
+            responses=transcript.lines,
+        )
+        await self._scorer.add(job.position, line)
+        await self._judging.offer(run, job.index, trial, digest)
 
     async def _put(
         self, job: Job, run: TaskRun, transcript: Transcript
@@ -237,10 +261,8 @@ class Generation:
             error = failed.error
         except SampleError as bad:  # a prompt that cannot be made of it
             error = ErrorInfo("bad_sample", str(bad))
-        except (
-            ContentError,
-            MissingDataError,
-        ) as unreadable:  # one sample's medium; the others go on
+        # one sample's medium; the others go on
+        except (ContentError, MissingDataError) as unreadable:
             error = ErrorInfo("internal", str(unreadable))
         except StoppedError:
             return None
@@ -250,15 +272,12 @@ class Generation:
         except (Exception, SystemExit) as raised:
             log.debug("%s failed", scope.name, exc_info=raised)
             error = ErrorInfo("internal", f"{type(raised).__name__}: {raised}")
-        elsewhere = (
-            kind
-            for exchange in transcript.exchanges
-            for kind in exchange.response.left_out
-        )
-        left_out = tuple(dict.fromkeys((*run.left_out(job.sample), *elsewhere)))
-        return Trial(
-            job.sample, job.repeat, tuple(transcript.exchanges), output, error, left_out
-        )
+        exchanges = tuple(transcript.exchanges)
+        left_out = list(run.left_out(job.sample))
+        for exchange in exchanges:
+            left_out.extend(exchange.response.left_out)
+        each_once = tuple(dict.fromkeys(left_out))
+        return Trial(job.sample, job.repeat, exchanges, output, error, each_once)
 
     def _count(self, job: Job, transcript: Transcript, error: ErrorInfo | None) -> None:
         if error is None and transcript.replayed == len(transcript.exchanges):
@@ -271,54 +290,6 @@ class Generation:
         else:  # which is told by name
             self.tally.failed[error.kind] += 1
             if job.repeat == 0:
-                self.tally.bad.add(
-                    job.task.name,
-                    replace(job.sample, fault=error.message),
-                    job.task.repeats,
-                )
+                faulty = replace(job.sample, fault=error.message)
+                self.tally.bad.add(job.task.name, faulty, job.task.repeats)
         self._progress.advance(ok=error is None or error.kind == "unsupported")
-
-    async def _score(
-        self,
-        job: Job,
-        run: TaskRun,
-        trial: Trial,
-        transcript: Transcript,
-        *,
-        digest: str,
-    ) -> None:
-        if (
-            self._scorer is None
-            or run.scores is None
-            or run.scores.covers(job.index, job.repeat, digest)
-        ):
-            return
-        line = trial_line(
-            trial,
-            job.sample_line,
-            index=job.index,
-            digest=digest,
-            responses=transcript.lines,
-        )
-        await self._scorer.add(job.position, line)
-        await self._judging.offer(run, job.index, trial, digest)
-
-    def _standing(self, job: Job) -> Standing:
-        if job.sample.fault:
-            return "unaskable"
-        scope = Scope(job.task.name, job.sample, job.repeat)
-        try:
-            program = self._runs[job.position].program(job.sample)
-            return standing(program, scope, self._broker)
-        # a plugin's prompt or protocol may raise anything and call sys.exit; it does so
-        # again when it is its turn, and is recorded there
-        except (Exception, SystemExit):
-            return "open"
-
-
-def _record(
-    job: Job, run: TaskRun, trial: Trial, transcript: Transcript, *, digest: str
-) -> None:
-    run.records.keep_sample(job.index, job.sample, job.sample_line)
-    row = trial_row(trial, transcript.keys, [run.plan.media_root])
-    run.records.keep_trial(job.index, job.repeat, digest, row)

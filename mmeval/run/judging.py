@@ -83,9 +83,9 @@ class Judging:
         faster than its judge need not wait. Only a number is held; the trial is read
         from the folder again."""
         if self._to_judge(run, trial) and self._room.locked():
-            self._put_off.setdefault(run.task.name, (run, array("q")))[1].append(
-                trial_key(index, trial.repeat)
-            )
+            name = run.task.name
+            _, keys = self._put_off.setdefault(name, (run, array("q")))
+            keys.append(trial_key(index, trial.repeat))
         else:
             await self.add(run, index, trial, trial_digest)
 
@@ -101,12 +101,10 @@ class Judging:
                 self._on_judged()
             return
         await self._room.acquire()
-        self._broker.live_trials += (
-            1  # before its task runs, so that a local judge waits for the others
-        )
-        task = asyncio.get_running_loop().create_task(
-            self._judge(run, index, trial, trial_digest)
-        )
+        # before its task runs, so that a local judge waits for the others
+        self._broker.live_trials += 1
+        judging = self._judge(run, index, trial, trial_digest)
+        task = asyncio.get_running_loop().create_task(judging)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
@@ -140,18 +138,13 @@ class Judging:
                 await self.add(run, row["i"], trial, row["d"])
 
     def _to_judge(self, run: TaskRun, trial: Trial) -> bool:
-        return (
-            bool(self._metrics(run))
-            and trial.error is None
-            and not run.has_fixed_score(trial)
-        )
+        if trial.error is not None or not self._metrics(run):
+            return False
+        return not run.has_fixed_score(trial)
 
     def _metrics(self, run: TaskRun) -> list[BoundMetric]:
-        return [
-            bound
-            for bound in run.judged
-            if not self.suspension.covers(run.task.name, bound)
-        ]
+        task, suspension = run.task.name, self.suspension
+        return [bound for bound in run.judged if not suspension.covers(task, bound)]
 
     async def _judge(
         self, run: TaskRun, index: int, trial: Trial, trial_digest: str
@@ -160,11 +153,16 @@ class Judging:
             found: dict[str, Score] = {}
             for bound in self._metrics(run):
                 try:
-                    found.update(
-                        await self._verdict(run, bound, index, trial, trial_digest)
-                    )
+                    scores = await self._verdict(run, bound, index, trial, trial_digest)
+                    found.update(scores)
                 except RoleLostError as lost:
-                    self._suspend(run, bound, lost)
+                    made_of_it = run.follows_from(bound)
+                    is_new = self.suspension.add(
+                        run.task.name, bound, lost, with_it=made_of_it
+                    )
+                    if is_new and not self._last:
+                        why = lost.reason
+                        log.warning("scoring by %s is suspended: %s", bound.name, why)
             if found:
                 row = {"i": index, "n": trial.repeat, "d": trial_digest}
                 run.deliver(score_row(row, trial, run.plan, found))
@@ -176,13 +174,6 @@ class Judging:
         finally:
             self._broker.live_trials -= 1
             self._room.release()
-
-    def _suspend(self, run: TaskRun, bound: BoundMetric, lost: RoleLostError) -> None:
-        first = self.suspension.add(
-            run.task.name, bound, lost, with_it=run.follows_from(bound)
-        )
-        if first and not self._last:
-            log.warning("scoring by %s is suspended: %s", bound.name, lost.reason)
 
     async def _verdict(
         self,
@@ -205,62 +196,46 @@ class Judging:
             by_content=True,
         )
         transcript = Transcript()
-        scores = await self._scores(bound, trial, run, scope, transcript)
-        run.log_verdicts(
-            verdict_lines(
-                transcript,
-                index=index,
-                repeat=trial.repeat,
-                metric=bound.name,
-                identities=self._identities,
-            )
-        )
-        return scores
-
-    async def _scores(
-        self,
-        bound: BoundMetric,
-        trial: Trial,
-        run: TaskRun,
-        scope: Scope,
-        transcript: Transcript,
-    ) -> dict[str, Score]:
+        scores: dict[str, Score]
         try:
             program = score_judged(bound, trial, run.role)
-            return dict(await self._broker.run(program, scope, transcript))
+            scores = dict(await self._broker.run(program, scope, transcript))
         except CallFailed as lost:
             unscored = bound.lost
             if lost.error.kind == "refused":
                 unscored = bound.refused
             elif lost.error.kind in HOPELESS:
                 unscored = bound.unscored
-            return dict(unscored(f"{lost.error.kind}: {lost.error.message}"))
+            scores = dict(unscored(f"{lost.error.kind}: {lost.error.message}"))
         except (ReplayMismatchError, StorageError, RoleLostError, StoppedError):
             raise
         # a plugin's metric may raise anything and call sys.exit
         except (Exception, SystemExit) as error:
-            return dict(failed(bound, error))
+            scores = dict(failed(bound, error))
+        lines = verdict_lines(
+            transcript,
+            index=index,
+            repeat=trial.repeat,
+            metric=bound.name,
+            identities=self._identities,
+        )
+        run.log_verdicts(lines)
+        return scores
 
 
 def _room(broker: Broker, runs: Iterable[TaskRun]) -> int:
     """How many trials at a time keep the judges busy. Each judge's call with a
     follower, as a trial is also read, parsed and written, and as many as one model
     burst."""
-    asked = {
-        role
-        for run in runs
-        for bound in run.judged
-        for role in bound.asked_roles(broker.roles)
-    }
-    judges = {
-        id(runtime): runtime for role, runtime in broker.roles.items() if role in asked
-    }
-    model = broker.roles.get(MODEL)
-    return max(
-        1,
-        2 * sum(judge.role.width for judge in judges.values())
-        + (0 if model is None else model.role.width),
-    )
+    asked: set[str] = set()
+    for run in runs:
+        for bound in run.judged:
+            asked.update(bound.asked_roles(broker.roles))
+    judges = {broker.roles[role].role for role in asked if role in broker.roles}
+    room = 2 * sum(judge.width for judge in judges)
+    if MODEL in broker.roles:
+        room += broker.roles[MODEL].role.width
+    return max(1, room)
 
 
 def verdict_lines(
