@@ -27,7 +27,6 @@ from mmeval.findings.from_error import finding_of
 from mmeval.findings.render import NOWHERE, WIDTH, Place, terminal_lines
 from mmeval.media.media import MEDIA_KINDS
 from mmeval.media.parts import PartKind
-from mmeval.metric.bound import BoundMetric
 from mmeval.program.role_variants import variant
 from mmeval.results.groups import tasks_inside
 from mmeval.task.task import FixedKinds, Group, Selection, Task, UnavailableTask
@@ -161,16 +160,22 @@ def undescribed(
     """The kinds of media that a metric has described, and no backend accepts. Where the
     data state for each sample what it asks for, that may be media of any kind."""
     for task in tasks:
-        wanted: Collection[str] = (
-            task.wanted.kinds if isinstance(task.wanted, FixedKinds) else MEDIA_KINDS
-        )
+        wanted: Collection[str] = MEDIA_KINDS
+        if isinstance(task.wanted, FixedKinds):
+            wanted = task.wanted.kinds
         for metric in task.metrics:
             if metric.lacks:
                 continue
             for role in metric.bound.by_kind:
                 kinds = _not_taken(role, wanted, backends)
                 if kinds:
-                    yield _undescribed(task, metric.bound, role, kinds)
+                    flags = [f"--role {variant(role, kind)}=BACKEND" for kind in kinds]
+                    yield Finding(
+                        "unsupported",
+                        Subject(task.name, metric.bound.name, role),
+                        cause=f"the {role} does not take {', '.join(kinds)}",
+                        remedy=" ".join(flags),
+                    )
 
 
 def _not_taken(
@@ -183,15 +188,3 @@ def _not_taken(
         if kind in wanted and not takes:
             kinds.append(kind)
     return kinds
-
-
-def _undescribed(
-    task: Task, bound: BoundMetric, role: str, kinds: Iterable[PartKind]
-) -> Finding:
-    flags = [f"--role {variant(role, kind)}=BACKEND" for kind in kinds]
-    return Finding(
-        "unsupported",
-        Subject(task.name, bound.name, role),
-        cause=f"the {role} does not take {', '.join(kinds)}",
-        remedy=" ".join(flags),
-    )

@@ -199,13 +199,13 @@ class RunOutcome:
     def beside_table(self) -> tuple[Finding, ...]:
         """What a reader of the numbers has to know: the trials that the model could not
         be asked, and what else the numbers are not."""
-        return tuple(one for one in self.findings if _is_about_numbers(one))
+        shown = []
+        for finding in self.findings:
+            is_note = finding.severity == "note"
+            is_about_numbers = finding.kind in _ABOUT_NUMBERS and is_note
+            if is_about_numbers or finding.kind == "unsupported":
+                shown.append(finding)
+        return tuple(shown)
 
 
 _ABOUT_NUMBERS = ("not_comparable", "subset", "refused", "partial")
-
-
-def _is_about_numbers(finding: Finding) -> bool:
-    if finding.kind == "unsupported":
-        return True
-    return finding.kind in _ABOUT_NUMBERS and finding.severity == "note"

@@ -62,8 +62,13 @@ class Suspension:
                 continue
             for lost in self.losses:
                 reason = sentence(lost.reason)
+                kind: Kind = "suspended"
+                if isinstance(lost, KeyRefusedError):
+                    kind = "missing_key"
+                elif lost.exit_code == EXIT_MISSING:
+                    kind = "missing_weights"
                 yield Finding(
-                    _kind(lost),
+                    kind,
                     Subject(result.task, result.metric),
                     result.unscored,
                     result.n,
@@ -71,12 +76,6 @@ class Suspension:
                     remedy=again,
                     severity="error",
                 )
-
-
-def _kind(lost: RoleLostError) -> Kind:
-    if isinstance(lost, KeyRefusedError):
-        return "missing_key"
-    return "missing_weights" if lost.exit_code == EXIT_MISSING else "suspended"
 
 
 def score_command(
@@ -121,10 +120,11 @@ def role_words(role: str, spec: BackendSpec) -> str:
 def spelt_args(args: Mapping[str, Any]) -> Iterator[str]:
     """The arguments of a backend as a command line has them, secrets hidden."""
     for name, value in without_secrets(args).items():
-        yield f"{name}={_text(value) if isinstance(value, str) else json.dumps(value)}"
-
-
-def _text(value: str) -> str:
-    if _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
-        return value
-    return f'"{value}"' if "'" in value else f"'{value}'"
+        if not isinstance(value, str):
+            spelt = json.dumps(value)
+        elif _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
+            spelt = value
+        else:
+            quote = '"' if "'" in value else "'"
+            spelt = f"{quote}{value}{quote}"
+        yield f"{name}={spelt}"

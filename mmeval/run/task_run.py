@@ -63,22 +63,16 @@ class TaskRun:
     def left_out(self, sample: Sample) -> tuple[PartKind, ...]:
         """The kinds that the task wants and the model is not asked for."""
         asked = self.wanted(sample)
-        return tuple(kind for kind in self.task.wanted(sample) if kind not in asked)
+        every = self.task.wanted(sample)
+        return tuple(kind for kind in every if kind not in asked)
 
     def program(self, sample: Sample) -> Program[Interleaved]:
         """What puts a sample to the model."""
         task = self.task
         protocol = single if self.whole else task.protocol
-        asking = protocol(
-            Ask(
-                sample,
-                task.prompt(sample),
-                self.wanted(sample),
-                task.params,
-                Role(MODEL, convert=self.convert),
-            )
-        )
-        return _answered(asking)
+        model = Role(MODEL, convert=self.convert)
+        prompt, wants = task.prompt(sample), self.wanted(sample)
+        return _answered(protocol(Ask(sample, prompt, wants, task.params, model)))
 
     def recorded(self, result: object) -> Interleaved:
         """The answer as the task records a protocol's result: placeholders in its own
@@ -88,10 +82,10 @@ class TaskRun:
                 f"the protocol {self.task.protocol_name!r} returned "
                 f"{type(result).__name__}, not an answer"
             )
-        if self.spellings and any(
-            mark in part.raw for part in result.parts for mark in "<#"
-        ):
-            result = result.respelled(self.spellings)
+        if self.spellings:
+            raw = "".join(part.raw for part in result.parts)
+            if "<" in raw or "#" in raw:  # else there is no placeholder
+                result = result.respelled(self.spellings)
         return result.blocks() if self.blocks else result
 
     def role(self, name: str) -> Role:
@@ -102,13 +96,13 @@ class TaskRun:
     def judging_key(self, bound: BoundMetric) -> str:
         """Names what a judged metric asks: its definition and the parameters of its
         roles."""
-        params = {
-            name: self.role(name).params.to_json()
-            for name in bound.asked_roles(self.present)
-        }
-        return digest([bound.key, params, *([dict(bound.asks)] if bound.asks else [])])[
-            :12
-        ]
+        params = {}
+        for name in bound.asked_roles(self.present):
+            params[name] = self.role(name).params.to_json()
+        key: list[Any] = [bound.key, params]
+        if bound.asks:
+            key.append(dict(bound.asks))
+        return digest(key)[:12]
 
     def follows_from(self, bound: BoundMetric) -> set[str]:
         """The outputs that cannot be made without those of a metric."""
@@ -164,68 +158,72 @@ def task_run(
     A role's ``params`` of the user win over those of the task. A score set is keyed by
     who judges, and by the fingerprint of the ``data``.
     """
-    own = {
-        role: task.roles.get(role, GenerationParams()).overlaid(given)
-        for role, given in (params or {}).items()
-    }
-    task = replace(task, roles={**task.roles, **own})
-    judged = tuple(
-        m.bound for m in task.metrics if m.bound.metric.judged and not m.unavailable
-    )
-    scores = (
-        ScoreSet(folder, task.name, score_definition(task, backends, data))
-        if scoring and task.metrics
-        else None
-    )
-    spellings = tuple(task.config.get("placeholders") or ())
-    gives = (
-        frozenset(backends[MODEL].capabilities.outputs) if MODEL in backends else None
-    )
+    roles = dict(task.roles)
+    for role, given in (params or {}).items():
+        roles[role] = roles.get(role, GenerationParams()).overlaid(given)
+    task = replace(task, roles=roles)
+    scores = None
+    if scoring and task.metrics:
+        definition = score_definition(task, backends, data)
+        scores = ScoreSet(folder, task.name, definition)
+    model = backends.get(MODEL)
+    gives: frozenset[PartKind] | None = None
+    convert: tuple[Route, ...] = ()
+    if model is not None:
+        gives = frozenset(model.capabilities.outputs)
+        convert = routes_to_fewer(
+            model.capabilities,
+            video_frames=task.video_frames,
+            first_picture=task.first_picture,
+        )
     return TaskRun(
         task,
         plan,
         TaskRecords(folder, task.name),
         scores,
-        judged,
-        spellings,
-        gives,
-        whole=isinstance(backends.get(MODEL), WholeAnswers),
-        blocks=task.blocks and not isinstance(backends.get(MODEL), SampleBackend),
+        judged=judged_metrics(task),
+        spellings=tuple(task.config.get("placeholders") or ()),
+        gives=gives,
+        whole=isinstance(model, WholeAnswers),
+        blocks=task.blocks and not isinstance(model, SampleBackend),
         present=frozenset(backends),
-        convert=()
-        if MODEL not in backends
-        else routes_to_fewer(
-            backends[MODEL].capabilities,
-            video_frames=task.video_frames,
-            first_picture=task.first_picture,
-        ),
+        convert=convert,
     )
+
+
+def judged_metrics(task: Task) -> tuple[BoundMetric, ...]:
+    """The metrics of a task that ask a role, and can."""
+    available = [metric for metric in task.metrics if not metric.unavailable]
+    bounds = [metric.bound for metric in available]
+    return tuple(bound for bound in bounds if bound.metric.judged)
 
 
 def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
     """What the scoring processes must know of a task."""
-    plain = [
-        m
-        for m in task.metrics
-        if not (m.bound.metric.judged or m.bound.metric.derived or m.unavailable)
-    ]
-    judged = [m for m in task.metrics if m.bound.metric.judged and not m.unavailable]
+    plain = []
+    judged_outputs: list[str] = []
+    unavailable: dict[str, str] = {}
+    batch = 0
+    for entry in task.metrics:
+        bound, metric = entry.bound, entry.bound.metric
+        if entry.unavailable:
+            unavailable.update(dict.fromkeys(metric.outputs, entry.unavailable))
+        elif metric.judged:
+            judged_outputs.extend(metric.outputs)
+        elif not metric.derived:
+            plain.append((bound.name, bound.switches, bound.profile))
+            batch = max(batch, bound.at_once)
     return ScoringPlan(
         task=task.name,
-        metrics=tuple((m.bound.name, m.bound.switches, m.bound.profile) for m in plain),
-        unavailable={
-            name: m.unavailable
-            for m in task.metrics
-            if m.unavailable
-            for name in m.bound.metric.outputs
-        },
+        metrics=tuple(plain),
+        unavailable=unavailable,
         missing_output=task.missing_output,
         refusals=task.refusals,
         labels=task.breakdown,
         cluster_key=task.cluster_key,
         media_root=media_root,
-        judged_outputs=tuple(name for m in judged for name in m.bound.metric.outputs),
-        batch=max((m.bound.at_once for m in plain), default=0),
+        judged_outputs=tuple(judged_outputs),
+        batch=batch,
     )
 
 
@@ -233,49 +231,42 @@ def score_definition(
     task: Task, backends: Mapping[str, AnyBackend], data: str = ""
 ) -> dict[str, Any]:
     """What the numbers of a task depend on besides answers: it names the score set."""
-    asked = sorted(
-        {role for m in task.metrics for role in m.bound.asked_roles(backends)}
-    )
-    metrics = [
-        {
-            "metric": m.bound.name,
-            "version": m.bound.metric.version,
-            "switches": m.bound.definition,
-            "profile": m.bound.profile,
+    asked: set[str] = set()
+    outputs: list[str] = []
+    metrics = []
+    for entry in task.metrics:
+        bound = entry.bound
+        roles = bound.asked_roles(backends)
+        asked.update(roles)
+        definition: dict[str, Any] = {
+            "metric": bound.name,
+            "version": bound.metric.version,
+            "switches": bound.definition,
+            "profile": bound.profile,
             "roles": {
-                role: identity_of(role, backends)
-                for role in m.bound.asked_roles(backends)
-                if role in backends
+                role: identity_of(role, backends) for role in roles if role in backends
             },
-            **({"asks": dict(m.bound.asks)} if m.bound.asks else {}),
-            **(
-                {PIECES: piece_ranges(m, task.metrics)}
-                if m.bound.metric.derived
-                else {}
-            ),
-            **({"lacks": [one.to_json() for one in m.lacks]} if m.lacks else {}),
         }
-        for m in task.metrics
-    ]
-    return {
-        "task_version": task.version,
-        "data": data,
-        **(
-            {"protocol": task.protocol_name}
-            if task.protocol_name != USUAL_PROTOCOL
-            else {}
-        ),
-        "metrics": metrics,
-        "role_params": {
-            role: task.roles[role].to_json() for role in asked if role in task.roles
-        },
-        "outputs": sorted(
-            name
-            for m in task.metrics
-            if not m.bound.metric.derived
-            for name in m.bound.metric.outputs
-        ),
-        "missing_output": task.missing_output,
-        **({} if task.refusals == "scored" else {"refusals": task.refusals}),
-        "labels": [*task.breakdown, task.cluster_key],
+        if bound.asks:
+            definition["asks"] = dict(bound.asks)
+        if bound.metric.derived:
+            definition[PIECES] = piece_ranges(entry, task.metrics)
+        else:
+            outputs.extend(bound.metric.outputs)
+        if entry.lacks:
+            definition["lacks"] = [finding.to_json() for finding in entry.lacks]
+        metrics.append(definition)
+
+    whole: dict[str, Any] = {"task_version": task.version, "data": data}
+    if task.protocol_name != USUAL_PROTOCOL:
+        whole["protocol"] = task.protocol_name
+    whole["metrics"] = metrics
+    whole["role_params"] = {
+        role: task.roles[role].to_json() for role in sorted(asked) if role in task.roles
     }
+    whole["outputs"] = sorted(outputs)
+    whole["missing_output"] = task.missing_output
+    if task.refusals != "scored":
+        whole["refusals"] = task.refusals
+    whole["labels"] = [*task.breakdown, task.cluster_key]
+    return whole

@@ -38,7 +38,10 @@ def undeclared(
             lacks[task.name] = [kind for kind in wanted if kind not in known.outputs]
     may_declare = declarable(known, model)
     every = [kind for kinds in lacks.values() for kind in kinds if kind in may_declare]
-    remedy = _with_outputs(model, [*known.outputs, *every])
+    named = [kind for kind in (*known.outputs, *every) if kind != "code"]
+    outputs = "+".join(dict.fromkeys(named))
+    args = ",".join(spelt_args({**model.args, OUTPUTS: outputs}))
+    remedy = f"--model_args {shlex.quote(args)}"
     for name, kinds in lacks.items():
         subject = Subject(name, role=MODEL)
         for kind in kinds:
@@ -69,10 +72,3 @@ def _wanted(
         with contextlib.suppress(Exception, SystemExit):
             kinds |= dict.fromkeys(task.wanted(sample))
     return tuple(kinds)
-
-
-def _with_outputs(model: BackendSpec, kinds: Iterable[PartKind]) -> str:
-    """The flag of the model's arguments, with what it gives."""
-    given = "+".join(dict.fromkeys(kind for kind in kinds if kind != "code"))
-    args = ",".join(spelt_args({**model.args, OUTPUTS: given}))
-    return f"--model_args {shlex.quote(args)}"

@@ -43,7 +43,7 @@ from mmeval.run.rescore.whole import checked
 from mmeval.run.runner import Runner
 from mmeval.run.source import Conclusion, OpenRun, Source
 from mmeval.run.suspension import Suspension, score_command
-from mmeval.run.task_run import TaskRun
+from mmeval.run.task_run import TaskRun, judged_metrics
 from mmeval.store.journal import Journal
 from mmeval.store.paths import Wanted, every_trial, trial_key
 from mmeval.store.run_folder import RunFolder
@@ -235,12 +235,8 @@ class ShardTrials(Source):
         scores = None
         if definition and self.is_scored:
             scores = ScoreSet(self._path, task.name, definition)
-        judged = []
-        for metric in task.metrics:
-            if metric.bound.metric.judged and not metric.unavailable:
-                judged.append(metric.bound)
         records = TaskRecords(self._path, task.name)
-        return TaskRun(task, plan, records, scores, tuple(judged))
+        return TaskRun(task, plan, records, scores, judged_metrics(task))
 
     def begin(self, run: OpenRun) -> Merging:
         chosen = self._chosen([task.task for task in run.tasks])
