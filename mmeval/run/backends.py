@@ -62,41 +62,47 @@ class Backends:
     ) -> None:
         self.specs = dict(specs)
         self.named: dict[str, AnyBackend] = {}
-        self.params = {
-            role: params
-            for role, spec in specs.items()
-            if (params := role_params(role, spec.args)) is not None
-        }
+        self.params: dict[str, GenerationParams] = {}
+        for role, spec in specs.items():
+            params = role_params(role, spec.args)
+            if params is not None:
+                self.params[role] = params
         self._limits: dict[int, int] = {}
         made: dict[str, AnyBackend] = {}
         for role, spec in specs.items():
-            own = {
-                name: value
-                for name, value in spec.args.items()
-                if not name.startswith(GEN)
-            }
-            key = (
-                digest([spec.name, own])
-                if spec.instance is None
-                else f"instance {id(spec.instance)}"
-            )
+            key = f"instance {id(spec.instance)}"
+            if spec.instance is None:
+                # roles with other generation parameters share a backend, too
+                own = dict(spec.args)
+                for name in spec.args:
+                    if name.startswith(GEN):
+                        del own[name]
+                key = digest([spec.name, own])
             if key not in made:
-                if spec.instance is None:
-                    made[key] = create_backend(spec.name, backend_args(spec.args))
-                else:
-                    check_members(spec.name, spec.instance)
-                    made[key] = spec.instance
-                if workers_of(made[key]):
-                    _check_elsewhere(role, spec)
-                if ROLE_LIMIT in spec.args:
-                    self._limits[id(made[key])] = _positive(spec.args[ROLE_LIMIT])
-                elif (
-                    isinstance(backend := made[key], LocalWork)
-                    and backend.usual_connections
-                ):
-                    self._limits[id(backend)] = backend.usual_connections
+                made[key] = self._made(role, spec)
             self.named[role] = made[key]
         cast(self.named, self.params, limits)
+
+    def _made(self, role: str, spec: BackendSpec) -> AnyBackend:
+        """The backend of a role, and its limit where it has one of its own."""
+        backend = spec.instance
+        if backend is None:
+            backend = create_backend(spec.name, backend_args(spec.args))
+        else:
+            check_members(spec.name, backend)
+        if workers_of(backend):
+            _check_elsewhere(role, spec)
+        if ROLE_LIMIT in spec.args:
+            limit = spec.args[ROLE_LIMIT]
+            if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+                raise UsageError(
+                    f"{ROLE_LIMIT}={limit!r}: must be a whole number above 0",
+                    name=ROLE_LIMIT,
+                )
+            self._limits[id(backend)] = limit
+        elif isinstance(backend, LocalWork) and backend.usual_connections:
+            self._limits[id(backend)] = backend.usual_connections
+        return backend
 
     @property
     def besides_model(self) -> dict[str, BackendSpec]:
@@ -106,8 +112,10 @@ class Backends:
     def identities(self) -> dict[str, Any]:
         """The model, and for an agent every role that is asked because of it."""
         model = identity_of(MODEL, self.named)
-        roles = model.pop("roles", None)
-        return {"model": model, **({} if roles is None else {"roles": roles})}
+        identities = {"model": model}
+        if "roles" in model:
+            identities["roles"] = model.pop("roles")
+        return identities
 
     def runtimes(
         self,
@@ -123,39 +131,37 @@ class Backends:
         the ``journal`` of a run folder a local model answers in this process, and a
         server gets no batches. Of a ``cluster`` actors answer for every local model."""
         made: dict[int, BackendRuntime] = {}
+        players: dict[int, list[str]] = {}
         for role, backend in self.named.items():
-            if id(backend) not in made:
-                identity = identity_of(role, self.named)
-                if journal is not None and isinstance(backend, Logged):
-                    backend.log_into(
-                        journal.folder.parent / WORKERS / f"{file_name(role)}-1.log"
-                    )
-                if journal is not None and isinstance(backend, Resumable):
-                    own_notes = journal.folder.parent / JOBS / mark_of(backend.identity)
-                    backend.keep_notes_in(own_notes)
-                made[id(backend)] = BackendRuntime(
-                    backend,
-                    limit=self._limits.get(id(backend), limit),
-                    retries=retries,
-                    live=live,
-                    batch_size=batch_size,
-                    first=None if cluster is None else cluster.connect,
-                    answerer=None
-                    if journal is None
-                    else self._pool(role, backend, journal, cluster),
-                    notes=None if journal is None else journal.folder.parent / BATCHES,
-                )
-                # the roles that the model asks are part of the run's identity
-                if role != MODEL:
-                    made[id(backend)].mark = mark_of(identity)
-        for runtime in made.values():
-            runtime.plays(
-                [
-                    role
-                    for role, backend in self.named.items()
-                    if backend is runtime.backend
-                ]
+            players.setdefault(id(backend), []).append(role)
+            if id(backend) in made:
+                continue
+            identity = identity_of(role, self.named)
+            answerer = notes = None
+            if journal is not None:
+                folder = journal.folder.parent
+                if isinstance(backend, Logged):
+                    backend.log_into(folder / WORKERS / f"{file_name(role)}-1.log")
+                if isinstance(backend, Resumable):
+                    backend.keep_notes_in(folder / JOBS / mark_of(backend.identity))
+                answerer = self._pool(role, backend, journal, cluster)
+                notes = folder / BATCHES
+            runtime = BackendRuntime(
+                backend,
+                limit=self._limits.get(id(backend), limit),
+                retries=retries,
+                live=live,
+                batch_size=batch_size,
+                first=None if cluster is None else cluster.connect,
+                answerer=answerer,
+                notes=notes,
             )
+            # the roles that the model asks are part of the run's identity
+            if role != MODEL:
+                runtime.mark = mark_of(identity)
+            made[id(backend)] = runtime
+        for key, runtime in made.items():
+            runtime.plays(players[key])
         return {role: made[id(backend)] for role, backend in self.named.items()}
 
     def check_engine(self, engine: RayEngine | None) -> None:
@@ -163,11 +169,10 @@ class Backends:
         MissingExtraError without it."""
         if engine is None:
             return
-        local = {
-            role: backend
-            for role, backend in self.named.items()
-            if isinstance(backend, BatchBackend)
-        }
+        local: dict[str, BatchBackend] = {}
+        for role, backend in self.named.items():
+            if isinstance(backend, BatchBackend):
+                local[role] = backend
         if not local and not engine.score_workers:
             raise UsageError(
                 "--engine ray has no effect here: no backend of this run answers "
@@ -213,14 +218,11 @@ class Backends:
 
         (job,) = jobs
         cluster.backends.add(spec.name)
-        pools = len(
-            {
-                id(other)
-                for other in self.named.values()
-                if isinstance(other, BatchBackend)
-            }
-        )
-        return RayPool(job, role, cluster, journal, share=pools)
+        pools = set()
+        for other in self.named.values():
+            if isinstance(other, BatchBackend):
+                pools.add(id(other))
+        return RayPool(job, role, cluster, journal, share=len(pools))
 
 
 def _check_elsewhere(role: str, spec: BackendSpec) -> None:
@@ -245,21 +247,20 @@ def _check_elsewhere(role: str, spec: BackendSpec) -> None:
 
 def backend_args(args: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a role that are its backend's."""
-    return {
-        name: value
-        for name, value in args.items()
-        if name != ROLE_LIMIT and not name.startswith(GEN)
-    }
+    own = {}
+    for name, value in args.items():
+        if name != ROLE_LIMIT and not name.startswith(GEN):
+            own[name] = value
+    return own
 
 
 def role_params(role: str, args: Mapping[str, Any]) -> GenerationParams | None:
     """The generation parameters among the arguments of a role. Raises UsageError for
     those of the model."""
-    given = {
-        name.removeprefix(GEN): value
-        for name, value in args.items()
-        if name.startswith(GEN)
-    }
+    given = {}
+    for name, value in args.items():
+        if name.startswith(GEN):
+            given[name.removeprefix(GEN)] = value
     if given and role == MODEL:
         raise UsageError(
             f"{GEN}{next(iter(given))} is for other roles; for the model it is a "
@@ -269,56 +270,39 @@ def role_params(role: str, args: Mapping[str, Any]) -> GenerationParams | None:
     return GenerationParams.from_mapping(given) if given else None
 
 
-def _positive(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise UsageError(
-            f"{ROLE_LIMIT}={value!r}: must be a whole number above 0", name=ROLE_LIMIT
-        )
-    return value
-
-
 def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> None:
     """Raises UsageError for a role that nothing asks."""
     asked = _asked(tasks, backends, lambda role: asked_by(backends, role))
     check_variants(backends, _by_kind(tasks))
     for role in backends:
-        if role not in asked:
-            agents = [
-                backend.agent
-                for backend in backends.values()
-                if isinstance(backend, AgentBackend)
-            ]
-            others = sorted(
-                {*asked, *(name for agent in agents for name in agent.signature.roles)}
-                - {MODEL}
-            )
-            near = did_you_mean(
-                role, {*others, *(name for agent in agents for name in agent.may_ask)}
-            )
-            asks = (
-                f"they ask {', '.join(others)}"
-                if others
-                else "they ask the model alone"
-            )
-            raise UsageError(
-                f"--role {role}: no chosen task asks this role{near} "
-                f"({asks}){'' if near else '; leave it out'}",
-                name=role,
-                known=others,
-            )
+        if role in asked:
+            continue
+        known, of_agents = set(asked), set[str]()
+        for backend in backends.values():
+            if isinstance(backend, AgentBackend):
+                known.update(backend.agent.signature.roles)
+                of_agents.update(backend.agent.may_ask)
+        others = sorted(known - {MODEL})
+        near = did_you_mean(role, {*others, *of_agents})
+        asks = ", ".join(others) or "the model alone"
+        advice = "" if near else "; leave it out"
+        raise UsageError(
+            f"--role {role}: no chosen task asks this role{near} "
+            f"(they ask {asks}){advice}",
+            name=role,
+            known=others,
+        )
 
 
 def check_role_names(specs: Mapping[str, BackendSpec], tasks: Sequence[Task]) -> None:
     """Raises UsageError for an unasked role that looks misspelt.
     This happens before its backend is made."""
     check_variants(specs, _by_kind(tasks))
-    of_agents = {
-        role
-        for spec in specs.values()
-        if (agent := _agent(spec))
-        for role in agent.may_ask
-    }
-    asked = {*_asked(tasks, specs, lambda role: roles_of(specs, role)), *of_agents}
+    asked = set(_asked(tasks, specs, lambda role: roles_of(specs, role)))
+    for spec in specs.values():
+        agent = _agent(spec)
+        if agent is not None:
+            asked.update(agent.may_ask)
     for role in specs:
         if role not in asked and (near := did_you_mean(role, asked - {MODEL})):
             raise UsageError(
@@ -347,24 +331,21 @@ def _asked(
 ) -> tuple[str, ...]:
     """The model, the roles that task files and metrics name, and those that agents in
     their place ask."""
-    metrics = [
-        role
-        for task in tasks
-        for metric in task.metrics
-        for role in metric.bound.asked_roles(present)
-    ]
-    return with_asked(
-        (MODEL, *metrics, *(role for task in tasks for role in task.roles)), asks
-    )
+    roles = [MODEL]
+    for task in tasks:
+        for metric in task.metrics:
+            roles.extend(metric.bound.asked_roles(present))
+    for task in tasks:
+        roles.extend(task.roles)
+    return with_asked(roles, asks)
 
 
 def _by_kind(tasks: Sequence[Task]) -> set[str]:
-    return {
-        role
-        for task in tasks
-        for metric in task.metrics
-        for role in metric.bound.by_kind
-    }
+    roles: set[str] = set()
+    for task in tasks:
+        for metric in task.metrics:
+            roles.update(metric.bound.by_kind)
+    return roles
 
 
 def check_options(

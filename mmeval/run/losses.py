@@ -27,7 +27,6 @@ from mmeval.run.options import RunOutcome
 from mmeval.run.progress import RunTally
 from mmeval.run.task_run import TaskRun
 from mmeval.store.paths import Wanted
-from mmeval.task.task import Task
 
 MAX_REASONS = 5
 """Reasons of one number that are kept in words; the others are counted."""
@@ -102,7 +101,16 @@ def not_asked(tally: RunTally) -> Iterator[Finding]:
 def on_numbers(outcome: RunOutcome) -> Iterator[Finding]:
     """What the numbers of a run are not: those of a paper, or of all samples."""
     for task in outcome.selection:
-        yield from _not_comparable(task)
+        causes: list[tuple[str, str]] = []
+        if task.config.get("data") == "bundled":
+            causes.append(("", "bundled samples are not the benchmark's"))
+        for metric in task.metrics:
+            if not metric.bound.comparable:
+                cause = "the metric, or its data, stand in for the benchmark's"
+                causes.append((metric.bound.name, cause))
+        for name, cause in causes:
+            subject = Subject(task.name, name)
+            yield Finding("not_comparable", subject, cause=cause, severity="note")
     for name, subset in outcome.subsets.items():
         if subset.partial:
             yield Finding(
@@ -111,22 +119,6 @@ def on_numbers(outcome: RunOutcome) -> Iterator[Finding]:
                 subset.chosen,
                 subset.of or 0,
                 cause=_flags_of_choice(subset),
-                severity="note",
-            )
-
-
-def _not_comparable(task: Task) -> Iterator[Finding]:
-    if task.config.get("data") == "bundled":
-        cause = "bundled samples are not the benchmark's"
-        yield Finding(
-            "not_comparable", Subject(task.name), cause=cause, severity="note"
-        )
-    for metric in task.metrics:
-        if not metric.bound.comparable:
-            yield Finding(
-                "not_comparable",
-                Subject(task.name, metric.bound.name),
-                cause="the metric, or its data, stand in for the benchmark's",
                 severity="note",
             )
 
@@ -150,12 +142,16 @@ def unscored(
     ``again`` is the command that tries again, stated where that can help."""
     whole = [result for result in results if not result.slice]
     lost = {(result.task, result.metric): _lost(result) for result in whole}
-    run_of = {
-        run.task.name: (run, chosen) for run, chosen in zip(runs, wanted, strict=True)
-    }
+    run_of = {}
+    giving: dict[tuple[str, str], BoundMetric] = {}
+    for run, chosen in zip(runs, wanted, strict=True):
+        run_of[run.task.name] = (run, chosen)
+        for metric in run.task.metrics:
+            for output in metric.bound.metric.outputs:
+                giving.setdefault((run.task.name, output), metric.bound)
     for result in whole:
         run, chosen = run_of[result.task]
-        bound = _giving(run, result.metric)
+        bound = giving[result.task, result.metric]
         of_pieces = sum(lost.get((result.task, name), 0) for name in bound.pieces)
         has_own = _lost(result) > of_pieces and not result.suspended
         if has_own and run.scores is not None:
@@ -168,15 +164,6 @@ def _lost(result: Result) -> int:
     return result.unscored - result.refused_unscored
 
 
-def _giving(run: TaskRun, output: str) -> BoundMetric:
-    """The metric that gives a number."""
-    return next(
-        metric.bound
-        for metric in run.task.metrics
-        if output in metric.bound.metric.outputs
-    )
-
-
 def _by_reason(
     result: Result, reasons: UnscoredReasons, bound: BoundMetric, again: str
 ) -> Iterator[Finding]:
@@ -186,12 +173,9 @@ def _by_reason(
     for why, count in shown:
         cause = why.reason
         if why.cause == "unsure":
-            ways = [
-                words
-                for switch, words in _FOR_THE_UNSURE.items()
-                if switch in bound.metric.switches
-            ]
-            cause = "; ".join([cause, *ways])
+            for switch, words in _FOR_THE_UNSURE.items():
+                if switch in bound.metric.switches:
+                    cause += f"; {words}"
         yield Finding(
             "refused" if why.cause == "refused" else "unscored",
             subject,

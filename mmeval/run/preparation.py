@@ -142,22 +142,19 @@ def limits_and_prices(
 
 def _foresee(model: AnyBackend, jobs: JobQueue) -> None:
     """Let a backend that has its answers already look at what it will be asked."""
-    if isinstance(model, WholeAnswers):
-        model.foresee(
-            [
-                TaskAhead(
-                    task.name,
-                    task.protocol_name,
-                    task.repeats,
-                    partial(_chosen_samples, jobs, position),
-                )
-                for position, task in enumerate(jobs.tasks)
-            ]
-        )
+    if not isinstance(model, WholeAnswers):
+        return
 
+    def samples(position: int) -> Iterator[Sample]:
+        for _, sample in jobs.samples(position):
+            if not sample.fault:
+                yield sample
 
-def _chosen_samples(jobs: JobQueue, position: int) -> Iterator[Sample]:
-    return (sample for _, sample in jobs.samples(position) if not sample.fault)
+    ahead = []
+    for position, task in enumerate(jobs.tasks):
+        chosen = partial(samples, position)
+        ahead.append(TaskAhead(task.name, task.protocol_name, task.repeats, chosen))
+    model.foresee(ahead)
 
 
 def run_identity(backends: Backends, options: RunOptions) -> dict[str, Any]:
