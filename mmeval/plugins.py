@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import Distribution, EntryPoint, entry_points
@@ -112,7 +113,8 @@ def is_of_script(group: PluginGroup, name: str) -> bool:
 
 def _claims(group: PluginGroup) -> Mapping[str, tuple[EntryPoint, ...]]:
     """Every entry point by name, those of this process last."""
-    claims, own = _registered()[group], _of_script[group]
+    claims = _registered(tuple(sys.path))[group]
+    own = _of_script[group]
     return (
         {
             **claims,
@@ -124,8 +126,11 @@ def _claims(group: PluginGroup) -> Mapping[str, tuple[EntryPoint, ...]]:
 
 
 @cache
-def _registered() -> dict[PluginGroup, dict[str, tuple[EntryPoint, ...]]]:
-    """Every entry point by group and name; a repeated one (an egg-info) counts once.
+def _registered(
+    path: tuple[str, ...],  # noqa: ARG001  another search path has other plugins
+) -> dict[PluginGroup, dict[str, tuple[EntryPoint, ...]]]:
+    """Every entry point of ``sys.path``, by group and name; a repeated one (an
+    egg-info) counts once.
 
     All groups at once, as most of the time goes into reading the metadata of every
     installed distribution.

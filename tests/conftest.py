@@ -4,7 +4,6 @@ import gc
 import os
 import signal
 from collections.abc import Generator, Iterator
-from pathlib import Path
 
 import hypothesis
 import pytest
@@ -102,11 +101,11 @@ def server() -> Iterator[MockServer]:
 
 
 @pytest.fixture
-def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def toys() -> Iterator[None]:
     """The toys as plugins."""
     from tests.support.toy import registered
 
-    with registered(tmp_path / "site", monkeypatch):
+    with registered():
         yield
 
 

@@ -89,6 +89,16 @@ def test_a_name_that_two_distributions_claim_is_refused_and_a_distribution_befor
         assert plugins.load(GROUP, f"{owner}/mine") is median
 
 
+def test_a_search_path_that_has_grown_has_the_plugins_of_its_new_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "mine" not in plugins.names(GROUP)
+    write_distribution(tmp_path, "my-bench", f"[{GROUP}]\n{MEDIAN}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    assert "mine" in plugins.names(GROUP)
+
+
 def test_the_same_claim_seen_twice_is_no_clash(install: Install) -> None:
     for site in ("site", "site2"):
         install("one-bench", MEAN, site)

@@ -2,7 +2,6 @@
 shown."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,11 @@ from tests.support.cli import Ended, mmeval, run_folder
 from tests.support.lm_eval_reader import latest, read_samples
 from tests.support.questions import questions
 from tests.support.report_reader import Report
-from tests.support.toy import registered
 
 AGENT = ("--model", "toy_agent", "--log_samples", "--role")
 
 
-@pytest.fixture(autouse=True)
-def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with registered(tmp_path / "site", monkeypatch):
-        yield
+pytestmark = pytest.mark.usefixtures("toys")
 
 
 def asked(folder: Path, *flags: str, helper: str = "") -> Ended:

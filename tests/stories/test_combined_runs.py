@@ -41,8 +41,8 @@ TEXTS = ("sounds 1", "sounds 0", "sounds 0.5", "nothing")
 
 
 @pytest.fixture(autouse=True)
-def _metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with registered(tmp_path / "site", monkeypatch):
+def _metrics() -> Iterator[None]:
+    with registered():
         yield
 
 

@@ -38,8 +38,8 @@ SOME = ("sounds 0.5", "nothing")
 
 
 @pytest.fixture(autouse=True)
-def _metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with registered(tmp_path / "site", monkeypatch):
+def _metrics() -> Iterator[None]:
+    with registered():
         yield
 
 

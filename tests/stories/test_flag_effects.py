@@ -235,7 +235,7 @@ TWO_RUNS: dict[str, tuple[str, str, Seen, Any]] = {
     ),
     "report": (
         "--report false",
-        "",
+        "--report true",
         lambda left: [*left.runs.rglob("index.html")] != [],
         (False, True),
     ),

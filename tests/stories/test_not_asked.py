@@ -13,7 +13,7 @@ from mmeval.program.calls import Program, Role, ask_one
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from tests.support.bench import Bench, Left, set_up
-from tests.support.task_folder import installed
+from tests.support.task_folder import with_plugins
 
 HERE = "tests.stories.test_not_asked"
 METRICS = ("pictures_there", "pictures_at_once", "pictures_judged", "sides")
@@ -73,7 +73,7 @@ def bench(
 ) -> Iterator[Bench]:
     with (
         set_up(tmp_path, monkeypatch, capsys) as made,
-        installed(tmp_path / "more", monkeypatch, {"pictures": {}}, more=PLUGINS),
+        with_plugins("pictures", PLUGINS),
     ):
         made.task(**KEYS)
         yield made

@@ -8,10 +8,7 @@ pictures 0`` holds two sounds of these qualities and a picture.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from mmeval.metric.contract import metric
 from mmeval.metrics.quality.items import ItemScore, together
@@ -22,7 +19,7 @@ from mmeval.report.progress_bar import Quiet
 from mmeval.run.options import RescoreOptions, RunOutcome
 from mmeval.run.rescore.rescorer import rescore
 from tests.support import toy
-from tests.support.task_folder import installed
+from tests.support.task_folder import with_plugins
 
 _PLUGINS = """
 [mmeval.metrics]
@@ -36,12 +33,9 @@ NO_SOUND, NO_PICTURE = "the answer has no sound", "the answer has no picture"
 
 
 @contextmanager
-def registered(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """These metrics and the toys, until the block ends."""
-    with (
-        toy.registered(site / "toys", monkeypatch),
-        installed(site, monkeypatch, {"applying": {}}, more=_PLUGINS),
-    ):
+def registered() -> Iterator[None]:
+    """These metrics and the toys as plugins, until the block ends."""
+    with toy.registered(), with_plugins("applying", _PLUGINS):
         yield
 
 

@@ -23,7 +23,7 @@ from mmeval.records.sample import Message, Sample, user
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from tests.support.lm_eval_reader import latest, read_numbers, read_samples
-from tests.support.task_folder import installed, write_rows
+from tests.support.task_folder import with_plugins, write_rows
 from tests.support.toy import PLUGINS as TOYS
 from tests.support.toy import Rows, ToyLocal, asked_text, picture, reply, sample
 
@@ -229,7 +229,8 @@ class Bench:
         return Left(code, captured.out, captured.err, list(Noting.requests), self.runs)
 
     def run(self, *words: str, model: str = "noting", tasks: str = "tiny") -> Left:
-        """A run; ``words`` come last and so overrule."""
+        """A run without a page, which takes as long as the rest; ``words`` come last
+        and so overrule."""
         usual = {
             "--model": model,
             "--tasks": tasks,
@@ -237,6 +238,7 @@ class Bench:
             "--output_path": str(self.runs),
             "--score_workers": "0",
             "--retry_on_error": "0",
+            "--report": "false",
         }
         return self.mmeval(
             *(word for pair in usual.items() if pair[0] not in words for word in pair),
@@ -250,7 +252,7 @@ def set_up(
 ) -> Iterator[Bench]:
     """The bench, with the models and metrics of the tests as plugins."""
     monkeypatch.setattr("mmeval.broker.runtime.BACKOFF_BASE", 0.0)
-    with installed(folder / "site", monkeypatch, {"bench": {}}, more=PLUGINS):
+    with with_plugins("bench", PLUGINS):
         bench = Bench(folder, monkeypatch, capsys)
         bench.rows(
             *(

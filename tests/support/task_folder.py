@@ -1,15 +1,18 @@
 """Small task files: a folder of YAML and rows, and a distribution that registers one by
 an entry point."""
 
+import atexit
 import json
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mmeval import plugins
 from mmeval.task.build import build
 from mmeval.task.file import TaskFile, parse_task
 from mmeval.task.include import TaskFiles
@@ -91,8 +94,22 @@ def installed(
             site, f"dist-{name}", f"[mmeval.tasks]\n{name} = pkg_{name}\n{more}"
         )
     monkeypatch.syspath_prepend(str(site))
-    plugins._registered.cache_clear()
-    try:
-        yield folders
-    finally:
-        plugins._registered.cache_clear()
+    yield folders
+
+
+@contextmanager
+def with_plugins(name: str, entry_points: str) -> Iterator[None]:
+    """The distribution ``dist-NAME``, which registers plugins, until the block ends."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(_site_of_plugins(name, entry_points)))
+        yield
+
+
+@cache
+def _site_of_plugins(name: str, entry_points: str) -> Path:
+    """The tests of a process share the folder: the entry points of a search path are
+    read once."""
+    site = Path(tempfile.mkdtemp(prefix="mmeval-plugins-"))
+    atexit.register(shutil.rmtree, site)
+    write_distribution(site, f"dist-{name}", entry_points)
+    return site

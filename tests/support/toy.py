@@ -8,12 +8,10 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from mmeval.backend.agent.answer import AgentAnswer, AgentProgram
 from mmeval.backend.agent.contract import AgentBackend, agent
@@ -34,7 +32,7 @@ from mmeval.report.progress_bar import Quiet
 from mmeval.run.options import BackendSpec, RunOptions, RunOutcome
 from mmeval.run.runner import run
 from mmeval.task.task import Group, Selection, Task, TaskMetric
-from tests.support.task_folder import installed
+from tests.support.task_folder import with_plugins
 from tests.support.tiny_media import declared_png
 
 PLUGINS = """
@@ -54,12 +52,9 @@ toy_parallel = tests.support.parallel:ToyParallel
 """
 
 
-@contextmanager
-def registered(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The toys as plugins, as an installed distribution has them, until the block
-    ends."""
-    with installed(site, monkeypatch, {"toys": {}}, more=PLUGINS):
-        yield
+def registered() -> AbstractContextManager[None]:
+    """The toys as plugins, as an installed distribution has them."""
+    return with_plugins("toys", PLUGINS)
 
 
 def picture(colour: int = 0) -> Media:

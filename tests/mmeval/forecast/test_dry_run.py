@@ -36,7 +36,7 @@ from mmeval.store.shard import Shard
 from mmeval.task.task import FixedKinds, Selection, Task
 from tests.support import tiny_media
 from tests.support.findings import NO_JUDGE
-from tests.support.task_folder import installed
+from tests.support.task_folder import with_plugins
 from tests.support.toy import (
     PLUGINS,
     Rows,
@@ -77,13 +77,13 @@ def watching(request: Request, helper: Role) -> AgentProgram:
 
 
 @pytest.fixture(autouse=True)
-def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _toys() -> Iterator[None]:
     agents = "".join(
         f"{name} = tests.mmeval.forecast.test_dry_run:{name}\n"
         for name in ("endless", "counting", "watching")
     )
     plugins = f"{PLUGINS}\n{agents}"
-    with installed(tmp_path / "site", monkeypatch, {"toys": {}}, more=plugins):
+    with with_plugins("toys", plugins):
         yield
 
 

@@ -19,7 +19,7 @@ from mmeval.media.parts import text_part
 from mmeval.records.request import Request
 from mmeval.records.response import answered
 from mmeval.records.sample import Sample, user
-from tests.support.task_folder import installed
+from tests.support.task_folder import with_plugins
 
 SAMPLE = Sample("1", (user("?"),))
 HERE = "tests.mmeval.interchange.test_contract"
@@ -54,8 +54,8 @@ SILENT = AnswerFormat("Is written only.")
 
 
 @pytest.fixture(autouse=True)
-def formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with installed(tmp_path / "site", monkeypatch, {"toys": {}}, more=FORMATS):
+def formats() -> Iterator[None]:
+    with with_plugins("toys", FORMATS):
         yield
 
 

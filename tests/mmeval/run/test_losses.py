@@ -21,8 +21,8 @@ SOUND, PICTURE, NEITHER = "sounds 1", "pictures 1", "nothing"
 
 
 @pytest.fixture(autouse=True)
-def _metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with registered(tmp_path / "site", monkeypatch):
+def _metrics() -> Iterator[None]:
+    with registered():
         yield
 
 

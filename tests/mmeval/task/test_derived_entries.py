@@ -76,7 +76,7 @@ OF_THAT = "  - metric: overall\n    of: [what_there_is]\n"
 def test_one_that_takes_missing_pieces(
     tmp_path: Path, monkeypatch: Any, caplog: Any
 ) -> None:
-    with registered(tmp_path / "site", monkeypatch):
+    with registered():
         task = built(tmp_path, f"{WORTH}{WHAT_THERE_IS}{OF_THAT}")
         skipping = built(tmp_path, f"{WORTH}{WHAT_THERE_IS}", "text_worth")
     _, text, made, of_that = task.metrics
@@ -108,7 +108,7 @@ def test_without_any_of_its_pieces_it_is_unavailable(
         "  - metric: text_worth\n  - metric: judge_yes_no\n  - metric: what_there_is\n"
         "    of: {}\n"
     )
-    with registered(tmp_path / "site", monkeypatch):
+    with registered():
         both = (
             built(tmp_path, entries.format("[text_worth, judge_yes_no]"))
             .metrics[2]

@@ -1,10 +1,8 @@
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from tests.support.toy import registered
 from tests.support.words import RUN, TINY, Case, listed, shown
 
 AGENT = RUN.replace("reference", "toy_agent")
@@ -72,10 +70,7 @@ CASES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with registered(tmp_path / "site", monkeypatch):
-        yield
+pytestmark = pytest.mark.usefixtures("toys")
 
 
 @pytest.mark.parametrize("name", CASES)

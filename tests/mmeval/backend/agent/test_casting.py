@@ -1,5 +1,5 @@
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +25,12 @@ from mmeval.records.request import GenerationParams, Request
 from mmeval.run.backends import Backends
 from mmeval.run.options import BackendSpec
 from mmeval.task.task import FixedKinds
-from tests.support.toy import Toy, registered, request, run_toy, sample, task, toy_agent
+from tests.support.toy import Toy, request, run_toy, sample, task, toy_agent
 
 TOY = BackendSpec("toy")
 
 
-@pytest.fixture(autouse=True)
-def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with registered(tmp_path / "site", monkeypatch):
-        yield
+pytestmark = pytest.mark.usefixtures("toys")
 
 
 @agent(

@@ -1,5 +1,5 @@
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -7,15 +7,12 @@ import pytest
 
 from mmeval.__main__ import main
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_USAGE
-from tests.support.toy import picture, registered
+from tests.support.toy import picture
 
 PICTURE = picture(7)
 
 
-@pytest.fixture(autouse=True)
-def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with registered(tmp_path / "site", monkeypatch):
-        yield
+pytestmark = pytest.mark.usefixtures("toys")
 
 
 def driven(

@@ -17,7 +17,7 @@ from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.metric.scoring.worker import Item, Rows
 from tests.support.scored import PLUGINS, plan, values
 from tests.support.scored import Lane as Scored
-from tests.support.task_folder import installed, write_files
+from tests.support.task_folder import with_plugins, write_files
 from tests.support.toy_weights import BATCH, MODEL
 
 
@@ -25,7 +25,7 @@ from tests.support.toy_weights import BATCH, MODEL
 def _toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     write_files(tmp_path / "model", MODEL)
     monkeypatch.setenv("TOY_NOTES", str(tmp_path / "notes"))
-    with installed(tmp_path / "site", monkeypatch, {"models": {}}, more=PLUGINS):
+    with with_plugins("models", PLUGINS):
         yield
 
 
