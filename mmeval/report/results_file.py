@@ -15,6 +15,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -280,8 +281,10 @@ def _asked(task: Task, outcome: RunOutcome) -> dict[str, Any]:
     return {"repeats": task.repeats, "samples": stretches}
 
 
+@cache
 def _git_hash() -> str | None:
-    """The commit of mmeval when it runs from a checkout."""
+    """The commit of mmeval when it runs from a checkout. It is read once: the code of
+    a process stays the same."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None
