@@ -9,6 +9,7 @@ import wave
 import zipfile
 import zlib
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -93,6 +94,7 @@ def sound(
     return file.getvalue()
 
 
+@cache
 def clip(
     form: str = "mp4",
     codec: str = "mpeg4",
