@@ -1,4 +1,5 @@
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -9,108 +10,170 @@ from tests.support.tiny_media import picture, wav
 from tests.support.words import DATA, TASK, TINY, Case, listed, shown
 
 CHECK = "check t.yaml"
-KEYS = (
-    *listed("""
+KEYS = {
+    "values": listed("""
         generation_kwarg: {} | repeats: 0 | repeats: 1.5 | repeats: true | tag: 3 | tag: [a, 3] | tag: [a, a]
-        dataset_name: 2024 | loader: | profile: oficial | missing_output: zero | output_modalities: [text, imag]
-        output_modalities: [] | input_modalities: [reasoning] | placeholders: [tags] | prompt: {systm: x}
-        generation_kwargs: {temprature: 1} | roles: {judge: {temprature: 1}} | roles: {judge: 1}
-        prompt: {function: f, user: x} | prompt: {} | prompt_fields: id | filter: {a: {b: 1}}
-        protocol: {answer: last} | dataset_kwargs: {trust_remote_code: true} | requires_mmeval: newest
-        requires_mmeval: '>=99' | expected: {row: 3} | expected: {rows: -1} | expected: {rows: many}
-        expected: {media: {picture: 3}} | expected: {files: {a.txt: abc}} | by_hand: [{path: /etc, source: x}]
-        by_hand: [{path: a, from: x}] | by_hand: {path: a, source: x} | by_hand: [{path: a}] | loader: interleavd
-        protocol: singel | protocol: {name: episode, anwser: x} | prompt: {function: gone} | prompt: '{{ inptu }}'
-        prompt: '{{ answer }}' | prompt: {system: '{% if %}'} | layout: mmgm | include: gone.yaml | include: t.yaml
-        include: ../x.yaml | dataset_path: ~nosuchuser/a | test_split: tset | filter: {level: hard} | breakdown: level
-        cluster_key: levle | input_modalities: [image] | output_modalities: per_sample | dataset_name: absent
-        dataset_kwargs: {data_file: absent.jsonl} | dataset_kwargs: {data_file: ../up.jsonl} | dataset_name: ../up
-        dataset_kwargs: {data_fiel: x.jsonl} | revision: main | prompt: {user: '{{ 1 / 0 }}'} | metadata: {} | on: 1
-        a: 010 | a: .nan | a: !function x.y | a: !!python/name:os.system | 7: x | a: [ | a: b: c | a: &a [*a] | a: no
-        7
+        dataset_name: 2024 | loader: | profile: oficial
     """),
-    "include:\n  - 3",
-    "prompt_fields: gone\nprompt: '{{ gone }}'",
-    "repeats: 1\nrepeats: 2",
-    f"a: {'[' * 999}",
-    *(f"{key}: x" for key in sorted(REFUSED)),
-    "filter_list: [{name: x, filter: [{function: regx}, {function: custom}]}]",
-    "filter_list: [{name: x, filter: []}]",
-    "filter_list: [{filter: [{function: take_first_k, k: 2}]}]",
-)
-ENTRIES = listed("""
-    {metric: exact_mach} | {metric: exact_match, ignore_cas: true} | {metric: strict_structure, mode: uniqe}
-    {metric: hf_evaluate, name: rouge, trust_remote_code: true} | {metric: exact_match, aggregation: maen}
-    {metric: exact_match, aggregation: {name: mean, p: 1}}
-    {metric: exact_match, aggregation: {name: mean, interval: x}} | {metrc: x} | exact_match
-    {metric: x, aggregation: 3}
-    {metric: exact_match}, {metric: exact_match, ignore_case: true} | {metric: judge_grade, asks: {juge: g}}
-    {metric: judge_grade, asks: {judge: 'a b'}} | {metric: judge_grade, asks: gemini} | {metric: judge_grade}
-    {metric: exact_match, asks: {judge: gemini}} | {metric: rubric_judge, prompt: polit}
-    {metric: judge_grade, asks: {judge: gemini}} | {metric: judge_grade, levels: 0} | {metric: overall}
-    {metric: exact_match}, {metric: overall, of: [exact_mach]} | {metric: overall, of: []}
-    {metric: overall, of: [overall]} | {metric: exact_match}, {metric: overall, of: [exact_match, exact_match]}
-    {metric: exact_match}, {metric: overall, of: exact_match} | {metric: overall, of: [exact_match]}
-    {metric: wer}, {metric: exact_match}, {metric: overall, of: [wer, exact_match]}
-    {metric: exact_match}, {metric: overall, of: [exact_match], combine: produkt}
-""")
-GROUPS = (
-    "task: []",
-    "task: [3]",
-    "task: [{repeats: 2}]",
-    "task: [g]",
-    "task: [tt]",
-    "task: [t]\nloader: x",
-    "task: t\naggregate_metric_list: [{metric: m, weight: 1}]",
-    "task: t\naggregate_metric_list: [{metric: exact}]",
-    "task: t\naggregate_metric_list: [{metric: exact_match, aggregation: median}]",
-    "task: t\nlayout: mmgm",
-    "task: [t, {task: t, repeats: 9}]",
-    "task: t\nexpected: {row: 1}",
-)
+    "kinds and parameters": listed("""
+        missing_output: zero | output_modalities: [text, imag] | output_modalities: []
+        input_modalities: [reasoning] | placeholders: [tags] | generation_kwargs: {temprature: 1}
+        roles: {judge: {temprature: 1}} | roles: {judge: 1} | requires_mmeval: newest | requires_mmeval: '>=99'
+    """),
+    "prompts": listed("""
+            prompt: {systm: x} | prompt: {function: f, user: x} | prompt: {} | prompt_fields: id
+            prompt: {function: gone} | prompt: '{{ inptu }}' | prompt: '{{ answer }}'
+            prompt: {system: '{% if %}'}
+        """),
+    "rendered prompts": (
+        "prompt: {user: '{{ 1 / 0 }}'}",
+        "prompt_fields: gone\nprompt: '{{ gone }}'",
+    ),
+    "programs": listed("""
+        filter: {a: {b: 1}} | protocol: {answer: last} | protocol: singel
+        protocol: {name: episode, anwser: x} | layout: mmgm | loader: interleavd | on: 1
+    """),
+    "what is expected": listed("""
+        expected: {row: 3} | expected: {rows: -1} | expected: {rows: many} | expected: {media: {picture: 3}}
+        expected: {files: {a.txt: abc}} | by_hand: [{path: /etc, source: x}] | by_hand: [{path: a, from: x}]
+        by_hand: {path: a, source: x} | by_hand: [{path: a}]
+    """),
+    "data": listed("""
+        dataset_kwargs: {trust_remote_code: true} | dataset_kwargs: {data_file: ../up.jsonl}
+        dataset_name: ../up | dataset_kwargs: {data_fiel: x.jsonl}
+        filter: {level: hard} | breakdown: level | cluster_key: levle
+    """),
+    "missing data": listed("""
+        test_split: tset | dataset_name: absent | dataset_kwargs: {data_file: absent.jsonl}
+    """),
+    "samples": listed("""
+        input_modalities: [image] | output_modalities: per_sample
+    """),
+    "an unused key": ("revision: main",),
+    "includes": (
+        *listed("include: gone.yaml | include: 2.yaml | include: ../x.yaml"),
+        "include:\n  - 3",
+    ),
+    "numbers and tags of YAML": listed("""
+        a: 010 | a: .nan | a: !function x.y | a: !!python/name:os.system | 7: x | a: no
+    """),
+    "the form of YAML": (
+        *listed("a: [ | a: b: c | a: &a [*a] | 7"),
+        "repeats: 1\nrepeats: 2",
+        f"a: {'[' * 999}",
+    ),
+    "filters": (
+        "filter_list: [{name: x, filter: [{function: regx}, {function: custom}]}]",
+        "filter_list: [{name: x, filter: []}]",
+        "filter_list: [{filter: [{function: take_first_k, k: 2}]}]",
+    ),
+    **{
+        f"keys of other harnesses, {part}": tuple(
+            f"{key}: x" for key in sorted(REFUSED)[8 * part : 8 * part + 8]
+        )
+        for part in range(4)
+    },
+}
+"""Lines that task files end with, by topic. At most ten findings of a kind are
+shown."""
+ENTRIES = {
+    "metrics": listed("""
+        {metric: exact_mach} | {metric: exact_match, ignore_cas: true} | {metric: strict_structure, mode: uniqe}
+        {metric: hf_evaluate, name: rouge, trust_remote_code: true} | {metric: exact_match, aggregation: maen}
+        {metric: exact_match, aggregation: {name: mean, p: 1}}
+        {metric: exact_match, aggregation: {name: mean, interval: x}} | {metrc: x} | exact_match
+        {metric: x, aggregation: 3}
+    """),
+    "judges": listed("""
+        {metric: exact_match}, {metric: exact_match, ignore_case: true} | {metric: judge_grade, asks: {juge: g}}
+        {metric: judge_grade, asks: {judge: 'a b'}} | {metric: judge_grade, asks: gemini}
+        {metric: exact_match, asks: {judge: gemini}} | {metric: rubric_judge, prompt: polit}
+        {metric: judge_grade, levels: 0}
+    """),
+    "missing judges": listed("""
+        {metric: judge_grade} | {metric: judge_grade, asks: {judge: gemini}}
+    """),
+    "numbers made of others": listed("""
+        {metric: overall} | {metric: exact_match}, {metric: overall, of: [exact_mach]}
+        {metric: overall, of: []} | {metric: overall, of: [overall]}
+        {metric: exact_match}, {metric: overall, of: [exact_match, exact_match]}
+        {metric: exact_match}, {metric: overall, of: exact_match} | {metric: overall, of: [exact_match]}
+        {metric: wer}, {metric: exact_match}, {metric: overall, of: [wer, exact_match]}
+        {metric: exact_match}, {metric: overall, of: [exact_match], combine: produkt}
+    """),
+}
+GROUPS = {
+    "members": (
+        "task: []",
+        "task: [3]",
+        "task: [{repeats: 2}]",
+        "task: [NAME]",
+        "task: [tt]",
+        "task: [t, {task: t, repeats: 9}]",
+    ),
+    "keys": (
+        "task: [t]\nloader: x",
+        "task: t\naggregate_metric_list: [{metric: m, weight: 1}]",
+        "task: t\naggregate_metric_list: [{metric: exact}]",
+        "task: t\naggregate_metric_list: [{metric: exact_match, aggregation: median}]",
+        "task: t\nlayout: mmgm",
+        "task: t\nexpected: {row: 1}",
+    ),
+}
 WHOLE = {
     "no task": "repeats: 4\n",
     "no name": "task: a b\nmetadata: {version: 1}\n",
     "no version": "task: t\n",
 }
 GOOD = {"id": "0", "input": "q", "reference": "r"}
-ROWS: tuple[object, ...] = (
-    {"id": "1"},
-    {"inputs": "q"},
-    ["x"],
-    GOOD,
-    {"input": "q"},
-    {"input": "x", "references": "a", "id": "1"},
-    {"input": "x", "references": ["a"], "reference": "a"},
-    {"input": "x", "id": True},
-    {"input": 3},
-    {"input": "x", "references": [{"type": "text", "text": "a"}]},
-    {"input": [{"role": "usr", "content": "x"}]},
-    {"input": [{"role": "tool", "content": "x"}]},
-    {"input": [{"role": "user"}]},
-    {"input": {"type": "text"}},
-    *(
-        {"input": [{"type": "image", "path": path}]}
-        for path in ("../secret.png", "/etc/passwd", "gone.png", "a\0b")
+ROWS: dict[str, tuple[object, ...]] = {
+    "columns": (
+        {"id": "1"},
+        {"inputs": "q"},
+        ["x"],
+        GOOD,
+        {"input": "q"},
+        {"input": "x", "references": "a", "id": "2"},
+        {"input": "x", "references": ["a"], "reference": "a"},
+        {"input": "x", "id": True},
+        {"input": "x", "references": [{"type": "text", "text": "a"}]},
+        {"input": "x", "refrence": "r"},
     ),
-    {"input": [{"type": "image"}]},
-    {"input": [{"type": "text"}]},
-    {"input": [{"type": "imag", "path": "a.png"}]},
-    {"input": ["x"]},
-    {"input": {"text": ["x"]}},
-    {"input": {"text": "x", "media": {"picture": "a.png"}}},
-    {"input": {"text": "<<image1>>", "media": {"image1": 3}}},
-    {"input": "x", "media": {"image1": "a.png"}},
-    {"input": "x", "refrence": "r"},
-    {"input": "x", "reference": "r", "metadatas": {}},
-    {"input": "<<image9>>"},
-    *(
-        {"input": "<<image1>>", "media": {"image1": name}}
-        for name in ("a.wav", "empty.png", "odd.bin", "torn.png")
+    "messages": (
+        {"input": 3},
+        {"input": [{"role": "usr", "content": "x"}]},
+        {"input": [{"role": "tool", "content": "x"}]},
+        {"input": [{"role": "user"}]},
+        {"input": {"type": "text"}},
+        {"input": [{"type": "text"}]},
+        {"input": ["x"]},
+        {"input": {"text": ["x"]}},
     ),
-    {"input": "<<audio1>>", "media": {"audio1": "torn.wav"}},
-    {"input": "x", "reference": "a <<image1>>"},
-)
+    "paths": (
+        *(
+            {"input": [{"type": "image", "path": path}]}
+            for path in ("../secret.png", "/etc/passwd", "gone.png", "a\0b")
+        ),
+        {"input": [{"type": "image"}]},
+        {"input": [{"type": "imag", "path": "a.png"}]},
+        {"input": {"text": "x", "media": {"picture": "a.png"}}},
+        {"input": {"text": "<<image1>>", "media": {"image1": 3}}},
+        {"input": "x", "media": {"image1": "a.png"}},
+    ),
+    "media": (
+        *(
+            {"input": "<<image1>>", "media": {"image1": name}}
+            for name in ("a.wav", "empty.png", "odd.bin", "torn.png")
+        ),
+        {"input": "<<audio1>>", "media": {"audio1": "torn.wav"}},
+    ),
+    "doubts": (
+        {"input": "x", "reference": "r", "metadatas": {}},
+        {"input": "<<image9>>"},
+        {"input": "x", "reference": "a <<image1>>"},
+    ),
+}
+"""Rows with a fault, by topic."""
 MEDIA = {
     **{
         "rows/a.png": picture(),
@@ -125,44 +188,73 @@ MEDIA = {
 }
 
 
-def rows(last: object) -> str:
-    """A good row and another one, which has a reference unless nothing but that is
+def rows(faulty: Iterable[object]) -> str:
+    """A good row and others, which have a reference unless nothing but that is
     amiss."""
-    if (
-        isinstance(last, dict)
-        and not last.keys() & {"references", "refrence"}
-        and last != {"input": "q"}
-    ):
-        last = {"reference": "r", **last}
-    return f"{json.dumps(GOOD)}\n{json.dumps(last)}\n"
+    written: list[object] = [GOOD]
+    for row in faulty:
+        completed = row
+        if (
+            isinstance(row, dict)
+            and not row.keys() & {"references", "refrence"}
+            and row != {"input": "q"}
+        ):
+            completed = {"reference": "r", **row}
+        written.append(completed)
+    return "".join(f"{json.dumps(row)}\n" for row in written)
 
 
+def together(texts: Iterable[str]) -> Case:
+    """One command for files of these texts, in which NAME is their own."""
+    files = {f"{i}.yaml": text for i, text in enumerate(texts, 1)}
+    named = {
+        file: text.replace("NAME", f"n{file[:-5]}") for file, text in files.items()
+    }
+    return Case(f"check {' '.join(files)}", {**TINY, **named})
+
+
+OTHER = TASK.replace("task: t", "task: NAME")
 LINES = ('{"a": 1', '{"a": NaN}', "[" * 9999)
 RUBRIC = TASK.replace("exact_match", "rubric_judge")
 JUDGE = "--judge openai,model=j --judge_base_url URL"
 SAME = "".join(f'{{"input": "q{i}", "reference": "yes"}}\n' for i in range(3))
 CASES = {
     "a sound task": Case(CHECK),
-    "its bounds": Case(f"{CHECK} --bounds"),
+    "bounds": Case(
+        "check t.yaml alike.yaml wrong.yaml --bounds",
+        {
+            **TINY,
+            "alike.yaml": TASK.replace("task: t", "task: alike").replace(
+                "rows", "same"
+            ),
+            "same/test.jsonl": SAME,
+            "wrong.yaml": TASK.replace("task: t", "task: wrong").replace(
+                "match}", "match, higher_is_better: false}"
+            ),
+        },
+    ),
     "rows in CSV": Case(CHECK, {"t.yaml": TASK, "rows/test.csv": "input,reference\n"}),
     "a group": Case("check g.yaml", {**TINY, "g.yaml": "group: g\ntask: [t]\n"}),
-    **{line: Case(CHECK, {**TINY, "t.yaml": f"{TASK}{line}\n"}) for line in KEYS},
     **{
-        entry: Case(
-            CHECK, {**TINY, "t.yaml": TASK.replace("{metric: exact_match}", entry)}
-        )
-        for entry in ENTRIES
+        topic: together(f"{OTHER}{line}\n" for line in lines)
+        for topic, lines in KEYS.items()
     },
     **{
-        f"group: g, {lines}": Case(
-            "check g.yaml", {**TINY, "g.yaml": f"group: g\n{lines}\n"}
+        topic: together(
+            OTHER.replace("{metric: exact_match}", entry) for entry in entries
         )
-        for lines in GROUPS
+        for topic, entries in ENTRIES.items()
+    },
+    **{
+        f"{topic} of a group": together(f"group: NAME\n{lines}\n" for lines in groups)
+        for topic, groups in GROUPS.items()
     },
     **{name: Case(CHECK, {**TINY, "t.yaml": text}) for name, text in WHOLE.items()},
     **{
-        json.dumps(row): Case(CHECK, {**TINY, **MEDIA, "rows/test.jsonl": rows(row)})
-        for row in ROWS
+        f"rows, {topic}": Case(
+            CHECK, {**TINY, **MEDIA, "rows/test.jsonl": rows(faulty)}
+        )
+        for topic, faulty in ROWS.items()
     },
     **{
         f"the row {line:.12}": Case(
@@ -206,13 +298,6 @@ CASES = {
             "rows/test.jsonl": '{"input": "q", "rubric": [{"criterion": "met?", '
             '"weight": 0}]}\n',
         },
-    ),
-    "answers that are all alike": Case(
-        f"{CHECK} --bounds", {**TINY, "rows/test.jsonl": SAME}
-    ),
-    "a number whose direction is wrong": Case(
-        f"{CHECK} --bounds",
-        {**TINY, "t.yaml": TASK.replace("match}", "match, higher_is_better: false}")},
     ),
     "--limit 1": Case("check t.yaml --bounds --limit 1"),
     "a judge": Case(
