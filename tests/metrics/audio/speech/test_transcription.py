@@ -21,15 +21,7 @@ from tests.support.trials import score_of
 SAID = {1: " Lakes, are; deep!", 2: "你好， 世界。", 3: ""}
 """What is written of a clip, by its seconds."""
 CHINESE = {"language": "chinese", "unit": "character"}
-CLIPS = [
-    tone(2, 300),
-    tone(2, 900),
-    silence(1),
-    tone(0.3),
-    tone(0),
-    tone(30),
-    tone(34, 500),
-]
+CLIPS = [tone(2, 900), silence(1), tone(0), tone(34, 500)]
 
 
 @pytest.fixture(scope="module")
@@ -120,10 +112,9 @@ def test_whisper_writes_the_same_for_the_same_clip_in_the_language_that_is_force
     together = transcripts(CLIPS, **whisper)
     assert together == [transcripts([clip], **whisper)[0] for clip in CLIPS]
     assert len(set(together)) > 2
-    assert together[4] == "", "a clip without samples has no words"
-    assert transcripts([tone(2, 900)], **whisper, language="chinese") != transcripts(
-        [tone(2, 900)], **whisper
-    )
+    assert together[2] == "", "a clip without samples has no words"
+    chinese = transcripts(CLIPS[:1], **whisper, language="chinese")
+    assert chinese != together[:1]
     with pytest.raises(ValueError, match="klingon"):
         transcripts([tone(2)], **whisper, language="klingon")
 
