@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mmeval.errors import ContentError
-from mmeval.media import Interleaved, Media
+from mmeval.media import Media
 from mmeval.metric import metric
 from mmeval.metrics.image.networks.clip import (
     CLIP,
@@ -18,7 +18,7 @@ from mmeval.metrics.image.networks.clip import (
     embedder,
 )
 from mmeval.metrics.image.pictures import pairs_of, rgb
-from mmeval.metrics.image.smaller import Size, at_smaller_size
+from mmeval.metrics.image.smaller import Size, at_smaller_size, smaller_size
 from mmeval.metrics.produced import Missing, counted, media_of, undecodable, wrong
 from mmeval.records import Sample, Score, Trial
 from mmeval.system import PathOrName
@@ -58,26 +58,21 @@ def clip_image_similarity(
     """
     embed = embedder(model, vectors)
     asked = [pairs_of(trial) for trial in trials]
-    pairs = [
-        pair
-        for of_trial in asked
-        if not isinstance(of_trial, Score)
-        for pair in of_trial
-    ]
-    shown = [
-        one
-        for pair in pairs
-        for one in (_resized(*pair) if size == "smaller" else map(Shown.of, pair))
-    ]
+    shown: list[Shown] = []
+    for pairs in asked:
+        if not isinstance(pairs, Score):
+            for answer, reference in pairs:
+                if size == "smaller":
+                    shown += _resized(answer, reference)
+                else:
+                    shown += [Shown.of(answer), Shown.of(reference)]
     found = iter(embed.pictures(shown))
-    scores = []
-    for of_trial in asked:
-        if isinstance(of_trial, Score):
-            scores.append(of_trial)
+    scores: list[Score] = []
+    for pairs in asked:
+        if isinstance(pairs, Score):
+            scores.append(pairs)
         else:
-            values = [
-                _cosine(answer, next(found), next(found)) for answer, _ in of_trial
-            ]
+            values = [_cosine(answer, next(found), next(found)) for answer, _ in pairs]
             scores.append(_mean(values))
     return [counted(score, missing) for score in scores]
 
@@ -88,9 +83,7 @@ def clip_image_similarity(
     source=_SOURCE,
     needs=clip_needs,
     batch=16,
-    check=lambda sample, switches: (
-        "" if text_of(sample, switches["text_key"]) else _no_text(switches["text_key"])
-    ),
+    check=lambda sample, switches: _text_fault(sample, switches["text_key"]),
 )
 def clip_text_similarity(
     trials: Sequence[Trial],
@@ -116,25 +109,27 @@ def clip_text_similarity(
     """
     embed = embedder(model, vectors)
     asked = [_pictures_and_text(trial, text_key) for trial in trials]
-    shown = [
-        one
-        for trial, pair in zip(trials, asked, strict=True)
-        if not isinstance(pair, Score)
-        for one in (
-            _beside_references(trial) if size == "smaller" else map(Shown.of, pair[0])
-        )
-    ]
-    seen = iter(embed.pictures(shown))
-    read = iter(embed.texts([pair[1] for pair in asked if not isinstance(pair, Score)]))
-    scores = []
+    shown: list[Shown] = []
+    texts: list[str] = []
+    for trial, pair in zip(trials, asked, strict=True):
+        if not isinstance(pair, Score):
+            pictures, text = pair
+            texts.append(text)
+            pairs = pairs_of(trial) if size == "smaller" else None
+            if isinstance(pairs, list):
+                shown += [_resized(answer, reference)[0] for answer, reference in pairs]
+            else:
+                shown += map(Shown.of, pictures)
+    seen, read = iter(embed.pictures(shown)), iter(embed.texts(texts))
+    scores: list[Score] = []
     for pair in asked:
         if isinstance(pair, Score):
             scores.append(pair)
         else:
-            text = next(read)
-            scores.append(
-                _mean([_cosine(media, next(seen), text) for media in pair[0]])
-            )
+            pictures, _ = pair
+            vector = next(read)
+            values = [_cosine(picture, next(seen), vector) for picture in pictures]
+            scores.append(_mean(values))
     return [counted(score, missing) for score in scores]
 
 
@@ -142,40 +137,31 @@ def text_of(sample: Sample, key: str) -> str:
     """The text under a label, or of the input without a key; empty where there is
     none."""
     if not key:
-        return " ".join(
-            filter(None, (message.content.words.strip() for message in sample.input))
-        )
+        texts = [message.content.words.strip() for message in sample.input]
+        return " ".join(filter(None, texts))
     found = sample.metadata.get(key)
-    return found if isinstance(found, str) else ""
+    if isinstance(found, str):
+        return found
+    return ""
 
 
-def _no_text(key: str) -> str:
-    return (
-        f"the row's label {key!r} must be a text"
-        if key
-        else "the sample's input has no text"
-    )
+def _text_fault(sample: Sample, key: str) -> str:
+    if text_of(sample, key):
+        return ""
+    if key:
+        return f"the row's label {key!r} must be a text"
+    return "the sample's input has no text"
 
 
 def _pictures_and_text(trial: Trial, key: str) -> tuple[Sequence[Media], str] | Score:
     if trial.output is None:
         return Score.unscored("there is no answer to score")
-    text = text_of(trial.sample, key)
-    if not text:
-        return Score.unscored(_no_text(key))
+    if fault := _text_fault(trial.sample, key):
+        return Score.unscored(fault)
     pictures = media_of(trial.output, "image")
-    return (pictures, text) if pictures else wrong("the answer has no picture")
-
-
-def _beside_references(trial: Trial) -> list[Shown]:
-    """The answer's pictures at the smaller size of each and the reference's, where that
-    has as many."""
-    pairs = pairs_of(trial)
-    if isinstance(pairs, Score):
-        return [
-            Shown.of(one) for one in media_of(trial.output or Interleaved(), "image")
-        ]
-    return [_resized(*pair)[0] for pair in pairs]
+    if not pictures:
+        return wrong("the answer has no picture")
+    return pictures, text_of(trial.sample, key)
 
 
 def _resized(answer: Media, reference: Media) -> list[Shown]:
@@ -186,19 +172,15 @@ def _resized(answer: Media, reference: Media) -> list[Shown]:
         return [Shown.of(answer), Shown.of(reference)]
     if one.shape == other.shape:
         return [Shown.of(answer), Shown.of(reference)]
-    shape = tuple(
-        min(sides) for sides in zip(one.shape[:2], other.shape[:2], strict=True)
-    )
+    size = smaller_size(one, other)
+
+    def pixels(side: int) -> Pixels:
+        return (at_smaller_size(one, other)[side] * 255).astype("uint8")
+
     return [
-        Shown(media, shape, partial(_bytes, one, other, at))
-        for at, media in enumerate((answer, reference))
+        Shown(answer, size, partial(pixels, 0)),
+        Shown(reference, size, partial(pixels, 1)),
     ]
-
-
-def _bytes(one: Pixels, other: Pixels, at: int) -> Pixels:
-    import numpy
-
-    return (at_smaller_size(one, other)[at] * 255).astype(numpy.uint8)
 
 
 def _cosine(
@@ -208,16 +190,15 @@ def _cosine(
     without one."""
     if isinstance(other, ContentError):
         return Score.unscored(str(other))
-    return (
-        undecodable(media, answer)
-        if isinstance(answer, ContentError)
-        else cosines(answer, [other])[0]
-    )
+    if isinstance(answer, ContentError):
+        return undecodable(media, answer)
+    return cosines(answer, [other])[0]
 
 
 def _mean(values: Sequence[float | Score]) -> Score:
+    numbers: list[float] = []
     for value in values:
         if isinstance(value, Score):
             return value
-    numbers = [value for value in values if not isinstance(value, Score)]
+        numbers.append(value)
     return Score(sum(numbers) / len(numbers), evidence={"cosines": numbers})

@@ -65,17 +65,13 @@ def color_fault(sample: Sample, key: str, colors: Mapping[str, Any]) -> str:
             f"not {name!r:.80}"
         )
     color = colors[name]
-    if (
-        isinstance(color, (list, tuple))
-        and len(color) == 3
-        and all(_is_part(part) for part in color)
-    ):
-        return ""
-    return (
+    fault = (
         f"the colour {name!r} of the switch 'colors' must be three numbers from 0 to "
         f"255, not {color!r:.80}"
     )
-
-
-def _is_part(value: Any) -> bool:
-    return isinstance(value, (int, float)) and 0 <= value <= 255
+    if not isinstance(color, (list, tuple)) or len(color) != 3:
+        return fault
+    for part in color:
+        if not isinstance(part, (int, float)) or not 0 <= part <= 255:
+            return fault
+    return ""

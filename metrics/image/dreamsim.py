@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from mmeval.metric import HubModel, loaded, metric
 from mmeval.metrics.image.dreamsim_network import embeddings, loaded_ensemble
-from mmeval.metrics.image.editing import Against, Region, box_fault, cropped, edit_of
-from mmeval.metrics.image.pictures import (
-    given,
-    input_picture,
-    picture,
-    produced,
-    reference_picture,
+from mmeval.metrics.image.editing import (
+    Against,
+    Region,
+    box_fault,
+    cropped,
+    edit_of,
+    other_picture,
 )
+from mmeval.metrics.image.pictures import picture, produced, the_only
 from mmeval.metrics.models import bound
-from mmeval.metrics.produced import media_of, the_only_medium, wrong
+from mmeval.metrics.produced import media_of, wrong
 from mmeval.records import Sample, Score, Trial
 from mmeval.system import OneOrMore
 
@@ -46,10 +47,10 @@ class _Pair(NamedTuple):
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     """Why a sample cannot be scored, whatever the answer; empty when it can."""
+    if switches["region"] != "bbox":
+        return ""
     key = switches["bbox_key"]
-    return (
-        box_fault(sample.metadata.get(key), key) if switches["region"] == "bbox" else ""
-    )
+    return box_fault(sample.metadata.get(key), key)
 
 
 @metric(
@@ -89,32 +90,24 @@ def dreamsim(
     """
     asked = _Asked(pictures, against, region, bbox_key, margin)
     pairs = [asked.pair(trial) for trial in trials]
-    seen = iter(
-        _seen(
-            [one for pair in pairs if isinstance(pair, _Pair) for one in pair],
-            bound(model),
-        )
-    )
-    return [
-        pair if isinstance(pair, Score) else _score(next(seen), next(seen))
-        for pair in pairs
-    ]
-
-
-def _seen(pictures: Sequence[Image], model: Mapping[str, Any]) -> list[Any]:
-    """The embedding of each picture, a tensor; without any the model is not opened."""
-    return [
-        row
-        for at in range(0, len(pictures), _AT_ONCE)
-        for row in embeddings(
-            loaded(model, loaded_ensemble), pictures[at : at + _AT_ONCE]
-        )
-    ]
-
-
-def _score(answer: Any, other: Any) -> Score:
-    similarity = min(1.0, max(-1.0, float(answer @ other)))
-    return Score(similarity, evidence={"distance": 1.0 - similarity})
+    images: list[Image] = []
+    for pair in pairs:
+        if isinstance(pair, _Pair):
+            images += pair
+    vectors: list[Any] = []
+    for at in range(0, len(images), _AT_ONCE):
+        ensemble = loaded(bound(model), loaded_ensemble)
+        vectors += embeddings(ensemble, images[at : at + _AT_ONCE])
+    seen = iter(vectors)
+    scores: list[Score] = []
+    for pair in pairs:
+        if isinstance(pair, Score):
+            scores.append(pair)
+            continue
+        answer, other = next(seen), next(seen)
+        similarity = min(1.0, max(-1.0, float(answer @ other)))
+        scores.append(Score(similarity, evidence={"distance": 1.0 - similarity}))
+    return scores
 
 
 class _Asked(NamedTuple):
@@ -140,24 +133,18 @@ class _Asked(NamedTuple):
         answer = _picture(trial, self.which)
         if isinstance(answer, Score):
             return answer
-        media = (
-            input_picture(trial.sample)
-            if self.against == "input"
-            else reference_picture(trial.sample)
-        )
-        other = media if isinstance(media, Score) else given(media)
-        return (
-            other
-            if isinstance(other, Score)
-            else _Pair(picture(answer), picture(other))
-        )
+        other = other_picture(trial.sample, self.against)
+        if isinstance(other, Score):
+            return other
+        return _Pair(picture(answer), picture(other))
 
 
 def _picture(trial: Trial, which: Which) -> Pixels | Score:
     if which == "only":
-        found = the_only_medium(trial, "image", "pictures")
-        return found if isinstance(found, Score) else produced(found)
+        return the_only(trial)
     if trial.output is None:
         return Score.unscored("there is no answer to score")
     pictures = media_of(trial.output, "image")
-    return produced(pictures[-1]) if pictures else wrong("the answer has no picture")
+    if not pictures:
+        return wrong("the answer has no picture")
+    return produced(pictures[-1])

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mmeval.errors import UsageError
 from mmeval.metric import uneven_blocks
+from mmeval.metrics.image.networks.convolutions import read_weights
 from mmeval.metrics.models import opening
 from mmeval.system import need
 
 if TYPE_CHECKING:
-    import numpy as np
     from PIL.Image import Image
 
 Weights = Mapping[str, Any]
@@ -63,74 +63,60 @@ def loaded_ensemble(folder: Path, device: str) -> Ensemble:
 
     Raises WeightsError for files that are not the complete ensemble.
     """
-    gelu = need("torch.nn.functional", "hf").gelu
+    torch = need("torch", "hf")
+    gelu = torch.nn.functional.gelu
     with opening(
         folder,
         "holds not the files of DreamSim's ensemble",
         OSError,
         how_to_fix=_ADVICE,
     ):
-        found = (
+        clip = read_weights(folder / "clip_vitb16_pretrain.pth.tar")["state_dict"]
+        open_clip = read_weights(folder / "open_clip_vitb16_pretrain.pth.tar")
+        found = [
             Tower(_dino(folder), _IMAGENET, "token", 1e-6, gelu),
-            Tower(
-                _clip(folder / "clip_vitb16_pretrain.pth.tar"),
-                _CLIP,
-                "projection",
-                1e-5,
-                _quick_gelu,
-            ),
-            Tower(
-                _clip(folder / "open_clip_vitb16_pretrain.pth.tar"),
-                _CLIP,
-                "projection",
-                1e-5,
-                gelu,
-            ),
-        )
+            Tower(clip, _CLIP, "projection", 1e-5, _quick_gelu),
+            Tower(open_clip["state_dict"], _CLIP, "projection", 1e-5, gelu),
+        ]
         for tower in found:
-            _refuse_gaps(tower.weights)
-        towers = tuple(
-            _moved(tower, device) for tower in _corrected(found, folder / _ADAPTER)
-        )
-        with need(
-            "torch", "hf"
-        ).inference_mode():  # missing weights are found now, and not by each trial
+            if lacks := uneven_blocks(tower.weights, "blocks"):
+                raise ValueError(lacks)
+        towers: list[Tower] = []
+        corrected = _corrected(found, folder / _ADAPTER)
+        for tower, weights in zip(found, corrected, strict=True):
+            there = {name: part.float().to(device) for name, part in weights.items()}
+            towers.append(tower._replace(weights=there))
+        # missing weights are found now, and not by each trial
+        with torch.inference_mode():
+            blank = torch.zeros(1, 3, SIZE, SIZE, device=device)
             for tower in towers:
-                _seen(tower, need("torch", "hf").zeros(1, 3, SIZE, SIZE, device=device))
-        return Ensemble(towers, device)
+                _seen(tower, blank)
+        return Ensemble(tuple(towers), device)
 
 
 _ADVICE = "put the released files there again, or name another folder with the switch"
 
 
-def _refuse_gaps(weights: Weights) -> None:
-    """Raises ValueError for a transformer with missing weights in a block."""
-    if lacks := uneven_blocks(weights, "blocks"):
-        raise ValueError(lacks)
-
-
 def embeddings(ensemble: Ensemble, pictures: Sequence[Image]) -> Any:
     """Embeddings of mean 0 and length 1: their cosines are the pictures'
     similarities."""
-    torch = need("torch", "hf")
-    pixels = torch.stack([torch.from_numpy(_pixels(one)) for one in pictures]).to(
-        ensemble.device
-    )
-    with torch.inference_mode():
-        seen = torch.cat(
-            [_seen(tower, pixels) for tower in ensemble.towers], dim=-1
-        ).double()
-        seen = seen - seen.mean(dim=-1, keepdim=True)
-        return (seen / seen.norm(dim=-1, keepdim=True).clamp_min(1e-12)).cpu()
-
-
-def _pixels(picture: Image) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """(3, 224, 224), 0 to 1."""
     import numpy as np
     from PIL.Image import Resampling
 
-    squeezed = picture.convert("RGB").resize((SIZE, SIZE), Resampling.BICUBIC)
-    return np.asarray(squeezed, np.float32).transpose(2, 0, 1) / np.float32(255)
+    torch = need("torch", "hf")
+    squares: list[Any] = []
+    for picture in pictures:
+        square = picture.convert("RGB").resize((SIZE, SIZE), Resampling.BICUBIC)
+        squares.append(
+            np.asarray(square, np.float32).transpose(2, 0, 1) / np.float32(255)
+        )
+    pixels = torch.from_numpy(np.stack(squares)).to(ensemble.device)
+    with torch.inference_mode():
+        parts = [_seen(tower, pixels) for tower in ensemble.towers]
+        seen = torch.cat(parts, dim=-1).double()
+        seen = seen - seen.mean(dim=-1, keepdim=True)
+        lengths = seen.norm(dim=-1, keepdim=True)
+        return (seen / lengths.clamp_min(1e-12)).cpu()
 
 
 def _dino(folder: Path) -> dict[str, Any]:
@@ -140,13 +126,11 @@ def _dino(folder: Path) -> dict[str, Any]:
     """
     own = folder / "checkpoints" / "dino_vitbase16_pretrain.pth"
     if own.is_file():
-        return _read(own)
-    kept = _read(folder / "dino_vitb16_pretrain.pth")
-    kept = kept.get("teacher", kept)
-    found = {
-        name.removeprefix("module.").removeprefix("backbone."): tensor
-        for name, tensor in kept.items()
-    }
+        return read_weights(own)
+    kept = read_weights(folder / "dino_vitb16_pretrain.pth")
+    found: dict[str, Any] = {}
+    for name, tensor in kept.get("teacher", kept).items():
+        found[name.removeprefix("module.").removeprefix("backbone.")] = tensor
     if "cls_token" not in found:
         raise UsageError(
             f"{folder}: dino_vitb16_pretrain.pth has no transformer; put "
@@ -156,36 +140,24 @@ def _dino(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _clip(path: Path) -> dict[str, Any]:
-    return dict(_read(path)["state_dict"])
-
-
-def _read(path: Path) -> dict[str, Any]:
-    # weights_only: a checkpoint is a pickle, which could run code.
-    found: dict[str, Any] = need("torch", "hf").load(
-        path, map_location="cpu", weights_only=True
-    )
-    return found
-
-
-def _corrected(towers: Sequence[Tower], folder: Path) -> list[Tower]:
-    """The transformers with a folder's low-rank corrections added to their weights."""
+def _corrected(towers: Sequence[Tower], folder: Path) -> list[dict[str, Any]]:
+    """The transformers' weights with a folder's low-rank corrections added."""
     settings = json.loads((folder / "adapter_config.json").read_text("utf-8"))
     scale = settings["lora_alpha"] / settings["r"]
-    corrections = _adapter(folder)
-    if not any(".lora_A." in name for name in corrections):
+    path = folder / "adapter_model.safetensors"
+    if not path.is_file():
+        path = folder / "adapter_model.bin"
+    corrections = read_weights(path)
+    names = [name for name in corrections if ".lora_A." in name]
+    if not names:
         raise ValueError(f"{folder.name} holds no corrections")
     changed = [dict(tower.weights) for tower in towers]
-    for name in [name for name in corrections if ".lora_A." in name]:
+    for name in names:
         tower, layer = _corrected_layer(name)
-        correction = scale * (
-            corrections[name.replace(".lora_A.", ".lora_B.")] @ corrections[name]
-        )
-        changed[tower][layer] = changed[tower][layer].float() + correction
-    return [
-        tower._replace(weights=weights)
-        for tower, weights in zip(towers, changed, strict=True)
-    ]
+        weights = changed[tower]
+        down, up = corrections[name], corrections[name.replace(".lora_A.", ".lora_B.")]
+        weights[layer] = weights[layer].float() + scale * (up @ down)
+    return changed
 
 
 def _corrected_layer(name: str) -> tuple[int, str]:
@@ -198,43 +170,20 @@ def _corrected_layer(name: str) -> tuple[int, str]:
     return int(found["tower"]), f"{found['layer']}.weight"
 
 
-def _adapter(folder: Path) -> dict[str, Any]:
-    safe = folder / "adapter_model.safetensors"
-    if not safe.is_file():
-        return _read(folder / "adapter_model.bin")
-    found: dict[str, Any] = need("safetensors.torch", "hf").load_file(safe)
-    return found
-
-
-def _moved(tower: Tower, device: str) -> Tower:
-    return tower._replace(
-        weights={
-            name: tensor.float().to(device) for name, tensor in tower.weights.items()
-        }
-    )
-
-
 def _seen(tower: Tower, pixels: Any) -> Any:
     torch = need("torch", "hf")
     functional, w = torch.nn.functional, tower.weights
-    mean, spread = (
-        torch.tensor(part, device=pixels.device)[:, None, None]
-        for part in tower.colours
-    )
-    patch = w["patch_embed.proj.weight"]
-    x = functional.conv2d(
-        (pixels - mean) / spread,
-        patch,
-        w.get("patch_embed.proj.bias"),
-        stride=patch.shape[-1],
-    )
+    mean, spread = torch.tensor(tower.colours, device=pixels.device)[:, :, None, None]
+    patch, bias = w["patch_embed.proj.weight"], w.get("patch_embed.proj.bias")
+    normalised = (pixels - mean) / spread
+    x = functional.conv2d(normalised, patch, bias, stride=patch.shape[-1])
     x = x.flatten(2).transpose(1, 2)
-    x = torch.cat((w["cls_token"].expand(len(x), -1, -1), x), dim=1) + w["pos_embed"]
+    token = w["cls_token"].expand(len(x), -1, -1)
+    x = torch.cat((token, x), dim=1) + w["pos_embed"]
     if "pos_drop.weight" in w:
         x = _layer_norm(tower, "pos_drop", x)
-    for number in range(
-        len({name.split(".")[1] for name in w if name.startswith("blocks.")})
-    ):
+    blocks = [name for name in w if name.startswith("blocks.")]
+    for number in range(len({name.split(".")[1] for name in blocks})):
         x = _block(tower, f"blocks.{number}", x)
     if tower.takes == "token":
         return x[:, 0]
@@ -244,19 +193,17 @@ def _seen(tower: Tower, pixels: Any) -> Any:
 def _block(tower: Tower, name: str, x: Any) -> Any:
     functional, w = need("torch.nn.functional", "hf"), tower.weights
     qkv = _linear(w, f"{name}.attn.qkv", _layer_norm(tower, f"{name}.norm1", x))
-    q, k, v = qkv.unflatten(-1, (3, x.shape[-1] // _HEAD, _HEAD)).permute(2, 0, 3, 1, 4)
+    heads = qkv.unflatten(-1, (3, x.shape[-1] // _HEAD, _HEAD))
+    q, k, v = heads.permute(2, 0, 3, 1, 4)
     seen = functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
     x = x + _linear(w, f"{name}.attn.proj", seen)
-    inner = tower.gate(
-        _linear(w, f"{name}.mlp.fc1", _layer_norm(tower, f"{name}.norm2", x))
-    )
-    return x + _linear(w, f"{name}.mlp.fc2", inner)
+    inner = _linear(w, f"{name}.mlp.fc1", _layer_norm(tower, f"{name}.norm2", x))
+    return x + _linear(w, f"{name}.mlp.fc2", tower.gate(inner))
 
 
 def _linear(w: Weights, name: str, x: Any) -> Any:
-    return need("torch.nn.functional", "hf").linear(
-        x, w[f"{name}.weight"], w.get(f"{name}.bias")
-    )
+    weight, bias = w[f"{name}.weight"], w.get(f"{name}.bias")
+    return need("torch.nn.functional", "hf").linear(x, weight, bias)
 
 
 def _layer_norm(tower: Tower, name: str, x: Any) -> Any:

@@ -76,9 +76,9 @@ def edit_outside_ssim(
     edit = edit_of(trial, against=against, bbox_key=bbox_key, margin=margin)
     if isinstance(edit, Score):
         return edit
-    value = ssim_of(
-        blackened(edit.edited, edit.box), blackened(edit.original, edit.box)
-    )
+    edited = blackened(edit.edited, edit.box)
+    original = blackened(edit.original, edit.box)
+    value = ssim_of(edited, original)
     return Score(value, evidence={"ssim": value, "padded_box": list(edit.box)})
 
 
@@ -100,14 +100,19 @@ def edit_of(
 ) -> Edit | Score:
     """The edit of a trial, or its score without one. 0 for a fault of the answer,
     unscored for one of the sample. The switches are those of ``edit_outside_ssim``."""
-    original = _original(trial.sample, against)
+    original = other_picture(trial.sample, against)
     if isinstance(original, Score):
         return original
+    height, width = original.shape[:2]
+    if min(height, width) < SMALLEST:
+        return Score.unscored(
+            f"the {against} picture is {width} x {height}: no side may be under "
+            f"{SMALLEST} pixels"
+        )
     label = trial.sample.metadata.get(bbox_key)
     fault = box_fault(label, bbox_key)
     if fault:
         return Score.unscored(fault)
-    height, width = original.shape[:2]
     box = padded_box(label, (width, height), margin)
     if box.left >= box.right or box.top >= box.bottom:
         return Score.unscored(
@@ -115,11 +120,9 @@ def edit_of(
             f"x {height}"
         )
     edited = the_only(trial)
-    return (
-        edited
-        if isinstance(edited, Score)
-        else Edit(resized(edited, original.shape[:2], FILTER), original, box)
-    )
+    if isinstance(edited, Score):
+        return edited
+    return Edit(resized(edited, (height, width), FILTER), original, box)
 
 
 def padded_box(bbox: Any, size: tuple[int, int], margin: int = 10) -> Box:
@@ -146,14 +149,14 @@ def box_fault(label: Any, key: str) -> str:
         f"the row's label {key!r} must be a box [left, top, right, bottom] of whole "
         "numbers"
     )
+    fault = f"{wanted}, not {label!r:.80}"
     if not isinstance(label, (list, tuple)) or len(label) != 4:
-        return f"{wanted}, not {label!r:.80}"
-    if not all(
-        isinstance(edge, (int, float)) and not isinstance(edge, bool) for edge in label
-    ):
-        return f"{wanted}, not {label!r:.80}"
-    if not all(abs(edge) < _FAR and edge == int(edge) for edge in label):
-        return f"{wanted}, not {label!r:.80}"
+        return fault
+    for edge in label:
+        if isinstance(edge, bool) or not isinstance(edge, (int, float)):
+            return fault
+        if not abs(edge) < _FAR or edge != int(edge):
+            return fault
     if label[0] >= label[2] or label[1] >= label[3]:
         return (
             f"the box {label} under {key!r} is empty: its right and bottom must be "
@@ -168,7 +171,8 @@ _FAR = 1e9
 
 def cropped(pixels: Pixels, box: Box) -> Image:
     """The part of a picture that a box holds."""
-    return picture(pixels[box.top : box.bottom, box.left : box.right].copy())
+    part = pixels[box.top : box.bottom, box.left : box.right]
+    return picture(part.copy())
 
 
 def blackened(pixels: Pixels, box: Box) -> Pixels:
@@ -178,13 +182,9 @@ def blackened(pixels: Pixels, box: Box) -> Pixels:
     return painted
 
 
-def _original(sample: Sample, against: Against) -> Pixels | Score:
+def other_picture(sample: Sample, against: Against) -> Pixels | Score:
+    """The pixels that the answer's picture is compared with, or an unscored score."""
     media = input_picture(sample) if against == "input" else reference_picture(sample)
-    pixels = media if isinstance(media, Score) else given(media)
-    if not isinstance(pixels, Score) and min(pixels.shape[:2]) < SMALLEST:
-        height, width = pixels.shape[:2]
-        return Score.unscored(
-            f"the {against} picture is {width} x {height}: no side may be under "
-            f"{SMALLEST} pixels"
-        )
-    return pixels
+    if isinstance(media, Score):
+        return media
+    return given(media)

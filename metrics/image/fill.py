@@ -21,12 +21,10 @@ _SOURCE = "MMMG, Region Fill and Border Fill; official: image evaluators 6c7142e
 
 def _shares_fault(count: int) -> Checked:
     def fault(values: Any) -> str:
-        rising = (
-            len(values) == count
-            and all(0 < value < 1 for value in values)
-            and sorted(values) == list(values)
-        )
-        return "" if rising else f"{count} rising shares between 0 and 1"
+        is_rising = len(values) == count and sorted(values) == list(values)
+        if is_rising and all(0 < value < 1 for value in values):
+            return ""
+        return f"{count} rising shares between 0 and 1"
 
     return Checked(fault)
 
@@ -39,9 +37,8 @@ Three = Annotated[Sequence[float], _shares_fault(3)]
 
 
 def _check_region(sample: Sample, switches: Mapping[str, Any]) -> str:
-    return region_fault(sample, switches["region_key"]) or _check_color(
-        sample, switches
-    )
+    fault = region_fault(sample, switches["region_key"])
+    return fault or _check_color(sample, switches)
 
 
 def _check_color(sample: Sample, switches: Mapping[str, Any]) -> str:
@@ -87,17 +84,15 @@ def region_fill(
     ``penalty_distance`` from the mean colour has run over. Evidence: ``ssim``,
     ``penalty``, ``avg_color`` and ``color_ok``.
     """
-    fault = region_fault(trial.sample, region_key) or color_fault(
-        trial.sample, color_key, colors
-    )
+    fault = region_fault(trial.sample, region_key)
+    fault = fault or color_fault(trial.sample, color_key, colors)
     pixels = Score.unscored(fault) if fault else the_only(trial)
     if isinstance(pixels, Score):
         return pixels
-    name = trial.sample.metadata[color_key]
-    bands = bands_of(
-        trial.sample.metadata[region_key], half=half, thirds=thirds, quarters=quarters
-    )
-    region, beside = (bands.cut(pixels, span) for span in (bands.region, bands.beside))
+    labels = trial.sample.metadata
+    name = labels[color_key]
+    bands = bands_of(labels[region_key], half=half, thirds=thirds, quarters=quarters)
+    region, beside = bands.cut(pixels, bands.region), bands.cut(pixels, bands.beside)
     gate = Gate(black_white_distance, hue_low, hue_high)
     return _filled(region, beside, Wanted(name, colors[name], gate, penalty_distance))
 
@@ -159,16 +154,14 @@ def _filled(area: Pixels, beside: Pixels, wanted: Wanted) -> Score:
             f"the part to look at is {width} x {height}: no side may be under "
             f"{SMALLEST} pixels"
         )
-    mean = [
-        int(total) // (height * width)
-        for total in area.sum(axis=(0, 1), dtype=numpy.int64)
-    ]
+    totals = area.sum(axis=(0, 1), dtype=numpy.int64)
+    mean = (totals // (height * width)).tolist()
     even = numpy.empty_like(area)
     even[:] = mean
     found = ssim_of(area, even)
     color_ok = wanted.gate.passes(mean, wanted.name, wanted.color)
     penalty = share_near(beside, mean, wanted.penalty_distance)
-    value = max(0.0, (found if color_ok else 0.0) - penalty)
+    value = max(0.0, found - penalty) if color_ok else 0.0
     evidence = {
         "ssim": found,
         "penalty": penalty,
@@ -187,10 +180,8 @@ def share_near(pixels: Pixels, color: Color, distance: float) -> float:
     apart = pixels.astype(numpy.int32)
     apart -= numpy.asarray(color, dtype=numpy.int32)
     apart *= apart
-    return float(
-        numpy.count_nonzero(apart.sum(axis=2) <= distance * distance)
-        / (pixels.shape[0] * pixels.shape[1])
-    )
+    squares = apart.sum(axis=2)
+    return float(numpy.count_nonzero(squares <= distance * distance) / squares.size)
 
 
 Span = tuple[float, float]
@@ -206,9 +197,11 @@ class Bands(NamedTuple):
 
     def cut(self, pixels: Pixels, span: Span) -> Pixels:
         """The part of a picture; coordinates between two are rounded, half to even."""
-        size = pixels.shape[1] if self.along == "width" else pixels.shape[0]
-        start, end = (round(share * size) for share in span)
-        return pixels[:, start:end] if self.along == "width" else pixels[start:end]
+        height, width = pixels.shape[:2]
+        start, end = span
+        if self.along == "width":
+            return pixels[:, round(start * width) : round(end * width)]
+        return pixels[round(start * height) : round(end * height)]
 
 
 _SIDES = {"left": "width", "upper": "height", "right": "width", "lower": "height"}
@@ -241,13 +234,15 @@ def bands_of(
     Bands(along='height', region=(0.67, 1), beside=(0.33, 0.67))
     """
     side, part = region.split()
-    first, second, last = quarters
-    at_start, at_end = {
-        "half": (((0, half), (half, 1)), ((half, 1), (0, half))),
-        "third": (((0, thirds[0]), tuple(thirds)), ((thirds[1], 1), tuple(thirds))),
-        "quarter": (((0, first), (first, second)), ((last, 1), (second, last))),
-    }[part]
-    return Bands(_SIDES[side], *(at_start if side in ("left", "upper") else at_end))
+    if part == "half":
+        edges = [0, half, 1]
+    elif part == "third":
+        edges = [0, *thirds, 1]
+    else:
+        edges = [0, *quarters, 1]
+    if side in ("left", "upper"):
+        return Bands(_SIDES[side], (edges[0], edges[1]), (edges[1], edges[2]))
+    return Bands(_SIDES[side], (edges[-2], edges[-1]), (edges[-3], edges[-2]))
 
 
 def border_strip(pixels: Pixels, border: float) -> Pixels:
@@ -260,16 +255,15 @@ def border_strip(pixels: Pixels, border: float) -> Pixels:
     side = min(width, height)
     across, down = round(border * width), round(border * height)
     x, y = (width - side) // 2, (height - side) // 2
-    above, below = pixels[:down, x : x + side], pixels[height - down :, x : x + side]
-    left, right = pixels[y : y + side, :across], pixels[y : y + side, width - across :]
+    columns, rows = pixels[:, x : x + side], pixels[y : y + side]
+    above, below = columns[:down], columns[height - down :]
+    left, right = rows[:, :across], rows[:, width - across :]
     return numpy.concatenate([above, numpy.rot90(left), numpy.rot90(right), below])
 
 
 def inside(pixels: Pixels, border: float) -> Pixels:
     """The part inside a border."""
     height, width = pixels.shape[:2]
-    rows, columns = (
-        slice(round(border * size), round((1 - border) * size))
-        for size in (height, width)
-    )
-    return pixels[rows, columns]
+    top, bottom = round(border * height), round((1 - border) * height)
+    left, right = round(border * width), round((1 - border) * width)
+    return pixels[top:bottom, left:right]

@@ -93,14 +93,12 @@ def image_quality(
         )
         near = niqe_of(resized(pixels, (height, width), "BICUBIC"))
         evidence = {
-            **near.to_json(),
+            **near._asdict(),
             "enlarged": (height, width) != pixels.shape[:2],
-            "too_few_patches": False,
+            "too_few_patches": near.niqe is None,
         }
         if near.niqe is None:
-            return ItemScore(
-                0.0, {**evidence, "too_few_patches": True}, reason=near.fault
-            )
+            return ItemScore(0.0, evidence, reason=near.fault)
         return ItemScore(quality_of(near.niqe, worst=worst), evidence)
 
     return quality_of_media(trial, "image", measured, unreadable=unreadable)
@@ -118,4 +116,6 @@ def enlarged_size(pixels: Pixels, short_side: int) -> tuple[int, int]:
     if shorter >= short_side:
         return height, width
     longer = round(max(height, width) * short_side / shorter)
-    return (short_side, longer) if height == shorter else (longer, short_side)
+    if height == shorter:
+        return short_side, longer
+    return longer, short_side

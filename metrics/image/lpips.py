@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from mmeval.media import Media
@@ -18,7 +17,7 @@ from mmeval.metrics.image.networks.lpips_network import (
 )
 from mmeval.metrics.image.pictures import given, pairs_of, produced
 from mmeval.metrics.image.psnr import other_size
-from mmeval.metrics.image.smaller import Size, at_smaller_size
+from mmeval.metrics.image.smaller import Size, at_smaller_size, smaller_size
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import Missing, counted, wrong
 from mmeval.records import Score, Trial
@@ -63,25 +62,19 @@ def lpips(
     (``official``). Evidence: the distance of each pair.
     """
     asked = [_pairs(trial, size) for trial in trials]
-    pairs = [
-        pair
-        for of_trial in asked
-        if not isinstance(of_trial, Score)
-        for pair in of_trial
-    ]
-    found = iter(_distances(pairs, model, signed=lpips_range == "standard"))
-    scores = []
-    for of_trial in asked:
-        if isinstance(of_trial, Score):
-            scores.append(of_trial)
+    every: list[_Pair] = []
+    for pairs in asked:
+        if not isinstance(pairs, Score):
+            every += pairs
+    found = iter(_distances(every, model, signed=lpips_range == "standard"))
+    scores: list[Score] = []
+    for pairs in asked:
+        if isinstance(pairs, Score):
+            scores.append(pairs)
         else:
-            distances = [next(found) for _ in of_trial]
-            scores.append(
-                Score(
-                    1 - sum(distances) / len(distances),
-                    evidence={"distances": distances},
-                )
-            )
+            distances = [next(found) for _ in pairs]
+            value = 1 - sum(distances) / len(distances)
+            scores.append(Score(value, evidence={"distances": distances}))
     return [counted(score, missing) for score in scores]
 
 
@@ -125,26 +118,17 @@ def _distances(
     pairs: Sequence[_Pair], model: str | Mapping[str, Any], *, signed: bool
 ) -> list[float]:
     """The distance of each pair; those of one size go through the network together."""
-    found: dict[int, float] = {}
-    by_size = sorted(range(len(pairs)), key=lambda at: _size(pairs[at]))
-    for (height, width), group in groupby(by_size, key=lambda at: _size(pairs[at])):
-        places = list(group)
+    found = [0.0] * len(pairs)
+    by_size: dict[tuple[int, int], list[int]] = {}
+    for at, pair in enumerate(pairs):
+        by_size.setdefault(smaller_size(*pair), []).append(at)
+    for (height, width), places in sorted(by_size.items()):
         step = max(1, min(_AT_ONCE, _PIXELS // (height * width)))
         for start in range(0, len(places), step):
-            some = places[start : start + step]
+            batch = places[start : start + step]
             network = loaded(bound(model), lpips_network)
-            found |= zip(
-                some,
-                lpips_distances(
-                    network, [at_smaller_size(*pairs[at]) for at in some], signed=signed
-                ),
-                strict=True,
-            )
-    return [found[at] for at in range(len(pairs))]
-
-
-def _size(pair: _Pair) -> tuple[int, int]:
-    height, width = (
-        min(sides) for sides in zip(pair[0].shape[:2], pair[1].shape[:2], strict=True)
-    )
-    return height, width
+            sides = [at_smaller_size(*pairs[at]) for at in batch]
+            distances = lpips_distances(network, sides, signed=signed)
+            for at, distance in zip(batch, distances, strict=True):
+                found[at] = distance
+    return found

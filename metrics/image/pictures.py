@@ -61,7 +61,9 @@ def the_only(trial: Trial) -> Pixels | Score:
     """The pixels of an answer's only picture; else the score of ``the_only_medium`` or
     of ``produced``."""
     found = the_only_medium(trial, "image", "pictures")
-    return found if isinstance(found, Score) else produced(found)
+    if isinstance(found, Score):
+        return found
+    return produced(found)
 
 
 def produced(media: Media) -> Pixels | Score:
@@ -83,28 +85,19 @@ def given(media: Media) -> Pixels | Score:
 
 def input_picture(sample: Sample) -> Media | Score:
     """The first picture of the sample's input."""
-    found = [
-        media
-        for message in sample.input
-        for media in media_of(message.content, "image")
-    ]
-    return (
-        found[0]
-        if found
-        else Score.unscored("the sample's input has no picture to compare with")
-    )
+    for message in sample.input:
+        for media in media_of(message.content, "image"):
+            return media
+    return Score.unscored("the sample's input has no picture to compare with")
 
 
 def reference_picture(sample: Sample) -> Media | Score:
     """The first picture of the first reference."""
     if not sample.references:
         return Score.unscored("the sample has no reference to compare with")
-    found = media_of(sample.references[0], "image")
-    return (
-        found[0]
-        if found
-        else Score.unscored("the reference has no picture to compare with")
-    )
+    for media in media_of(sample.references[0], "image"):
+        return media
+    return Score.unscored("the reference has no picture to compare with")
 
 
 def compared(trial: Trial, name: str, measure: Measure, smallest: int) -> Score:
@@ -120,8 +113,20 @@ def compared(trial: Trial, name: str, measure: Measure, smallest: int) -> Score:
     if isinstance(pairs, Score):
         return pairs
     values: list[float] = []
-    for number, (one, other) in enumerate(pairs, 1):
-        value = _pair(one, other, number, measure, smallest)
+    for number, (found, wanted) in enumerate(pairs, 1):
+        reference = given(wanted)
+        if isinstance(reference, Score):
+            return reference
+        height, width = reference.shape[:2]
+        if min(height, width) < smallest:
+            return Score.unscored(
+                f"reference picture {number} is {width} x {height}: no side may be "
+                f"under {smallest}"
+            )
+        answer = produced(found)
+        if isinstance(answer, Score):
+            return answer
+        value = measure(answer, reference)
         if isinstance(value, Score):
             return value
         values.append(value)
@@ -146,22 +151,6 @@ def pairs_of(trial: Trial) -> list[tuple[Media, Media]] | Score:
     return list(zip(found, wanted, strict=True))
 
 
-def _pair(
-    found: Media, wanted: Media, number: int, measure: Measure, smallest: int
-) -> float | Score:
-    reference = given(wanted)
-    if isinstance(reference, Score):
-        return reference
-    height, width = reference.shape[:2]
-    if min(height, width) < smallest:
-        return Score.unscored(
-            f"reference picture {number} is {width} x {height}: no side may be under "
-            f"{smallest}"
-        )
-    answer = produced(found)
-    return answer if isinstance(answer, Score) else measure(answer, reference)
-
-
 def resized(pixels: Pixels, size: tuple[int, ...], filter: str) -> Pixels:
     """A picture in another height and width; ``filter`` is Pillow's: ``LANCZOS``,
     ``BICUBIC``, ``BILINEAR``."""
@@ -171,9 +160,8 @@ def resized(pixels: Pixels, size: tuple[int, ...], filter: str) -> Pixels:
     from PIL import Image
 
     height, width = size
-    return numpy.asarray(
-        picture(pixels).resize((width, height), Image.Resampling[filter])
-    )
+    method = Image.Resampling[filter]
+    return numpy.asarray(picture(pixels).resize((width, height), method))
 
 
 def picture(pixels: Pixels) -> Image:

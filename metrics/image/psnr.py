@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from mmeval.metric import metric
@@ -39,26 +38,21 @@ def psnr(
     lesser height and the lesser width (``smaller``, see ``image_similarity``).
     Evidence: the value of each pair.
     """
-    return counted(
-        compared(trial, "psnr", partial(_decibels, size=size, most=most), smallest=1),
-        missing,
-    )
 
+    def decibels(answer: Pixels, reference: Pixels) -> float | Score:
+        if size == "own" and answer.shape != reference.shape:
+            return wrong(other_size(answer, reference))
+        return likeness(
+            answer,
+            reference,
+            measure="psnr",
+            sizes="smaller",
+            window=None,
+            most=most,
+            smallest=1,
+        )
 
-def _decibels(
-    answer: Pixels, reference: Pixels, *, size: Size, most: float
-) -> float | Score:
-    if size == "own" and answer.shape != reference.shape:
-        return wrong(other_size(answer, reference))
-    return likeness(
-        answer,
-        reference,
-        measure="psnr",
-        sizes="smaller",
-        window=None,
-        most=most,
-        smallest=1,
-    )
+    return counted(compared(trial, "psnr", decibels, smallest=1), missing)
 
 
 def other_size(answer: Pixels, reference: Pixels) -> str:

@@ -86,16 +86,21 @@ def image_similarity(
     do, 11 pixels wide, in its place; ``most`` decibels. Evidence: the value of each
     pair.
     """
-    smallest = (GAUSSIAN if gaussian else window) if measure == "ssim" else 1
+    smallest = 1
+    if measure == "ssim":
+        smallest = GAUSSIAN if gaussian else window
     how = partial(
         likeness,
         measure=measure,
         sizes=sizes,
         window=None if gaussian else window,
         most=most,
+        smallest=smallest,
     )
-    found = compared(trial, measure, partial(how, smallest=smallest), smallest)
-    return replace(found, value=WORST[measure]) if "reason" in found.evidence else found
+    found = compared(trial, measure, how, smallest)
+    if "reason" in found.evidence:
+        return replace(found, value=WORST[measure])
+    return found
 
 
 def likeness(
@@ -112,19 +117,23 @@ def likeness(
     ``smallest`` pixels."""
     from skimage import metrics
 
-    one, other = _same_size(answer, reference, sizes)
+    one: Numbers
+    other: Numbers
+    if answer.shape == reference.shape or sizes == "reference":
+        one, other = resized(answer, reference.shape[:2], FILTER), reference
+    else:
+        small, smaller = at_smaller_size(answer, reference)
+        one, other = small * 255, smaller * 255
     if min(one.shape[:2]) < smallest:
         return wrong(f"a picture of the answer has a side under {smallest} pixels")
     if measure == "ssim":
-        own = (
-            {"win_size": window}
-            if window
-            else {
+        own: dict[str, Any] = {"win_size": window}
+        if not window:
+            own = {
                 "gaussian_weights": True,
                 "sigma": 1.5,
                 "use_sample_covariance": False,
             }
-        )
         return float(
             metrics.structural_similarity(
                 other, one, channel_axis=2, data_range=255, **own
@@ -134,22 +143,10 @@ def likeness(
     if measure == "mse":
         return error
     if measure == "psnr":
-        return (
-            min(
-                float(metrics.peak_signal_noise_ratio(other, one, data_range=255)), most
-            )
-            if error
-            else most
-        )
+        ratio = most
+        if error:
+            ratio = metrics.peak_signal_noise_ratio(other, one, data_range=255)
+        return min(float(ratio), most)
     if not other.any():
         return Score.unscored("the reference is black: nrmse is not defined")
     return float(metrics.normalized_root_mse(other, one))
-
-
-def _same_size(
-    answer: Pixels, reference: Pixels, sizes: Sizes
-) -> tuple[Numbers, Numbers]:
-    if answer.shape == reference.shape or sizes == "reference":
-        return resized(answer, reference.shape[:2], FILTER), reference
-    one, other = at_smaller_size(answer, reference)
-    return one * 255, other * 255

@@ -17,6 +17,12 @@ Size = Literal["own", "smaller"]
 differ."""
 
 
+def smaller_size(one: Pixels, other: Pixels) -> tuple[int, int]:
+    """The lesser height and the lesser width of two pictures."""
+    (height, width), (rows, columns) = one.shape[:2], other.shape[:2]
+    return min(height, rows), min(width, columns)
+
+
 def at_smaller_size(one: Pixels, other: Pixels) -> tuple[Numbers, Numbers]:
     """Both pictures with the lesser height and the lesser width of the two, as float32
     from 0 to 1.
@@ -26,13 +32,12 @@ def at_smaller_size(one: Pixels, other: Pixels) -> tuple[Numbers, Numbers]:
     """
     import numpy
 
-    height, width = (
-        min(sides) for sides in zip(one.shape[:2], other.shape[:2], strict=True)
-    )
-    floats = (
-        numpy.asarray(side, numpy.float32) / numpy.float32(255) for side in (one, other)
-    )
-    first, second = (_along(_along(side, height, 0), width, 1) for side in floats)
+    height, width = smaller_size(one, other)
+    sides: list[Numbers] = []
+    for pixels in (one, other):
+        numbers = numpy.asarray(pixels, numpy.float32) / numpy.float32(255)
+        sides.append(_along(_along(numbers, height, 0), width, 1))
+    first, second = sides
     return first, second
 
 
@@ -45,17 +50,12 @@ def _along(pixels: Numbers, wanted: int, axis: int) -> Numbers:
     # Single precision throughout: with places of double precision a value differs from
     # torch's by up to 1e-4.
     half = numpy.float32(0.5)
-    places = (
-        (numpy.arange(wanted, dtype=numpy.float32) + half)
-        * numpy.float32(length / wanted)
-        - half
-    ).clip(min=0)
+    middles = numpy.arange(wanted, dtype=numpy.float32) + half
+    places = (middles * numpy.float32(length / wanted) - half).clip(min=0)
     before = places.astype(numpy.intp)
     after = numpy.minimum(before + 1, length - 1)
-    share = numpy.expand_dims(
-        places - before.astype(numpy.float32), (1, 2) if axis == 0 else (0, 2)
-    )
-    found: Numbers = (
-        pixels.take(before, axis) * (1 - share) + pixels.take(after, axis) * share
-    )
+    other_axes = (1 - axis, 2)
+    share = numpy.expand_dims(places - before.astype(numpy.float32), other_axes)
+    found: Numbers = pixels.take(before, axis) * (1 - share)
+    found += pixels.take(after, axis) * share
     return found

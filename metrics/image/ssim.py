@@ -45,12 +45,11 @@ def ssim(trial: Trial) -> Score:
 
     Evidence: ``ssim``, the value of each pair.
     """
-    return compared(
-        trial,
-        "ssim",
-        lambda one, other: ssim_of(resized(one, other.shape[:2], FILTER), other),
-        SMALLEST,
-    )
+
+    def measure(one: Pixels, other: Pixels) -> float:
+        return ssim_of(resized(one, other.shape[:2], FILTER), other)
+
+    return compared(trial, "ssim", measure, SMALLEST)
 
 
 def ssim_of(one: Pixels, other: Pixels) -> float:
@@ -64,10 +63,8 @@ def ssim_of(one: Pixels, other: Pixels) -> float:
     import numpy
 
     height, width, channels = one.shape
-    first, second = (
-        numpy.ascontiguousarray(side).reshape(height, width * channels)
-        for side in (one, other)
-    )
+    first = numpy.ascontiguousarray(one).reshape(height, width * channels)
+    second = numpy.ascontiguousarray(other).reshape(height, width * channels)
     total = 0.0
     windows = height - SMALLEST + 1
     rows = max(1, _STRIP // (width * channels))
@@ -95,13 +92,6 @@ def _similarities(one: Numbers, other: Numbers, channels: int) -> float:
     wide_b *= wide_b
     wide_a += wide_b
     squares = _windows(wide_a, channels)
-    return _fraction_sum(sum_a, sum_b, products, squares)
-
-
-def _fraction_sum(
-    sum_a: Numbers, sum_b: Numbers, products: Numbers, squares: Numbers
-) -> float:
-    import numpy
 
     means = sum_a * sum_b
     sum_a *= sum_a
@@ -113,14 +103,12 @@ def _fraction_sum(
     squares -= sum_a
     # Everything is scaled by 49 * 49 (means) or 49 * 48 (sample covariances), including
     # the constants.
-    over = 2 * means.astype(numpy.float32) + numpy.float32(_C1 * _WINDOW**2)
-    over *= 2 * products.astype(numpy.float32) + numpy.float32(
-        _C2 * _WINDOW * (_WINDOW - 1)
-    )
-    under = sum_a.astype(numpy.float32) + numpy.float32(_C1 * _WINDOW**2)
-    under *= squares.astype(numpy.float32) + numpy.float32(
-        _C2 * _WINDOW * (_WINDOW - 1)
-    )
+    for_means = numpy.float32(_C1 * _WINDOW**2)
+    for_covariances = numpy.float32(_C2 * _WINDOW * (_WINDOW - 1))
+    over = 2 * means.astype(numpy.float32) + for_means
+    over *= 2 * products.astype(numpy.float32) + for_covariances
+    under = sum_a.astype(numpy.float32) + for_means
+    under *= squares.astype(numpy.float32) + for_covariances
     over /= under
     return float(over.sum(dtype=numpy.float64))
 
@@ -135,11 +123,9 @@ def _sevens(numbers: Numbers, step: int, *, axis: int) -> Numbers:
     """The sums of every seven numbers that are ``step`` apart, by pairs and fours."""
 
     def part(array: Numbers, start: int, length: int) -> Numbers:
-        return (
-            array[start : start + length]
-            if axis == 0
-            else array[:, start : start + length]
-        )
+        if axis == 0:
+            return array[start : start + length]
+        return array[:, start : start + length]
 
     length = numbers.shape[axis]
     pairs = part(numbers, 0, length - step) + part(numbers, step, length - step)

@@ -43,7 +43,9 @@ AT_ONCE = 16
 def clip_needs(switches: Mapping[str, Any]) -> tuple[str, ...]:
     """The packages of a metric with the switch ``vectors``, for
     ``@metric(needs=...)``."""
-    return () if switches["vectors"] else ("torch:hf", "transformers:hf")
+    if switches["vectors"]:
+        return ()
+    return ("torch:hf", "transformers:hf")
 
 
 class Shown(NamedTuple):
@@ -89,11 +91,12 @@ def cosines(one: Vector, others: Sequence[Vector]) -> list[float]:
     import numpy as np
 
     first = np.asarray(one, np.float64)
-    found = []
+    found: list[float] = []
     for other in others:
         second = np.asarray(other, np.float64)
         lengths = float(np.linalg.norm(first) * np.linalg.norm(second))
-        found.append(float(first @ second) / lengths if lengths else 0.0)
+        product = float(first @ second)
+        found.append(product / lengths if lengths else 0.0)
     return found
 
 
@@ -102,9 +105,8 @@ class _Network:
         self._model = model
 
     def pictures(self, shown: Sequence[Shown]) -> list[Vector | ContentError]:
-        keys = [
-            (self._model["fingerprint"], one.media.sha256, one.form) for one in shown
-        ]
+        fingerprint = self._model["fingerprint"]
+        keys = [(fingerprint, one.media.sha256, one.form) for one in shown]
         return embedded_once(
             keys, lambda places: self._seen([shown[at] for at in places])
         )
@@ -117,33 +119,32 @@ class _Network:
 
     def _seen(self, shown: Sequence[Shown]) -> list[Vector | ContentError]:
         found: list[Vector | ContentError] = []
-        for at in range(0, len(shown), AT_ONCE):
-            prepared: list[Numbers | ContentError] = []
-            for one in shown[at : at + AT_ONCE]:
+        for start in range(0, len(shown), AT_ONCE):
+            some = shown[start : start + AT_ONCE]
+            failed: dict[int, ContentError] = {}
+            prepared: list[Numbers] = []
+            for at, one in enumerate(some):
                 try:
                     pixels = one.pixels()
                 except ContentError as error:
-                    prepared.append(error)
+                    failed[at] = error
                 else:
-                    prepared.append(
-                        _prepared(loaded(self._model, _clip).features, pixels)
-                    )
-            decoded = [one for one in prepared if not isinstance(one, ContentError)]
-            seen = iter(
-                _picture_vectors(loaded(self._model, _clip), decoded) if decoded else ()
-            )
-            found += [
-                one if isinstance(one, ContentError) else next(seen) for one in prepared
-            ]
+                    features = loaded(self._model, _clip).features
+                    inputs = features(picture(pixels), return_tensors="np")
+                    prepared.append(inputs["pixel_values"][0])
+            vectors: list[Vector] = []
+            if prepared:
+                vectors = _picture_vectors(loaded(self._model, _clip), prepared)
+            for at in range(len(some)):
+                found.append(failed[at] if at in failed else vectors.pop(0))
         return found
 
     def _read(self, texts: Sequence[str]) -> list[Vector]:
         clip = loaded(self._model, _clip)
-        return [
-            row
-            for at in range(0, len(texts), AT_ONCE)
-            for row in _text_vectors(clip, texts[at : at + AT_ONCE])
-        ]
+        found: list[Vector] = []
+        for start in range(0, len(texts), AT_ONCE):
+            found += _text_vectors(clip, texts[start : start + AT_ONCE])
+        return found
 
 
 class _Clip(NamedTuple):
@@ -156,22 +157,17 @@ class _Clip(NamedTuple):
 
 
 def _clip(folder: Path, device: str) -> _Clip:
+    transformers, tokenizers = need("transformers", "hf"), need("tokenizers", "hf")
     network = network_of("CLIPModel", folder, device)
     with opening(folder):
-        features = need("transformers", "hf").CLIPImageProcessorPil.from_pretrained(
+        features = transformers.CLIPImageProcessorPil.from_pretrained(
             folder, local_files_only=True
         )
-        tokenizer = need("tokenizers", "hf").Tokenizer.from_file(
-            str(folder / "tokenizer.json")
-        )
-    tokenizer.enable_truncation(network.config.text_config.max_position_embeddings)
-    tokenizer.enable_padding(pad_id=network.config.text_config.eos_token_id)
+        tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    settings = network.config.text_config
+    tokenizer.enable_truncation(settings.max_position_embeddings)
+    tokenizer.enable_padding(pad_id=settings.eos_token_id)
     return _Clip(network, features, tokenizer, device)
-
-
-def _prepared(features: Any, pixels: Pixels) -> Numbers:
-    found: Numbers = features(picture(pixels), return_tensors="np")["pixel_values"][0]
-    return found
 
 
 def _picture_vectors(clip: _Clip, pictures: Sequence[Numbers]) -> list[Vector]:
@@ -180,18 +176,25 @@ def _picture_vectors(clip: _Clip, pictures: Sequence[Numbers]) -> list[Vector]:
     torch = need("torch", "hf")
     with torch.inference_mode():
         pixels = torch.from_numpy(np.stack(pictures)).to(clip.device)
-        found = clip.network.get_image_features(pixel_values=pixels)
-        return list(getattr(found, "pooler_output", found).float().cpu().numpy())
+        return _rows(clip.network.get_image_features(pixel_values=pixels))
 
 
 def _text_vectors(clip: _Clip, texts: Sequence[str]) -> list[Vector]:
     torch = need("torch", "hf")
     rows = clip.tokenizer.encode_batch(list(texts))
+    ids = [row.ids for row in rows]
+    masks = [row.attention_mask for row in rows]
     with torch.inference_mode():
-        ids = torch.tensor([row.ids for row in rows], device=clip.device)
-        mask = torch.tensor([row.attention_mask for row in rows], device=clip.device)
-        found = clip.network.get_text_features(input_ids=ids, attention_mask=mask)
-        return list(getattr(found, "pooler_output", found).float().cpu().numpy())
+        found = clip.network.get_text_features(
+            input_ids=torch.tensor(ids, device=clip.device),
+            attention_mask=torch.tensor(masks, device=clip.device),
+        )
+        return _rows(found)
+
+
+def _rows(found: Any) -> list[Vector]:
+    """A vector for each picture or text; newer versions of transformers wrap them."""
+    return list(getattr(found, "pooler_output", found).float().cpu().numpy())
 
 
 class _Table:
@@ -216,18 +219,20 @@ class _Table:
                 ) from None
 
     def pictures(self, shown: Sequence[Shown]) -> list[Vector | ContentError]:
-        return [self._picture(one) for one in shown]
+        found: list[Vector | ContentError] = []
+        for one in shown:
+            digest = one.media.sha256
+            try:
+                if ("sha256", digest) not in self._found:
+                    one.pixels()
+            except ContentError as error:
+                found.append(error)
+            else:
+                found.append(self._of("sha256", digest, one.media.label))
+        return found
 
     def texts(self, texts: Sequence[str]) -> list[Vector]:
         return [self._of("text", text, repr(text[:80])) for text in texts]
-
-    def _picture(self, shown: Shown) -> Vector | ContentError:
-        if ("sha256", shown.media.sha256) not in self._found:
-            try:
-                shown.pixels()
-            except ContentError as error:
-                return error
-        return self._of("sha256", shown.media.sha256, shown.media.label)
 
     def _of(self, kind: str, key: str, called: str) -> Vector:
         if (kind, key) not in self._found:

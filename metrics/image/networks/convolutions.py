@@ -63,8 +63,10 @@ def read_weights(path: Path) -> dict[str, Any]:
 
 def hub_weights(folder: Path) -> dict[str, Any]:
     """The tensors of a folder with ``HUB_FILES``."""
-    safe = folder / "model.safetensors"
-    return read_weights(safe if safe.is_file() else folder / "pytorch_model.bin")
+    path = folder / "model.safetensors"
+    if not path.is_file():
+        path = folder / "pytorch_model.bin"
+    return read_weights(path)
 
 
 def normalised(
@@ -72,9 +74,8 @@ def normalised(
 ) -> Convolution:
     """A convolution without a bias and the batch normalisation behind it as one. Raises
     KeyError for a lack of one."""
-    mean, variance = (
-        weights[f"{normalisation}.running_{name}"].double() for name in ("mean", "var")
-    )
+    mean = weights[f"{normalisation}.running_mean"].double()
+    variance = weights[f"{normalisation}.running_var"].double()
     scale = weights[f"{normalisation}.weight"].double() / (variance + epsilon).sqrt()
     weight = weights[f"{convolution}.weight"].double() * scale[:, None, None, None]
     bias = weights[f"{normalisation}.bias"].double() - mean * scale
@@ -93,11 +94,7 @@ def batch_of(pictures: Sequence[Pixels], device: str) -> Any:
     import numpy
 
     torch = need("torch", "hf")
-    pixels = (
-        torch.from_numpy(numpy.stack(pictures)).to(device).permute(0, 3, 1, 2).float()
-        / 255
-    )
-    mean, spread = (
-        torch.tensor(part, device=device)[:, None, None] for part in (MEAN, SPREAD)
-    )
+    pixels = torch.from_numpy(numpy.stack(pictures)).to(device)
+    pixels = pixels.permute(0, 3, 1, 2).float() / 255
+    mean, spread = torch.tensor((MEAN, SPREAD), device=device)[:, :, None, None]
     return (pixels - mean) / spread

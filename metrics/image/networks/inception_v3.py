@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mmeval.metric import HubModel
 from mmeval.metrics.image.networks.convolutions import (
     HUB_FILES,
+    Convolution,
     Layers,
     batch_of,
     hub_weights,
@@ -87,11 +88,11 @@ _STEM = (
     "Conv2d_4a_3x3",
 )
 _MIXED = {
-    **{f"Mixed_5{letter}": _A for letter in "bcd"},
+    **dict.fromkeys(("Mixed_5b", "Mixed_5c", "Mixed_5d"), _A),
     "Mixed_6a": _B,
-    **{f"Mixed_6{letter}": _C for letter in "bcde"},
+    **dict.fromkeys(("Mixed_6b", "Mixed_6c", "Mixed_6d", "Mixed_6e"), _C),
     "Mixed_7a": _D,
-    **{f"Mixed_7{letter}": _E for letter in "bc"},
+    **dict.fromkeys(("Mixed_7b", "Mixed_7c"), _E),
 }
 
 
@@ -102,18 +103,22 @@ def inception_v3(folder: Path, device: str) -> Layers:
         weights = hub_weights(folder)
         names = list(_STEM)
         for block, branches in _MIXED.items():
-            steps = [step for chain in branches.chains for step in chain]
-            steps += ["branch_pool"] if branches.pool == "mean" else []
-            names += [
-                f"{block}.{name}"
-                for step in steps
-                for name in step.removesuffix(_STRIDE_2).split("+")
-            ]
-        found = {
-            name: normalised(weights, f"{name}.conv", f"{name}.bn", 1e-3, device)
-            for name in names
-        }
+            for chain in branches.chains:
+                for step in chain:
+                    names += _names(block, step)
+            if branches.pool == "mean":
+                names.append(f"{block}.branch_pool")
+        found: dict[str, Convolution] = {}
+        for name in names:
+            convolution, norm = f"{name}.conv", f"{name}.bn"
+            found[name] = normalised(weights, convolution, norm, 1e-3, device)
         return Layers(found, device)
+
+
+def _names(block: str, step: str) -> list[str]:
+    """The names of the convolutions of a step, which stand side by side."""
+    names = step.removesuffix(_STRIDE_2).split("+")
+    return [f"{block}.{name}" for name in names]
 
 
 def inception_v3_features(layers: Layers, pictures: Sequence[Pixels]) -> list[Vector]:
@@ -121,9 +126,8 @@ def inception_v3_features(layers: Layers, pictures: Sequence[Pixels]) -> list[Ve
     torch = need("torch", "hf")
     pool = torch.nn.functional.max_pool2d
     with torch.inference_mode():
-        x = _stepped(
-            layers, _STEM[0], batch_of(pictures, layers.device), 2, padded=False
-        )
+        x = batch_of(pictures, layers.device)
+        x = _stepped(layers, _STEM[0], x, 2, padded=False)
         x = _stepped(layers, _STEM[1], x, padded=False)
         x = pool(_stepped(layers, _STEM[2], x), 3, 2)
         x = _stepped(layers, _STEM[3], x)
@@ -136,31 +140,22 @@ def inception_v3_features(layers: Layers, pictures: Sequence[Pixels]) -> list[Ve
 def _mixed(layers: Layers, block: str, branches: _Branches, x: Any) -> Any:
     torch = need("torch", "hf")
     functional = torch.nn.functional
-    found = []
+    found: list[Any] = []
     for chain in branches.chains:
         seen = x
         for step in chain:
             stride = 2 if step.endswith(_STRIDE_2) else 1
-            sides = [
-                f"{block}.{name}" for name in step.removesuffix(_STRIDE_2).split("+")
-            ]
-            seen = torch.cat(
-                [
-                    _stepped(layers, name, seen, stride, padded=stride == 1)
-                    for name in sides
-                ],
-                1,
-            )
+            sides: list[Any] = []
+            for name in _names(block, step):
+                sides.append(_stepped(layers, name, seen, stride, padded=stride == 1))
+            seen = torch.cat(sides, 1)
         found.append(seen)
     if branches.pool == "max":
-        return torch.cat([*found, functional.max_pool2d(x, 3, 2)], 1)
-    return torch.cat(
-        [
-            *found,
-            _stepped(layers, f"{block}.branch_pool", functional.avg_pool2d(x, 3, 1, 1)),
-        ],
-        1,
-    )
+        found.append(functional.max_pool2d(x, 3, 2))
+    else:
+        pooled = functional.avg_pool2d(x, 3, 1, 1)
+        found.append(_stepped(layers, f"{block}.branch_pool", pooled))
+    return torch.cat(found, 1)
 
 
 def _stepped(
@@ -168,6 +163,5 @@ def _stepped(
 ) -> Any:
     """A convolution and its threshold; padded so that the size stays."""
     height, width = layers[name].weight.shape[2:]
-    return need("torch.nn.functional", "hf").relu_(
-        layers[name](x, stride, (height // 2, width // 2) if padded else 0)
-    )
+    padding = (height // 2, width // 2) if padded else 0
+    return need("torch.nn.functional", "hf").relu_(layers[name](x, stride, padding))

@@ -47,24 +47,17 @@ def lpips_network(folder: Path, device: str) -> LpipsNetwork:
     """The network of a folder with the released files. Raises WeightsError for
     others."""
     with opening(folder, "holds not AlexNet and the heads of LPIPS"):
-        trunk = read_weights(
-            next(path for name in TRUNKS if (path := folder / name).is_file())
-        )
-        heads = read_weights(folder / HEADS)
-        names = [f"features.{number}" for number, _, _ in _STEPS]
-        return LpipsNetwork(
-            [
-                Convolution(
-                    trunk[f"{name}.weight"].to(device), trunk[f"{name}.bias"].to(device)
-                )
-                for name in names
-            ],
-            [
-                heads[f"lin{number}.model.1.weight"].to(device)
-                for number in range(len(_STEPS))
-            ],
-            device,
-        )
+        trunk_file, *_ = [name for name in TRUNKS if (folder / name).is_file()]
+        trunk = read_weights(folder / trunk_file)
+        head_weights = read_weights(folder / HEADS)
+        convolutions: list[Convolution] = []
+        heads: list[Any] = []
+        for at, (number, _, _) in enumerate(_STEPS):
+            weight = trunk[f"features.{number}.weight"].to(device)
+            bias = trunk[f"features.{number}.bias"].to(device)
+            convolutions.append(Convolution(weight, bias))
+            heads.append(head_weights[f"lin{at}.model.1.weight"].to(device))
+        return LpipsNetwork(convolutions, heads, device)
 
 
 def lpips_distances(
@@ -81,22 +74,24 @@ def lpips_distances(
     torch = need("torch", "hf")
     functional = torch.nn.functional
     with torch.inference_mode():
-        x = torch.from_numpy(
-            numpy.stack([side for sides in zip(*pairs, strict=True) for side in sides])
-        )
+        firsts, seconds = zip(*pairs, strict=True)
+        x = torch.from_numpy(numpy.stack((*firsts, *seconds)))
         x = x.to(network.device).permute(0, 3, 1, 2)
-        shift, scale = (
-            torch.tensor(part, device=network.device)[:, None, None]
-            for part in (_SHIFT, _SCALE)
-        )
-        x = ((2 * x - 1 if signed else x) - shift) / scale
+        if signed:
+            x = 2 * x - 1
+        colours = torch.tensor((_SHIFT, _SCALE), device=network.device)
+        shift, scale = colours[:, :, None, None]
+        x = (x - shift) / scale
         total = torch.zeros(len(pairs), device=network.device)
         for (number, stride, padding), convolution, head in zip(
             _STEPS, network.convolutions, network.heads, strict=True
         ):
             x = functional.relu_(convolution(x, stride, padding))
-            seen = x / (x.square().sum(1, keepdim=True).sqrt() + 1e-10)
-            away = (seen[: len(pairs)] - seen[len(pairs) :]).square_()
+            lengths = x.square().sum(1, keepdim=True).sqrt()
+            first, second = (x / (lengths + 1e-10)).split(len(pairs))
+            away = (first - second).square_()
             total += functional.conv2d(away, head).mean((1, 2, 3))
-            x = functional.max_pool2d(x, 3, 2) if number in (0, 3) else x
-        return [float(distance) for distance in total.cpu()]
+            if number in (0, 3):
+                x = functional.max_pool2d(x, 3, 2)
+        distances: list[float] = total.tolist()
+        return distances

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mmeval.metric import HubModel
 from mmeval.metrics.image.networks.convolutions import (
     HUB_FILES,
+    Convolution,
     Layers,
     batch_of,
     hub_weights,
@@ -39,16 +40,15 @@ def resnet50(folder: Path, device: str) -> Layers:
         weights = hub_weights(folder)
         names = {"conv1": "bn1"}
         for stage, count in enumerate(_BLOCKS, 1):
-            for block in (f"layer{stage}.{number}" for number in range(count)):
-                names |= {f"{block}.conv{at}": f"{block}.bn{at}" for at in (1, 2, 3)}
+            for number in range(count):
+                block = f"layer{stage}.{number}"
+                for at in (1, 2, 3):
+                    names[f"{block}.conv{at}"] = f"{block}.bn{at}"
             names[f"layer{stage}.0.downsample.0"] = f"layer{stage}.0.downsample.1"
-        return Layers(
-            {
-                name: normalised(weights, name, norm, 1e-5, device)
-                for name, norm in names.items()
-            },
-            device,
-        )
+        found: dict[str, Convolution] = {}
+        for name, norm in names.items():
+            found[name] = normalised(weights, name, norm, 1e-5, device)
+        return Layers(found, device)
 
 
 def resnet50_features(layers: Layers, pictures: Sequence[Pixels]) -> list[Vector]:
@@ -56,16 +56,13 @@ def resnet50_features(layers: Layers, pictures: Sequence[Pixels]) -> list[Vector
     torch = need("torch", "hf")
     functional = torch.nn.functional
     with torch.inference_mode():
-        x = functional.relu_(layers["conv1"](batch_of(pictures, layers.device), 2, 3))
+        pixels = batch_of(pictures, layers.device)
+        x = functional.relu_(layers["conv1"](pixels, 2, 3))
         x = functional.max_pool2d(x, 3, 2, 1)
         for stage, count in enumerate(_BLOCKS, 1):
             for number in range(count):
-                x = _block(
-                    layers,
-                    f"layer{stage}.{number}",
-                    x,
-                    2 if stage > 1 and number == 0 else 1,
-                )
+                stride = 2 if stage > 1 and number == 0 else 1
+                x = _block(layers, f"layer{stage}.{number}", x, stride)
         return list(x.mean((2, 3)).cpu().numpy())
 
 

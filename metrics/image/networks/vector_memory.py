@@ -35,11 +35,12 @@ def embedded_once(
         if key in _KEPT:
             _KEPT.move_to_end(key)
             known[key] = _KEPT[key]
-    places = {
-        key: at for at, key in reversed(list(enumerate(keys))) if key not in known
-    }
+    places: dict[Hashable, int] = {}
+    for at, key in enumerate(keys):
+        if key not in known:
+            places.setdefault(key, at)
     if places:
-        wanted = sorted(places.values())
+        wanted = list(places.values())
         for at, found in zip(wanted, compute(wanted), strict=True):
             known[keys[at]] = found
             if not isinstance(found, Exception):

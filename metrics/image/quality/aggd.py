@@ -31,9 +31,8 @@ class Fit(NamedTuple):
         from scipy.special import gamma
 
         with numpy.errstate(invalid="ignore"):
-            mean: Numbers = (
-                (self.right - self.left) * gamma(2 / self.shape) / gamma(1 / self.shape)
-            )
+            apart = self.right - self.left
+            mean: Numbers = apart * gamma(2 / self.shape) / gamma(1 / self.shape)
             return mean
 
 
@@ -53,7 +52,7 @@ def shapes() -> Shapes:
     from scipy.special import gamma
 
     shape = numpy.arange(FIRST, LAST + STEP, STEP)
-    one, two, three = gamma(1 / shape), gamma(2 / shape), gamma(3 / shape)
+    one, two, three = (gamma(number / shape) for number in (1, 2, 3))
     return Shapes(shape, two**2 / (one * three), numpy.sqrt(one / three))
 
 
@@ -75,20 +74,20 @@ def moments_of(sets: Numbers) -> Moments:
     import numpy
 
     low, high = numpy.minimum(sets, 0), numpy.maximum(sets, 0)
-    below, above = (
-        numpy.count_nonzero(side, axis=1).astype(float) for side in (sets < 0, sets > 0)
-    )
-    squares_below, squares_above = (
-        (side[:, None] @ side[:, :, None])[:, 0, 0] for side in (low, high)
-    )
     return Moments(
-        below,
-        above,
+        numpy.count_nonzero(sets < 0, axis=1).astype(float),
+        numpy.count_nonzero(sets > 0, axis=1).astype(float),
         sets.shape[1],
         high.sum(axis=1) - low.sum(axis=1),
-        squares_below,
-        squares_above,
+        _squares(low),
+        _squares(high),
     )
+
+
+def _squares(sets: Numbers) -> Numbers:
+    """The sum of squares of each set."""
+    products: Numbers = sets[:, None] @ sets[:, :, None]
+    return products[:, 0, 0]
 
 
 def fitted(found: Moments) -> Fit:
@@ -102,17 +101,14 @@ def fitted(found: Moments) -> Fit:
         left = numpy.sqrt(found.squares_below / found.below)
         right = numpy.sqrt(found.squares_above / found.above)
         skew = left / right
-        ratio = (found.sizes / found.size) ** 2 / (
-            (found.squares_below + found.squares_above) / found.size
-        )
+        squares = found.squares_below + found.squares_above
+        ratio = (found.sizes / found.size) ** 2 / (squares / found.size)
         ratio *= (skew**3 + 1) * (skew + 1) / (skew**2 + 1) ** 2
     table, nearest = shapes(), nearest_ratios(ratio)
-    factor = numpy.where(numpy.isnan(ratio), numpy.nan, table.factor[nearest])
-    return Fit(
-        numpy.where(numpy.isnan(ratio), numpy.nan, table.shape[nearest]),
-        left * factor,
-        right * factor,
-    )
+    lacks_side = numpy.isnan(ratio)
+    shape = numpy.where(lacks_side, numpy.nan, table.shape[nearest])
+    factor = numpy.where(lacks_side, numpy.nan, table.factor[nearest])
+    return Fit(shape, left * factor, right * factor)
 
 
 def nearest_ratios(ratios: Numbers) -> np.ndarray[Any, np.dtype[np.intp]]:

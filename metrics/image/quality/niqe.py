@@ -40,10 +40,6 @@ class Distance(NamedTuple):
     patches: int
     of: int
 
-    def to_json(self) -> dict[str, Any]:
-        """For the evidence."""
-        return self._asdict()
-
     @property
     def fault(self) -> str:
         """Why there is no distance; empty when there is one."""
@@ -93,28 +89,35 @@ def niqe(trial: Trial) -> Score:
     items = items_of(trial.output, "image")
     if not items:
         return nothing_of("image")
-    found = [_looked_at(item) for item in items]
+    found = list(map(_looked_at, items))
+    values: list[float] = []
+    reasons: list[str] = []
+    for picture in found:
+        if picture["niqe"] is None:
+            reasons.append(f"{picture[LABEL]}: {picture[REASON]}")
+        else:
+            values.append(picture["niqe"])
     evidence = {ITEMS: found}
-    values = [one["niqe"] for one in found if one["niqe"] is not None]
-    if len(values) == len(found):
-        return Score(sum(values) / len(values), evidence=evidence)
-    reasons = "; ".join(
-        f"{one[LABEL]}: {one[REASON]}" for one in found if one["niqe"] is None
-    )
-    return Score(status="unscored", reason=reasons, evidence=evidence)
+    if reasons:
+        why = "; ".join(reasons)
+        return Score(status="unscored", reason=why, evidence=evidence)
+    return Score(sum(values) / len(values), evidence=evidence)
 
 
 def _looked_at(item: Item) -> dict[str, Any]:
     """A picture as an entry of the evidence."""
+    entry: dict[str, Any] = {LABEL: item.label, "niqe": None}
     if item.media is None:
-        return {LABEL: item.label, "niqe": None, REASON: UNSEEN}
+        return {**entry, REASON: UNSEEN}
     try:
         distance = niqe_of(stored_rgb(item.media))
     except ContentError as error:
         item.media.read()  # raises where the file is not the one that was produced
-        return {LABEL: item.label, "niqe": None, REASON: str(error)}
-    reason = {} if distance.niqe is not None else {REASON: distance.fault}
-    return {LABEL: item.label, **distance.to_json(), **reason}
+        return {**entry, REASON: str(error)}
+    entry |= distance._asdict()
+    if distance.niqe is None:
+        entry[REASON] = distance.fault
+    return entry
 
 
 def niqe_of(pixels: Pixels) -> Distance:
@@ -123,8 +126,10 @@ def niqe_of(pixels: Pixels) -> Distance:
 
     found = features(luma(cropped(pixels)))
     finite = found[numpy.isfinite(found).all(axis=1)]
-    enough = len(finite) >= FEWEST_PATCHES
-    return Distance(distance_of(finite) if enough else None, len(finite), len(found))
+    distance = None
+    if len(finite) >= FEWEST_PATCHES:
+        distance = distance_of(finite)
+    return Distance(distance, len(finite), len(found))
 
 
 def distance_of(found: Numbers) -> float:
@@ -137,4 +142,5 @@ def distance_of(found: Numbers) -> float:
     model = pristine()
     apart = found.mean(axis=0) - model.mean
     together = (numpy.cov(found, rowvar=False) + model.covariance) / 2
-    return float(numpy.sqrt(max(0.0, apart @ numpy.linalg.solve(together, apart))))
+    square = apart @ numpy.linalg.solve(together, apart)
+    return float(numpy.sqrt(max(0.0, square)))

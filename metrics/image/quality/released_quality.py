@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mmeval.metrics.image.quality.aggd import FIRST, LAST, STEP
@@ -64,11 +64,11 @@ class Released(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """For the evidence."""
-        lists = {
+        return {
+            **self._asdict(),
             "features_scale1": list(self.features_scale1),
             "features_scale2": list(self.features_scale2),
         }
-        return {**self._asdict(), **lists}
 
 
 def released_quality(pixels: Pixels) -> Released | None:
@@ -79,11 +79,10 @@ def released_quality(pixels: Pixels) -> Released | None:
     height, width = pixels.shape[:2]
     if min(height, width) < 2:
         return None
-    picture, half = (
-        cv2.cvtColor(one, cv2.COLOR_RGB2GRAY)
-        for one in (pixels, cv2.resize(pixels, (width // 2, height // 2)))
-    )
-    one, two = brisque_features(picture), brisque_features(half)
+    half = cv2.resize(pixels, (width // 2, height // 2))
+    picture = cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY)
+    one = brisque_features(picture)
+    two = brisque_features(cv2.cvtColor(half, cv2.COLOR_RGB2GRAY))
     return Released(brisque_stand_in((*one, *two)), niqe_stand_in(picture), one, two)
 
 
@@ -101,18 +100,18 @@ def brisque_features(picture: Pixels) -> tuple[float, ...]:
     found = list(_shape_and_spread(_Sums.of(values)))
     rows = max(1, STRIP // values.shape[1])
     for down, right in SHIFTS:
-        sides = [_Sums(), _Sums(), _Sums()]
+        whole = below = above = _Sums()
         signed = 0.0
         for top in range(0, len(values), rows):
             strip = values[top : top + rows]
-            neighbours = values[
-                (numpy.arange(top, top + len(strip)) - down) % len(values)
-            ]
+            places = numpy.arange(top, top + len(strip)) - down
+            neighbours = values[places % len(values)]
             products = strip * numpy.roll(neighbours, right, axis=1)
             signed += float(products.sum())
-            parts = (products, products[products < 0], products[products > 0])
-            sides = [side.and_of(part) for side, part in zip(sides, parts, strict=True)]
-        for side in sides:
+            whole = whole.and_of(products)
+            below = below.and_of(products[products < 0])
+            above = above.and_of(products[products > 0])
+        for side in (whole, below, above):
             found += _shape_and_spread(side)
         found.append(signed / values.size)
     return tuple(found)
@@ -146,16 +145,17 @@ def niqe_stand_in(picture: Pixels) -> float:
     patch."""
     import numpy
 
-    statistics = [
-        _seven(patch)
-        for patch, _ in zip(_busy_patches(picture), range(MOST_PATCHES), strict=False)
-    ]
+    statistics: list[list[float]] = []
+    for top in patch_starts(picture.shape[0]):
+        for left in patch_starts(picture.shape[1]):
+            patch = picture[top : top + PATCH, left : left + PATCH]
+            if len(statistics) < MOST_PATCHES and patch.std() > FLAT:
+                statistics.append(_seven(patch))
     if not statistics:
         return WORST_NIQE
     found = numpy.array(statistics)
-    away = numpy.abs(found.mean(axis=0) - MEANS) + DEVIATION_SHARE * numpy.abs(
-        found.std(axis=0) - DEVIATIONS
-    )
+    away = numpy.abs(found.mean(axis=0) - MEANS)
+    away += DEVIATION_SHARE * numpy.abs(found.std(axis=0) - DEVIATIONS)
     value = NIQE_SCALE * float(away @ WEIGHTS) / sum(WEIGHTS)
     return min(max(value, BEST_NIQE), WORST_NIQE)
 
@@ -166,33 +166,22 @@ def patch_starts(side: int) -> range:
     return range(0, side - PATCH, STRIDE)
 
 
-def _busy_patches(picture: Pixels) -> Iterator[Pixels]:
-    for top in patch_starts(picture.shape[0]):
-        for left in patch_starts(picture.shape[1]):
-            patch = picture[top : top + PATCH, left : left + PATCH]
-            if patch.std() > FLAT:
-                yield patch
-
-
 def _seven(patch: Pixels) -> list[float]:
     """Seven numbers of the values of a patch, which is normalised by itself."""
     import numpy
 
     values = _normalised(patch, NIQE_SIGMA, _not_negative)
     quarter, three = numpy.percentile(values, QUARTILES)
-    spread, size = values.std(), numpy.abs(values).mean()
-    return [
-        float(value)
-        for value in (
-            values.mean(),
-            spread,
-            quarter,
-            three,
-            size,
-            values.max(),
-            values.min(),
-        )
-    ]
+    seven = (
+        values.mean(),
+        values.std(),
+        quarter,
+        three,
+        numpy.abs(values).mean(),
+        values.max(),
+        values.min(),
+    )
+    return list(map(float, seven))
 
 
 def _normalised(
@@ -213,9 +202,8 @@ def _normalised(
         inside = slice(top - first, top - first + rows)
         mean = blur(band)
         deviation = numpy.sqrt(variance_of(blur(band * band) - mean * mean))
-        found[top : top + rows] = ((band - mean) / numpy.maximum(deviation, DEVIATION))[
-            inside
-        ]
+        steady = (band - mean) / numpy.maximum(deviation, DEVIATION)
+        found[top : top + rows] = steady[inside]
     return found
 
 
@@ -250,5 +238,5 @@ def _tables() -> tuple[Numbers, Numbers, Numbers]:
     from scipy.special import gamma
 
     shapes = numpy.arange(FIRST, LAST, STEP)
-    one, two, three = gamma(1 / shapes), gamma(2 / shapes), gamma(3 / shapes)
+    one, two, three = (gamma(number / shapes) for number in (1, 2, 3))
     return shapes, one**2 / (two * one), numpy.sqrt(one / three)

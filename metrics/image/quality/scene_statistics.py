@@ -65,8 +65,8 @@ def luma(pixels: Pixels) -> Luma:
 
 def cropped(picture: Luma) -> Luma:
     """The picture without the bottom rows and right columns that fill no patch."""
-    height, width = (side - side % PATCH for side in picture.shape[:2])
-    return picture[:height, :width]
+    height, width = picture.shape[:2]
+    return picture[: height - height % PATCH, : width - width % PATCH]
 
 
 def features(picture: Luma) -> Numbers:
@@ -80,10 +80,9 @@ def features(picture: Luma) -> Numbers:
     whole = cropped(picture)
     if not whole.size:
         return numpy.empty((0, 2 * FEATURES))
-    return numpy.concatenate(
-        [_patch_features(whole, PATCH), _patch_features(halved(whole), PATCH // 2)],
-        axis=1,
-    )
+    full = _patch_features(whole, PATCH)
+    half = _patch_features(halved(whole), PATCH // 2)
+    return numpy.concatenate([full, half], axis=1)
 
 
 def normalised(picture: Luma, rows: range, columns: range) -> Numbers:
@@ -92,18 +91,16 @@ def normalised(picture: Luma, rows: range, columns: range) -> Numbers:
     import numpy
     from scipy.ndimage import gaussian_filter
 
-    top, left = max(0, rows.start - REACH), max(0, columns.start - REACH)
-    piece = picture[top : rows.stop + REACH, left : columns.stop + REACH].astype(float)
-    mean, squares = (
-        gaussian_filter(one, SIGMA, radius=REACH, mode="nearest")
-        for one in (piece, piece * piece)
-    )
-    found: Numbers = (piece - mean) / (
-        numpy.sqrt(numpy.abs(squares - mean * mean)) + STEADY
-    )
-    return found[rows.start - top :, columns.start - left :][
-        : len(rows), : len(columns)
-    ]
+    top = max(0, rows.start - REACH)
+    left = max(0, columns.start - REACH)
+    piece = picture[top : rows.stop + REACH, left : columns.stop + REACH]
+    piece = piece.astype(float)
+    mean = gaussian_filter(piece, SIGMA, radius=REACH, mode="nearest")
+    squares = gaussian_filter(piece * piece, SIGMA, radius=REACH, mode="nearest")
+    deviation = numpy.sqrt(numpy.abs(squares - mean * mean))
+    found: Numbers = (piece - mean) / (deviation + STEADY)
+    inside = found[rows.start - top :, columns.start - left :]
+    return inside[: len(rows), : len(columns)]
 
 
 def halved(picture: Luma) -> Numbers:
@@ -116,8 +113,8 @@ def halved(picture: Luma) -> Numbers:
     for _ in range(2):  # each time turned, as rows are faster than columns
         found = correlate1d(
             picture, halving_kernel(), output=float, mode="reflect", origin=-1
-        )[:, ::2]
-        picture = numpy.ascontiguousarray(found.T)
+        )
+        picture = numpy.ascontiguousarray(found[:, ::2].T)
     return picture
 
 
@@ -140,17 +137,13 @@ def _patch_features(picture: Luma, side: int) -> Numbers:
     its borders those of the opposite side."""
     import numpy
 
-    found = []
+    found: list[Numbers] = []
     for patches in _patches(picture, side):
-        products = (
-            patches * numpy.roll(patches, shift, axis=(1, 2)) for shift in SHIFTS
-        )
-        own, *fits = (
-            fitted(moments_of(one.reshape(len(one), -1)))
-            for one in (patches, *products)
-        )
+        own = fitted(moments_of(patches.reshape(len(patches), -1)))
         numbers = [own.shape, (own.left + own.right) / 2]
-        for fit in fits:
+        for shift in SHIFTS:
+            products = patches * numpy.roll(patches, shift, axis=(1, 2))
+            fit = fitted(moments_of(products.reshape(len(patches), -1)))
             numbers += [fit.shape, fit.mean, fit.left, fit.right]
         found.append(numpy.stack(numbers, axis=1))
     return numpy.concatenate(found)
@@ -164,7 +157,6 @@ def _patches(picture: Luma, side: int) -> Iterator[Numbers]:
         for left in range(0, width, step):
             rows = range(top, min(top + step, height))
             columns = range(left, min(left + step, width))
-            piece = normalised(picture, rows, columns).reshape(
-                -1, side, len(columns) // side, side
-            )
+            piece = normalised(picture, rows, columns)
+            piece = piece.reshape(-1, side, len(columns) // side, side)
             yield piece.swapaxes(1, 2).reshape(-1, side, side)
