@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from mmeval.metrics.three_d.neighbourhoods import Neighbourhoods, neighbourhoods_of
 from mmeval.metrics.three_d.spread import Terms, clamp, far_share, variation, weighted
@@ -30,46 +30,41 @@ SAMPLING = (0.50, 0.25, 0.25)
 of normals; even spacing, points that lie apart, surface."""
 
 
-class _Measures(NamedTuple):
-    surface: float
-    connected: float
-    agreement: float
-    flat: float
-    smooth: float
-    even: float
-    inside: float
-
-
 def cloud_terms(points: Numbers, *, angles: Angles, padded: bool) -> Terms:
     """T, G and S of points (n x 3) whose largest extent is 1.
     ``padded`` as in :func:`neighbourhoods_of`.
 
     A cloud of fewer than eight points has no term above 0.
     """
+    import numpy as np
+
     count = len(points)
     if count < FOR_TOPOLOGY:
         return Terms(0.0, 0.0, 0.0, {"n_points": count})
     near = neighbourhoods_of(points, padded=padded)
-    measures = _Measures(
-        surface=surface_likeness(near.dimension),
-        connected=1 - lonely_share(near.nearest),
-        agreement=agreement(near),
-        flat=clamp(1 - (float(near.across.mean()) - FLAT) / (BENT - FLAT)),
-        smooth=1 - sharp_share(near.bend, angles),
-        even=1 - variation(near.spacing),
-        inside=1 - far_share(near.spacing),
-    )
-    topology = weighted(
-        TOPOLOGY, measures.surface, measures.connected, measures.agreement
-    )
-    geometry = weighted(GEOMETRY, measures.flat, measures.smooth, measures.agreement)
-    sampling = weighted(SAMPLING, measures.even, measures.inside, measures.surface)
-    return Terms(
-        topology,
-        geometry if count >= FOR_GEOMETRY else 0.0,
-        sampling if count >= FOR_SAMPLING else 0.0,
-        _evidence(near, measures, count),
-    )
+    surface = surface_likeness(near.dimension)
+    connected = 1 - lonely_share(near.nearest)
+    agreed = agreement(near)
+    evidence = {
+        "n_points": count,
+        "intrinsic_dim": float(np.median(near.dimension)),
+        "surface": surface,
+        "connection": connected,
+        "normal_agreement": agreed,
+    }
+    topology = weighted(TOPOLOGY, surface, connected, agreed)
+    geometry = sampling = 0.0
+    if count >= FOR_SAMPLING:
+        even, inside = 1 - variation(near.spacing), 1 - far_share(near.spacing)
+        sampling = weighted(SAMPLING, even, inside, surface)
+        evidence |= {"knn_variation": 1 - even, "outlier_ratio": 1 - inside}
+    if count >= FOR_GEOMETRY:
+        across = float(near.across.mean())
+        flat = clamp(1 - (across - FLAT) / (BENT - FLAT))
+        smooth = 1 - sharp_share(near.bend, angles)
+        geometry = weighted(GEOMETRY, flat, smooth, agreed)
+        evidence |= {"curvature_mean": across, "sharp_ratio": 1 - smooth}
+    return Terms(topology, geometry, sampling, evidence)
 
 
 def surface_likeness(dimension: Numbers) -> float:
@@ -94,7 +89,8 @@ def agreement(near: Neighbourhoods) -> float:
 
     total = np.zeros(len(near.normal))
     for column in near.near.T:
-        total += np.abs((near.normal * near.normal[column]).sum(axis=1))
+        cosines = (near.normal * near.normal[column]).sum(axis=1)
+        total += np.abs(cosines)
     return float(total.mean() / near.near.shape[1])
 
 
@@ -103,36 +99,8 @@ def sharp_share(cosines: Numbers, angles: Angles) -> float:
     30°."""
     import numpy as np
 
-    compared = _signed_cosines(cosines) if angles == "signed" else np.abs(cosines)
+    # Released scorer (UniM, 3D quality v3): with "signed" the arbitrary sign of a
+    # normal counts. Two normals of one plane that point to its two sides are an angle
+    # of 180 degrees.
+    compared = cosines if angles == "signed" else np.abs(cosines)
     return float((np.arccos(compared) > SHARP).mean())
-
-
-def _signed_cosines(cosines: Numbers) -> Numbers:
-    """Released scorer (UniM, 3D quality v3): the arbitrary sign of a normal counts.
-    Two normals of one plane that point to its two sides are an angle of 180 degrees."""
-    return cosines
-
-
-def _evidence(
-    near: Neighbourhoods, measures: _Measures, count: int
-) -> dict[str, float]:
-    import numpy as np
-
-    found: dict[str, float] = {
-        "n_points": count,
-        "intrinsic_dim": float(np.median(near.dimension)),
-        "surface": measures.surface,
-        "connection": measures.connected,
-        "normal_agreement": measures.agreement,
-    }
-    if count >= FOR_SAMPLING:
-        found |= {
-            "knn_variation": 1 - measures.even,
-            "outlier_ratio": 1 - measures.inside,
-        }
-    if count >= FOR_GEOMETRY:
-        found |= {
-            "curvature_mean": float(near.across.mean()),
-            "sharp_ratio": 1 - measures.smooth,
-        }
-    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mmeval.metrics.three_d.surface import cross, dots, squared
@@ -21,6 +22,8 @@ MOST_PAIRS = 1_000_000
 """The most pairs of near faces. In a mesh with more, fewer faces are tested."""
 CLEAR = 1e-9
 """How far a face has to reach through another, in a mesh whose largest extent is 1."""
+_SIDES = ((0, 1), (1, 2), (2, 0))
+"""The corners of a triangle between which its sides run."""
 _FIRST_BATCH, _CHUNK = 128, 2**16
 _SIZES, _LEAF = 6, 32
 """Classes of size by which faces are searched, each a quarter as large as the one
@@ -58,17 +61,14 @@ def crossing_share(
     looked_at = 0
     for batch, near in boxes.near(chosen, MOST_PAIRS):
         looked_at += batch
-        for some in _in_chunks(near):
-            pairs = _without_common_vertices(faces, boxes.overlapping(some))
+        for start in range(0, len(near.one), _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            some = boxes.overlapping(_Pairs(near.one[chunk], near.other[chunk]))
+            pairs = _without_common_vertices(faces, some)
             cutting[pairs.one[_cut(corners, pairs)]] = True
-    return Crossings(float(cutting.sum() / looked_at) if looked_at else 0.0, looked_at)
-
-
-def _in_chunks(pairs: _Pairs) -> Iterator[_Pairs]:
-    for start in range(0, len(pairs.one), _CHUNK):
-        yield _Pairs(
-            pairs.one[start : start + _CHUNK], pairs.other[start : start + _CHUNK]
-        )
+    if not looked_at:
+        return Crossings(0.0, 0)
+    return Crossings(float(cutting.sum() / looked_at), looked_at)
 
 
 class _Boxes:
@@ -78,35 +78,29 @@ class _Boxes:
         import numpy as np
         from scipy.spatial import cKDTree
 
-        one, two, three = (corners[:, at] for at in range(3))
+        one, two, three = corners[:, 0], corners[:, 1], corners[:, 2]
         self._low = np.minimum(np.minimum(one, two), three)
         self._high = np.maximum(np.maximum(one, two), three)
         self._middle = (self._low + self._high) / 2
         self._reach = np.sqrt(squared(self._high - self._low)) / 2
+        # Grouped by size, since one large face would be near every small one.
+        largest = self._reach.max()
+        size = np.zeros(len(self._reach))
+        if largest:
+            with np.errstate(divide="ignore"):
+                size = np.floor(-np.log2(self._reach / largest) / 2)
+        size = np.minimum(size, _SIZES - 1)
         self._trees: list[tuple[Any, Indices, float]] = []
-        for members in self._by_size():
+        for each in np.unique(size):
+            members = np.flatnonzero(size == each)
             tree = cKDTree(
                 self._middle[members],
                 leafsize=_LEAF,
                 balanced_tree=False,
                 compact_nodes=False,
             )
-            self._trees.append((tree, members, float(self._reach[members].max())))
-
-    def _by_size(self) -> Iterator[Indices]:
-        """Faces grouped by size, since one large face would be near every small one."""
-        import numpy as np
-
-        largest = self._reach.max()
-        with np.errstate(divide="ignore"):
-            size = (
-                np.floor(-np.log2(self._reach / largest) / 2)
-                if largest
-                else np.zeros(len(self._reach))
-            )
-        size = np.minimum(size, _SIZES - 1)
-        for each in np.unique(size):
-            yield np.flatnonzero(size == each)
+            largest_reach = float(self._reach[members].max())
+            self._trees.append((tree, members, largest_reach))
 
     def near(self, chosen: Indices, most_pairs: int) -> Iterator[tuple[int, _Pairs]]:
         """Batches of the chosen faces, with all faces whose boxes may overlap theirs.
@@ -116,17 +110,26 @@ class _Boxes:
         done, size, left = 0, _FIRST_BATCH, most_pairs
         while done < len(chosen) and left > 0:
             batch = chosen[done : done + size]
-            counts = np.cumsum(
-                sum(
-                    self._asked(batch, at, counted=True)
-                    for at in range(len(self._trees))
+            counts = np.zeros(len(batch), np.int64)
+            for at in range(len(self._trees)):
+                counts += self._asked(batch, at, counted=True)
+            affordable = np.searchsorted(np.cumsum(counts), left, side="right")
+            batch = batch[: max(1, int(affordable))]
+            ones: list[Indices] = []
+            others: list[Indices] = []
+            for at, (_, members, _) in enumerate(self._trees):
+                lists = self._asked(batch, at, counted=False)
+                counts = np.fromiter(map(len, lists), np.int64, len(lists))
+                flat = np.fromiter(
+                    chain.from_iterable(lists), np.int64, int(counts.sum())
                 )
-            )
-            batch = batch[: max(1, int(np.searchsorted(counts, left, side="right")))]
-            found = [self._named(batch, at) for at in range(len(self._trees))]
-            pairs = _Pairs(*(np.concatenate(side) for side in zip(*found, strict=True)))
+                ones.append(np.repeat(batch, counts))
+                others.append(members[flat])
+            pairs = _Pairs(np.concatenate(ones), np.concatenate(others))
             yield len(batch), pairs
-            done, left, size = done + len(batch), left - len(pairs.one), 2 * size
+            done += len(batch)
+            left -= len(pairs.one)
+            size *= 2
 
     def _asked(self, batch: Indices, at: int, *, counted: bool) -> Any:
         tree, _, reach = self._trees[at]
@@ -135,23 +138,13 @@ class _Boxes:
             self._middle[batch], radii, return_length=counted, return_sorted=False
         )
 
-    def _named(self, batch: Indices, at: int) -> _Pairs:
-        import numpy as np
-
-        lists = self._asked(batch, at, counted=False)
-        counts = np.fromiter(map(len, lists), np.int64, len(lists))
-        flat = np.fromiter(
-            (face for one in lists for face in one), np.int64, int(counts.sum())
-        )
-        return _Pairs(np.repeat(batch, counts), self._trees[at][1][flat])
-
     def overlapping(self, pairs: _Pairs) -> _Pairs:
         """The pairs whose boxes have some space in common."""
-        kept = (
-            (self._low[pairs.one] <= self._high[pairs.other])
-            & (self._low[pairs.other] <= self._high[pairs.one])
-        ).all(axis=1)
-        return _Pairs(pairs.one[kept], pairs.other[kept])
+        one, other = pairs.one, pairs.other
+        below = self._low[one] <= self._high[other]
+        above = self._low[other] <= self._high[one]
+        kept = (below & above).all(axis=1)
+        return _Pairs(one[kept], other[kept])
 
 
 def _without_common_vertices(faces: Indices, pairs: _Pairs) -> _Pairs:
@@ -173,24 +166,17 @@ def _cut(corners: Numbers, pairs: _Pairs) -> Flags:
     one, other = corners[pairs.one], corners[pairs.other]
     for through, triangle in ((one, other), (other, one)):
         heights = _heights(through, triangle)
-        apart = (heights > CLEAR).any(axis=1) & (heights < -CLEAR).any(axis=1)
-        for begin, end in ((0, 1), (1, 2), (2, 0)):
-            at = np.flatnonzero(
-                apart & ~found & (_side(heights[:, begin]) * _side(heights[:, end]) < 0)
-            )
-            share = heights[at, begin] / (heights[at, begin] - heights[at, end])
-            place = through[at, begin] + share[:, None] * (
-                through[at, end] - through[at, begin]
-            )
+        side = np.where(heights > CLEAR, 1, np.where(heights < -CLEAR, -1, 0))
+        apart = (side > 0).any(axis=1) & (side < 0).any(axis=1)
+        for begin, end in _SIDES:
+            crosses = side[:, begin] * side[:, end] < 0
+            at = np.flatnonzero(apart & ~found & crosses)
+            from_height, to_height = heights[at, begin], heights[at, end]
+            share = from_height / (from_height - to_height)
+            from_place, to_place = through[at, begin], through[at, end]
+            place = from_place + share[:, None] * (to_place - from_place)
             found[at[_inside(place, triangle[at])]] = True
     return found
-
-
-def _side(heights: Numbers) -> Any:
-    """1 clearly above, -1 clearly below, 0 in the plane."""
-    import numpy as np
-
-    return np.where(heights > CLEAR, 1, np.where(heights < -CLEAR, -1, 0))
 
 
 def _heights(corners: Numbers, triangle: Numbers) -> Numbers:
@@ -198,22 +184,23 @@ def _heights(corners: Numbers, triangle: Numbers) -> Numbers:
     0 where that has no direction."""
     import numpy as np
 
-    normal = cross(triangle[:, 1] - triangle[:, 0], triangle[:, 2] - triangle[:, 0])
+    origin = triangle[:, 0]
+    normal = cross(triangle[:, 1] - origin, triangle[:, 2] - origin)
     length = np.sqrt(squared(normal))
     normal = normal / np.where(length > 0, length, np.inf)[:, None]
-    return np.stack(
-        [dots(corners[:, at] - triangle[:, 0], normal) for at in range(3)], axis=1
-    )
+    heights = [dots(corners[:, at] - origin, normal) for at in range(3)]
+    return np.stack(heights, axis=1)
 
 
 def _inside(places: Numbers, triangle: Numbers) -> Flags:
     """Which places in the planes of triangles lie inside, clear of their sides."""
     import numpy as np
 
-    normal = cross(triangle[:, 1] - triangle[:, 0], triangle[:, 2] - triangle[:, 0])
+    origin = triangle[:, 0]
+    normal = cross(triangle[:, 1] - origin, triangle[:, 2] - origin)
     normal = normal / np.sqrt(squared(normal))[:, None]
     inside = np.ones(len(places), bool)
-    for begin, end in ((0, 1), (1, 2), (2, 0)):
+    for begin, end in _SIDES:
         side = triangle[:, end] - triangle[:, begin]
         inward = cross(normal, side) / np.sqrt(squared(side))[:, None]
         inside &= dots(places - triangle[:, begin], inward) > CLEAR

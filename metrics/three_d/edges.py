@@ -25,12 +25,14 @@ class Edges(NamedTuple):
     @property
     def watertight(self) -> bool:
         """Whether two sides of faces meet at every edge; false without edges."""
-        return bool(len(self.counts)) and bool((self.counts == 2).all())
+        return len(self.counts) > 0 and bool((self.counts == 2).all())
 
     @property
     def nonmanifold_share(self) -> float:
         """The share of edges at which more than two sides of faces meet."""
-        return float((self.counts > 2).mean()) if len(self.counts) else 0.0
+        if not len(self.counts):
+            return 0.0
+        return float((self.counts > 2).mean())
 
 
 def edges_of(faces: Indices, vertices: int) -> Edges:
@@ -38,21 +40,17 @@ def edges_of(faces: Indices, vertices: int) -> Edges:
     import numpy as np
 
     begin, end = faces, faces[:, (1, 2, 0)]
-    keys = (np.minimum(begin, end) * vertices + np.maximum(begin, end)).ravel()
-    ordered, order = _in_order(keys)
-    first = (
-        np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-        if len(keys)
-        else order
-    )
-    counts = np.diff(np.append(first, len(keys)))
+    keys = np.minimum(begin, end) * vertices + np.maximum(begin, end)
+    ordered, order = _in_order(keys.ravel())
+    is_first = np.ones(len(ordered), bool)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    first = np.flatnonzero(is_first)
+    counts = np.diff(np.append(first, len(ordered)))
     ends = np.stack(np.divmod(ordered[first], max(vertices, 1)), axis=1)
     twice = first[counts == 2]
-    pairs = (
-        np.stack([order[twice], order[twice + 1]], axis=1) // 3
-        if len(twice)
-        else np.empty((0, 2), np.int64)
-    )
+    pairs = np.empty((0, 2), np.int64)
+    if len(twice):
+        pairs = np.stack([order[twice], order[twice + 1]], axis=1) // 3
     return Edges(ends, counts, pairs[pairs[:, 0] != pairs[:, 1]])
 
 
@@ -75,10 +73,8 @@ def component_count(faces: int, neighbours: Indices) -> int:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    joined = coo_array(
-        (np.ones(len(neighbours), np.int8), (neighbours[:, 0], neighbours[:, 1])),
-        shape=(faces, faces),
-    )
+    ones = np.ones(len(neighbours), np.int8)
+    joined = coo_array((ones, tuple(neighbours.T)), shape=(faces, faces))
     return int(connected_components(joined, directed=False, return_labels=False))
 
 
@@ -87,7 +83,6 @@ def valences(ends: Indices, vertices: int) -> Indices:
     once."""
     import numpy as np
 
-    loops = ends[:, 0] == ends[:, 1]
-    return np.bincount(
-        np.concatenate([ends[:, 0], ends[~loops, 1]]), minlength=vertices
-    )
+    begin, end = ends.T
+    every_end = np.concatenate([begin, end[begin != end]])
+    return np.bincount(every_end, minlength=vertices)

@@ -45,12 +45,10 @@ def geometry_of(media: Media, ply: Ply) -> Geometry:
     more than a million faces, two million vertices, or, as a cloud, half a million
     points.
     """
-    as_cloud = ply == "cloud" and media.mime == PLY
-    found = (
-        point_arrays(media, limits=LIMITS)
-        if as_cloud
-        else raw_mesh_arrays(media, limits=LIMITS)
-    )
+    if ply == "cloud" and media.mime == PLY:
+        found = point_arrays(media, limits=LIMITS)
+    else:
+        found = raw_mesh_arrays(media, limits=LIMITS)
     if not len(found.vertices):
         raise CorruptMediaError(f"{media.label}: it holds no vertices")
     within(media, "max_mesh_faces", MAX_FACES, len(found.faces), "faces")
@@ -63,25 +61,25 @@ def of_size_one(geometry: Geometry) -> Geometry:
     """Move the middle of its box to the origin, and scale its largest side to 1."""
     import numpy as np
 
-    shown = (
-        geometry.points[_named(geometry)] if len(geometry.faces) else geometry.points
-    )
+    shown = geometry.points
+    if len(geometry.faces):
+        shown = shown[_named(geometry)]
     low, high = shown.min(axis=0), shown.max(axis=0)
     # Halves first, so that the sum and the difference of the largest numbers stay
     # finite.
     extent = float((high / 2 - low / 2).max())
     moved = geometry.points / 2 - (high / 4 + low / 4)
     with np.errstate(over="ignore"):  # of unused points, which may lie anywhere
-        return Geometry(moved / extent if extent > 0 else moved * 0.0, geometry.faces)
+        scaled = moved / extent if extent > 0 else moved * 0.0
+        return Geometry(scaled, geometry.faces)
 
 
 def most_at_one_place(points: Numbers) -> int:
     """The largest number of points at one place."""
     import numpy as np
 
-    return int(
-        np.bincount(merged(Geometry(points, np.arange(len(points)))).faces).max()
-    )
+    places = merged(Geometry(points, np.arange(len(points)))).faces
+    return int(np.bincount(places).max())
 
 
 def merged(geometry: Geometry) -> Geometry:
@@ -92,7 +90,8 @@ def merged(geometry: Geometry) -> Geometry:
     rows = np.ascontiguousarray(geometry.points + 0.0)
     order = np.lexsort(rows.T)
     ordered = rows[order]
-    first = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
+    first = np.ones(len(rows), bool)
+    first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
     place = np.empty(len(rows), np.int64)
     place[order] = np.cumsum(first) - 1
     return Geometry(ordered[first], place[geometry.faces])
@@ -102,7 +101,8 @@ def without_collapsed(geometry: Geometry) -> Geometry:
     """Drop faces with a corner twice: they are lines or points, not part of a
     surface."""
     a, b, c = geometry.faces.T
-    return Geometry(geometry.points, geometry.faces[(a != b) & (b != c) & (c != a)])
+    differ = (a != b) & (b != c) & (c != a)
+    return Geometry(geometry.points, geometry.faces[differ])
 
 
 def without_dangling(geometry: Geometry) -> Geometry:
@@ -114,7 +114,8 @@ def without_dangling(geometry: Geometry) -> Geometry:
     named = _named(geometry)
     if named.all():
         return geometry
-    return Geometry(geometry.points[named], (np.cumsum(named) - 1)[geometry.faces])
+    places = np.cumsum(named) - 1
+    return Geometry(geometry.points[named], places[geometry.faces])
 
 
 def _named(geometry: Geometry) -> NDArray[np.bool_]:

@@ -60,20 +60,15 @@ def mesh_terms(
     faces dropped, all terms are 0.
     """
     edges, surface = edges_of(faces, len(points)), faces_of(points, faces)
-    counted = {"n_vertices": len(points), "n_faces": len(faces)}
+    evidence: dict[str, Any] = {"n_vertices": len(points), "n_faces": len(faces)}
     if rules.degenerate == "dropped" and not surface.directed.any():
-        return Terms(0.0, 0.0, 0.0, counted)
+        return Terms(0.0, 0.0, 0.0, evidence)
     topology, found_topology = _topology(surface, faces, edges, rules, rng)
     geometry, found_geometry = _geometry(surface, edges, rules)
-    sampling, found_sampling = _sampling(
-        surface, valences(edges.ends, len(points)), rng
-    )
-    return Terms(
-        topology,
-        geometry,
-        sampling,
-        {**counted, **found_topology, **found_geometry, **found_sampling},
-    )
+    valence = valences(edges.ends, len(points))
+    sampling, found_sampling = _sampling(surface, valence, rng)
+    evidence |= {**found_topology, **found_geometry, **found_sampling}
+    return Terms(topology, geometry, sampling, evidence)
 
 
 def _topology(
@@ -86,9 +81,12 @@ def _topology(
     components = component_count(len(faces), edges.neighbours)
     together = clamp(1 - (components - 1) / (MOST_COMPONENTS - 1))
     found: dict[str, Any] = {"watertight": edges.watertight, "components": components}
-    if rules.defects == "dead":
-        nonmanifold, crossing = _dead_defects()
-    else:
+    # Released scorer (UniM, 3D quality v3): two kinds of defects are never found. It
+    # asks its mesh library for the number of faces at edges under a name that does not
+    # exist, and its search for cutting faces ends in an error for any mesh; both errors
+    # are caught and read as no defect.
+    nonmanifold = crossing = 0.0
+    if rules.defects == "counted":
         nonmanifold = edges.nonmanifold_share
         crossing, looked_at = crossing_share(surface.corners, faces, rng)
         found |= {
@@ -96,19 +94,9 @@ def _topology(
             "crossing_share": crossing,
             "faces_looked_at": looked_at,
         }
-    return weighted(
-        TOPOLOGY, float(edges.watertight), 1 - nonmanifold, 1 - crossing, together
-    ), found
-
-
-def _dead_defects() -> tuple[float, float]:
-    """Released scorer (UniM, 3D quality v3): two kinds of defects are never found.
-
-    It asks its mesh library for the number of faces at edges under a name that does not
-    exist, and its search for cutting faces ends in an error for any mesh; both errors
-    are caught and read as no defect.
-    """
-    return 0.0, 0.0
+    closed = float(edges.watertight)
+    topology = weighted(TOPOLOGY, closed, 1 - nonmanifold, 1 - crossing, together)
+    return topology, found
 
 
 def _geometry(
@@ -120,7 +108,9 @@ def _geometry(
         pairs = pairs[directed[pairs].all(axis=1)]
     angles = angles_between(surface.normals, pairs)
     uneven = variation(angles)
-    sharp = float((angles > SHARP).mean()) if len(angles) else 0.0
+    sharp = 0.0
+    if len(angles):
+        sharp = float((angles > SHARP).mean())
     quality = float(shape_quality(surface, TRIANGLES[rules.triangles]).mean())
     found = {
         "dihedral_variation": uneven,
@@ -134,22 +124,20 @@ def _sampling(
     surface: Faces, valence: Indices, rng: np.random.Generator
 ) -> tuple[float, dict[str, Any]]:
     spacing = _spacing(points_on(surface, SAMPLES, rng))
-    uneven = [
-        variation(numbers)
-        for numbers in (surface.areas, valence.astype(float), spacing)
-    ]
-    far = far_share(spacing)
-    names = ("area_variation", "valence_variation", "knn_variation")
-    found = {**dict(zip(names, uneven, strict=True)), "outlier_ratio": far}
-    return weighted(SAMPLING, *(1 - share for share in (*uneven, far))), found
+    found = {
+        "area_variation": variation(surface.areas),
+        "valence_variation": variation(valence.astype(float)),
+        "knn_variation": variation(spacing),
+        "outlier_ratio": far_share(spacing),
+    }
+    return weighted(SAMPLING, *(1 - share for share in found.values())), found
 
 
 def _spacing(points: Numbers) -> Numbers:
     """The mean distance of each point to its nearest eight others."""
     from scipy.spatial import cKDTree
 
-    distances: Numbers = cKDTree(points, balanced_tree=False).query(
-        points, k=NEIGHBOURS + 1
-    )[0]
+    tree = cKDTree(points, balanced_tree=False)
+    distances, _ = tree.query(points, k=NEIGHBOURS + 1)
     spacing: Numbers = distances[:, 1:].mean(axis=1)
     return spacing

@@ -51,13 +51,14 @@ def neighbourhoods_of(points: Numbers, *, padded: bool) -> Neighbourhoods:
     from scipy.spatial import cKDTree
 
     tree = cKDTree(points)
-    wanted = min(COARSE, len(points))
-    nearest = max(wanted, DIMENSION + 1) if padded else wanted
-    found = [
-        _measured(points, *tree.query(points[start : start + _CHUNK], k=nearest))
-        for start in range(0, len(points), _CHUNK)
-    ]
-    return Neighbourhoods(*(np.concatenate(each) for each in zip(*found, strict=True)))
+    nearest = min(COARSE, len(points))
+    if padded:
+        nearest = max(nearest, DIMENSION + 1)
+    found: list[Neighbourhoods] = []
+    for start in range(0, len(points), _CHUNK):
+        distances, indices = tree.query(points[start : start + _CHUNK], k=nearest)
+        found.append(_measured(points, distances, indices))
+    return Neighbourhoods(*map(np.concatenate, zip(*found, strict=True)))
 
 
 def _measured(points: Numbers, distances: Numbers, indices: Any) -> Neighbourhoods:
@@ -68,14 +69,16 @@ def _measured(points: Numbers, distances: Numbers, indices: Any) -> Neighbourhoo
     known = min(len(points), indices.shape[1])
     columns = np.ascontiguousarray(points[indices[:, :known]].transpose(2, 1, 0))
     others = columns[:, 1 : FLATNESS + 1]
-    fine, coarse = (
-        plane_normals(scatter(columns[:, :count])) for count in (FINE, COARSE)
-    )
+    # The smallest part of the scatter, as a share: 0 in a plane, a third at most.
+    scatters = np.linalg.eigvalsh(scatter(others - others[:, :1]))
+    scatters = np.maximum(scatters, 0.0)
+    fine = plane_normals(scatter(columns[:, :FINE]))
+    coarse = plane_normals(scatter(columns[:, :COARSE]))
     return Neighbourhoods(
         nearest=distances[:, 1],
         spacing=distances[:, 1 : min(SPACING + 1, known)].mean(axis=1),
         dimension=intrinsic_dimension(distances[:, 1 : DIMENSION + 1]),
-        across=_share_across(scatter(others - others[:, :1])),
+        across=scatters[:, 0] / (scatters.sum(axis=1) + SMALLEST_SCATTER),
         normal=plane_normals(scatter(columns[:, :NORMAL])),
         bend=np.clip((fine * coarse).sum(axis=1), -1.0, 1.0),
         near=indices[:, 1 : min(AGREEMENT + 1, known)].astype(np.int32),
@@ -90,20 +93,10 @@ def scatter(columns: Numbers) -> Numbers:
     found = np.empty((columns.shape[2], 3, 3))
     for row in range(3):
         for column in range(row, 3):
-            mixed = (columns[row] * columns[column]).mean(axis=0) - means[row] * means[
-                column
-            ]
+            mixed = (columns[row] * columns[column]).mean(axis=0)
+            mixed -= means[row] * means[column]
             found[:, row, column] = found[:, column, row] = mixed
     return found
-
-
-def _share_across(covariances: Numbers) -> Numbers:
-    """The smallest part of the scatter, as a share: 0 in a plane, a third at most."""
-    import numpy as np
-
-    values = np.maximum(np.linalg.eigvalsh(covariances), 0.0)
-    share: Numbers = values[:, 0] / (values.sum(axis=1) + SMALLEST_SCATTER)
-    return share
 
 
 def intrinsic_dimension(distances: Numbers) -> Numbers:
@@ -117,11 +110,9 @@ def intrinsic_dimension(distances: Numbers) -> Numbers:
 
     shifted = distances + SMALLEST_DISTANCE
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = (distances.shape[1] - 1) / np.log(
-            shifted[:, -1:] / shifted[:, :-1]
-        ).sum(axis=1)
+        logarithms = np.log(shifted[:, -1:] / shifted[:, :-1])
+        found = (distances.shape[1] - 1) / logarithms.sum(axis=1)
     lowest, highest = DIMENSIONS
-    dimension: Numbers = np.clip(
-        np.where(np.isfinite(distances[:, -1]), found, lowest), lowest, highest
-    )
+    known = np.where(np.isfinite(distances[:, -1]), found, lowest)
+    dimension: Numbers = np.clip(known, lowest, highest)
     return dimension

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-ON_DIAGONAL, OFF_DIAGONAL = ((0, 0), (1, 1), (2, 2)), ((0, 1), (0, 2), (1, 2))
-
 
 class Values(NamedTuple):
     """Eigenvalues of n matrices in rising order (each n). Also whether the last of them
@@ -41,25 +39,19 @@ def plane_normals(covariances: Numbers) -> Numbers:
         return np.empty((0, 3))
     largest = covariances.max(axis=(1, 2))
     scaled = covariances / np.where(largest == 0, 1.0, largest)[:, None, None]
-    found = _along_axes(covariances)
+    # The axis of the smallest scatter; the third among equals, and for equal points.
+    x, y, z = covariances[:, 0, 0], covariances[:, 1, 1], covariances[:, 2, 2]
+    axis = np.where((y < x) & (y < z), 1, 2)
+    axis[(x < y) & (x < z)] = 0
+    found = np.eye(3)[axis]
     mixed = (largest != 0) & (_off_squares(scaled) > 0)
     found[mixed] = _smallest(scaled[mixed])
     return found
 
 
 def _off_squares(matrices: Numbers) -> Numbers:
-    found: Numbers = sum(matrices[:, row, column] ** 2 for row, column in OFF_DIAGONAL)  # type: ignore[assignment]
-    return found
-
-
-def _along_axes(diagonals: Numbers) -> Numbers:
-    """The axis of the smallest scatter; the third among equals, and for equal
-    points."""
-    import numpy as np
-
-    x, y, z = (diagonals[:, axis, axis] for axis in range(3))
-    axis = np.where((x < y) & (x < z), 0, np.where((y < x) & (y < z), 1, 2))
-    return np.eye(3)[axis]
+    a01, a02, a12 = matrices[:, 0, 1], matrices[:, 0, 2], matrices[:, 1, 2]
+    return a01**2 + a02**2 + a12**2
 
 
 def _smallest(matrices: Numbers) -> Numbers:
@@ -82,16 +74,16 @@ def _values(matrices: Numbers) -> Values:
     import numpy as np
 
     off = _off_squares(matrices)
-    mean = (matrices[:, 0, 0] + matrices[:, 1, 1] + matrices[:, 2, 2]) / 3.0
-    b00, b11, b22 = (matrices[:, axis, axis] - mean for axis in range(3))
-    a01, a02, a12 = (matrices[:, row, column] for row, column in OFF_DIAGONAL)
+    a00, a11, a22 = matrices[:, 0, 0], matrices[:, 1, 1], matrices[:, 2, 2]
+    a01, a02, a12 = matrices[:, 0, 1], matrices[:, 0, 2], matrices[:, 1, 2]
+    mean = (a00 + a11 + a22) / 3.0
+    b00, b11, b22 = a00 - mean, a11 - mean, a22 - mean
     size = np.sqrt((b00 * b00 + b11 * b11 + b22 * b22 + off * 2.0) / 6.0)
     c00 = b11 * b22 - a12 * a12
     c01 = a01 * b22 - a12 * a02
     c02 = a01 * a12 - b11 * a02
-    half = np.clip(
-        (b00 * c00 - a01 * c01 + a02 * c02) / (size * size * size) * 0.5, -1.0, 1.0
-    )
+    determinant = b00 * c00 - a01 * c01 + a02 * c02
+    half = np.clip(determinant / (size * size * size) * 0.5, -1.0, 1.0)
     angle = np.arccos(half) / 3.0
     third = np.cos(angle) * 2.0
     first = np.cos(angle + 2.0 * np.pi / 3.0) * 2.0
@@ -107,13 +99,12 @@ def _of_a_single_value(matrices: Numbers, values: Numbers) -> Numbers:
     import numpy as np
 
     rows = matrices - values[:, None, None] * np.eye(3)
-    crosses = np.stack(
-        [cross(rows[:, a], rows[:, b]) for a, b in ((0, 1), (0, 2), (1, 2))], axis=1
-    )
+    one, two, three = rows[:, 0], rows[:, 1], rows[:, 2]
+    pairs = [cross(one, two), cross(one, three), cross(two, three)]
+    crosses = np.stack(pairs, axis=1)
     lengths = (crosses * crosses).sum(axis=2)
-    longest = lengths.argmax(axis=1)
-    each = np.arange(len(longest))
-    found: Numbers = crosses[each, longest] / np.sqrt(lengths[each, longest])[:, None]
+    longest = (np.arange(len(rows)), lengths.argmax(axis=1))
+    found: Numbers = crosses[longest] / np.sqrt(lengths[longest])[:, None]
     return found
 
 
@@ -123,7 +114,8 @@ def _of_the_middle_value(matrices: Numbers, given: Numbers, values: Numbers) -> 
     import numpy as np
 
     one, two = _plane(given)
-    of_one, of_two = (np.einsum("nij,nj->ni", matrices, side) for side in (one, two))
+    of_one = np.einsum("nij,nj->ni", matrices, one)
+    of_two = np.einsum("nij,nj->ni", matrices, two)
     m00 = dots(one, of_one) - values
     m01 = dots(one, of_two)
     m11 = dots(two, of_two) - values
@@ -145,7 +137,8 @@ def _unit(main: Numbers, side: Numbers) -> tuple[Numbers, Numbers]:
 
     main_larger = np.abs(main) >= np.abs(side)
     over = np.where(main_larger, main, side)
-    ratio = np.where(main_larger, side, main) / np.where(over == 0, 1.0, over)
+    over[over == 0] = 1.0
+    ratio = np.where(main_larger, side, main) / over
     large = 1.0 / np.sqrt(1.0 + ratio * ratio)
     small = ratio * large
     return np.where(main_larger, small, large), np.where(main_larger, large, small)

@@ -51,12 +51,9 @@ from mmeval.metrics.three_d.mesh_terms import (
     mesh_terms,
 )
 from mmeval.metrics.three_d.neighbourhoods import AGREEMENT, FLATNESS
-from mmeval.metrics.three_d.spread import Terms
 from mmeval.records import Score, Trial
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from mmeval.media import Media
 
 Combination = Literal["released", "paper"]
@@ -175,29 +172,32 @@ def quality_3d(
 
 
 def _item(media: Media, rules: _Rules) -> ItemScore:
+    import numpy as np
+
     stored = geometry_of(media, rules.ply)
     fault = _released_fault(media, stored, rules)
     if fault:
         return ItemScore.none(fault)
     shown = _cleaned(media, of_size_one(stored), rules)
     if len(stored.faces) and not len(shown.faces):
-        return ItemScore(
-            0.0,
-            {"type": "mesh", "n_faces": 0},
-            "none of its faces has three different corners",
-        )
-    terms = _terms(shown, rules, _rng(media))
+        why = "none of its faces has three different corners"
+        return ItemScore(0.0, {"type": "mesh", "n_faces": 0}, why)
+    if len(shown.faces):
+        kind = "mesh"
+        mesh_rules = MeshRules(rules.defects, rules.triangles, rules.degenerate)
+        # The same file always has the same score.
+        rng = np.random.default_rng(int(media.sha256[:16], 16))
+        terms = mesh_terms(shown.points, shown.faces, mesh_rules, rng)
+    else:
+        kind = "pcd"
+        padded = rules.neighbours == "released"
+        terms = cloud_terms(shown.points, angles=rules.angles, padded=padded)
     three = (terms.topology, terms.geometry, terms.sampling)
-    quality = sum(
-        weight * term
-        for weight, term in zip(WEIGHTS[rules.combination], three, strict=True)
-    )
+    weights = WEIGHTS[rules.combination]
+    quality = sum(weight * term for weight, term in zip(weights, three, strict=True))
     if rules.rounding == "released":
         quality = in_released_digits(quality)
-    named = {
-        "type": "mesh" if len(shown.faces) else "pcd",
-        **dict(zip("TGS", three, strict=True)),
-    }
+    named = {"type": kind, **dict(zip("TGS", three, strict=True))}
     return ItemScore(min(1.0, quality), {**named, **terms.evidence})
 
 
@@ -211,18 +211,15 @@ def _released_fault(media: Media, stored: Geometry, rules: _Rules) -> str:
             f"{media.label}: it has no faces, and only a PLY file is taken for a "
             "point cloud"
         )
-    if rules.neighbours == "released" and _lacks_a_neighbour(len(stored.points)):
+    # It asks for 12 and for 32 neighbours of each point without checking their number.
+    points = len(stored.points)
+    lacks_a_neighbour = FOR_TOPOLOGY <= points <= AGREEMENT or points == FLATNESS
+    if rules.neighbours == "released" and lacks_a_neighbour:
         return (
             f"{media.label}: a search for neighbours fails in a cloud of exactly "
-            f"{len(stored.points)} points"
+            f"{points} points"
         )
     return ""
-
-
-def _lacks_a_neighbour(points: int) -> bool:
-    """Released scorer (UniM, 3D quality v3): it fails for 8 to 12 points and for 32.
-    It asks for 12 and for 32 neighbours of each point without checking their number."""
-    return FOR_TOPOLOGY <= points <= AGREEMENT or points == FLATNESS
 
 
 def _cleaned(media: Media, geometry: Geometry, rules: _Rules) -> Geometry:
@@ -240,20 +237,6 @@ def _cleaned(media: Media, geometry: Geometry, rules: _Rules) -> Geometry:
         geometry = without_collapsed(geometry)
         if not len(geometry.faces):
             return geometry
-    return without_dangling(geometry) if rules.dangling == "dropped" else geometry
-
-
-def _rng(media: Media) -> np.random.Generator:
-    """Random numbers seeded by the medium: the same file always has the same score."""
-    import numpy as np
-
-    return np.random.default_rng(int(media.sha256[:16], 16))
-
-
-def _terms(shown: Geometry, rules: _Rules, rng: np.random.Generator) -> Terms:
-    if not len(shown.faces):
-        return cloud_terms(
-            shown.points, angles=rules.angles, padded=rules.neighbours == "released"
-        )
-    mesh_rules = MeshRules(rules.defects, rules.triangles, rules.degenerate)
-    return mesh_terms(shown.points, shown.faces, mesh_rules, rng)
+    if rules.dangling == "dropped":
+        return without_dangling(geometry)
+    return geometry

@@ -57,14 +57,14 @@ def far_share(numbers: Numbers) -> float:
     if not len(numbers):
         return 0.0
     off = np.abs(numbers - numbers.mean())
-    return float((off > FAR * (numbers.std() + SMALLEST_MEDIAN)).mean())
+    far = FAR * (numbers.std() + SMALLEST_MEDIAN)
+    return float((off > far).mean())
 
 
 def weighted(weights: Sequence[float], *values: float) -> float:
     """The weighted sum of values, limited to 0 to 1."""
-    return clamp(
-        sum(weight * value for weight, value in zip(weights, values, strict=True))
-    )
+    pairs = zip(weights, values, strict=True)
+    return clamp(sum(weight * value for weight, value in pairs))
 
 
 def clamp(value: float) -> float:

@@ -39,13 +39,13 @@ def faces_of(points: Numbers, faces: Indices) -> Faces:
     import numpy as np
 
     corners = points[faces]
-    one, two = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    origin = corners[:, 0]
+    one, two = corners[:, 1] - origin, corners[:, 2] - origin
     crosses = cross(one, two)
     lengths = np.sqrt(squared(crosses))
     normals = crosses / np.where(lengths > SMALLEST_CROSS, lengths, np.inf)[:, None]
-    return Faces(
-        corners, normals, lengths / 2, squared(one) + squared(two) + squared(two - one)
-    )
+    squares = squared(one) + squared(two) + squared(two - one)
+    return Faces(corners, normals, lengths / 2, squares)
 
 
 def cross(one: Numbers, two: Numbers) -> Numbers:
@@ -53,7 +53,8 @@ def cross(one: Numbers, two: Numbers) -> Numbers:
     import numpy as np
 
     found = np.empty_like(one)
-    for at, (a, b) in enumerate(((1, 2), (2, 0), (0, 1))):
+    for at in range(3):
+        a, b = (at + 1) % 3, (at + 2) % 3
         found[:, at] = one[:, a] * two[:, b] - one[:, b] * two[:, a]
     return found
 
@@ -65,7 +66,8 @@ def squared(rows: Numbers) -> Numbers:
 
 def dots(one: Numbers, two: Numbers) -> Numbers:
     """The products of rows of three with those of another."""
-    return one[:, 0] * two[:, 0] + one[:, 1] * two[:, 1] + one[:, 2] * two[:, 2]
+    products = one * two
+    return products[:, 0] + products[:, 1] + products[:, 2]
 
 
 def angles_between(normals: Numbers, pairs: Indices) -> Numbers:
@@ -73,9 +75,8 @@ def angles_between(normals: Numbers, pairs: Indices) -> Numbers:
     normal."""
     import numpy as np
 
-    return np.arccos(
-        np.clip(dots(normals[pairs[:, 0]], normals[pairs[:, 1]]), -1.0, 1.0)
-    )
+    one, other = normals[pairs[:, 0]], normals[pairs[:, 1]]
+    return np.arccos(np.clip(dots(one, other), -1.0, 1.0))
 
 
 def shape_quality(faces: Faces, constant: float) -> Numbers:
@@ -84,9 +85,8 @@ def shape_quality(faces: Faces, constant: float) -> Numbers:
     one 1."""
     import numpy as np
 
-    return np.clip(
-        constant * faces.areas / (faces.squares + SMALLEST_SQUARES), 0.0, 1.0
-    )
+    quality = constant * faces.areas / (faces.squares + SMALLEST_SQUARES)
+    return np.clip(quality, 0.0, 1.0)
 
 
 def points_on(faces: Faces, count: int, rng: np.random.Generator) -> Numbers:
@@ -94,12 +94,11 @@ def points_on(faces: Faces, count: int, rng: np.random.Generator) -> Numbers:
     import numpy as np
 
     reached = np.cumsum(faces.areas)
-    chosen = np.minimum(
-        np.searchsorted(reached, rng.random(count) * reached[-1]), len(reached) - 1
-    )
-    origin, second, third = (faces.corners[chosen, corner] for corner in range(3))
+    chosen = np.searchsorted(reached, rng.random(count) * reached[-1])
+    chosen = np.minimum(chosen, len(reached) - 1)
+    origin, second, third = faces.corners[chosen].transpose(1, 0, 2)
     one, two = rng.random((2, count, 1))
     beyond = one + two > 1
-    one, two = np.where(beyond, 1 - one, one), np.where(beyond, 1 - two, two)
+    one[beyond], two[beyond] = 1 - one[beyond], 1 - two[beyond]
     points: Numbers = origin + one * (second - origin) + two * (third - origin)
     return points

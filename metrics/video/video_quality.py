@@ -81,23 +81,16 @@ def video_quality(
     of which the mean is taken. Without it the metric is unavailable. Evidence: both
     means.
     """
-    return [
-        quality_of_media(
-            trial,
-            "video",
-            lambda media: _measured(media, model, seed),
-            unreadable=unreadable,
-        )
-        for trial in trials
-    ]
 
+    def quality(media: Media) -> ItemScore:
+        technical, aesthetic = branch_means(bound(model), views_of(media, seed=seed))
+        evidence = {"technical": technical, "aesthetic": aesthetic}
+        return ItemScore(fused(technical, aesthetic), evidence)
 
-def _measured(media: Media, model: str | Mapping[str, Any], seed: int) -> ItemScore:
-    views = views_of(media, seed=seed)
-    technical, aesthetic = branch_means(bound(model), views)
-    return ItemScore(
-        fused(technical, aesthetic), {"technical": technical, "aesthetic": aesthetic}
-    )
+    scores: list[Score] = []
+    for trial in trials:
+        scores.append(quality_of_media(trial, "video", quality, unreadable=unreadable))
+    return scores
 
 
 class _Network(NamedTuple):
@@ -114,13 +107,10 @@ def branch_means(model: Mapping[str, Any], views: Views) -> tuple[float, float]:
     torch = need("torch", "hf")
     network = loaded(model, _network)
     with opening(network.folder), torch.inference_mode():
-        given = (torch.from_numpy(view).to(network.device) for view in views)
+        given = [torch.from_numpy(view).to(network.device) for view in views]
         found = network.module(*given)
-    if (
-        not isinstance(found, tuple | list)
-        or len(found) != 2
-        or not all(map(torch.is_tensor, found))
-    ):
+    is_pair = isinstance(found, tuple | list) and len(found) == 2
+    if not is_pair or not all(map(torch.is_tensor, found)):
         raise WeightsError(
             network.folder,
             f"cannot be used: its {NETWORK} does not return the scores of two branches",
@@ -140,8 +130,5 @@ def _network(folder: Path, device: str) -> _Network:
         opening(folder),
         warnings.catch_warnings(action="ignore", category=DeprecationWarning),
     ):
-        return _Network(
-            torch.jit.load(str(folder / NETWORK), map_location=device).eval(),
-            folder,
-            device,
-        )
+        module = torch.jit.load(str(folder / NETWORK), map_location=device)
+        return _Network(module.eval(), folder, device)

@@ -4,7 +4,7 @@ quality."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mmeval.media import Media
@@ -71,13 +71,11 @@ def frame_numbers(
 
     each = count // stretches
     free = each - length * INTERVAL
-    starts = each * np.arange(stretches) + (
-        rng.integers(0, free, stretches) if free > 0 else 0
-    )
-    numbers: Places = (starts[:, None] + INTERVAL * np.arange(length)).reshape(
-        -1
-    ) % count
-    return numbers
+    starts = each * np.arange(stretches)
+    if free > 0:
+        starts += rng.integers(0, free, stretches)
+    numbers: Places = starts[:, None] + INTERVAL * np.arange(length)
+    return numbers.reshape(-1) % count
 
 
 def _looked_at(
@@ -93,7 +91,12 @@ def _looked_at(
 
     pieces = np.zeros((len(technical), SIDE, SIDE, 3), np.uint8)
     wholes = np.zeros((len(aesthetic), SIDE, SIDE, 3), np.uint8)
-    uses = _uses(technical, aesthetic)
+    # The uses of each frame by number: its clip (None: second view), its place there.
+    uses: dict[int, list[tuple[int | None, int]]] = {}
+    for at, number in enumerate(technical):
+        uses.setdefault(int(number), []).append((at // CLIP_FRAMES, at))
+    for at, number in enumerate(aesthetic):
+        uses.setdefault(int(number), []).append((None, at))
     size: tuple[int, int] | None = None
     for frame in frames_at(media, sorted(uses), limits=limits):
         size = size or (frame.rgb.shape[0], frame.rgb.shape[1])
@@ -104,19 +107,6 @@ def _looked_at(
             else:
                 pieces[at] = fragments(pixels, places[:, clip])
     return pieces, wholes
-
-
-def _uses(
-    technical: Sequence[int] | Places, aesthetic: Places
-) -> Mapping[int, list[tuple[int | None, int]]]:
-    """The uses of each frame by number: its clip (None: second view), its place
-    there."""
-    found: dict[int, list[tuple[int | None, int]]] = {}
-    for at, number in enumerate(technical):
-        found.setdefault(int(number), []).append((at // CLIP_FRAMES, at))
-    for at, number in enumerate(aesthetic):
-        found.setdefault(int(number), []).append((None, at))
-    return found
 
 
 def fragments(pixels: Pixels, places: Any) -> Pixels:
@@ -132,19 +122,17 @@ def fragments(pixels: Pixels, places: Any) -> Pixels:
     height, width = pixels.shape[:2]
     ratio = min(height / SIDE, width / SIDE)
     if ratio < 1:
-        pixels = resized(
-            pixels, max(SIDE, round(height / ratio)), max(SIDE, round(width / ratio))
-        )
-        height, width = pixels.shape[:2]
+        height = max(SIDE, round(height / ratio))
+        width = max(SIDE, round(width / ratio))
+        pixels = resized(pixels, height, width)
     made = np.zeros((SIDE, SIDE, 3), np.uint8)
     for row in range(GRID):
         for column in range(GRID):
             top = _start(height, row, places[0, row, column])
             left = _start(width, column, places[1, row, column])
-            made[
-                row * FRAGMENT : (row + 1) * FRAGMENT,
-                column * FRAGMENT : (column + 1) * FRAGMENT,
-            ] = pixels[top : top + FRAGMENT, left : left + FRAGMENT]
+            cell = made[row * FRAGMENT :, column * FRAGMENT :]
+            fragment = pixels[top : top + FRAGMENT, left : left + FRAGMENT]
+            cell[:FRAGMENT, :FRAGMENT] = fragment
     return made
 
 
@@ -164,15 +152,13 @@ def resized(pixels: Pixels, height: int, width: int) -> Pixels:
     import numpy as np
     import torch
 
-    planes = (
-        torch.from_numpy(np.ascontiguousarray(pixels)).permute(2, 0, 1)[None].float()
-    )
+    channels_last = torch.from_numpy(np.ascontiguousarray(pixels))
+    planes = channels_last.permute(2, 0, 1)[None].float()
     made = torch.nn.functional.interpolate(
         planes, size=(height, width), mode="bilinear", align_corners=False
     )
-    found: Pixels = (
-        made[0].round().clamp(0, 255).byte().permute(1, 2, 0).contiguous().numpy()
-    )
+    rounded = made[0].round().clamp(0, 255).byte()
+    found: Pixels = rounded.permute(1, 2, 0).contiguous().numpy()
     return found
 
 
@@ -180,8 +166,7 @@ def normalised(pixels: Pixels) -> Numbers:
     """Frames (clips, frames, height, width, 3) as (clips, 3, frames, height, width)."""
     import numpy as np
 
-    numbers = (pixels.astype(np.float32) - np.asarray(MEAN, np.float32)) / np.asarray(
-        STD, np.float32
-    )
+    numbers = pixels.astype(np.float32) - np.asarray(MEAN, np.float32)
+    numbers /= np.asarray(STD, np.float32)
     made: Numbers = np.ascontiguousarray(numbers.transpose(0, 4, 1, 2, 3))
     return made
