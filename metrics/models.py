@@ -41,7 +41,16 @@ def network_of(kind: str, folder: Path, device: str) -> Any:
     incomplete: the library would fill missing weights with random numbers.
     """
     chosen = getattr(need("transformers", "hf"), kind)
-    _refuse_another_kind(chosen, folder)
+    # The library would load the weights of any kind of model.
+    wanted = chosen.config_class.model_type
+    with opening(folder):
+        settings = json.loads((folder / "config.json").read_text("utf-8"))
+        given = settings.get("model_type", wanted)
+    if given != wanted:
+        raise WeightsError(
+            folder,
+            f"is of the kind {given!r}, where one of the kind {wanted!r} is needed",
+        )
     with opening(folder), quietly():
         network, told = chosen.from_pretrained(
             folder,
@@ -85,20 +94,6 @@ def opening(
 
 
 _MOST_WORDS = 300
-
-
-def _refuse_another_kind(chosen: Any, folder: Path) -> None:
-    """The library would load the weights of any kind of model."""
-    wanted = chosen.config_class.model_type
-    with opening(folder):
-        kind = json.loads((folder / "config.json").read_text("utf-8")).get(
-            "model_type", wanted
-        )
-    if kind != wanted:
-        raise WeightsError(
-            folder,
-            f"is of the kind {kind!r}, where one of the kind {wanted!r} is needed",
-        )
 
 
 def of_length_one(vectors: Vectors) -> Vectors:

@@ -17,9 +17,11 @@ mean."""
 
 def media_of(content: Interleaved, kind: PartKind) -> tuple[Media, ...]:
     """The media of a kind in order; those named twice by the same number count once."""
-    return tuple(
-        part.media for _, part in labelled(content, kind) if part.media is not None
-    )
+    found: list[Media] = []
+    for _, part in labelled(content, kind):
+        if part.media is not None:
+            found.append(part.media)
+    return tuple(found)
 
 
 def labelled(content: Interleaved, kind: PartKind) -> list[tuple[str, Part]]:
@@ -28,19 +30,19 @@ def labelled(content: Interleaved, kind: PartKind) -> list[tuple[str, Part]]:
     too, unless there is one with its number."""
     found: dict[tuple[str, str], tuple[str, Part]] = {}
     for at, part in enumerate(content.parts):
-        if part.kind == kind:
-            numbered = part.label[-1:].isdigit()
-            label = part.label if numbered else f"{kind}{len(found) + 1}"
+        if part.kind != kind:
+            continue
+        if part.label[-1:].isdigit():
             body = part.media.sha256 if part.media is not None else part.text or ""
-            found.setdefault(
-                (label, body) if numbered else ("", str(at)), (label, part)
-            )
+            found.setdefault((part.label, body), (part.label, part))
+        else:
+            found["", str(at)] = f"{kind}{len(found) + 1}", part
     whole = {label for label, part in found.values() if not part.dangling}
-    return [
-        (label, part)
-        for label, part in found.values()
-        if not part.dangling or label not in whole
-    ]
+    kept: list[tuple[str, Part]] = []
+    for label, part in found.values():
+        if not part.dangling or label not in whole:
+            kept.append((label, part))
+    return kept
 
 
 def the_only_medium(trial: Trial, kind: PartKind, called: str) -> Media | Score:
@@ -49,11 +51,9 @@ def the_only_medium(trial: Trial, kind: PartKind, called: str) -> Media | Score:
     if trial.output is None:
         return Score.unscored("there is no answer to score")
     found = media_of(trial.output, kind)
-    return (
-        found[0]
-        if len(found) == 1
-        else wrong(f"the answer has {len(found)} {called}, not exactly one")
-    )
+    if len(found) == 1:
+        return found[0]
+    return wrong(f"the answer has {len(found)} {called}, not exactly one")
 
 
 def decoded(media: Media, decode: Callable[[Media], T]) -> T | Score:

@@ -24,10 +24,13 @@ def joined_lines(boxes: Sequence[TextBox]) -> list[str]:
     """
     lines: list[list[TextBox]] = []
     for box in sorted(boxes, key=_middle):
-        if lines and _is_level(lines[-1][0], box):
-            lines[-1].append(box)
-        else:
-            lines.append([box])
+        if lines:
+            first = lines[-1][0]
+            apart = abs(_middle(first) - _middle(box))
+            if apart < min(_height(first), _height(box)) / 2:
+                lines[-1].append(box)
+                continue
+        lines.append([box])
     return [_written(sorted(line)) for line in lines]
 
 
@@ -39,20 +42,15 @@ def _height(box: TextBox) -> float:
     return box.bottom - box.top
 
 
-def _is_level(one: TextBox, other: TextBox) -> bool:
-    return abs(_middle(one) - _middle(other)) < min(_height(one), _height(other)) / 2
-
-
 def _written(line: Sequence[TextBox]) -> str:
     height = median(map(_height, line))
     said, end = line[0].text, line[0].right
     for box in line[1:]:
-        said += _between(box.left - end, height) + box.text
+        gap = box.left - end
+        if gap > COLUMN_GAP * height:
+            said += COLUMN
+        elif abs(gap) > TOUCHING_GAP * height:
+            said += " "
+        said += box.text
         end = max(end, box.right)
     return said
-
-
-def _between(gap: float, height: float) -> str:
-    if abs(gap) <= TOUCHING_GAP * height:
-        return ""
-    return COLUMN if gap > COLUMN_GAP * height else " "

@@ -14,7 +14,7 @@ _UNIT = re.compile("g|kcal|mg|kg", re.IGNORECASE)
 def hints_of(text: str) -> str:
     """The hints about a text, joined by semicolons, or a line that there are none."""
     noticed = []
-    if len({len(decimals) for decimals in _DECIMAL.findall(text)}) > 1:
+    if len(set(map(len, _DECIMAL.findall(text)))) > 1:
         noticed.append(INCONSISTENT_DECIMALS)
     if not has_unit(text):
         noticed.append(NO_UNITS)

@@ -52,11 +52,13 @@ def read_words(picture: Picture) -> list[TextBox]:
         found = _loaded()(np.ascontiguousarray(pixels))
     if found.boxes is None or found.txts is None:
         return []
-    return [
-        _box(corners, text)
-        for corners, text in zip(found.boxes, found.txts, strict=True)
-        if text.strip()
-    ]
+    boxes: list[TextBox] = []
+    for corners, text in zip(found.boxes, found.txts, strict=True):
+        if text.strip():
+            left, top = map(float, corners.min(axis=0))
+            right, bottom = map(float, corners.max(axis=0))
+            boxes.append(TextBox(left, top, right, bottom, text.strip()))
+    return boxes
 
 
 def _on_white(picture: Picture) -> Picture:
@@ -65,19 +67,10 @@ def _on_white(picture: Picture) -> Picture:
     small = picture if max(picture.size) <= MAX_SIDE else picture.copy()
     small.thumbnail((MAX_SIDE, MAX_SIDE))
     width, height = small.size
-    paper = Image.new(
-        "RGBA",
-        (max(width, -(-height // MAX_ASPECT)), max(height, -(-width // MAX_ASPECT))),
-        "white",
-    )
+    size = (max(width, -(-height // MAX_ASPECT)), max(height, -(-width // MAX_ASPECT)))
+    paper = Image.new("RGBA", size, "white")
     paper.alpha_composite(small.convert("RGBA"))
     return paper.convert("RGB")
-
-
-def _box(corners: Any, text: str) -> TextBox:
-    left, top = corners.min(axis=0)
-    right, bottom = corners.max(axis=0)
-    return TextBox(float(left), float(top), float(right), float(bottom), text.strip())
 
 
 @lru_cache(maxsize=1)

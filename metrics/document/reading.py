@@ -66,9 +66,9 @@ def document_markdown(
     if media.mime not in ("text/plain", _CSV):
         return text.strip()  # Markdown and the like
     rows = table_rows(text, is_csv=media.mime == _CSV)
-    return markdown(
-        [OfficeTable(rows)] if rows else blocks_of(text[: 2 * MAX_CHARS].splitlines())
-    )
+    if rows:
+        return markdown([OfficeTable(rows)])
+    return markdown(blocks_of(text[: 2 * MAX_CHARS].splitlines()))
 
 
 def picture_markdown(media: Media, limits: DecodeLimits) -> str:
@@ -87,30 +87,29 @@ def table_rows(text: str, *, is_csv: bool = False) -> Rows:
     for delimiter in _DELIMITERS:
         if delimiter == "," and not is_csv and _PROSE.search(start):
             continue
-        found = _cut_at(delimiter, start)
-        # the last one is cut off
-        whole = found[:-1] if len(start) < len(said) else found
-        if (
-            len(whole) > 1
-            and len(whole[0]) > 1
-            and len({len(row) for row in whole}) == 1
-        ):
+        whole = _cut_at(delimiter, start)
+        if len(start) < len(said):
+            whole = whole[:-1]  # the last one is cut off
+        is_even = len(set(map(len, whole))) == 1
+        if is_even and len(whole) > 1 and len(whole[0]) > 1:
             return whole
         if _cut_rows(whole) > max(len(whole) / 2, _cut_rows(ragged), 1):
             ragged = whole
-    return ragged if is_csv else ()
+    if is_csv:
+        return ragged
+    return ()
 
 
 def _cut_at(delimiter: str, text: str) -> Rows:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    rows: list[tuple[str, ...]] = []
     try:
-        rows = [
-            row
-            for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-            if any(row)
-        ]
+        for row in reader:
+            if any(row):
+                rows.append(tuple(map(str.strip, row)))
     except csv.Error:
         return ()
-    return tuple(tuple(cell.strip() for cell in row) for row in rows)
+    return tuple(rows)
 
 
 def _cut_rows(rows: Rows) -> int:
@@ -127,8 +126,17 @@ def _read_picture(media: Media, limits: DecodeLimits, ocr: Ocr) -> list[str]:
 
 def _pdf_blocks(media: Media, limits: DecodeLimits, ocr: Ocr) -> Iterator[Block]:
     """The blocks of each page. OCR reads the first few pages without a text layer."""
+    # All text layers of the used pages are read before any picture, since OCR takes
+    # longer than the time limit of decoding.
+    layers: list[tuple[TextBox, ...]] = []
+    count = 0
+    for boxes in page_boxes(media, limits=limits):
+        layers.append(boxes)
+        count += sum(len(box.text) for box in boxes)
+        if count > MAX_CHARS:
+            break
     drawn = 0
-    for number, boxes in enumerate(_text_layers(media, limits)):
+    for number, boxes in enumerate(layers):
         if boxes:
             yield from blocks_of(joined_lines(boxes))
         elif drawn < MAX_PAGES_READ:
@@ -136,26 +144,15 @@ def _pdf_blocks(media: Media, limits: DecodeLimits, ocr: Ocr) -> Iterator[Block]
             yield from _scanned(media, number, limits, ocr)
 
 
-def _text_layers(media: Media, limits: DecodeLimits) -> list[tuple[TextBox, ...]]:
-    """The text layers of the used pages, all read before any picture.
-    OCR takes longer than the time limit of decoding."""
-    found: list[tuple[TextBox, ...]] = []
-    count = 0
-    for boxes in page_boxes(media, limits=limits):
-        found.append(boxes)
-        count += sum(len(box.text) for box in boxes)
-        if count > MAX_CHARS:
-            break
-    return found
-
-
 def _scanned(media: Media, number: int, limits: DecodeLimits, ocr: Ocr) -> list[Block]:
     if ocr == "none":
         raise NoOcrError(f"{media.label}: page {number + 1} is a picture, and {NO_OCR}")
     from mmeval.metrics.document.ocr import read_words
 
-    drawn = pages(media, dpi=OCR_DPI, numbers=[number], limits=limits)
-    return blocks_of(joined_lines(list(chain.from_iterable(map(read_words, drawn)))))
+    words: list[TextBox] = []
+    for page in pages(media, dpi=OCR_DPI, numbers=[number], limits=limits):
+        words += read_words(page)
+    return blocks_of(joined_lines(words))
 
 
 def _enough(blocks: Iterable[Block]) -> Iterator[Block]:
@@ -163,10 +160,9 @@ def _enough(blocks: Iterable[Block]) -> Iterator[Block]:
     count = 0
     for block in blocks:
         yield block
-        count += (
-            len(block)
-            if isinstance(block, str)
-            else sum(len(cell) for row in block.rows for cell in row)
-        )
+        if isinstance(block, str):
+            count += len(block)
+        else:
+            count += sum(map(len, chain.from_iterable(block.rows)))
         if count > MAX_CHARS:
             return

@@ -29,11 +29,11 @@ _VERSION = 2
 @lru_cache(maxsize=16)
 def markdown_route(extraction: Extraction, ocr: Ocr, *, hints: bool) -> Route:
     """The route from documents to words, also for a judge that takes documents."""
-    chosen = [
-        extraction,
-        *([] if ocr == "none" else [ocr]),
-        *(["hints"] if hints else []),
-    ]
+    chosen: list[str] = [extraction]
+    if ocr != "none":
+        chosen.append(ocr)
+    if hints:
+        chosen.append("hints")
     return Route(
         "document",
         "text",
@@ -48,38 +48,24 @@ def markdown_route(extraction: Extraction, ocr: Ocr, *, hints: bool) -> Route:
 def _markdown(
     media: Media, limits: DecodeLimits, *, extraction: Extraction, ocr: Ocr, hints: bool
 ) -> tuple[list[Part], str]:
-    whole = _read_once(media, limits, extraction, ocr)
+    key = ("markdown", extraction, ocr, limits)
+    if key not in media.memo:
+        if extraction == "by_type":
+            media.memo[key] = document_markdown(media, limits, ocr=ocr)
+        else:
+            media.memo[key] = picture_markdown(media, limits)
+    whole = cast(str, media.memo[key])
     if extraction == "by_type" and not whole:
         raise CorruptMediaError(f"{media.label}: {NOTHING_SAID}")
     said = whole[:MAX_CHARS]
-    noticed = f"Hints: {hints_of(said)}" if hints else ""
-    part = text_part(f"{said}\n\n{noticed}" if noticed else said)
-    return [part], f"{_described(said, noticed, cut=len(whole) > len(said))};"
-
-
-def _read_once(
-    media: Media, limits: DecodeLimits, extraction: Extraction, ocr: Ocr
-) -> str:
-    key = ("markdown", extraction, ocr, limits)
-    if key not in media.memo:
-        by_type = extraction == "by_type"
-        media.memo[key] = (
-            document_markdown(media, limits, ocr=ocr)
-            if by_type
-            else picture_markdown(media, limits)
-        )
-    return cast(str, media.memo[key])
-
-
-def _described(said: str, noticed: str, *, cut: bool) -> str:
-    count = (
-        f"the first {len(said):,} characters of its Markdown"
-        if cut
-        else f"{len(said):,} characters of Markdown"
-    )
+    words, remarks = said, [f"{len(said):,} characters of Markdown"]
+    if len(said) < len(whole):
+        remarks = [f"the first {len(said):,} characters of its Markdown"]
+    if hints:
+        noticed = f"Hints: {hints_of(said)}"
+        words = f"{said}\n\n{noticed}"
+        remarks.append(noticed.lower())
     begins = " ".join(said[:_MOST_NOTED_CHARS].split())
-    return "; ".join(
-        one
-        for one in (count, noticed.lower(), f"it begins {begins!r}" if begins else "")
-        if one
-    )
+    if begins:
+        remarks.append(f"it begins {begins!r}")
+    return [text_part(words)], f"{'; '.join(remarks)};"

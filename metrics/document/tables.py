@@ -27,8 +27,7 @@ def released_markdown(lines: Iterable[str]) -> str:
 
 def markdown(blocks: Iterable[Block]) -> str:
     """Paragraphs and tables, an empty line between each two; rows are not padded."""
-    written = [_block(block) for block in blocks]
-    return "\n\n".join(one for one in written if one)
+    return "\n\n".join(filter(None, map(_block, blocks)))
 
 
 def blocks_of(lines: Iterable[str]) -> list[Block]:
@@ -37,12 +36,14 @@ def blocks_of(lines: Iterable[str]) -> list[Block]:
     cell between two of them."""
     blocks: list[Block] = []
     written = [line.strip() for line in lines if line.strip()]
-    cells = [[line] if line.startswith("|") else cells_of(line) for line in written]
+    cells: list[list[str]] = []
+    for line in written:
+        cells.append([line] if line.startswith("|") else cells_of(line))
     at = 0
     while at < len(cells):
         end = _table_end(cells, at)
         if end > at + 1:
-            blocks.append(OfficeTable(tuple(tuple(row) for row in cells[at:end])))
+            blocks.append(OfficeTable(tuple(map(tuple, cells[at:end]))))
         else:
             end = at + 1
             line = COLUMN_IN_TEXT.join(cells[at])
@@ -72,9 +73,8 @@ def _table_end(cells: Sequence[Sequence[str]], start: int) -> int:
 def _block(block: Block) -> str:
     if isinstance(block, str):
         return block.strip()
-    return "\n".join(
-        _table([[_cell(cell) for cell in row] for row in block.rows if any(row)])
-    )
+    rows = [list(map(_cell, row)) for row in block.rows if any(row)]
+    return "\n".join(_table(rows))
 
 
 def _cell(text: str) -> str:
@@ -86,8 +86,5 @@ def _table(rows: Sequence[Sequence[str]]) -> list[str]:
     if not rows:
         return []
     header, *others = rows
-    return [_row(header), _row([RULE] * len(header)), *map(_row, others)]
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    lines = [header, [RULE] * len(header), *others]
+    return [f"| {' | '.join(cells)} |" for cells in lines]

@@ -62,15 +62,12 @@ class ItemScore:
 
     def to_json(self, label: str) -> dict[str, Any]:
         """The item's name, quality and terms for the evidence."""
-        reason = {REASON: self.reason} if self.reason else {}
-        left_out = {LEFT_OUT: True} if self.left_out else {}
-        return {
-            LABEL: label,
-            QUALITY: self.quality,
-            **reason,
-            **left_out,
-            **self.evidence,
-        }
+        entry: dict[str, Any] = {LABEL: label, QUALITY: self.quality}
+        if self.reason:
+            entry[REASON] = self.reason
+        if self.left_out:
+            entry[LEFT_OUT] = True
+        return entry | dict(self.evidence)
 
 
 def items_of(content: Interleaved, kind: PartKind) -> tuple[Item, ...]:
@@ -96,9 +93,8 @@ def quality_of_media(
     items = items_of(trial.output, kind)
     if not items:
         return nothing_of(kind)
-    return together(
-        [(item.label, _measured(item, measure, unreadable)) for item in items]
-    )
+    scored = [(item.label, _measured(item, measure, unreadable)) for item in items]
+    return together(scored)
 
 
 def in_released_digits(quality: float) -> float:
@@ -113,11 +109,9 @@ def nothing_of(kind: PartKind) -> Score:
 
 def unreadable_item(reason: str, unreadable: Unreadable) -> ItemScore:
     """The score of an item that cannot be opened."""
-    return (
-        ItemScore(0.0, reason=reason)
-        if unreadable == "zero"
-        else ItemScore.none(reason)
-    )
+    if unreadable == "zero":
+        return ItemScore(0.0, reason=reason)
+    return ItemScore.none(reason)
 
 
 def _measured(
@@ -143,13 +137,14 @@ def together(scored: Sequence[tuple[str, ItemScore]]) -> Score:
         return Score(status="unavailable", reason=_reasons(scored), evidence=evidence)
     known = sum(one.quality for _, one in counted if one.quality is not None)
     unknown = [(label, one) for label, one in counted if one.quality is None]
+    low = known / len(counted)
     if not unknown:
-        return Score(known / len(counted), evidence=evidence)
+        return Score(low, evidence=evidence)
     return Score(
         status="unscored",
         reason=_reasons(unknown),
         evidence=evidence,
-        bounds=(known / len(counted), (known + len(unknown)) / len(counted)),
+        bounds=(low, (known + len(unknown)) / len(counted)),
         cause=min((one.cause for _, one in unknown), key=CAUSES.index),
     )
 

@@ -38,17 +38,17 @@ def sqcs(
     with correctness 0 it is 0, whatever the quality. Evidence: the value of each piece,
     null where there is none, and ``eta``.
     """
-    correct, quality = (_span(scores[name]) for name in of)
-    low, high = (
-        c * (eta + (1 - eta) * q) for c, q in zip(correct, quality, strict=True)
-    )
-    return combined({name: scores[name] for name in of}, (low, high), eta=eta)
-
-
-def _span(score: Score) -> Range:
-    """The range of a piece; the formula rises with both pieces."""
-    return (
-        score.bounds or (0.0, 1.0)
-        if score.value is None
-        else (score.value, score.value)
-    )
+    pieces = {name: scores[name] for name in of}
+    spans: list[Range] = []
+    for name in of:
+        score = scores[name]
+        if score.value is None:
+            spans.append(score.bounds or (0.0, 1.0))
+        else:
+            spans.append((score.value, score.value))
+    # The formula rises with both pieces.
+    low, high = [
+        correctness * (eta + (1 - eta) * quality)
+        for correctness, quality in zip(*spans, strict=True)
+    ]
+    return combined(pieces, (low, high), eta=eta)

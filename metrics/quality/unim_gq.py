@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mmeval.metric import metric
@@ -52,20 +52,27 @@ def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score
     It ignores items of a modality without a piece, and whether an item is what was
     asked for.
     """
-    found = {name: _Items.of(scores[name]) for name in of}
-    without = [name for name in of if found[name].left_out]
-    evidence: dict[str, Any] = {
-        MODALITIES: {name: one.summary() for name, one in found.items() if one.known}
-    }
+    known: list[float] = []
+    spans: list[_Span] = []
+    unknown: dict[str, Score] = {}
+    without: list[str] = []
+    modalities: dict[str, Any] = {}
+    for name in dict.fromkeys(of):
+        items = _Items.of(scores[name])
+        known += items.known
+        if items.known:
+            mean = math.fsum(items.known) / len(items.known)
+            modalities[name] = {COUNT: len(items.known), MEAN: mean}
+        if items.spans:
+            spans += items.spans
+            unknown[name] = scores[name]
+        if items.left_out:
+            without.append(name)
+    evidence: dict[str, Any] = {MODALITIES: modalities}
     if without:
         evidence |= {PARTIAL: True, WITHOUT: without}
-    known = [quality for one in found.values() for quality in one.known]
-    unknown = [name for name, one in found.items() if one.spans]
     if unknown:
-        spans = [span for name in unknown for span in found[name].spans]
-        return _unscored(
-            {name: scores[name] for name in unknown}, evidence, _bounds(known, spans)
-        )
+        return _unscored(unknown, evidence, _bounds(known, spans))
     if known:
         return Score(math.fsum(known) / len(known), evidence=evidence)
     if without:
@@ -95,31 +102,25 @@ class _Items(NamedTuple):
         """The items of a piece; an inapplicable one has none."""
         items = score.evidence.get(ITEMS)
         if isinstance(items, list | tuple) and items:
-            return cls._listed(items)
+            known: list[float] = []
+            spans: list[_Span] = []
+            left_out = False
+            for item in items:
+                quality = item.get(QUALITY)
+                if item.get(LEFT_OUT):
+                    left_out = True
+                # third-party metrics may write anything
+                elif isinstance(quality, int | float) and math.isfinite(quality):
+                    known.append(_held(quality))
+                else:
+                    spans.append(_Span(0.0, 1.0))
+            return cls(known, spans, left_out)
         if score.status == "unscored":
             low, high = score.bounds or (0.0, 1.0)
             return cls(spans=[_Span(_held(low), _held(high), several=True)])
-        return cls(
-            [_held(score.value)] if score.value is not None else (),
-            left_out=score.status == "unavailable",
-        )
-
-    @classmethod
-    def _listed(cls, items: Iterable[Mapping[str, Any]]) -> _Items:
-        counted = [item for item in items if not item.get(LEFT_OUT)]
-        known = [
-            _held(item[QUALITY]) for item in counted if _is_known(item.get(QUALITY))
-        ]
-        left_out = any(item.get(LEFT_OUT) for item in items)
-        return cls(known, [_Span(0.0, 1.0)] * (len(counted) - len(known)), left_out)
-
-    def summary(self) -> dict[str, float]:
-        return {COUNT: len(self.known), MEAN: math.fsum(self.known) / len(self.known)}
-
-
-def _is_known(quality: Any) -> bool:
-    """Whether an item has a quality; third-party metrics may write anything."""
-    return isinstance(quality, int | float) and math.isfinite(quality)
+        if score.value is not None:
+            return cls([_held(score.value)])
+        return cls(left_out=score.status == "unavailable")
 
 
 def _held(quality: float) -> float:
@@ -128,14 +129,19 @@ def _held(quality: float) -> float:
 
 def _bounds(known: Sequence[float], spans: Sequence[_Span]) -> tuple[float, float]:
     """The range of the mean; items of unknown number may outweigh all others."""
-    counted = [span for span in spans if not span.several]
-    lows, highs = ([*known, *(span[at] for span in counted)] for at in (0, 1))
-    several = [span for span in spans if span.several]
-    low, high = (
-        math.fsum(ends) / len(ends) if ends else math.nan for ends in (lows, highs)
-    )
-    below = [span.low for span in several] + ([low] if lows else [])
-    above = [span.high for span in several] + ([high] if highs else [])
+    lows, highs = list(known), list(known)
+    below: list[float] = []
+    above: list[float] = []
+    for span in spans:
+        if span.several:
+            below.append(span.low)
+            above.append(span.high)
+        else:
+            lows.append(span.low)
+            highs.append(span.high)
+    if lows:
+        below.append(math.fsum(lows) / len(lows))
+        above.append(math.fsum(highs) / len(highs))
     return min(below), max(above)
 
 
@@ -146,11 +152,13 @@ def _unscored(
 ) -> Score:
     """The score of an answer with unscored items; the reasons are those of the
     pieces."""
-    reason = "; ".join(
-        f"{name}: {piece.reason or 'an item has no quality'}"
-        for name, piece in pieces.items()
-    )
-    cause = min((piece.cause for piece in pieces.values()), key=CAUSES.index)
+    reasons: list[str] = []
+    for name, piece in pieces.items():
+        reasons.append(f"{name}: {piece.reason or 'an item has no quality'}")
     return Score(
-        status="unscored", reason=reason, evidence=evidence, bounds=bounds, cause=cause
+        status="unscored",
+        reason="; ".join(reasons),
+        evidence=evidence,
+        bounds=bounds,
+        cause=min((piece.cause for piece in pieces.values()), key=CAUSES.index),
     )

@@ -6,14 +6,14 @@ input tags only in the input).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from mmeval.media import Interleaved, SpellingName, find
 from mmeval.metrics.sides import sides_of
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score, Trial
 
 Mode = Literal["occurrences", "unique", "unique_no_echo"]
 """``occurrences``: every tag counts; ``unique``: a repeated tag counts once;
@@ -47,11 +47,9 @@ class Structures(NamedTuple):
             "reference": dict(self.reference),
             "answer": dict(self.answer),
         }
-        return (
-            found
-            if value is None
-            else {**found, "fraction": f"{value.numerator}/{value.denominator}"}
-        )
+        if value is not None:
+            found["fraction"] = f"{value.numerator}/{value.denominator}"
+        return found
 
 
 def structures_of(
@@ -67,61 +65,44 @@ def structures_of(
     if isinstance(sides, Score):
         return sides
     spellings = (spelling,) if isinstance(spelling, str) else tuple(spelling)
-    echoes = (
-        _input_items(trial.sample, spellings)
-        if mode == "unique_no_echo"
-        else frozenset()
-    )
-    return Structures(
-        reference=_count(_items(sides.references[0], unit, spellings), mode),
-        answer=_count(
-            (
-                item
-                for item in _items(sides.answer, unit, spellings)
-                if item not in echoes
-            ),
-            mode,
-        ),
-    )
+    wanted = _items(sides.references[0], unit, spellings)
+    given = list(_items(sides.answer, unit, spellings))
+    if mode == "unique_no_echo":
+        echoes: set[Item] = set()
+        for message in trial.sample.input:
+            echoes.update(_tags_in(message.content.text, spellings))
+        given = [item for item in given if item not in echoes]
+    return Structures(_count(wanted, mode), _count(given, mode))
 
 
-def _count(items: Iterator[Item], mode: Mode) -> Counts:
+def _count(items: Iterable[Item], mode: Mode) -> Counts:
     counts: dict[str, int] = {}  # a Counter takes three times as long for few items
-    for item in items if mode == "occurrences" else dict.fromkeys(items):
+    if mode != "occurrences":
+        items = dict.fromkeys(items)
+    for item in items:
         counts[item.kind] = counts.get(item.kind, 0) + 1
     return counts
 
 
 def _items(
     content: Interleaved, unit: Unit, spellings: tuple[str, ...]
-) -> Iterator[Item]:
+) -> Iterable[Item]:
     if unit == "tags":
-        return _tags(content, spellings)
-    return _parts(content, with_dangling=unit == "parts")
-
-
-def _tags(content: Interleaved, spellings: tuple[str, ...]) -> Iterator[Item]:
-    return iter(_tags_in(content.text, spellings))
+        return _tags_in(content.text, spellings)
+    found: list[Item] = []
+    for position, part in enumerate(content.parts):
+        is_counted = unit == "parts" or not part.dangling
+        if is_counted and part.kind not in ("text", "reasoning"):
+            number = part.label.removeprefix(part.kind)
+            found.append(Item(part.kind, number or f"@{position}"))
+    return found
 
 
 @lru_cache(maxsize=8)  # several metrics count the same answer
 def _tags_in(text: str, spellings: tuple[str, ...]) -> tuple[Item, ...]:
-    tags = (tag for tag in find(text, spellings) if tag.kind != "text")
-    return tuple(
-        Item(tag.kind, f"@{tag.start}" if tag.index is None else str(tag.index))
-        for tag in tags
-    )
-
-
-def _parts(content: Interleaved, *, with_dangling: bool) -> Iterator[Item]:
-    for position, part in enumerate(content.parts):
-        if part.kind in ("text", "reasoning") or (part.dangling and not with_dangling):
-            continue
-        number = part.label.removeprefix(part.kind)
-        yield Item(part.kind, number or f"@{position}")
-
-
-def _input_items(sample: Sample, spellings: tuple[str, ...]) -> frozenset[Item]:
-    return frozenset(
-        item for message in sample.input for item in _tags(message.content, spellings)
-    )
+    found: list[Item] = []
+    for tag in find(text, spellings):
+        if tag.kind != "text":
+            name = f"@{tag.start}" if tag.index is None else str(tag.index)
+            found.append(Item(tag.kind, name))
+    return tuple(found)

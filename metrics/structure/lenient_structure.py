@@ -48,6 +48,5 @@ def lenient_fraction(found: Structures) -> Fraction | None:
     """
     if not found.reference:
         return None
-    return Fraction(
-        len(found.reference.keys() & found.answer.keys()), len(found.reference)
-    )
+    shared = found.reference.keys() & found.answer.keys()
+    return Fraction(len(shared), len(found.reference))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from mmeval.metric import Range, metric
@@ -18,33 +18,27 @@ def _product(spans: Sequence[Range]) -> Range:
     others."""
     low, high = 1.0, 1.0
     for span in spans:
-        ends = [_times(a, b) for a, b in itertools.product((low, high), span)]
+        ends: list[float] = []
+        for one, other in itertools.product((low, high), span):
+            # Zero times infinity is zero here: an unbounded end is never reached.
+            ends.append(one * other + 0.0 if one and other else 0.0)
         low, high = min(ends), max(ends)
     return (low, high)
 
 
-def _times(a: float, b: float) -> float:
-    """Zero times infinity is zero here: an unbounded end is never reached."""
-    return a * b + 0.0 if a and b else 0.0
-
-
-_SPANS: Mapping[str, Callable[[Sequence[Range]], Range]] = {
-    "product": _product,
-    "mean": lambda spans: (
-        sum(low for low, _ in spans) / len(spans),
-        sum(high for _, high in spans) / len(spans),
-    ),
-    "minimum": lambda spans: (
-        min(low for low, _ in spans),
-        min(high for _, high in spans),
-    ),
-}
-"""The range of each combination, by the ranges of its pieces."""
+def _span_of(spans: Sequence[Range], combine: Combine) -> Range:
+    """The range of a combination, by the ranges of its pieces."""
+    if combine == "product":
+        return _product(spans)
+    lows, highs = zip(*spans, strict=True)
+    if combine == "mean":
+        return (sum(lows) / len(lows), sum(highs) / len(highs))
+    return (min(lows), min(highs))
 
 
 def overall_range(ranges: Mapping[str, Range], switches: Mapping[str, Any]) -> Range:
     """The range of the score; for a product of shares it is 0 to 1."""
-    return _SPANS[switches["combine"]](list(ranges.values()))
+    return _span_of(list(ranges.values()), switches["combine"])
 
 
 @metric(range=overall_range, version="1", source="MMMG, the scores of its tasks")
@@ -61,29 +55,37 @@ def overall(
     the score is known nevertheless: a factor 0 makes a product 0. The evidence holds
     the value of each piece, null where there is none.
     """
-    span = _SPANS[combine]([_span(score) for score in scores.values()])
-    return combined({name: scores[name] for name in of}, span)
+    spans: list[Range] = []
+    for score in scores.values():
+        if score.value is not None:
+            spans.append((score.value, score.value))
+        else:
+            spans.append(score.bounds or (-math.inf, math.inf))
+    pieces = {name: scores[name] for name in of}
+    return combined(pieces, _span_of(spans, combine))
 
 
 def combined(pieces: Mapping[str, Score], span: Range, **evidence: Any) -> Score:
     """The score of a combination that lies in ``span``: unscored while a piece that
     matters is."""
     low, high = span
-    evidence = {"of": {name: piece.value for name, piece in pieces.items()}, **evidence}
-    unknown = {name: piece for name, piece in pieces.items() if piece.value is None}
+    values: dict[str, float | None] = {}
+    unknown: dict[str, Score] = {}
+    for name, piece in pieces.items():
+        values[name] = piece.value
+        if piece.value is None:
+            unknown[name] = piece
+    evidence = {"of": values, **evidence}
     if not unknown:
         return Score(low, evidence=evidence)
     if low == high:
         return Score(low, evidence={**evidence, "whatever": sorted(unknown)})
-    reason = "; ".join(f"{name}: {piece.reason}" for name, piece in unknown.items())
-    bounds = span if math.isfinite(low) and math.isfinite(high) else None
-    cause = min((piece.cause for piece in unknown.values()), key=CAUSES.index)
+    reasons = [f"{name}: {piece.reason}" for name, piece in unknown.items()]
+    is_bounded = math.isfinite(low) and math.isfinite(high)
     return Score(
-        status="unscored", reason=reason, evidence=evidence, bounds=bounds, cause=cause
+        status="unscored",
+        reason="; ".join(reasons),
+        evidence=evidence,
+        bounds=span if is_bounded else None,
+        cause=min((piece.cause for piece in unknown.values()), key=CAUSES.index),
     )
-
-
-def _span(score: Score) -> Range:
-    if score.value is not None:
-        return (score.value, score.value)
-    return score.bounds or (-math.inf, math.inf)

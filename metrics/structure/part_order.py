@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from mmeval.media import Interleaved, Part, PartKind
+from mmeval.media import Interleaved, PartKind
 from mmeval.metric import metric
-from mmeval.records import Sample, Score, Trial
+from mmeval.records import Score, Trial
 
 LETTERS: Mapping[PartKind, str] = {
     "text": "t",
@@ -54,37 +54,54 @@ def part_order(
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
-    references = list(
-        dict.fromkeys(order_of(reference) for reference in trial.sample.references)
-    )
-    accepted = list(orders) or _labelled_orders(trial.sample, order_key) or references
+    accepted = list(orders)
+    if not accepted:
+        label: Any = trial.sample.metadata.get(order_key) or ()
+        accepted = [label] if isinstance(label, str) else list(map(str, label))
+    if not accepted:
+        accepted = list(dict.fromkeys(map(order_of, trial.sample.references)))
     if not accepted:
         return Score.unscored(
             f"no accepted order: neither metadata {order_key!r} nor a reference"
         )
-    found = _read(trial.output, reading, dangling=dangling)
-    return Score(
-        float(found in accepted), evidence={"found": found, "accepted": accepted}
-    )
+    found: str | None
+    if reading == "official_text":
+        found = official_order(official_text(trial.output))
+    else:
+        found = order_of(trial.output, dangling=dangling)
+    evidence = {"found": found, "accepted": accepted}
+    return Score(float(found in accepted), evidence=evidence)
 
 
 def order_of(content: Interleaved, *, dangling: bool = True) -> str:
     """The letters of the parts in order, such as ``tit``."""
-    parts = (part for part in content.parts if _counts(part, dangling=dangling))
-    return re.sub("t+", "t", "".join(LETTERS[part.kind] for part in parts))
+    letters = ""
+    for part in content.parts:
+        if part.kind == "text":
+            is_counted = bool((part.text or "").strip())
+        else:
+            is_counted = part.kind != "reasoning" and (dangling or not part.dangling)
+        if is_counted:
+            letters += LETTERS[part.kind]
+    return re.sub("t+", "t", letters)
 
 
 def official_order(response: str) -> str | None:
     """The order as the released evaluator reads a text; None where it gives up."""
-    if _stray_tokens(response):
-        return None
     lead, *pieces = _MEDIUM.split(response)
-    media = ["i" if kind == "image" else "a" for kind in _TOKEN.findall(response)]
-    rest = (
-        kind + ("t" if piece.strip() else "")
-        for kind, piece in zip(media, pieces, strict=True)
-    )
-    return _leading_letter(lead) + "".join(rest)
+    kinds = _TOKEN.findall(response)
+    if len(pieces) != len(kinds):
+        # Official oddity (30c9f602): a number token in no whole placeholder is an
+        # error.
+        return None
+    # Official oddity (30c9f602): text before the first medium counts unless empty. A
+    # blank counts there; text after a medium must not be blank.
+    order = "t" if lead else ""
+    for kind, piece in zip(kinds, pieces, strict=True):
+        order += "i" if kind == "image" else "a"
+        if piece.strip():
+            order += "t"
+    return order
 
 
 _MEDIUM = re.compile(
@@ -93,47 +110,13 @@ _MEDIUM = re.compile(
 _TOKEN = re.compile(r"<(image|audio)_\d+>")
 
 
-def _leading_letter(lead: str) -> str:
-    """Official oddity (30c9f602): text before the first medium counts unless empty.
-    A blank counts there; text after a medium must not be blank."""
-    return "t" if lead else ""
-
-
-def _stray_tokens(response: str) -> bool:
-    """Official oddity (30c9f602): a number token in no whole placeholder is an
-    error."""
-    return len(_MEDIUM.split(response)) != len(_TOKEN.findall(response)) + 1
-
-
-def _read(answer: Interleaved, reading: Reading, *, dangling: bool) -> str | None:
-    return (
-        official_order(official_text(answer))
-        if reading == "official_text"
-        else order_of(answer, dangling=dangling)
-    )
-
-
 def official_text(answer: Interleaved) -> str:
     """The answer's text; media beside it stand where they came, as in the release."""
-    return "".join(
-        _official_piece(part, number) for number, part in enumerate(answer.parts)
-    )
-
-
-def _official_piece(part: Part, number: int) -> str:
-    if part.kind == "reasoning":
-        return ""
-    if part.raw or part.kind not in ("image", "audio"):
-        return part.raw
-    return f"<{part.kind}_start><{part.kind}_{number}><{part.kind}_end>"
-
-
-def _counts(part: Part, *, dangling: bool) -> bool:
-    if part.kind == "text":
-        return bool((part.text or "").strip())
-    return part.kind != "reasoning" and (dangling or not part.dangling)
-
-
-def _labelled_orders(sample: Sample, key: str) -> list[str]:
-    label: Any = sample.metadata.get(key) or ()
-    return [label] if isinstance(label, str) else [str(order) for order in label]
+    pieces: list[str] = []
+    for number, part in enumerate(answer.parts):
+        if part.raw or part.kind not in ("image", "audio"):
+            pieces.append("" if part.kind == "reasoning" else part.raw)
+        else:
+            kind = part.kind
+            pieces.append(f"<{kind}_start><{kind}_{number}><{kind}_end>")
+    return "".join(pieces)

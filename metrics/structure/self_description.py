@@ -33,11 +33,9 @@ _COUNT = re.compile(r"<count>\s*+([0-9]{1,9}+)\s*+</count>")
 
 
 def _letters_fault(value: str) -> str:
-    return (
-        ""
-        if value and value == value.lower() and len(set(value)) == len(value)
-        else "different small letters"
-    )
+    if value and value == value.lower() and len(set(value)) == len(value):
+        return ""
+    return "different small letters"
 
 
 Letters = Annotated[str, Checked(_letters_fault)]
@@ -45,15 +43,15 @@ Letters = Annotated[str, Checked(_letters_fault)]
 
 def statement_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
     """Why a row lacks the labels of a statement; empty when it has them."""
-    labels = {"colors": ("object", "color"), "sizes": ("object",)}.get(
-        switches["kind"], ()
-    )
-    missing = [
-        switches[f"{label}_key"]
-        for label in labels
-        if not texts_of(sample.metadata, switches[f"{label}_key"])
-    ]
-    return f"the row has no list of texts under {missing[0]!r}" if missing else ""
+    keys: list[str] = []
+    if switches["kind"] in ("colors", "sizes"):
+        keys.append(switches["object_key"])
+    if switches["kind"] == "colors":
+        keys.append(switches["color_key"])
+    for key in keys:
+        if not texts_of(sample.metadata, key):
+            return f"the row has no list of texts under {key!r}"
+    return ""
 
 
 @metric(
@@ -98,14 +96,12 @@ def self_description(
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
-    if fault := statement_fault(
-        trial.sample, {"kind": kind, "object_key": object_key, "color_key": color_key}
-    ):
+    switches = {"kind": kind, "object_key": object_key, "color_key": color_key}
+    if fault := statement_fault(trial.sample, switches):
         return Score.unscored(fault)
     answer, words = trial.output, said_by(trial.output, statements).words
-    objects, colors = (
-        texts_of(trial.sample.metadata, key) for key in (object_key, color_key)
-    )
+    objects = texts_of(trial.sample.metadata, object_key)
+    colors = texts_of(trial.sample.metadata, color_key)
     # Any: each kind says something else
     read: dict[Kind, Callable[[], Any]] = {
         "count": lambda: count_in(words, statements),
@@ -132,10 +128,13 @@ def said_by(answer: Interleaved, statements: Statements = "standard") -> Said:
     if statements == "official":
         pieces = _IMAGE.split(official_text(answer))
         return Said("".join(pieces), len(pieces) - 1)
-    words = "".join(
-        part.text or "" for part in answer.parts if part.kind in ("text", "code")
-    )
-    return Said(words, sum(part.kind == "image" for part in answer.parts))
+    texts: list[str] = []
+    places = 0
+    for part in answer.parts:
+        if part.kind in ("text", "code"):
+            texts.append(part.text or "")
+        places += part.kind == "image"
+    return Said("".join(texts), places)
 
 
 def words_beside(
@@ -145,8 +144,10 @@ def words_beside(
     at least one. None for others, whose words may be about any picture."""
     said = said_by(answer, statements)
     pictures = len(media_of(answer, "image"))
-    fits = said.places >= 1 and pictures >= 1 if many else said.places == pictures == 1
-    return said.words if fits else None
+    fewest, highest = min(said.places, pictures), max(said.places, pictures)
+    if fewest < 1 or (highest > 1 and not many):
+        return None
+    return said.words
 
 
 def count_in(words: str, statements: Statements = "standard") -> int | None:
@@ -155,8 +156,11 @@ def count_in(words: str, statements: Statements = "standard") -> int | None:
     >>> count_in("<count>15</count>"), count_in("<count>15</count>", "official")
     (15, 5)
     """
-    found = (_OFFICIAL_COUNT if statements == "official" else _COUNT).search(words)
-    return None if found is None else int(found[1])
+    form = _OFFICIAL_COUNT if statements == "official" else _COUNT
+    found = form.search(words)
+    if found is None:
+        return None
+    return int(found[1])
 
 
 def text_in(
@@ -179,12 +183,12 @@ def text_in(
         return None
     text = found.removeprefix("<text>").removesuffix("</text>")
     if statements == "official":
-        return text if least <= text.count(" ") + 1 <= most else None
-    return (
-        text
-        if least <= len(text.split()) <= most and any(map(str.isalnum, text))
-        else None
-    )
+        count, has_word = text.count(" ") + 1, True
+    else:
+        count, has_word = len(text.split()), any(map(str.isalnum, text))
+    if has_word and least <= count <= most:
+        return text
+    return None
 
 
 def colors_in(
@@ -198,16 +202,14 @@ def colors_in(
         return None
     written = words[start : end + 1]
     found = strict_json(written)
-    found = strict_json(" ".join(written.split())) if found is None else found
-    if not isinstance(found, dict) or not all(
-        isinstance(color, str) for color in found.values()
-    ):
+    if found is None:
+        found = strict_json(" ".join(written.split()))
+    if not isinstance(found, dict) or set(found) != set(objects):
         return None
-    return (
-        found
-        if set(found) == set(objects) and set(found.values()) == set(colors)
-        else None
-    )
+    given = list(found.values())
+    if not all(isinstance(color, str) for color in given) or set(given) != set(colors):
+        return None
+    return found
 
 
 def sizes_in(
@@ -233,47 +235,49 @@ def letters_in(words: str, letters: str, count: int) -> list[int] | None:
     [0, 1]
     """
     found = [item.strip().lower() for item in texts_in(words) or ()]
-    if len(found) != count or not all(
-        len(item) == 1 and item in letters for item in found
-    ):
+    if len(found) != count or not set(letters).issuperset(found):
         return None
-    return [letters.index(item) for item in found]
+    return list(map(letters.index, found))
 
 
 def pattern_in(words: str) -> str | None:
     """The text between the first ``<<`` and ``>>`` on one line."""
     found = first_enclosed(words, "<<", ">>")
-    return None if found is None else found[2:-2]
+    if found is None:
+        return None
+    return found[2:-2]
 
 
 def texts_in(words: str) -> list[str] | None:
     """The first list of texts that stands on one line as strict JSON; None without
     one."""
     found = first_enclosed(words, "[", "]")
-    items = None if found is None else strict_json(found)
-    return (
-        items
-        if isinstance(items, list) and all(isinstance(item, str) for item in items)
-        else None
-    )
+    if found is None:
+        return None
+    items = strict_json(found)
+    if isinstance(items, list) and all(isinstance(item, str) for item in items):
+        return items
+    return None
 
 
 def first_enclosed(text: str, opening: str, closing: str) -> str | None:
     """The first piece between two marks, with them, on one line; None without one."""
     for line in text.split("\n"):
         start = line.find(opening)
-        end = line.find(closing, start + len(opening)) if start >= 0 else -1
-        if end >= 0:
-            return line[start : end + len(closing)]
+        if start >= 0:
+            end = line.find(closing, start + len(opening))
+            if end >= 0:
+                return line[start : end + len(closing)]
     return None
 
 
 def texts_of(labels: Mapping[str, Any], key: str) -> list[str]:
     """The texts under a label, one or a list; empty when there is anything else."""
-    found = labels.get(key)
-    items = [found] if isinstance(found, str) else found
-    if not isinstance(items, list | tuple) or not all(
-        isinstance(item, str) and item.strip() for item in items
-    ):
+    items = labels.get(key)
+    if isinstance(items, str):
+        items = [items]
+    if not isinstance(items, list | tuple):
+        return []
+    if not all(isinstance(item, str) and item.strip() for item in items):
         return []
     return list(items)

@@ -54,16 +54,10 @@ def strict_fraction(found: Structures) -> Fraction | None:
     kinds = found.reference.keys() | found.answer.keys()
     if not kinds:
         return None
-    return sum(
-        (
-            _f1(found.reference.get(kind, 0), found.answer.get(kind, 0))
-            for kind in kinds
-        ),
-        Fraction(),
-    ) / len(kinds)
-
-
-def _f1(wanted: int, given: int) -> Fraction:
-    # The closed form of 2PR / (P + R); it is 0 where precision and recall both are,
-    # which the paper leaves open.
-    return Fraction(2 * min(wanted, given), wanted + given)
+    total = Fraction()
+    for kind in kinds:
+        wanted, given = found.reference.get(kind, 0), found.answer.get(kind, 0)
+        # The closed form of 2PR / (P + R); it is 0 where precision and recall both are,
+        # which the paper leaves open.
+        total += Fraction(2 * min(wanted, given), wanted + given)
+    return total / len(kinds)

@@ -61,10 +61,7 @@ def _options(label: Any) -> Options | None:
     if isinstance(label, Mapping):
         return {str(letter).upper(): str(text) for letter, text in label.items()}
     if isinstance(label, (list, tuple)) and len(label) <= len(string.ascii_uppercase):
-        return {
-            letter: str(text)
-            for letter, text in zip(string.ascii_uppercase, label, strict=False)
-        }
+        return dict(zip(string.ascii_uppercase, map(str, label), strict=False))
     return None
 
 
@@ -73,5 +70,7 @@ def _right_letter(sample: Sample, answer_key: str, options: Options) -> str | No
     if label is None and sample.references:
         label = sample.references[0].text
     if isinstance(label, int) and not isinstance(label, bool):
-        return list(options)[label] if 0 <= label < len(options) else None
+        if not 0 <= label < len(options):
+            return None
+        return list(options)[label]
     return named_option(str(label or ""), options)

@@ -24,11 +24,11 @@ LONGEST = 10_000
 
 
 def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
-    label = sample.metadata.get(switches["constraint_key"])
+    key = switches["constraint_key"]
     try:
-        constraints_of(label)
+        constraints_of(sample.metadata.get(key))
     except UsageError as error:
-        return f"the row's label {switches['constraint_key']!r}: {error}"
+        return f"the row's label {key!r}: {error}"
     return ""
 
 
@@ -121,39 +121,26 @@ class Constraint(NamedTuple):
     def judged(self, text: str, *, lower_keywords: bool) -> dict[str, Any]:
         """The evidence: the constraint as written, ``met``, and the number if
         counted."""
-        words = self._compared(lower_keywords=lower_keywords)
-        if self.often is not None:
-            number = (
-                count_words(text)
-                if self.kind == "length_word"
-                else text.count(words[0])
-            )
-            written = [self.kind, *self.words, self.often.written]
-            return {
-                "constraint": written,
-                "met": self.often.holds(number),
-                "found": number,
-            }
-        return {
-            "constraint": [self.kind, *self.words],
-            "met": _TESTS[self.kind](text, words),
-        }
-
-    def _compared(self, *, lower_keywords: bool) -> Sequence[str]:
         if self.kind in _NORMALISED:
-            return [speech(word) for word in self.words]
-        return (
-            [word.lower() for word in self.words]
-            if lower_keywords
-            else _official_keywords(self.words)
+            words = list(map(speech, self.words))
+        elif lower_keywords:
+            words = list(map(str.lower, self.words))
+        else:
+            # Official oddity (54527db8): keywords keep their capitals, the text loses
+            # them. A keyword with a capital is never found: excluding it is always met,
+            # including or counting it never.
+            words = list(self.words)
+        written = [self.kind, *self.words]
+        if self.often is None:
+            return {"constraint": written, "met": _TESTS[self.kind](text, words)}
+        number = (
+            count_words(text) if self.kind == "length_word" else text.count(words[0])
         )
-
-
-def _official_keywords(words: Sequence[str]) -> Sequence[str]:
-    """Official oddity (54527db8): keywords keep their capitals, the text loses them. A
-    keyword with a capital is never found: excluding it is always met, including or
-    counting it never."""
-    return words
+        return {
+            "constraint": [*written, self.often.written],
+            "met": self.often.holds(number),
+            "found": number,
+        }
 
 
 _NORMALISED = ("exact_match", "start", "end")
@@ -194,14 +181,15 @@ def constraints_of(label: Any) -> tuple[Constraint, ...]:
 
 
 def _constraint(written: Any) -> Constraint:
-    if not isinstance(written, (list, tuple)) or not all(
+    is_list = isinstance(written, (list, tuple))
+    if not is_list or not all(
         isinstance(item, str) and item.strip() for item in written
     ):
         raise UsageError(
             "a constraint must be a list of texts, none of them empty, not "
             f"{written!r:.80}"
         )
-    if len(written) > MOST or any(len(item) > LONGEST for item in written):
+    if len(written) > MOST or max(map(len, written), default=0) > LONGEST:
         raise UsageError(
             f"a constraint may have {MOST} texts of {LONGEST} characters: "
             f"{written!r:.80}"
@@ -210,16 +198,21 @@ def _constraint(written: Any) -> Constraint:
     if kind not in KINDS:
         near = did_you_mean(kind, KINDS) or f"; there are {', '.join(KINDS)}"
         raise UsageError(f"unknown kind of constraint {kind!r:.80}{near}")
-    count = comparison_of(words.pop()) if kind in _COUNTED and words else None
-    if not _fits(kind, len(words), counted=count is not None):
+    count = None
+    if kind in _COUNTED and words:
+        count = comparison_of(words.pop())
+    number = len(words)
+    if kind == "length_word":
+        fits = count is not None and number == 0
+    elif kind == "keyword_count":
+        fits = count is not None and number == 1
+    elif kind in _NORMALISED:
+        fits = number == 1
+    else:
+        fits = number >= 1
+    if not fits:
         raise UsageError(f"{kind} takes {_TAKES[kind]}, not {list(written)!r:.80}")
     return Constraint(kind, tuple(words), count)
-
-
-def _fits(kind: str, words: int, *, counted: bool) -> bool:
-    if kind in _COUNTED:
-        return counted and words == (0 if kind == "length_word" else 1)
-    return words == 1 if kind in _NORMALISED else words >= 1
 
 
 def comparison_of(written: str) -> Comparison:
@@ -228,13 +221,15 @@ def comparison_of(written: str) -> Comparison:
     >>> comparison_of(">= 20 and count <= 35").holds(36)
     False
     """
-    terms = [_TERM.fullmatch(term) for term in re.split(r"\band\b", written)]
-    limits = [(_COMPARED[term[1]], int(term[2])) for term in terms if term is not None]
-    if len(limits) < len(terms):
-        raise UsageError(
-            "a number is compared as in '== 10' or '>= 20 and count <= 35', not "
-            f"{written!r:.80}"
-        )
+    limits: list[tuple[Callable[[int, int], bool], int]] = []
+    for piece in re.split(r"\band\b", written):
+        term = _TERM.fullmatch(piece)
+        if term is None:
+            raise UsageError(
+                "a number is compared as in '== 10' or '>= 20 and count <= 35', not "
+                f"{written!r:.80}"
+            )
+        limits.append((_COMPARED[term[1]], int(term[2])))
     return Comparison(written, tuple(limits))
 
 

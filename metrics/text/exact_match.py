@@ -50,18 +50,22 @@ def exact_match(
     def normalised(text: str) -> str:
         for pattern in regexes_to_ignore:
             text = re.sub(pattern, "", text)
-        text = text.casefold() if ignore_case else text
-        text = text.translate(NO_PUNCTUATION) if ignore_punctuation else text
-        text = text.translate(_NO_DIGITS) if ignore_numbers else text
-        return text.strip() if strip else text
+        if ignore_case:
+            text = text.casefold()
+        if ignore_punctuation:
+            text = text.translate(NO_PUNCTUATION)
+        if ignore_numbers:
+            text = text.translate(_NO_DIGITS)
+        if strip:
+            text = text.strip()
+        return text
 
-    written = extracted(sides.answer.text, extract)
-    answer = None if written is None else normalised(written)
+    answer = extracted(sides.answer.text, extract)
+    if answer is not None:
+        answer = normalised(answer)
     references: list[str] = []
     for reference in sides.references:
         wanted = extracted(reference.text, extract)
         references.append(normalised(reference.text if wanted is None else wanted))
-    return Score(
-        float(answer in references),
-        evidence={"answer": answer, "references": references},
-    )
+    evidence = {"answer": answer, "references": references}
+    return Score(float(answer in references), evidence=evidence)

@@ -17,19 +17,24 @@ _FORMS = (
 
 
 def _regexes_fault(patterns: Any) -> str:
-    faults = (regex_fault(pattern) for pattern in patterns)
-    return next(filter(None, faults), "")
+    for pattern in patterns:
+        if fault := regex_fault(pattern):
+            return fault
+    return ""
 
 
 def _extract_fault(written: Any) -> str:
     if isinstance(written, Mapping):
         mark = written.get("after")
-        is_mark = written.keys() == {"after"} and isinstance(mark, str) and mark
-        return "" if is_mark else _FORMS
+        if written.keys() == {"after"} and isinstance(mark, str) and mark:
+            return ""
+        return _FORMS
     if written in ("", *_READERS):
         return ""
-    # A single word finds itself alone: it is a name that was misspelt.
-    return _FORMS if re.fullmatch(r"\w+", written) else regex_fault(written)
+    if re.fullmatch(r"\w+", written):
+        # A single word finds itself alone: it is a name that was misspelt.
+        return _FORMS
+    return regex_fault(written)
 
 
 Extract: TypeAlias = Annotated[str | Mapping[str, str], Checked(_extract_fault)]
@@ -56,19 +61,15 @@ def extracted(text: str, extract: Extract) -> str | None:
     if not extract:
         return text
     if isinstance(extract, Mapping):
-        _, mark, answer = text.rpartition(extract["after"])
-        return answer.strip() if mark else None
+        _, mark, after = text.rpartition(extract["after"])
+        return after.strip() if mark else None
     if extract in _READERS:
         return _READERS[extract](text) or None
-    return _last_match(text, extract)
-
-
-def _last_match(text: str, pattern: str) -> str | None:
     answer: str | None = None
-    for match in re.finditer(pattern, text):
+    for match in re.finditer(extract, text):
         groups = [group for group in match.groups() if group]
-        answer = groups[0] if groups else match[0]
-    return None if answer is None else answer.strip()
+        answer = (groups or match)[0].strip()
+    return answer
 
 
 def _last_boxed(text: str) -> str:
@@ -82,13 +83,16 @@ def _last_boxed(text: str) -> str:
             opened.append(None)
         elif brace[0] == "}" and opened:
             start = opened.pop()
-            content = content if start is None else text[start : brace.start()]
+            if start is not None:
+                content = text[start : brace.start()]
     return content.strip()
 
 
 def _last_number(text: str) -> str:
     number = last_number(text)
-    return "" if number is None else number.text
+    if number is None:
+        return ""
+    return number.text
 
 
 _READERS: Mapping[str, Callable[[str], str]] = {

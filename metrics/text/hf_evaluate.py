@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 from collections.abc import Mapping, Sequence
@@ -72,11 +73,9 @@ def hf_evaluate(
         "prediction": sides.answer.text,
         "reference": texts if all_references else texts[0],
     }
-    return (
-        Score(evidence=pair)
-        if aggregation == TOGETHER
-        else _picked(_computed(module, [pair], kwargs), field)
-    )
+    if aggregation == TOGETHER:
+        return Score(evidence=pair)
+    return _picked(_computed(module, [pair], kwargs), field)
 
 
 def together(scores: Scores) -> Estimate:
@@ -122,11 +121,11 @@ def together(scores: Scores) -> Estimate:
 def _computed(
     module: Any, pairs: Sequence[Mapping[str, Any]], kwargs: Mapping[str, Any] | None
 ) -> Mapping[str, Any]:
-    sides = {
-        f"{side}s": [pair[side] for pair in pairs]
-        for side in ("prediction", "reference")
-    }
-    result: Mapping[str, Any] = module.compute(**sides, **(kwargs or {}))
+    result: Mapping[str, Any] = module.compute(
+        predictions=[pair["prediction"] for pair in pairs],
+        references=[pair["reference"] for pair in pairs],
+        **(kwargs or {}),
+    )
     return result
 
 
@@ -139,7 +138,9 @@ def _checked(name: str, *, trust_remote_code: bool) -> str:
             f"{name!r} runs code of its owner; read it, then give --trust_remote_code",
             name=name,
         )
-    return str(Path(name).resolve()) if name.startswith(("/", ".")) else name
+    if name.startswith(("/", ".")):
+        return str(Path(name).resolve())
+    return name
 
 
 _OF_THE_LIBRARY = re.compile(r"(?:evaluate-(?:metric|measurement|comparison)/)?\w+")
@@ -148,10 +149,10 @@ _OF_THE_LIBRARY = re.compile(r"(?:evaluate-(?:metric|measurement|comparison)/)?\
 def _is_of_the_library(name: str) -> bool:
     """Whether a name means the library's own metric, not a script of this name.
     The library looks into the working folder first, where a script is foreign code."""
+    if not _OF_THE_LIBRARY.fullmatch(name):
+        return False
     script = f"{name.rpartition('/')[2]}.py"
-    return (
-        _OF_THE_LIBRARY.fullmatch(name) is not None and not Path(name, script).is_file()
-    )
+    return not Path(name, script).is_file()
 
 
 @cache
@@ -176,33 +177,22 @@ def _load(name: str) -> Any:
 
 
 def _said(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+    words = str(error).strip() or type(error).__name__
+    return words.splitlines()[0]
 
 
 def _picked(result: Mapping[str, Any], field: str) -> Score:
-    numbers = {key: value for key, value in result.items() if _is_number(value)}
-    evidence: dict[str, Any] = {
-        "result": {key: float(value) for key, value in numbers.items()}
-    }
+    numbers: dict[str, float] = {}
+    for key, value in result.items():
+        # numpy numbers and one-element arrays convert, too; texts also would, but they
+        # are labels.
+        if not isinstance(value, (str, bytes, bool)):
+            with contextlib.suppress(TypeError, ValueError):
+                numbers[key] = float(value)
     chosen = field
     if not field and len(numbers) == 1:
         (chosen,) = numbers
     if chosen in numbers:
-        return Score(float(numbers[chosen]), evidence=evidence)
-    return Score.unscored(
-        "set field to one of: "
-        f"{', '.join(numbers) or 'nothing, the metric gave no number'}",
-        **evidence,
-    )
-
-
-def _is_number(value: Any) -> bool:
-    # numpy numbers and one-element arrays convert, too; texts also would, but they are
-    # labels.
-    if isinstance(value, (str, bytes, bool)):
-        return False
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
+        return Score(numbers[chosen], evidence={"result": numbers})
+    names = ", ".join(numbers) or "nothing, the metric gave no number"
+    return Score.unscored(f"set field to one of: {names}", result=numbers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -54,14 +55,9 @@ def includes(
         text = " ".join(text.split())
         return text.casefold() if ignore_case else text
 
+    is_in = contains if whole_words else operator.contains
     answer = spelt(sides.answer.text)
-    there: list[str] = []
-    for text in wanted:
-        is_there = (
-            contains(answer, spelt(text)) if whole_words else spelt(text) in answer
-        )
-        if is_there:
-            there.append(text)
+    there = [text for text in wanted if is_in(answer, spelt(text))]
     return Score(float(bool(there)), evidence={"included": there})
 
 

@@ -27,10 +27,11 @@ def ocr(text: str) -> str:
     '<none>'
     """
     apart = unicodedata.normalize("NFD", text.lower().strip())
-    words = "".join(
-        letter for letter in apart if unicodedata.category(letter) != "Mn"
-    ).translate(NO_PUNCTUATION)
-    return words if words.strip() else NO_WORDS
+    letters = [letter for letter in apart if unicodedata.category(letter) != "Mn"]
+    words = "".join(letters).translate(NO_PUNCTUATION)
+    if not words.strip():
+        return NO_WORDS
+    return words
 
 
 def speech(text: str) -> str:

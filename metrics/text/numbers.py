@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -53,36 +52,26 @@ def last_number(text: str) -> WrittenNumber | None:
     >>> last_number("Of 1,200 trees, $1,150.50 were paid.")
     WrittenNumber(text='1150.50', value=Fraction(2301, 2))
     """
+    text = _LATEX_FRACTION.sub(r"\1/\2", text)
     number: WrittenNumber | None = None
-    for written in _numbers(_LATEX_FRACTION.sub(r"\1/\2", text)):
-        number = written
-    return number
-
-
-def _numbers(text: str) -> Iterator[WrittenNumber]:
     behind_fraction = 0
     for match in _NUMBER.finditer(text):
         if match.start() < behind_fraction:
             continue
+        written = match["plain"] or ""
+        if match["grouped"]:
+            written = match["grouped"].replace(",", "")
+        elif match["with_comma"]:
+            written = match["with_comma"].replace(".", "").replace(",", ".")
         sign = "-" if match["sign"] in ("-", "−") else ""
-        power = match["power"] or ""
-        written = f"{sign}{_with_point(match)}{power}"
-        value = Fraction(written)
+        written = f"{sign}{written}{match['power'] or ''}"
+        number = WrittenNumber(written, Fraction(written))
         before = text[max(0, match.start() - _BLANKS_AROUND_OVER) : match.start()]
         # The second number of a date, "3/4/2024", has the sign on both sides.
-        is_first = not before.rstrip().endswith("/")
-        divisor = _OVER.match(text, match.end()) if is_first else None
-        if divisor is not None and int(divisor[1]):
-            written = f"{written}/{divisor[1]}"
-            value /= int(divisor[1])
+        is_second = before.rstrip().endswith("/")
+        divisor = _OVER.match(text, match.end())
+        if divisor and not is_second and int(divisor[1]):
+            value = number.value / int(divisor[1])
+            number = WrittenNumber(f"{written}/{divisor[1]}", value)
             behind_fraction = divisor.end()
-        yield WrittenNumber(written, value)
-
-
-def _with_point(match: re.Match[str]) -> str:
-    """A number as plain ASCII, without its sign and its power."""
-    if match["with_comma"]:
-        return match["with_comma"].replace(".", "").replace(",", ".")
-    if match["grouped"]:
-        return match["grouped"].replace(",", "")
-    return match["plain"]
+    return number

@@ -56,17 +56,15 @@ def numeric(
     wanted = _wanted(trial.sample, extract)
     if not wanted:
         return Score.unscored("no reference holds a number")
-    text = extracted(sides.answer.text, extract)
-    number = None if text is None else last_number(text)
-    given = None if number is None else number.value
+    references = list(map(_shown, wanted))
+    number = last_number(extracted(sides.answer.text, extract) or "")
+    if number is None:
+        return Score(0.0, evidence={"answer": None, "references": references})
     is_equal = False
     for value in wanted:
         allowed = max(Fraction(tolerance), Fraction(relative_tolerance) * abs(value))
-        is_equal = is_equal or (given is not None and abs(given - value) <= allowed)
-    evidence = {
-        "answer": None if given is None else _shown(given),
-        "references": [_shown(value) for value in wanted],
-    }
+        is_equal = is_equal or abs(number.value - value) <= allowed
+    evidence = {"answer": _shown(number.value), "references": references}
     return Score(float(is_equal), evidence=evidence)
 
 

@@ -37,15 +37,11 @@ def wer(trial: Trial, *, normalise: Normaliser = "basic") -> Score:
         return sides
     clean = _NORMALISERS[normalise]
     answer = clean(sides.answer.words)
-    references = [
-        text
-        for text in (clean(reference.words) for reference in sides.references)
-        if text
-    ]
-    if not references:
+    texts = [clean(reference.words) for reference in sides.references]
+    scores = [_score(answer, text) for text in texts if text]
+    if not scores:
         return Score.unscored("undefined: the reference has no words")
-    scores = [_score(answer, reference) for reference in references]
-    return min(scores, key=lambda score: inf if score.value is None else score.value)
+    return min(scores, key=lambda score: score.value or 0.0)
 
 
 def _score(answer: str, reference: str) -> Score:
@@ -57,9 +53,8 @@ def _score(answer: str, reference: str) -> Score:
         "deletions": found.deletions,
         "insertions": found.insertions,
     }
-    return Score(
-        float(found.wer), evidence={**counts, "answer": answer, "reference": reference}
-    )
+    evidence = {**counts, "answer": answer, "reference": reference}
+    return Score(float(found.wer), evidence=evidence)
 
 
 def _blanks(text: str) -> str:

@@ -17,7 +17,9 @@ the wanted text, or kept."""
 
 def _check(sample: Sample, switches: Mapping[str, Any]) -> str:
     wanted = wanted_texts(sample, switches["target_key"])
-    return wanted.reason if isinstance(wanted, Score) else ""
+    if isinstance(wanted, Score):
+        return wanted.reason
+    return ""
 
 
 @metric(
@@ -64,9 +66,8 @@ def word_accuracy(
         zip(found, wanted, strict=True), normalise=normalise, unit=unit, blanks=blanks
     )
     if accuracy.value is None:
-        return Score.unscored(
-            f"undefined: the wanted text has no {unit}s", **accuracy.evidence
-        )
+        why = f"undefined: the wanted text has no {unit}s"
+        return Score.unscored(why, **accuracy.evidence)
     return Score(accuracy.value, evidence=accuracy.evidence)
 
 
@@ -82,7 +83,9 @@ class Accuracy(NamedTuple):
     @property
     def value(self) -> float | None:
         """0 to 1; None where the wanted texts are empty."""
-        return 1.0 - min(self.errors / self.length, 1.0) if self.length else None
+        if not self.length:
+            return None
+        return 1.0 - min(self.errors / self.length, 1.0)
 
     @property
     def evidence(self) -> dict[str, Any]:
@@ -107,37 +110,35 @@ def accuracy_of(
     word of the found text is an error.
     """
     clean = NORMALISERS[normalise]
-    compared = [
-        _blanked(clean(found), clean(wanted), unit, blanks) for found, wanted in pairs
-    ]
-    counts = [_errors(found, wanted, unit) for found, wanted in compared]
-    return Accuracy(
-        errors=sum(errors for errors, _ in counts),
-        length=sum(length for _, length in counts),
-        found=[found for found, _ in compared],
-        wanted=[wanted for _, wanted in compared],
-    )
+    errors = length = 0
+    all_found: list[str] = []
+    all_wanted: list[str] = []
+    for pair in pairs:
+        found, wanted = _blanked(clean(pair[0]), clean(pair[1]), unit, blanks)
+        errors += _errors(found, wanted, unit)
+        length += _length(wanted, unit)
+        all_found.append(found)
+        all_wanted.append(wanted)
+    return Accuracy(errors, length, all_found, all_wanted)
 
 
-def _errors(found: str, wanted: str, unit: Unit) -> tuple[int, int]:
-    """The errors, and the words or characters of the wanted text."""
+def _errors(found: str, wanted: str, unit: Unit) -> int:
     # the library counts an empty wanted text in its own way
     if not wanted.strip() or not found.strip():
-        return _length(found, unit) + _length(wanted, unit), _length(wanted, unit)
+        return _length(found, unit) + _length(wanted, unit)
     import jiwer
 
-    counts = (
-        jiwer.process_words(wanted, found)
-        if unit == "word"
-        else jiwer.process_characters(wanted, found)
-    )
-    return counts.substitutions + counts.deletions + counts.insertions, _length(
-        wanted, unit
-    )
+    if unit == "word":
+        words = jiwer.process_words(wanted, found)
+        return words.substitutions + words.deletions + words.insertions
+    characters = jiwer.process_characters(wanted, found)
+    return characters.substitutions + characters.deletions + characters.insertions
 
 
 def _length(text: str, unit: Unit) -> int:
-    return len(text.split()) if unit == "word" else len(text.strip())
+    if unit == "word":
+        return len(text.split())
+    return len(text.strip())
 
 
 def _blanked(found: str, wanted: str, unit: Unit, blanks: Blanks) -> tuple[str, str]:
@@ -145,20 +146,12 @@ def _blanked(found: str, wanted: str, unit: Unit, blanks: Blanks) -> tuple[str, 
         return " ".join(found.split()), " ".join(wanted.split())
     if blanks == "keep":
         return found.strip(), wanted.strip()
-    return _official_found(found) if blanks == "drop_wanted" else _no_blanks(
-        found
-    ), _no_blanks(wanted)
-
-
-def _official_found(found: str) -> str:
-    """Official oddity (54527db8): each comma of a transcript is an error. It keeps the
-    blanks that the normaliser puts for punctuation, while the wanted text loses
-    them."""
-    return found.strip()
-
-
-def _no_blanks(text: str) -> str:
-    return "".join(text.split())
+    wanted = "".join(wanted.split())
+    if blanks == "drop":
+        return "".join(found.split()), wanted
+    # Official oddity (54527db8): each comma of a transcript is an error. It keeps the
+    # blanks that the normaliser puts for punctuation, while the wanted text loses them.
+    return found.strip(), wanted
 
 
 def wanted_texts(sample: Sample, key: str) -> list[str] | Score:
@@ -166,19 +159,16 @@ def wanted_texts(sample: Sample, key: str) -> list[str] | Score:
     label = sample.metadata.get(key)
     if label is None and sample.references:
         label = sample.references[0].words
-    texts = list(label.values()) if isinstance(label, Mapping) else label
-    if isinstance(texts, str):
-        return [texts]
-    if (
-        isinstance(texts, (list, tuple))
-        and texts
-        and all(isinstance(text, str) for text in texts)
-    ):
-        return list(texts)
     if label is None:
         return Score.unscored(
             f"no text is wanted: neither metadata {key!r} nor a reference"
         )
+    if isinstance(label, str):
+        return [label]
+    texts = list(label.values()) if isinstance(label, Mapping) else label
+    is_list = isinstance(texts, (list, tuple)) and len(texts) > 0
+    if is_list and all(isinstance(text, str) for text in texts):
+        return list(texts)
     return Score.unscored(
         f"the row's label {key!r} must be a text, or texts in a list or mapping, not "
         f"{label!r:.80}"
@@ -189,5 +179,6 @@ def _lines(text: str, count: int) -> list[str]:
     if count == 1:
         return [text]
     lines = text.strip().splitlines()
-    lines = [*lines[: count - 1], " ".join(lines[count - 1 :])]
+    last = " ".join(lines[count - 1 :])
+    lines = [*lines[: count - 1], last]
     return lines + [""] * (count - len(lines))

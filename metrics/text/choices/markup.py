@@ -91,7 +91,9 @@ def without_thinking(answer: str) -> str:
         elif not thinking:
             kept.append(answer[start : mark.start()])
             thinking = True
-    return "".join(kept if thinking else [*kept, answer[start:]])
+    if not thinking:
+        kept.append(answer[start:])
+    return "".join(kept)
 
 
 def plain_characters(text: str) -> str:
@@ -116,7 +118,9 @@ def prose(text: str) -> str:
 def _as_bracket(braces: re.Match[str]) -> str:
     """``{C}`` is a letter in brackets; around more, braces of TeX show nothing."""
     inner = braces[1].strip()
-    return f"({inner})" if len(inner) == 1 else f" {inner} "
+    if len(inner) == 1:
+        return f"({inner})"
+    return f" {inner} "
 
 
 def is_json(text: str) -> bool:
@@ -147,8 +151,10 @@ def _answers_of(found: Mapping[str, Any], *, any_key: bool) -> list[str]:
     if any_key and len(found) == 1:
         ((key, value),) = found.items()
         # {"C": "oak"} names an option by its key
-        is_letter = len(key) == 1 and key.isalpha()
-        return [f"{key}. {_written(value)}" if is_letter else _written(value)]
+        written = _written(value)
+        if len(key) == 1 and key.isalpha():
+            return [f"{key}. {written}"]
+        return [written]
     answers: list[str] = []
     for key, value in found.items():
         words = _NOT_A_WORD.sub(" ", key).strip()
@@ -163,10 +169,12 @@ def _written(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return " and ".join(str(item) for item in value)
+        return " and ".join(map(str, value))
     if isinstance(value, dict):
         return "\n".join(_answers_of(value, any_key=True))
-    return "" if value is None or isinstance(value, bool) else str(value)
+    if value is None or isinstance(value, bool):
+        return ""
+    return str(value)
 
 
 def tagged_answer(text: str) -> str:
@@ -186,7 +194,8 @@ def boxed_answers(text: str) -> Iterator[str]:
     boxes = list(_TEX_BOX.finditer(text))
     for box in reversed(boxes[-_MOST_BOXES:]):
         start = box.end()
-        yield text[start : _box_end(text, start) if box[0].endswith("{") else start + 1]
+        end = _box_end(text, start) if box[0].endswith("{") else start + 1
+        yield text[start:end]
 
 
 def _box_end(text: str, start: int) -> int:
@@ -197,4 +206,6 @@ def _box_end(text: str, start: int) -> int:
         if depth == 0:
             return brace.start()
     line_end = text.find("\n", start)
-    return len(text) if line_end < 0 else line_end
+    if line_end < 0:
+        return len(text)
+    return line_end

@@ -77,11 +77,10 @@ def choice_score(
 ) -> Score:
     """1 where the right option is chosen, else 0; the evidence has the letter that was
     ``found``, and notes an answer that names no option."""
-    no_option = {NO_OPTION: True} if chosen.letter is None else {}
-    return Score(
-        float(chosen.letter == right),
-        evidence={"found": chosen.letter, **(evidence or {}), **no_option},
-    )
+    noted = {"found": chosen.letter, **(evidence or {})}
+    if chosen.letter is None:
+        noted[NO_OPTION] = True
+    return Score(float(chosen.letter == right), evidence=noted)
 
 
 _OPTION = "[\ue000-\uf8ff]"
@@ -135,18 +134,13 @@ _REJECTED_CLAUSE = re.compile(
     re.IGNORECASE,
 )
 """A rejected choice, to the end of its clause."""
-
-
-def _without_rejected(text: str) -> str:
-    for pattern in (
-        _BEHIND_REJECTED,
-        _REJECTED_CLAUSE,
-        _CALLED_WRONG,
-        _BEFORE_REJECTED,
-        _ASKED,
-    ):
-        text = pattern.sub(" ", text)
-    return text
+_REJECTED = (
+    _BEHIND_REJECTED,
+    _REJECTED_CLAUSE,
+    _CALLED_WRONG,
+    _BEFORE_REJECTED,
+    _ASKED,
+)
 
 
 # --- what is chosen
@@ -214,7 +208,8 @@ class _Reader:
         """The letters with a text, by its character."""
         by_text: dict[str, list[str]] = {}
         for letter, option in options.items():
-            text = _bare(prose(plain_characters(option)))
+            words = " ".join(prose(plain_characters(option)).split())
+            text = words.strip(" .,;:!?\"'“”。")
             # A text that is the letter of an option is read as the letter.
             if text and text.upper() not in options:
                 by_text.setdefault(text.casefold(), []).append(letter)
@@ -243,7 +238,9 @@ class _Reader:
             letters = read(self, text)
             if letters:
                 return _chosen(rule, letters)
-        kept = _without_rejected(text)
+        kept = text
+        for pattern in _REJECTED:
+            kept = pattern.sub(" ", kept)
         for rule, read in _RULES.items():
             letters = read(self, kept)
             if letters:
@@ -280,16 +277,18 @@ class _Reader:
         if len(lines) < 2:
             return []
         letters = self.whole(lines[1])
-        return [] if self._is_next(lines[0], letters) else letters
+        if self._is_next(lines[0], letters):
+            return []
+        return letters
 
     def first_line(self, text: str) -> list[str]:
         lines = text.split("\n", 2)[:2]
         if len(lines) < 2:
             return []
         letters = self.whole(lines[0])
-        return (
-            [] if letters and self._is_next(lines[0], self.whole(lines[1])) else letters
-        )
+        if letters and self._is_next(lines[0], self.whole(lines[1])):
+            return []
+        return letters
 
     def _is_next(self, line: str, letters: list[str]) -> bool:
         """Whether a line is all of the option before these: both repeat the list."""
@@ -311,13 +310,13 @@ class _Reader:
             statements.append((noun.start(), letters))
         for pattern in (_OPTION_IS, _CHOOSES, _CONCLUDES):
             for match in pattern.finditer(text):
-                statements.append((match.start(), self._next(text, match.end())))
-        chosen = [
-            (start, letters)
-            for start, letters in statements
-            if 0 < len(set(letters)) <= _MOST_LISTED
-        ]
-        return max(chosen)[1] if chosen else []
+                letters = self._next(text, match.end())
+                statements.append((match.start(), letters))
+        last: list[str] = []
+        for _, letters in sorted(statements):
+            if 0 < len(set(letters)) <= _MOST_LISTED:
+                last = letters
+        return last
 
     def option(self, text: str) -> list[str]:
         last: list[str] = []
@@ -328,7 +327,9 @@ class _Reader:
             several.update(letters)
             is_list = is_list or len(set(letters)) > 1
             last = letters or last
-        return sorted(several) if is_list or len(several) > _MOST_LISTED else last
+        if is_list or len(several) > _MOST_LISTED:
+            return sorted(several)
+        return last
 
     def line(self, text: str) -> list[str]:
         letters: list[str] = []
@@ -337,26 +338,22 @@ class _Reader:
             if len(listed) > 1 or _LINE_GOES_ON.match(text, match.end()):
                 letters += listed
         small = _OPENS_TEXT.match(text)
-        return letters or (self._named(small[1].upper()) if small else [])
+        if small and not letters:
+            return self._named(small[1].upper())
+        return letters
 
     def brackets(self, text: str) -> list[str]:
         return self._first(text, _IN_BRACKETS.finditer(text))
 
     def letter(self, text: str) -> list[str]:
-        alone = (
-            match
-            for match in _STANDS_ALONE.finditer(text)
-            if not _is_article(text, match)
-        )
-        return self._first(text, alone)
+        found = _STANDS_ALONE.finditer(text)
+        return self._first(text, (at for at in found if not _is_article(text, at)))
 
     def text(self, text: str) -> list[str]:
-        characters = dict.fromkeys(re.findall(_OPTION, text))
-        return [
-            letter
-            for character in characters
-            for letter in self._letters_of.get(character, ())
-        ]
+        letters: list[str] = []
+        for character in dict.fromkeys(re.findall(_OPTION, text)):
+            letters += self._letters_of.get(character, ())
+        return letters
 
     # --- what the rules share
 
@@ -393,15 +390,18 @@ class _Reader:
                 return listed
             letters += listed
         distinct = list(dict.fromkeys(letters))
-        is_choice = len(distinct) <= _MOST_LISTED < len(self._order)
-        return distinct[:1] if is_choice else distinct
+        if len(distinct) <= _MOST_LISTED < len(self._order):
+            return distinct[:1]
+        return distinct
 
     def _named(self, written: str) -> list[str]:
         """The letters of what is written: a letter, or the character of a text."""
         if written in self._letters_of:
             return list(self._letters_of[written])
         letter = written.upper()
-        return [letter] if letter in self._order else []
+        if letter in self._order:
+            return [letter]
+        return []
 
 
 _Rules: TypeAlias = Mapping[str, Callable[[_Reader, str], list[str]]]
@@ -437,17 +437,15 @@ def _is_article(text: str, letter: re.Match[str]) -> bool:
     return goes_on is not None and _FURTHER.match(text, letter.end()) is None
 
 
-def _bare(text: str) -> str:
-    return " ".join(text.split()).strip(" .,;:!?\"'“”。")
-
-
 def _whole_words(text: str) -> re.Pattern[str]:
     """A pattern for a text that is not part of a longer word or number. Scripts without
     blanks have no such edges."""
-    starts = r"(?<!\w)(?<!\d[.,])" if _has_edges(text[0]) else ""
-    ends = r"(?!\w|[.,]\d)" if _has_edges(text[-1]) else ""
-    words = re.escape(text).replace(r"\ ", r"\s")
-    return re.compile(f"{starts}{words}{ends}", re.IGNORECASE)
+    pattern = re.escape(text).replace(r"\ ", r"\s")
+    if _has_edges(text[0]):
+        pattern = rf"(?<!\w)(?<!\d[.,]){pattern}"
+    if _has_edges(text[-1]):
+        pattern += r"(?!\w|[.,]\d)"
+    return re.compile(pattern, re.IGNORECASE)
 
 
 def _has_edges(character: str) -> bool:
