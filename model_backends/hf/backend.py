@@ -120,7 +120,14 @@ class HFBackend:
             self.files, self.settings
         )
         self.adapter = made
-        self._adapter_source = _foreign_source(made)
+        self._adapter_source = ""
+        module = type(made).__module__
+        file = getattr(sys.modules.get(module), "__file__", None)
+        # an edit of a third party's may change answers; ours have a version
+        is_foreign = not module.startswith("mmeval.")
+        if is_foreign and file and Path(file).is_file():
+            source = hashlib.sha256(Path(file).read_bytes())
+            self._adapter_source = source.hexdigest()[:DIGEST_CHARS]
         self._capabilities = widened(
             overruled(made.capabilities, self.settings), self.settings.convert
         )
@@ -143,25 +150,22 @@ class HFBackend:
             "dtype": settings.dtype,
             "outputs": sorted(self._capabilities.outputs),
         }
-        told = {
+        given: dict[str, Any] = {
             "adapter_source": self._adapter_source,
             "convert": sorted(settings.convert),
             "max_length": settings.max_length,
-            "chat_template": digest(settings.chat_template)
-            if settings.chat_template
-            else "",
             "chat_template_args": dict(settings.chat_template_args),
         }
-        return identity | {name: value for name, value in told.items() if value}
+        if settings.chat_template:
+            given["chat_template"] = digest(settings.chat_template)
+        return identity | {name: value for name, value in given.items() if value}
 
     @property
     def provenance(self) -> Mapping[str, Any]:
         settings = self.settings
-        placed = (
-            {"device": settings.device}
-            if settings.device
-            else {"device_map": settings.device_map}
-        )
+        placed = {"device_map": settings.device_map}
+        if settings.device:
+            placed = {"device": settings.device}
         return {
             **versions("torch", "transformers", "tokenizers", "accelerate"),
             **placed,
@@ -196,50 +200,39 @@ class HFBackend:
             raise
         # an adapter may fail in any way over the files of another kind of model
         except Exception as error:
-            if self.settings.adapter in (
-                "auto",
-                self.files.model_type,
-            ) or is_out_of_memory(error):
+            usual = ("auto", self.files.model_type)
+            if self.settings.adapter in usual or is_out_of_memory(error):
                 raise
             raise UsageError(
                 f"adapter={self.adapter_name} does not fit {self.files.name}, a model "
-                "of type "
-                f"{self.files.model_type!r} ({in_a_line(error)}); leave adapter out, "
-                "or name another "
-                "('mmeval ls adapters' lists them)"
+                f"of type {self.files.model_type!r} ({in_a_line(error)}); leave "
+                "adapter out, or name another ('mmeval ls adapters' lists them)"
             ) from error
 
     def generate_batch(
         self, requests: Sequence[Request]
     ) -> Iterator[tuple[int, Response]]:
-        ready: list[tuple[int, Request, tuple[str, ...]]] = []
+        ready: list[tuple[int, tuple[str, ...]]] = []
+        rows: list[Request] = []
         for position, request in enumerate(requests):
             try:
-                ready.append((position, *convert(request, self.settings.convert)))
-            except (
-                MmevalError
-            ) as error:  # a medium that cannot be given in another form
-                kind: ErrorKind = (
-                    "internal" if isinstance(error, MissingError) else "bad_request"
-                )
-                yield (
-                    position,
-                    Response.failed(kind, f"the prompt cannot be converted: {error}"),
-                )
-        for row, response in self._answers([request for _, request, _ in ready]):
-            position, _, done = ready[row]
-            yield (
-                position,
-                replace(response, warnings=(*done, *response.warnings))
-                if done
-                else response,
-            )
-
-    def _answers(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
-        if not requests:
+                row, notes = convert(request, self.settings.convert)
+            except MmevalError as error:
+                # a medium that cannot be given in another form
+                kind: ErrorKind = "bad_request"
+                if isinstance(error, MissingError):
+                    kind = "internal"
+                why = f"the prompt cannot be converted: {error}"
+                yield position, Response.failed(kind, why)
+                continue
+            rows.append(row)
+            ready.append((position, notes))
+        if not rows:
             return
         try:
-            yield from self.adapter.answer(requests)
+            for number, response in self.adapter.answer(rows):
+                position, notes = ready[number]
+                yield position, replace(response, warnings=(*notes, *response.warnings))
         except (MemoryError, RuntimeError) as error:
             if is_out_of_memory(error):
                 release_memory(error)
@@ -263,18 +256,6 @@ def adapter_name(files: ModelFiles, given: str) -> str:
     return own if own in known else GENERIC
 
 
-def _foreign_source(adapter: Adapter) -> str:
-    """The digest of a third-party adapter's file, since an edit may change answers.
-    Empty for one of ours, which has a version, and without a file."""
-    module = type(adapter).__module__
-    if module.startswith("mmeval."):
-        return ""
-    file = getattr(sys.modules.get(module), "__file__", None)
-    if not file or not Path(file).is_file():
-        return ""
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:DIGEST_CHARS]
-
-
 def _template_in(given: str) -> str:
     """The text of a template file, if given.
     Raises MissingDataError, and UsageError for other files."""
@@ -287,11 +268,8 @@ def _template_in(given: str) -> str:
             f"chat_template={given}: there is no such file; give one with a chat "
             "template (Jinja) in it"
         ) from None
-    except (
-        OSError,
-        ValueError,
-        RuntimeError,
-    ) as error:  # not a text, not a valid file name, or no such user
+    except (OSError, ValueError, RuntimeError) as error:
+        # not a text, not a valid file name, or no such user
         raise UsageError(
             f"chat_template={given}: it cannot be read as a text ({in_a_line(error)})"
         ) from None

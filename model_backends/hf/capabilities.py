@@ -32,31 +32,24 @@ _PROCESSOR_FILES = (
     "preprocessor_config.json",
     "video_preprocessor_config.json",
 )
-_READING_PARTS = ("", "thinker_config")
 
 
 def read_kinds(files: ModelFiles) -> tuple[PartKind, ...]:
     """The kinds of media that a model reads, by both its configuration and
     processor."""
-    configs = [
-        files.config.get(name, {}) if name else files.config for name in _READING_PARTS
-    ]
+    configs = [files.config, files.config.get("thinker_config", {})]
     processors = [files.json(name) for name in _PROCESSOR_FILES]
-    found = [
-        kind
-        for kind in _MEDIA
-        if _names(configs, _IN_CONFIG[kind]) and _names(processors, _IN_PROCESSOR[kind])
-    ]
-    parts_named = _names(
-        processors[:1], [name for names in _IN_PROCESSOR.values() for name in names]
-    )
-    if (
-        "image" in found
-        and "video" not in found
-        and not parts_named
-        and _names(configs, _VIDEO_TOKENS)
-    ):
-        found.append("video")  # older checkpoints have one file for both
+    found: list[PartKind] = []
+    parts_named = False
+    for kind in _MEDIA:
+        parts_named = parts_named or _names(processors[:1], _IN_PROCESSOR[kind])
+        is_processed = _names(processors, _IN_PROCESSOR[kind])
+        if is_processed and _names(configs, _IN_CONFIG[kind]):
+            found.append(kind)
+    # older checkpoints have one file for both
+    has_one_file = "image" in found and "video" not in found and not parts_named
+    if has_one_file and _names(configs, _VIDEO_TOKENS):
+        found.append("video")
     return tuple(found)
 
 
@@ -69,11 +62,9 @@ def modalities(declared: object) -> tuple[str, ...]:
     """The ``input_modalities`` of a class of the library: a name, several, or none."""
     if declared is None:
         return ()
-    return (
-        (declared,)
-        if isinstance(declared, str)
-        else tuple(map(str, cast("Iterable[object]", declared)))
-    )
+    if isinstance(declared, str):
+        return (declared,)
+    return tuple(map(str, cast("Iterable[object]", declared)))
 
 
 def doubt(kinds: Iterable[str], model: object) -> str:
@@ -99,21 +90,13 @@ def overruled(own: Capabilities, settings: Settings) -> Capabilities:
     """
     found = own
     if settings.inputs:
-        found = replace(
-            found,
-            inputs=Capabilities.of(
-                list(_kinds("inputs", settings.inputs)), ["text"]
-            ).inputs,
-        )
+        inputs = list(_kinds("inputs", settings.inputs))
+        found = replace(found, inputs=Capabilities.of(inputs, ["text"]).inputs)
     if settings.outputs:
-        named = Capabilities.of(
-            ["text"], list(_kinds("outputs", settings.outputs))
-        ).outputs
-        beyond = [
-            kind
-            for kind in named
-            if kind not in own.outputs and kind not in own.declarable
-        ]
+        outputs = list(_kinds("outputs", settings.outputs))
+        named = Capabilities.of(["text"], outputs).outputs
+        allowed = {*own.outputs, *own.declarable}
+        beyond = [kind for kind in named if kind not in allowed]
         if beyond:
             raise UsageError(
                 f"outputs={settings.outputs}: this model's adapter gives "

@@ -14,17 +14,12 @@ def number_option(
     """The number of a request's option.
     Raises RowError ``bad_request`` for another type, or a number that is too small."""
     value = params.options.get(name, usual)
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not math.isfinite(value)
-        or value < least
-    ):
-        above = f" of at least {least:g}" if math.isfinite(least) else ""
-        raise RowError(
-            "bad_request", f"{name} must be a number{above}, given: {value!r}"
-        )
-    return float(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        number = float(value)
+        if math.isfinite(number) and number >= least:
+            return number
+    above = f" of at least {least:g}" if math.isfinite(least) else ""
+    raise RowError("bad_request", f"{name} must be a number{above}, given: {value!r}")
 
 
 def count_option(

@@ -14,7 +14,6 @@ from mmeval.model_backends.hf.conversation.rows import Made, Row
 from mmeval.model_backends.hf.generation.blocks import (
     Block,
     BlockTokens,
-    Piece,
     Words,
     split_runs,
 )
@@ -64,19 +63,28 @@ class ChameleonAdapter(ChatAdapter):
                 "does not have; leave it out, or register an adapter of yours that "
                 "has decode_codes (adapter=NAME)"
             )
-        kinds, mode = (
-            (["text", "image"], "interleaved") if self.draws else (["text"], "single")
-        )
-        return replace(
-            Capabilities.of(["text", "image"], kinds, mode),  # type: ignore[arg-type]
-            options=frozenset(),
-        )
+        own = Capabilities.of(["text", "image"], ["text"], "single")
+        if self.draws:
+            own = Capabilities.of(["text", "image"], ["text", "image"])
+        return replace(own, options=frozenset())
 
     def load(self) -> None:
         super().load()
         mapping = self.model.model.vocabulary_mapping
         self._codes: dict[int, int] = dict(mapping.bpe2img)
-        self._masks = BlockMasks(self._block_tokens(), self.own.ends or (self.own.pad,))
+        # size, lines and frame do not occur, and are the end token
+        end = self.processor.image_end_token_id
+        tokens = BlockTokens(
+            begin=self.processor.image_start_token_id,
+            wrapper=end,
+            line_end=end,
+            frame_end=end,
+            end=end,
+            codes=frozenset(self._codes),
+            size_pieces={},
+            placeholder=self.processor.image_token_id,
+        )
+        self._masks = BlockMasks(tokens, self.own.ends or (self.own.pad,))
         if self.draws:
             # it needs the settings that are removed here
             _ = mapping.img2bpe_mapping_tensor
@@ -100,23 +108,13 @@ class ChameleonAdapter(ChatAdapter):
 
     def split(self, request: Request, ids: Sequence[int]) -> Made:
         pieces = split_runs(ids, self._masks.tokens, self.processor.image_seq_length)
-        return woven([self._said(piece) for piece in pieces], self.stops(request))
-
-    def _said(self, piece: Piece) -> Said:
-        if isinstance(piece, Words):
-            return self.text_of(piece.ids)
-        if isinstance(piece, Block):
-            return to_picture(
-                self.decode_codes([self._codes[token] for token in piece.codes])
-            )
-        return piece
-
-    def _block_tokens(self) -> BlockTokens:
-        """The tokens of blocks; size, lines and frame do not occur, and are the end
-        token."""
-        end = self.processor.image_end_token_id
-        begin = self.processor.image_start_token_id
-        placeholder = self.processor.image_token_id
-        return BlockTokens(
-            begin, end, end, end, end, frozenset(self._codes), {}, placeholder
-        )
+        said: list[Said] = []
+        for piece in pieces:
+            if isinstance(piece, Words):
+                said.append(self.text_of(piece.ids))
+            elif isinstance(piece, Block):
+                codes = [self._codes[token] for token in piece.codes]
+                said.append(to_picture(self.decode_codes(codes)))
+            else:
+                said.append(piece)
+        return woven(said, self.stops(request))

@@ -115,10 +115,8 @@ class ChatAdapter(Adapter):
         self._words_that_end = lru_cache(maxsize=8)(
             partial(words_that_end, self.tokenizer)
         )
-        doubts = (
-            "" if self.settings.inputs else doubt(read_kinds(self.files), self.model)
-        )
-        if doubts:
+        doubts = doubt(read_kinds(self.files), self.model)
+        if doubts and not self.settings.inputs:
             _log.warning("%s: %s", self.files.name, doubts)
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Answer]:
@@ -208,27 +206,19 @@ class ChatAdapter(Adapter):
         if sampler.ignored:
             return [RowError("internal", IGNORED) for _ in rows]
         said = whole[:, given["input_ids"].shape[1] :].tolist()
-        streams: list[Stream | RowError] = [
-            cut(ids, self.own, max_new_tokens) for ids in said
-        ]
         bad = broken_row(self.model.dtype)
-        return [
-            bad if broken else stream
-            for stream, broken in zip(streams, sampler.broken, strict=True)
-        ]
+        streams: list[Stream | RowError] = []
+        for ids, broken in zip(said, sampler.broken, strict=True):
+            streams.append(bad if broken else cut(ids, self.own, max_new_tokens))
+        return streams
 
     def split(self, request: Request, ids: Sequence[int]) -> Made:
         """The parts of an answer from its stream of tokens."""
         text = self.text_of(ids)
-        until = min(
-            (at for word in self.stops(request) if (at := text.find(word)) >= 0),
-            default=-1,
-        )
-        shown = text if until < 0 else text[:until]
-        return Made(
-            Interleaved.from_text(shown).parts,
-            finish_reason=None if until < 0 else "stop",
-        )
+        found = [text.find(word) for word in self.stops(request)]
+        ends = [place for place in found if place >= 0]
+        parts = Interleaved.from_text(text[: min(ends, default=None)]).parts
+        return Made(parts, finish_reason="stop" if ends else None)
 
     # Steps that are the same for all.
 
@@ -241,30 +231,28 @@ class ChatAdapter(Adapter):
         hidden reasoning."""
         runs = groupby(ids, key=self._around_thoughts.__contains__)
         decode = partial(self.tokenizer.decode, clean_up_tokenization_spaces=False)
-        return "".join(
-            decode(list(run), skip_special_tokens=not around) for around, run in runs
-        )
+        text = ""
+        for around, run in runs:
+            text += decode(list(run), skip_special_tokens=not around)
+        return text
 
     @cached_property
     def _around_thoughts(self) -> frozenset[int]:
         """The control tokens by which the core finds hidden reasoning, such as
         ``[THINK]``."""
         added = getattr(self.tokenizer, "added_tokens_decoder", {})
-        return frozenset(
-            at
-            for at, token in added.items()
-            if token.special and "think" in token.content.lower()
-        )
+        around = []
+        for number, token in added.items():
+            if token.special and "think" in token.content.lower():
+                around.append(number)
+        return frozenset(around)
 
     def sampler(self, rows: Sequence[Row]) -> RowSampler:
         """The last logits processor of a call: chooses tokens by the rows' own
         seeds."""
         sampling, _ = self.sampling(rows[0].request).under(rows[0].request.params)
-        return RowSampler(
-            [row.request.seed for row in rows],
-            sampling,
-            self.own.ends[0] if self.own.ends else 0,
-        )
+        end = self.own.ends[0] if self.own.ends else 0
+        return RowSampler([row.request.seed for row in rows], sampling, end)
 
     @property
     def context(self) -> int:
@@ -301,9 +289,20 @@ class ChatAdapter(Adapter):
             if is_out_of_memory(error):
                 raise
             if len(rows) == 1:
-                yield rows[0].position, _refused(error)
+                refused = RowError(
+                    "bad_request",
+                    "the model's processor cannot encode this prompt "
+                    f"({in_a_line(error)})",
+                )
+                if isinstance(error, RowError):
+                    refused = error
+                yield rows[0].position, refused.response
                 return [], {}
-            return (yield from self._one_by_one(rows))
+            good: list[Row] = []
+            for row in rows:
+                kept, _ = yield from self._encoded([row])
+                good += kept
+            return good, self.encode(good) if good else {}
         fitting = []
         for row, length in zip(rows, prompt_lengths(encoded), strict=True):
             if length < self.context:
@@ -318,17 +317,6 @@ class ChatAdapter(Adapter):
             return fitting, encoded
         return fitting, self.encode(fitting)
 
-    def _one_by_one(
-        self, rows: Sequence[Row]
-    ) -> Generator[Answer, None, tuple[list[Row], Encoded]]:
-        """Encode again after a failed batch, without rows that cannot be encoded
-        alone."""
-        good: list[Row] = []
-        for row in rows:
-            kept, _ = yield from self._encoded([row])
-            good += kept
-        return good, self.encode(good) if good else {}
-
     def _answered(self, rows: Sequence[Row], encoded: Encoded) -> Iterator[Answer]:
         """The answers of rows that fit. A row for which its longest neighbour leaves
         too little room is asked again without it, and answers as alone."""
@@ -338,14 +326,12 @@ class ChatAdapter(Adapter):
         limit = min(wanted, self.context - max(lengths))
         again: list[Row] = []
         answers: list[Answer] = []
-        for row, length, stream in zip(
-            rows, lengths, self.generate(rows, encoded, limit), strict=True
-        ):
+        streams = self.generate(rows, encoded, limit)
+        for row, length, stream in zip(rows, lengths, streams, strict=True):
+            room_alone = min(wanted, self.context - length)
             if isinstance(stream, RowError):
                 answers.append((row.position, stream.response))
-            elif stream.finish_reason == "length" and limit < min(
-                wanted, self.context - length
-            ):
+            elif stream.finish_reason == "length" and limit < room_alone:
                 again.append(row)
             else:
                 answers.append((row.position, self._response(row, stream, length)))
@@ -368,12 +354,3 @@ class ChatAdapter(Adapter):
             usage=Usage(length, stream.used),
             warnings=tuple(dict.fromkeys((*row.warnings, *idle, *made.warnings))),
         )
-
-
-def _refused(error: Exception) -> Response:
-    if isinstance(error, RowError):
-        return error.response
-    return Response.failed(
-        "bad_request",
-        f"the model's processor cannot encode this prompt ({in_a_line(error)})",
-    )

@@ -16,7 +16,6 @@ from mmeval.model_backends.hf.failures import RowError
 from mmeval.model_backends.hf.generation.blocks import (
     Block,
     BlockTokens,
-    Piece,
     Words,
     split,
 )
@@ -65,14 +64,29 @@ class Emu3Adapter(ChatAdapter):
 
     def load(self) -> None:
         super().load()
-        self._masks = BlockMasks(self._block_tokens(), self.own.ends or (self.own.pad,))
+        names: Mapping[str, int] = self.tokenizer.get_vocab()
+        special = set(self.tokenizer.all_special_tokens)
+        size_pieces = {}
+        for name, number in names.items():
+            if _SIZE_PIECE.fullmatch(name) and name not in special:
+                size_pieces[number] = name
+        picture = self.model.vocabulary_mapping
+        tokens = BlockTokens(
+            begin=names[self.processor.image_start_token],
+            wrapper=names[self.processor.fake_token_around_image],
+            line_end=picture.eol_token_id,
+            frame_end=names[self.processor.eof_token],
+            end=names[self.processor.image_end_token],
+            codes=frozenset(picture.image_tokens),
+            size_pieces=size_pieces,
+            placeholder=names[self.processor.image_token],
+        )
+        self._masks = BlockMasks(tokens, self.own.ends or (self.own.pad,))
 
     def load_processor(self) -> Any:
         processor = super().load_processor()
-        if not (
-            getattr(processor, "chat_template", None)
-            or processor.tokenizer.chat_template
-        ):
+        own = getattr(processor, "chat_template", None)
+        if not own and not processor.tokenizer.chat_template:
             processor.chat_template = PLAIN_TEMPLATE
         return processor
 
@@ -88,52 +102,47 @@ class Emu3Adapter(ChatAdapter):
         pixels = encoded.pop("pixel_values", None)
         sizes = encoded.pop("image_sizes", None)
         if pixels is not None:
+            import torch
+
             ids = encoded["input_ids"]
-            codes = self._codes_of(pixels, sizes.tolist())
+            model = self.model
+            codes = []
+            with torch.inference_mode():
+                for picture, size in zip(pixels, sizes.tolist(), strict=True):
+                    height, width = size
+                    own = picture[None, :, :height, :width]
+                    own = own.to(model.device, model.dtype)
+                    codes.append(
+                        model.model.get_image_tokens(own, torch.tensor([size]))
+                    )
+            # with line ends, one picture after the other
             encoded["input_ids"] = ids.masked_scatter(
-                ids == self._masks.tokens.placeholder, codes
+                ids == self._masks.tokens.placeholder,
+                torch.cat(codes).to("cpu", torch.long),
             )
         return encoded
 
     def usual_length(self, request: Request) -> int:
         """Tokens of an answer: a picture of the usual size takes eight thousand."""
-        return (
-            self.context if "image" in request.wants else super().usual_length(request)
-        )
+        if "image" in request.wants:
+            return self.context
+        return super().usual_length(request)
 
     def logits_processors(self, rows: Sequence[Row]) -> list[Any]:
         return [BlockGrammar(self._masks, self._rule(rows[0].request), len(rows))]
 
     def split(self, request: Request, ids: Sequence[int]) -> Made:
-        return woven(
-            [self._said(piece) for piece in split(ids, self._masks.tokens)],
-            self.stops(request),
-        )
-
-    def _said(self, piece: Piece) -> Said:
-        # control tokens are left out only now, since they separate words from pictures
-        if isinstance(piece, Words):
-            return self.text_of(piece.ids)
-        return self._picture(piece) if isinstance(piece, Block) else piece
-
-    def _block_tokens(self) -> BlockTokens:
-        names: Mapping[str, int] = self.tokenizer.get_vocab()
-        special = set(self.tokenizer.all_special_tokens)
-        picture = self.model.vocabulary_mapping
-        return BlockTokens(
-            begin=names[self.processor.image_start_token],
-            wrapper=names[self.processor.fake_token_around_image],
-            line_end=picture.eol_token_id,
-            frame_end=names[self.processor.eof_token],
-            end=names[self.processor.image_end_token],
-            codes=frozenset(picture.image_tokens),
-            size_pieces={
-                at: name
-                for name, at in names.items()
-                if _SIZE_PIECE.fullmatch(name) and name not in special
-            },
-            placeholder=names[self.processor.image_token],
-        )
+        said: list[Said] = []
+        for piece in split(ids, self._masks.tokens):
+            if isinstance(piece, Words):
+                # control tokens are left out only now, since they separate words from
+                # pictures
+                said.append(self.text_of(piece.ids))
+            elif isinstance(piece, Block):
+                said.append(self._picture(piece))
+            else:
+                said.append(piece)
+        return woven(said, self.stops(request))
 
     def _rule(self, request: Request) -> PictureRule:
         """The pictures that an answer may have. Raises RowError for invalid options."""
@@ -144,17 +153,15 @@ class Emu3Adapter(ChatAdapter):
         if not pictures or (text and not given):
             return rule
         height, width = self._size(request.params)
-        ids: list[int] = self.tokenizer.encode(
-            f"{height}*{width}", add_special_tokens=False
-        )
+        size = f"{height}*{width}"
+        ids: list[int] = self.tokenizer.encode(size, add_special_tokens=False)
         return replace(rule, fixed=tuple(ids))
 
     def _size(self, params: GenerationParams) -> tuple[int, int]:
         """Rows and columns of codes of every picture, unless the model chooses."""
         most, code = self._most_codes, self._side**2
-        ratio = str(
-            params.options.get(RATIO, getattr(self.processor, "ratio", USUAL_RATIO))
-        )
+        usual_ratio = getattr(self.processor, "ratio", USUAL_RATIO)
+        ratio = str(params.options.get(RATIO, usual_ratio))
         if not _RATIO.fullmatch(ratio):
             raise RowError(
                 "bad_request",
@@ -162,11 +169,10 @@ class Emu3Adapter(ChatAdapter):
             )
         usual = min(int(getattr(self.processor, "image_area", USUAL_AREA)), most * code)
         area = count_option(params, AREA, usual, least=code)
-        for smaller in (
-            [area]
-            if AREA in params.options
-            else [area * part // 20 for part in range(20, 0, -1)]
-        ):
+        areas = [area]
+        if AREA not in params.options:
+            areas = [area * part // 20 for part in range(20, 0, -1)]
+        for smaller in areas:
             height, width = self.processor.calculate_generate_size(
                 ratio, smaller, self._side
             )
@@ -192,23 +198,6 @@ class Emu3Adapter(ChatAdapter):
             self.context,
         )
 
-    def _codes_of(self, pixels: Any, sizes: Sequence[Sequence[int]]) -> Any:
-        """The codes of the prompts' pictures with line ends, one after the other, as
-        ids."""
-        import torch
-
-        with torch.inference_mode():
-            found = [
-                self.model.model.get_image_tokens(
-                    picture[None, :, :height, :width].to(
-                        self.model.device, self.model.dtype
-                    ),
-                    torch.tensor([[height, width]]),
-                )
-                for picture, (height, width) in zip(pixels, sizes, strict=True)
-            ]
-        return torch.cat(found).to("cpu", torch.long)
-
     def _picture(self, block: Block) -> Media:
         """The picture of a block, decoded alone, independent of its neighbours."""
         import torch
@@ -220,8 +209,6 @@ class Emu3Adapter(ChatAdapter):
                 image_tokens=codes, height=block.height, width=block.width
             )[0]
         look = self.processor.image_processor
-        mean, std = (
-            torch.tensor(values).view(-1, 1, 1)
-            for values in (look.image_mean, look.image_std)
-        )
+        mean = torch.tensor(look.image_mean).view(-1, 1, 1)
+        std = torch.tensor(look.image_std).view(-1, 1, 1)
         return to_picture(pixels.float().cpu() * std + mean, "0..1")

@@ -46,14 +46,14 @@ class JanusAdapter(ChatAdapter):
 
     def load(self) -> None:
         super().load()
-        said = dict(
-            getattr(self.model.generation_config, "generation_kwargs", None) or {}
-        )
-        self.model.generation_config.generation_kwargs = {
-            "boi_token_id": self.tokenizer.boi_token_id
-        } | said
+        config = self.model.generation_config
+        given = {"boi_token_id": self.tokenizer.boi_token_id}
+        given |= getattr(config, "generation_kwargs", None) or {}
+        config.generation_kwargs = given
 
     def load_model(self) -> Any:
+        from transformers.generation import GenerationMixin
+
         model = super().load_model()
         config = model.generation_config
         self._guidance = float(config.guidance_scale or USUAL_GUIDANCE)
@@ -62,30 +62,32 @@ class JanusAdapter(ChatAdapter):
         config.guidance_scale = None
         # The class's own ``generate`` ignores logits processors, and so the rows'
         # seeds; its parent's does not.
-        model.generate = MethodType(_parents_generate(), model)
+        model.generate = MethodType(GenerationMixin.generate, model)
         return model
 
     def row(self, position: int, request: Request) -> Row:
         if "image" not in request.wants:
             return super().row(position, request)
         number_option(request.params, GUIDANCE, self._guidance, least=0.0)
-        bare = replace(request, messages=tuple(map(_words_only, request.messages)))
-        if not any(message.content.text.strip() for message in bare.messages):
+        messages = []
+        unseen = False
+        for message in request.messages:
+            parts = []
+            for part in message.content.parts:
+                if part.kind == "image" and part.media is not None:
+                    unseen = True
+                else:
+                    parts.append(part)
+            messages.append(Message(message.role, Interleaved(tuple(parts))))
+        if not any(message.content.text.strip() for message in messages):
             raise RowError(
                 "unsupported",
                 "this model draws from words alone, and the prompt holds none",
             )
-        row = super().row(position, bare)
-        unseen = any(
-            part.kind == "image" and part.media
-            for m in request.messages
-            for part in m.content.parts
-        )
-        return replace(
-            row,
-            request=request,
-            warnings=(*row.warnings, *([UNSEEN] if unseen else [])),
-        )
+        row = super().row(position, replace(request, messages=tuple(messages)))
+        if unseen:
+            row = replace(row, warnings=(*row.warnings, UNSEEN))
+        return replace(row, request=request)
 
     def encode(self, rows: Sequence[Row]) -> Encoded:
         if "image" not in rows[0].request.wants:
@@ -128,6 +130,7 @@ class JanusAdapter(ChatAdapter):
         import torch
 
         sampler = self.sampler(rows)
+        guidance = number_option(request.params, GUIDANCE, self._guidance, least=0.0)
         with torch.inference_mode():
             given = placed(encoded, self.model)
             drawn = type(self.model).generate(
@@ -137,44 +140,26 @@ class JanusAdapter(ChatAdapter):
                 # no guidance of the library: ours is applied before the sampler chooses
                 guidance_scale=1.0,
                 max_length=given["input_ids"].shape[1] + self._codes,
-                logits_processor=[
-                    _Guidance(
-                        number_option(
-                            request.params, GUIDANCE, self._guidance, least=0.0
-                        )
-                    ),
-                    sampler,
-                ],
+                logits_processor=[_Guidance(guidance), sampler],
             )
         bad = broken_row(self.model.dtype)
-        rows_of_codes = zip(drawn.tolist(), sampler.broken, strict=True)
-        return [
-            bad if broken else Stream(codes, used=len(codes))
-            for codes, broken in rows_of_codes
-        ]
+        streams: list[Stream | RowError] = []
+        for codes, broken in zip(drawn.tolist(), sampler.broken, strict=True):
+            streams.append(bad if broken else Stream(codes, used=len(codes)))
+        return streams
 
     def split(self, request: Request, ids: Sequence[int]) -> Made:
-        return (
-            Made((media_part(self._picture(ids)),))
-            if "image" in request.wants
-            else super().split(request, ids)
-        )
-
-    def _picture(self, codes: Sequence[int]) -> Any:
-        """The picture of one row, decoded alone, independent of its neighbours."""
+        if "image" not in request.wants:
+            return super().split(request, ids)
         import torch
 
+        # decoded alone, so that no neighbour counts
+        codes = torch.tensor([ids], device=self.model.device)
         with torch.inference_mode():
-            pixels = (
-                self.model.decode_image_tokens(
-                    torch.tensor([codes], device=self.model.device)
-                )[0]
-                .float()
-                .cpu()
-            )
+            pixels = self.model.decode_image_tokens(codes)[0].float().cpu()
         look = self.processor.image_processor
         shown = pixels * torch.tensor(look.image_std) + torch.tensor(look.image_mean)
-        return to_picture(shown.numpy(), "0..1")
+        return Made((media_part(to_picture(shown.numpy(), "0..1")),))
 
     @property
     def _codes(self) -> int:
@@ -192,18 +177,3 @@ class _Guidance:
     def __call__(self, _input_ids: Any, scores: Any) -> Any:
         told, untold = scores.chunk(2)
         return untold + (told - untold) * self._scale
-
-
-def _words_only(message: Message) -> Message:
-    """The message without its pictures."""
-    parts = message.content.parts
-    return Message(
-        message.role,
-        Interleaved(tuple(p for p in parts if p.kind != "image" or p.media is None)),
-    )
-
-
-def _parents_generate() -> Any:
-    from transformers.generation import GenerationMixin
-
-    return GenerationMixin.generate

@@ -122,9 +122,8 @@ class QwenOmniAdapter(ChatAdapter):
         # The talker draws from one generator for a whole batch, so rows are asked one
         # by one.
         for position, request in enumerate(requests):
-            yield from (
-                (position, response) for _, response in super().answer([request])
-            )
+            for _, response in super().answer([request]):
+                yield position, response
 
     def generate(
         self, rows: Sequence[Row], encoded: Encoded, max_new_tokens: int
@@ -132,16 +131,10 @@ class QwenOmniAdapter(ChatAdapter):
         if "audio" not in rows[0].request.wants:
             return super().generate(rows, encoded, max_new_tokens)
         [row] = rows
-        return [self._spoken(row, encoded, max_new_tokens)]
-
-    def _spoken(
-        self, row: Row, encoded: Encoded, max_new_tokens: int
-    ) -> Stream | RowError:
-        """The model's text and speech for one row."""
         try:
-            return self._speak(row, encoded, max_new_tokens)
+            return [self._speak(row, encoded, max_new_tokens)]
         except RowError as error:
-            return error
+            return [error]
         except (
             AttributeError,
             LookupError,
@@ -155,15 +148,11 @@ class QwenOmniAdapter(ChatAdapter):
             [written] = super().generate([row], encoded, max_new_tokens)
             # the library cannot speak an empty text
             if isinstance(written, Stream) and not written.ids:
-                return Spoken(
-                    written.ids,
-                    written.finish_reason,
-                    written.used,
-                    notes=("no words, so no speech",),
-                )
-            return RowError(
-                "internal", f"the text could not be spoken ({in_a_line(error)})"
-            )
+                notes = ("no words, so no speech",)
+                reason = written.finish_reason
+                return [Spoken(written.ids, reason, written.used, notes=notes)]
+            text = f"the text could not be spoken ({in_a_line(error)})"
+            return [RowError("internal", text)]
 
     def _speak(self, row: Row, encoded: Encoded, max_new_tokens: int) -> Stream:
         import torch
@@ -184,12 +173,13 @@ class QwenOmniAdapter(ChatAdapter):
             seeded(request.seed, self.model.device),
             _unpunished(),
         ):
-            given = placed(encoded, self.model)
+            given = dict(placed(encoded, self.model))
+            prompt = given["input_ids"]
+            for name in _FOR_THE_THINKER:
+                if name in given:
+                    given[f"thinker_{name}"] = given.pop(name)
             whole, speech = self.whole.generate(
-                **{
-                    f"thinker_{name}" if name in _FOR_THE_THINKER else name: value
-                    for name, value in given.items()
-                },
+                **given,
                 **{f"thinker_{name}": value for name, value in thinker.items()},
                 **_talker_arguments(request.params),
                 talker_max_new_tokens=bound.most,
@@ -200,49 +190,35 @@ class QwenOmniAdapter(ChatAdapter):
             )
         if sampler.broken[0]:
             raise broken
-        said = cut(
-            whole[0, given["input_ids"].shape[1] :].tolist(), self.own, max_new_tokens
-        )
+        said = cut(whole[0, prompt.shape[1] :].tolist(), self.own, max_new_tokens)
+        sound = to_sound(speech, RATE)
         unfinished = watch.steps >= bound.codes
-        notes = (
-            (f"the speech was cut after {bound.codes} codes; {MAX_CODES} allows more",)
-            if unfinished
-            else ()
-        )
-        return Spoken(
-            said.ids,
-            said.finish_reason,
-            said.used,
-            to_sound(speech, RATE),
-            unfinished,
-            notes,
-        )
+        spoken = Spoken(said.ids, said.finish_reason, said.used, sound, unfinished)
+        if not unfinished:
+            return spoken
+        note = f"the speech was cut after {bound.codes} codes; {MAX_CODES} allows more"
+        return replace(spoken, notes=(note,))
 
     def _response(self, row: Row, stream: Stream, length: int) -> Response:
         response = super()._response(row, stream, length)
         if not isinstance(stream, Spoken) or response.output is None:
             return response
         wants = row.request.wants
-        words = response.output.parts if "text" in wants or "code" in wants else ()
-        if (
-            stream.speech is None
-            and not words
-            and not ("text" in wants or "code" in wants)
-        ):
+        wants_words = "text" in wants or "code" in wants
+        if stream.speech is None and not wants_words:
             return Response.failed(
                 "internal", f"no speech came: {'; '.join(stream.notes)}"
             )
-        speech = () if stream.speech is None else (media_part(stream.speech),)
-        notes = stream.notes
+        parts = list(response.output.parts) if wants_words else []
+        if stream.speech is not None:
+            parts.append(media_part(stream.speech))
+        warnings = [*response.warnings, *stream.notes]
         if row.request.params.stop and response.finish_reason == "stop":
-            notes = (
-                *notes,
-                "the speech may end with the stop sequence, which the text leaves out",
+            warnings.append(
+                "the speech may end with the stop sequence, which the text leaves out"
             )
         said = replace(
-            response,
-            output=Interleaved((*words, *speech)),
-            warnings=(*response.warnings, *notes),
+            response, output=Interleaved(tuple(parts)), warnings=tuple(warnings)
         )
         return replace(said, finish_reason="length") if stream.unfinished else said
 
@@ -250,13 +226,13 @@ class QwenOmniAdapter(ChatAdapter):
         known = list(self.voices())
         usual = self.usual_voice if self.usual_voice in known or not known else known[0]
         asked = str(params.options.get(VOICE, usual))
-        voice = next((name for name in known if name.lower() == asked.lower()), None)
-        if voice is None:
-            hint = did_you_mean(asked, known) or f"; known: {', '.join(known)}"
-            raise RowError(
-                "bad_request", f"{VOICE}={asked!r} is no voice of this model{hint}"
-            )
-        return voice
+        for name in known:
+            if name.lower() == asked.lower():
+                return name
+        hint = did_you_mean(asked, known) or f"; known: {', '.join(known)}"
+        raise RowError(
+            "bad_request", f"{VOICE}={asked!r} is no voice of this model{hint}"
+        )
 
     @property
     def _speaks(self) -> bool:
@@ -355,11 +331,9 @@ class _Bound:
 
     @property
     def codes(self) -> int:
-        return (
-            min(self.most, CODES_TO_BEGIN + CODES_A_TOKEN * self._tokens)
-            if self._by_words
-            else self.most
-        )
+        if not self._by_words:
+            return self.most
+        return min(self.most, CODES_TO_BEGIN + CODES_A_TOKEN * self._tokens)
 
     def words(self, _input_ids: Any, scores: Any) -> Any:
         """A logits processor of the thinker that changes nothing: one more token of
@@ -391,11 +365,10 @@ def _talker_arguments(params: GenerationParams) -> dict[str, Any]:
     given: dict[str, Any] = {}
     if TEMPERATURE in options:
         temperature = number_option(params, TEMPERATURE, 1.0, least=0.0)
-        given = (
-            {"talker_temperature": temperature}
-            if temperature
-            else {"talker_do_sample": False}
-        )
+        if temperature:
+            given["talker_temperature"] = temperature
+        else:
+            given["talker_do_sample"] = False
     if TOP_P in options:
         given["talker_top_p"] = min(1.0, number_option(params, TOP_P, 1.0, least=0.0))
     if TOP_K in options:

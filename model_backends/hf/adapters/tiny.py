@@ -4,7 +4,7 @@ out in one stream."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from itertools import groupby
@@ -82,64 +82,59 @@ class TinyAdapter(ChatAdapter):
             **CODES,
         }
         said |= {f"before {kind}": phrases for kind, phrases in OPENINGS.items()}
-        self._ids = {
-            name: [ids[token] for token in tokens] for name, tokens in said.items()
-        }
-        self._kind_of = {at: kind for kind in RUNS for at in self._ids[kind]}
+        self._ids: dict[str, list[int]] = {}
+        for name, tokens in said.items():
+            self._ids[name] = [ids[token] for token in tokens]
+        self._kind_of: dict[int, PartKind] = {}
+        for kind in RUNS:
+            self._kind_of |= dict.fromkeys(self._ids[kind], kind)
 
     def read_intake(self, kinds: frozenset[PartKind]) -> Intake:
         return Intake(kinds, self.literals(), reader=_digits)
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Answer]:
-        with _one_thread():
+        import torch
+
+        # Its layers are so small that threads would wait for each other, on a busy
+        # machine for seconds.
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
             yield from super().answer(requests)
+        finally:
+            torch.set_num_threads(threads)
 
     def logits_processors(self, rows: Sequence[Row]) -> list[Any]:
         return [_Form([self._ids[place] for place in form(rows[0].request.wants)])]
 
     def split(self, request: Request, ids: Sequence[int]) -> Made:
-        runs = groupby(ids, key=self._kind)
-        return woven(
-            [self._said(kind, list(run)) for kind, run in runs], self.stops(request)
-        )
-
-    def _kind(self, token: int) -> PartKind:
-        return self._kind_of.get(token, "text")
+        said = []
+        for kind, run in groupby(ids, key=self._kind_of.get):
+            said.append(self._said(kind or "text", list(run)))
+        return woven(said, self.stops(request))
 
     def _said(self, kind: PartKind, ids: Sequence[int]) -> Said:
         if kind == "text":
             return self.text_of(ids)
         if kind == "code":
             raw = self.text_of(ids)
-            return Part(
-                "code", text=raw.removeprefix(FENCE).removesuffix(FENCE_END), raw=raw
-            )
+            code = raw.removeprefix(FENCE).removesuffix(FENCE_END)
+            return Part("code", text=code, raw=raw)
         if len(ids) < RUNS[kind]:
             return BrokenBlock(
                 f"a {kind} is cut off: {len(ids)} of its {RUNS[kind]} codes are there",
                 True,
                 kind,
             )
-        codes = [self._ids[kind].index(token) for token in ids]
-        return self._picture(codes) if kind == "image" else self._sound(codes)
-
-    def _picture(self, codes: Sequence[int]) -> Media:
         import torch
 
+        codes = torch.tensor([self._ids[kind].index(token) for token in ids])
         with torch.inference_mode():
-            drawn = self._pictures.decode(
-                torch.tensor(codes, device=self._pictures.device).view(1, ROWS, COLUMNS)
-            )
-        return to_picture(drawn[0], "-1..1")
-
-    def _sound(self, codes: Sequence[int]) -> Media:
-        import torch
-
-        with torch.inference_mode():
-            played = self._sounds.decode(
-                torch.tensor(codes, device=self._sounds.device).view(1, 1, 1, -1),
-                [None],
-            )
+            if kind == "image":
+                grid = codes.to(self._pictures.device).view(1, ROWS, COLUMNS)
+                return to_picture(self._pictures.decode(grid)[0], "-1..1")
+            row = codes.to(self._sounds.device).view(1, 1, 1, -1)
+            played = self._sounds.decode(row, [None])
         return to_sound(played.audio_values, self._sounds.config.sampling_rate)
 
 
@@ -155,7 +150,9 @@ def form(wants: Sequence[PartKind]) -> list[str]:
         if "text" in wants and (places or wants[0] == "text"):
             places.append(f"before {kind}")
         places += [kind] * RUNS.get(kind, 0)
-    return [*places, *(["ending"] if "text" in wants else []), "end"]
+    if "text" in wants:
+        places.append("ending")
+    return [*places, "end"]
 
 
 class _Form:
@@ -180,17 +177,3 @@ def _digits(kind: str, media: Media) -> str:
         with suppress(MissingExtraError):
             look(media)
     return "".join(CODES[kind][int(digit, 16)] for digit in media.sha256[:DIGITS])
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Its layers are so small that threads would wait for each other, on a busy machine
-    for seconds."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)

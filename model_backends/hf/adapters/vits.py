@@ -6,6 +6,7 @@ import gc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from mmeval.backend import Capabilities
@@ -62,7 +63,10 @@ class VitsAdapter(Adapter):
                 "which its speech cannot be played"
             )
         self._tokenizer = tokenizer_of(load_processor(self.files, self.settings))
-        _check_phonemes(self._tokenizer)
+        for need, package in (("phonemize", "phonemizer"), ("is_uroman", "uroman")):
+            # it needs them for all characters
+            if getattr(self._tokenizer, need, False) and find_spec(package) is None:
+                raise MissingExtraError(package)
         self.model = load_weights(
             self.files, self.settings, transformers.AutoModelForTextToWaveform
         )
@@ -91,9 +95,8 @@ class VitsAdapter(Adapter):
                 f"{voice}",
             )
         script = self._script(request)
-        waveform = self._spoken(
-            script, request.seed, {"speaker_id": voice} if self._voices > 1 else {}
-        )
+        speaker = {"speaker_id": voice} if self._voices > 1 else {}
+        waveform = self._spoken(script, request.seed, speaker)
         said = Interleaved((media_part(to_sound(waveform, self._rate)),))
         return Response(
             said, usage=Usage(script.ids.shape[1], 0), warnings=script.warnings
@@ -137,24 +140,20 @@ class VitsAdapter(Adapter):
             raise RowError(
                 "bad_request", "the prompt holds no words that could be spoken"
             )
-        tokens = [
-            token
-            for token in self._tokenizer.tokenize(text)
-            if token != self._tokenizer.pad_token
-        ]
-        lost = _lost(text, tokens, self._tokenizer)
-        told = listed(list(map(repr, lost)), SHOWN)
-        if not any(
-            token.strip() and token != self._tokenizer.unk_token for token in tokens
-        ):
+        tokenizer = self._tokenizer
+        written = tokenizer.tokenize(text)
+        tokens = [token for token in written if token != tokenizer.pad_token]
+        lost = _lost(text, tokens, tokenizer)
+        shown = listed(list(map(repr, lost)), SHOWN)
+        known = [token for token in tokens if token != tokenizer.unk_token]
+        if not "".join(known).strip():
             raise RowError(
                 "bad_request",
-                f"no character of the prompt is in the model's vocabulary: {told}",
+                f"no character of the prompt is in the model's vocabulary: {shown}",
             )
         if lost:
-            warnings = (
-                *warnings,
-                f"not spoken, as the model's vocabulary lacks them: {told}",
+            warnings.append(
+                f"not spoken, as the model's vocabulary lacks them: {shown}"
             )
         ids = self._tokenizer(text, return_tensors="pt")["input_ids"]
         if self.settings.max_length and ids.shape[1] > self.settings.max_length:
@@ -163,7 +162,7 @@ class VitsAdapter(Adapter):
                 f"the text has {ids.shape[1]} tokens, max_length allows "
                 f"{self.settings.max_length}",
             )
-        return Script(ids, warnings)
+        return Script(ids, tuple(warnings))
 
 
 def sampling_rate(config: Mapping[str, Any]) -> int:
@@ -171,56 +170,42 @@ def sampling_rate(config: Mapping[str, Any]) -> int:
     rate = config.get("sampling_rate")
     if isinstance(rate, int) and rate > 0:
         return rate
-    inner = [
-        value
-        for name, value in config.items()
-        if name.endswith("_config") and isinstance(value, Mapping)
-    ]
-    return next((found for part in inner if (found := sampling_rate(part))), 0)
+    for name, value in config.items():
+        if name.endswith("_config") and isinstance(value, Mapping):
+            rate = sampling_rate(value)
+            if rate:
+                return rate
+    return 0
 
 
-def _text(request: Request) -> tuple[str, tuple[str, ...]]:
+def _text(request: Request) -> tuple[str, list[str]]:
     """All words except system messages, and warnings for omissions. They are joined
     with single blanks: a vocabulary may lack the line end, which would join words."""
-    for part in (
-        part for message in request.messages for part in message.content.parts
-    ):
-        if part.media is not None:
-            raise RowError("unsupported", f"this model takes text, no {part.kind}")
-    spoken = [
-        "".join(map(words_of, m.content.parts))
-        for m in request.messages
-        if m.role != "system"
-    ]
-    told = any(m.role == "system" and m.content.text.strip() for m in request.messages)
-    note = (
-        "the system message was left out: this model speaks its prompt and follows no "
-        "instructions"
-    )
-    return " ".join(" ".join(spoken).split()), (note,) if told else ()
+    spoken = []
+    warnings: dict[str, None] = {}
+    for message in request.messages:
+        content = message.content
+        for part in content.parts:
+            if part.media is not None:
+                raise RowError("unsupported", f"this model takes text, no {part.kind}")
+        if message.role != "system":
+            spoken.append("".join(map(words_of, content.parts)))
+        elif content.text.strip():
+            warnings.setdefault(
+                "the system message was left out: this model speaks its prompt and "
+                "follows no instructions"
+            )
+    return " ".join(" ".join(spoken).split()), list(warnings)
 
 
 def _lost(text: str, tokens: Sequence[str], tokenizer: Any) -> list[str]:
     """Characters that a tokenizer of letters drops or does not know.
     For another tokenizer, its unknown pieces."""
     if getattr(tokenizer, "phonemize", False) or getattr(tokenizer, "is_uroman", False):
-        known = tokenizer.get_vocab()
-        return sorted(
-            {token for token in tokens if token not in known and token.strip()}
-        )
-    kept = {
-        letter for token in tokens if token != tokenizer.unk_token for letter in token
-    }
-    return sorted(
-        {one for one in text if not one.isspace() and not {one, one.lower()} & kept}
-    )
-
-
-def _check_phonemes(tokenizer: Any) -> None:
-    """Raises MissingExtraError where the tokenizer needs a package for all
-    characters."""
-    from importlib.util import find_spec
-
-    for need, package in (("phonemize", "phonemizer"), ("is_uroman", "uroman")):
-        if getattr(tokenizer, need, False) and find_spec(package) is None:
-            raise MissingExtraError(package)
+        return sorted(set(filter(str.strip, tokens)) - tokenizer.get_vocab().keys())
+    kept = set[str]()
+    for token in tokens:
+        if token != tokenizer.unk_token:
+            kept.update(token)
+    letters = set("".join(text.split()))
+    return sorted(letter for letter in letters if not {letter, letter.lower()} & kept)

@@ -34,11 +34,9 @@ def placed_copies(
     if not settings.device and settings.device_map != "auto":
         placed = f"device_map={settings.device_map}"
         kind = settings.device_map.partition(":")[0]
-        instead = (
-            f"write device={kind} in the place of {placed}"
-            if kind in _KINDS
-            else f"leave {placed} out"
-        )
+        instead = f"leave {placed} out"
+        if kind in _KINDS:
+            instead = f"write device={kind} in the place of {placed}"
         raise UsageError(
             f"{placed} places one copy, {many} runs several; {instead}, or leave out "
             f"{many}"
@@ -55,11 +53,14 @@ def placed_copies(
             f"{many}: this machine has one accelerator; leave it out, or give "
             "device=cpu"
         )
-    same = {"data_parallel_size": 1, **({"revision": commit} if commit else {})}
-    return tuple(
-        {"device": kind if kind == "cpu" else f"{kind}:{number}", **same}
-        for number in range(count)
-    )
+    copies = []
+    for number in range(count):
+        device = kind if kind == "cpu" else f"{kind}:{number}"
+        copy: dict[str, Any] = {"device": device, "data_parallel_size": 1}
+        if commit:
+            copy["revision"] = commit
+        copies.append(copy)
+    return tuple(copies)
 
 
 def _usual_device() -> str:

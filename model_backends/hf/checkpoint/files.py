@@ -112,33 +112,33 @@ class ModelFiles:
         hashed, including its head."""
         if self.commit or self.version:
             return self.commit or self.version
-        files = sorted(
-            path
-            for path in self.folder.rglob("*")
-            if path.is_file() and not _hidden(path, self.folder)
-        )
-        whole = sum(path.stat().st_size for path in files) <= WHOLE_BYTES
+        sizes: dict[Path, int] = {}
+        for path in sorted(self.folder.rglob("*")):
+            parts = path.relative_to(self.folder).parts
+            is_hidden = any(part.startswith(".") for part in parts)
+            if path.is_file() and not is_hidden:
+                sizes[path] = path.stat().st_size
+        whole = sum(sizes.values()) <= WHOLE_BYTES
         digest = hashlib.sha256()
-        for path in files:
-            size = path.stat().st_size
-            digest.update(
-                f"{path.relative_to(self.folder).as_posix()}\0{size}\0".encode()
-            )
-            for part in _parts(
-                path, size, whole=whole or path.suffix in SMALL_SUFFIXES
-            ):
-                digest.update(part)
+        for path, size in sizes.items():
+            name = path.relative_to(self.folder).as_posix()
+            digest.update(f"{name}\0{size}\0".encode())
+            with path.open("rb") as file:
+                if whole or path.suffix in SMALL_SUFFIXES:
+                    while data := file.read(SAMPLE_STEP):
+                        digest.update(data)
+                    continue
+                for start in range(0, size, SAMPLE_STEP):
+                    file.seek(start)
+                    digest.update(file.read(SAMPLE_BYTES))
         return digest.hexdigest()[:DIGEST_CHARS]
 
     @property
     def components(self) -> frozenset[str]:
         """The folders of a pipeline's parts; a repository may hold other folders."""
         index = self.json(PIPELINE_INDEX)
-        return frozenset(
-            name
-            for name, made_of in index.items()
-            if isinstance(made_of, list) and name[:1] != "_"
-        )
+        lists = [name for name, made_of in index.items() if isinstance(made_of, list)]
+        return frozenset(name for name in lists if name[:1] != "_")
 
     def fetch_weights(self) -> None:
         """Fetch what is missing of a model of the hub. Raises MissingDataError."""
@@ -152,7 +152,8 @@ class ModelFiles:
                 kind="model",
                 without=unneeded(names, self.components),
             )
-        if lacking := self._lacking():
+        lacking = self._lacking()
+        if lacking:
             raise MissingDataError(
                 f"{self.name} at {self.commit}: there are {lacking} in what the hub "
                 "gave; check the name, or run again "
@@ -162,30 +163,26 @@ class ModelFiles:
     def _lacking(self) -> str:
         """The missing weights of the model or a part, also by an index; empty if
         complete."""
-        names = {
-            path.relative_to(self.folder).as_posix()
-            for path in self.folder.rglob("*")
-            if path.is_file()
-        }
+        files = [path for path in self.folder.rglob("*") if path.is_file()]
+        names = {path.relative_to(self.folder).as_posix() for path in files}
         weights = {posixpath.dirname(name) for name in names if name.endswith(WEIGHTS)}
-        parts = {part for part in self.components if f"{part}/config.json" in names}
-        for part in sorted(parts) if PIPELINE_INDEX in names else [""]:
+        parts = [""]
+        if PIPELINE_INDEX in names:
+            parts = sorted(self.components)
+            parts = [part for part in parts if f"{part}/config.json" in names]
+        for part in parts:
             if part not in weights:
                 return f"no weights in {part}" if part else "no weights"
-            for index in (
-                name for name in names if name.endswith(".safetensors.index.json")
-            ):
-                if posixpath.dirname(index) == part and (
-                    gone := self._shards(index) - names
-                ):
+            for index in names:
+                folder, name = posixpath.split(index)
+                if folder != part or not name.endswith(".safetensors.index.json"):
+                    continue
+                listed = self.json(index).get("weight_map")
+                shards = listed.values() if isinstance(listed, dict) else ()
+                gone = {posixpath.join(part, str(shard)) for shard in shards} - names
+                if gone:
                     return f"no weights {min(gone)}"
         return ""
-
-    def _shards(self, index: str) -> set[str]:
-        """The files of weights in an index."""
-        listed = self.json(index).get("weight_map")
-        names = listed.values() if isinstance(listed, dict) else ()
-        return {posixpath.join(posixpath.dirname(index), str(name)) for name in names}
 
 
 def find_model(settings: Settings) -> ModelFiles:
@@ -223,7 +220,9 @@ def find_files(given: str, revision: str, *, index: str = MODEL_INDEX) -> ModelF
                 f"revision={revision}: pretrained={given} is a folder, which has no "
                 "others; leave it out"
             )
-        return _with_index(ModelFiles(folder.resolve().name, folder), index)
+        files = ModelFiles(folder.resolve().name, folder)
+        files.json(index, required=True)
+        return files
     if given.startswith((".", "/", "~")) or given.count("/") > 1:
         raise MissingDataError(
             f"pretrained={given}: there is no such folder; give one with {index} and "
@@ -235,10 +234,7 @@ def find_files(given: str, revision: str, *, index: str = MODEL_INDEX) -> ModelF
         raise MissingDataError(
             f"{sentence(error)} A folder of that name is not here either"
         ) from None
-    return _with_index(ModelFiles(given, snapshot, commit=snapshot.name), index)
-
-
-def _with_index(files: ModelFiles, index: str) -> ModelFiles:
+    files = ModelFiles(given, snapshot, commit=snapshot.name)
     files.json(index, required=True)
     return files
 
@@ -248,28 +244,23 @@ def unneeded(names: Sequence[str], components: Set[str] = frozenset()) -> list[s
     format or precision, and weights outside of a pipeline's ``components``."""
     spare = set(_twins(names))
     if PIPELINE_INDEX in names:
-        large = (name for name in names if not name.endswith(SMALL_SUFFIXES))
-        spare |= {name for name in large if name.partition("/")[0] not in components}
+        for name in names:
+            is_of_a_part = name.partition("/")[0] in components
+            if not name.endswith(SMALL_SUFFIXES) and not is_of_a_part:
+                spare.add(name)
     return [*OTHER_WEIGHTS, *map(glob.escape, sorted(spare))]
 
 
 def _twins(names: Sequence[str]) -> Iterator[str]:
     """Weights in torch's older format besides the safe one, and variants.
     Variants (``model.fp16.safetensors``) count only besides their original."""
-    stems = {
-        name: _PART.sub("", name)
-        for name in names
-        if name.endswith((".safetensors", ".bin"))
-    }
+    weights = [name for name in names if name.endswith((".safetensors", ".bin"))]
+    stems = {name: _PART.sub("", name) for name in weights}
     safe = {posixpath.dirname(name) for name in stems if name.endswith(".safetensors")}
     for name, stem in stems.items():
-        variant = stem.rpartition(".")[0] in stems.values()
-        old = (
-            posixpath.dirname(name) in safe
-            and "pytorch_model" in posixpath.basename(name)
-            and name.endswith(".bin")
-        )
-        if variant or old:
+        folder, file = posixpath.split(name)
+        is_old = "pytorch_model" in file and file.endswith(".bin")
+        if stem.rpartition(".")[0] in stems.values() or (is_old and folder in safe):
             yield name
 
 
@@ -284,18 +275,3 @@ def _what_is_there(folder: Path) -> str:
     if (folder / MODEL_INDEX).is_file():
         return "this is a model of transformers: run it with --model hf"
     return "give the folder that save_pretrained has written, or a name of the hub"
-
-
-def _hidden(path: Path, root: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(root).parts)
-
-
-def _parts(path: Path, size: int, *, whole: bool) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        if whole:
-            while data := file.read(SAMPLE_STEP):
-                yield data
-            return
-        for start in range(0, size, SAMPLE_STEP):
-            file.seek(start)
-            yield file.read(SAMPLE_BYTES)

@@ -43,7 +43,16 @@ def load_processor(files: ModelFiles, settings: Settings) -> Any:
     """
     need("torch", "hf")
     transformers = need("transformers", "hf")
-    _refuse_broken_torchvision()
+    if not without_torchvision():
+        # a broken one would break every processor
+        try:
+            importlib.import_module(TORCHVISION)
+        except (AttributeError, ImportError, OSError, RuntimeError) as error:
+            raise UsageError(
+                "torchvision is installed but cannot be imported "
+                f"({in_a_line(error)}); install the one for this torch, or uninstall "
+                "it (pictures and sounds work without it, videos do not)"
+            ) from None
     with loading(files, "its processor", settings), quietly():
         processor = _processor(transformers, files, settings)
     tokenizer = tokenizer_of(processor)
@@ -75,11 +84,26 @@ def load_weights(files: ModelFiles, settings: Settings, model_class: Any = None)
         ask_for_same_digits()
     with loading(files, "its weights", settings), quietly():
         chosen = model_class or general_class(files, settings)
-        model, told = chosen.from_pretrained(files.folder, **_placed(settings), **_TOLD)
+        given: dict[str, Any] = {}
+        if settings.attn_implementation:
+            given["attn_implementation"] = settings.attn_implementation
+        model, told = chosen.from_pretrained(
+            files.folder,
+            dtype=settings.dtype,
+            device_map=settings.device or settings.device_map,
+            trust_remote_code=settings.trust_remote_code,
+            local_files_only=True,
+            # unfit weights are reported by name and refused here, since the library's
+            # own message has no names
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+            **given,
+        )
     # The library would fill missing weights with random numbers.
-    if found := gaps(told):
+    lacking = gaps(told)
+    if lacking:
         raise MissingDataError(
-            f"{files.name}: {found}; fetch the model again, or look whether its "
+            f"{files.name}: {lacking}; fetch the model again, or look whether its "
             "config.json belongs to these weights"
         )
     return model.eval()
@@ -93,14 +117,11 @@ def tokenizer_of(processor: Any) -> Any:
 def part_for(processor: Any, kind: str) -> Any:
     """The part of a processor for one kind of media; None where it ignores that
     kind."""
-    return next(
-        (
-            part
-            for name in _PARTS[kind]
-            if (part := getattr(processor, name, None)) is not None
-        ),
-        None,
-    )
+    for name in _PARTS[kind]:
+        part = getattr(processor, name, None)
+        if part is not None:
+            return part
+    return None
 
 
 def without_torchvision() -> bool:
@@ -125,14 +146,10 @@ def general_class(files: ModelFiles, settings: Settings) -> Any:
         usual,
         transformers.AutoModelForSeq2SeqLM,
     )
-    return next(
-        (
-            kind
-            for kind in kinds
-            if type(config) in kind._model_mapping or kind.__name__ in own
-        ),
-        usual,
-    )
+    for kind in kinds:
+        if type(config) in kind._model_mapping or kind.__name__ in own:
+            return kind
+    return usual
 
 
 def ask_for_same_digits() -> None:
@@ -154,7 +171,10 @@ def loading(files: ModelFiles, what: str, settings: Settings) -> Iterator[None]:
         raise
     # the library raises many kinds over damaged or unknown files
     except Exception as error:
-        raise _explained(files, what, settings, error) from error
+        kind, how_to_fix = _how_to_fix(files, settings, error)
+        raise kind(
+            f"{files.name}: {what} cannot be loaded ({in_a_line(error)}); {how_to_fix}"
+        ) from error
 
 
 @contextlib.contextmanager
@@ -186,41 +206,6 @@ def _processor(transformers: Any, files: ModelFiles, settings: Settings) -> Any:
         return transformers.AutoTokenizer.from_pretrained(files.folder, **given)
 
 
-def _refuse_broken_torchvision() -> None:
-    """Raises UsageError for a broken torchvision, which would break every processor."""
-    if without_torchvision():
-        return
-    try:
-        importlib.import_module(TORCHVISION)
-    except (AttributeError, ImportError, OSError, RuntimeError) as error:
-        raise UsageError(
-            f"torchvision is installed but cannot be imported ({in_a_line(error)}); "
-            "install the one for this torch, or "
-            "uninstall it (pictures and sounds work without it, videos do not)"
-        ) from None
-
-
-def _placed(settings: Settings) -> dict[str, Any]:
-    """The arguments of ``from_pretrained`` from the user's settings."""
-    given: dict[str, Any] = {
-        "dtype": settings.dtype,
-        "device_map": settings.device or settings.device_map,
-        "trust_remote_code": settings.trust_remote_code,
-        "local_files_only": True,
-    }
-    if settings.attn_implementation:
-        given["attn_implementation"] = settings.attn_implementation
-    return given
-
-
-_TOLD: Mapping[str, Any] = {
-    "output_loading_info": True,
-    "ignore_mismatched_sizes": True,
-}
-"""Unfit weights are reported by name and refused here, since the library's own message
-has no names."""
-
-
 _DAMAGED = (
     "safetensor",
     "pytorchstreamreader",
@@ -230,75 +215,44 @@ _DAMAGED = (
 """Words of the library about files that are missing or cut short."""
 
 
-def _explained(
-    files: ModelFiles, what: str, settings: Settings, error: BaseException
-) -> MmevalError:
-    kind, how_to_fix = _how_to_fix(
-        files, settings, error, f"{type(error).__name__}: {error}".lower()
-    )
-    return kind(
-        f"{files.name}: {what} cannot be loaded ({in_a_line(error)}); {how_to_fix}"
-    )
-
-
-def _fetch_again(files: ModelFiles) -> str:
-    damaged = ", ".join(str(path) for path in damaged_files(files.folder))
-    return (
-        "fetch the model "
-        f"again{f': {damaged} is damaged or cut short' if damaged else ''}"
-    )
-
-
 def _how_to_fix(
-    files: ModelFiles, settings: Settings, error: BaseException, said: str
+    files: ModelFiles, settings: Settings, error: BaseException
 ) -> tuple[type[MmevalError], str]:
-    """The kind of a failure, and how to fix it.
-    ``said`` is the library's message in small letters."""
+    """The kind of a failure of the library, and how to fix it."""
+    said = f"{type(error).__name__}: {error}".lower()
     device = settings.device or settings.device_map
     model_type = files.json("config.json").get("model_type")
-    ways: tuple[tuple[bool, type[MmevalError], str], ...] = (
-        (
-            is_out_of_memory(error),
-            UsageError,
+    kind: type[MmevalError] = UsageError
+    how_to_fix = "look at the model's files, or name another adapter or dtype"
+    is_damaged = any(words in said for words in _DAMAGED)
+    if is_out_of_memory(error):
+        how_to_fix = (
             "memory does not suffice: give dtype=bfloat16, device_map=auto, or a "
-            "smaller model",
-        ),
-        (
-            isinstance(error, ImportError),
-            MissingError,
-            "install the package that is missing, then run again",
-        ),
-        (
-            "trust_remote_code" in said,
-            UsageError,
+            "smaller model"
+        )
+    elif isinstance(error, ImportError):
+        kind = MissingError
+        how_to_fix = "install the package that is missing, then run again"
+    elif "trust_remote_code" in said:
+        how_to_fix = (
             "it brings code of its own: read it, then give trust_remote_code=true to "
-            "run it",
-        ),
-        (
-            "does not recognize this architecture" in said,
-            UsageError,
-            f"this transformers does not know the type {model_type!r}: upgrade it",
-        ),
-        (
-            "unrecognized configuration class" in said,
-            UsageError,
+            "run it"
+        )
+    elif "does not recognize this architecture" in said:
+        how_to_fix = (
+            f"this transformers does not know the type {model_type!r}: upgrade it"
+        )
+    elif "unrecognized configuration class" in said:
+        how_to_fix = (
             f"for the type {model_type!r} the library has no such class: give another "
-            "model, or name another adapter",
-        ),
-        (
-            any(one in said for one in _DAMAGED)
-            or isinstance(error, EOFError | OSError),
-            MissingDataError,
-            _fetch_again(files),
-        ),
-        (
-            device != "auto" and device.partition(":")[0] in said,
-            UsageError,
-            f"this machine has no device {device!r}: name another, such as cpu",
-        ),
-    )
-    found = ((kind, way) for holds, kind, way in ways if holds)
-    return next(
-        found,
-        (UsageError, "look at the model's files, or name another adapter or dtype"),
-    )
+            "model, or name another adapter"
+        )
+    elif is_damaged or isinstance(error, EOFError | OSError):
+        kind = MissingDataError
+        how_to_fix = "fetch the model again"
+        damaged = ", ".join(map(str, damaged_files(files.folder)))
+        if damaged:
+            how_to_fix += f": {damaged} is damaged or cut short"
+    elif device != "auto" and device.partition(":")[0] in said:
+        how_to_fix = f"this machine has no device {device!r}: name another, such as cpu"
+    return kind, how_to_fix

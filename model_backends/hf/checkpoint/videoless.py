@@ -39,12 +39,10 @@ def processor_without_video(files: ModelFiles, given: Mapping[str, Any]) -> Any:
             f"{files.name}: its processor needs torchvision; run: pip install "
             "torchvision"
         )
-    parts = {
-        name: getattr(transformers, _LOADERS[name]).from_pretrained(
-            files.folder, **given
-        )
-        for name in kept
-    }
+    parts = {}
+    for name in kept:
+        loader = getattr(transformers, _LOADERS[name])
+        parts[name] = loader.from_pretrained(files.folder, **given)
     settings, _ = own.get_processor_dict(files.folder, local_files_only=True)
     arguments = [parts.get(name) for name in own.get_attributes()]
     processor = _videoless(own).from_args_and_dict(arguments, settings)
@@ -59,11 +57,10 @@ def _class_of(files: ModelFiles) -> Any:
     type."""
     from transformers.models.auto import processing_auto as known
 
-    named = (str(files.json(name).get("processor_class", "")) for name in _NAMED_IN)
-    name = next(
-        (name for name in named if name),
-        known.PROCESSOR_MAPPING_NAMES.get(files.model_type, ""),
-    )
+    name = ""
+    for file in _NAMED_IN:
+        name = name or str(files.json(file).get("processor_class", ""))
+    name = name or known.PROCESSOR_MAPPING_NAMES.get(files.model_type, "")
     found = known.processor_class_from_name(name) if name else None
     if found is None:
         raise UsageError(
@@ -78,11 +75,9 @@ def _videoless(own: Any) -> Any:
     """The class with a constructor that accepts None for the video part."""
 
     def check(self: Any, name: str, part: Any) -> Any:
-        return (
-            None
-            if name == _VIDEO
-            else super(made, self).check_argument_for_proper_class(name, part)
-        )
+        if name == _VIDEO:
+            return None
+        return super(made, self).check_argument_for_proper_class(name, part)
 
     made: Any = type(
         f"{own.__name__}WithoutVideo",

@@ -15,41 +15,31 @@ def encode_rows(processor: Any, rows: Sequence[Row]) -> Encoded:
     texts = [row.text for row in rows]
     tokenizer = tokenizer_of(processor)
     if processor is tokenizer:  # the template writes the opening tokens itself
-        return dict(
-            tokenizer(
-                texts,
-                **_padded(),
-                add_special_tokens=False,
-                return_token_type_ids=False,
-            )
-        )
-    given: dict[str, Any] = _padded()
-    if tokenizer.bos_token is not None and all(
-        text.startswith(tokenizer.bos_token) for text in texts
-    ):
+        given = _padded() | {"add_special_tokens": False}
+        return dict(tokenizer(texts, **given, return_token_type_ids=False))
+    given = _padded()
+    opening = tokenizer.bos_token
+    if opening is not None and all(text.startswith(opening) for text in texts):
         given["add_special_tokens"] = False
     pictures = [row.chat.objects("image") for row in rows]
-    films: list[Film] = [film for row in rows for film in row.chat.objects("video")]
-    sounds = [sound for row in rows for sound in row.chat.objects("audio")]
+    films: list[Film] = []
+    sounds = []
+    for row in rows:
+        films += row.chat.objects("video")
+        sounds += row.chat.objects("audio")
     if any(pictures):
         given["images"] = pictures
     if films:
-        described = [_described(film) for film in films]
-        given |= {
-            "videos": [film.frames for film in films],
-            "video_metadata": described,
-            "do_sample_frames": False,
-        }
+        given["videos"] = [film.frames for film in films]
+        given["video_metadata"] = [_described(film) for film in films]
+        given["do_sample_frames"] = False
     if sounds:
-        given |= {
-            "audio": sounds,
-            "sampling_rate": part_for(processor, "audio").sampling_rate,
-        }
+        given["audio"] = sounds
+        given["sampling_rate"] = part_for(processor, "audio").sampling_rate
         # Of the texts alone: some processors pad a sound to a fixed length, without
         # which the model fails.
-        given["text_kwargs"] = {
-            name: given.pop(name) for name in ("padding", "padding_side")
-        }
+        padding = {name: given.pop(name) for name in ("padding", "padding_side")}
+        given["text_kwargs"] = padding
     return dict(processor(text=texts, **given))
 
 
@@ -70,9 +60,7 @@ def placed(encoded: Encoded, model: Any) -> Encoded:
             continue
         # a list of seconds keeps its digits
         wide = value.is_floating_point() and value.ndim > 1
-        found[name] = (
-            value.to(model.device, model.dtype) if wide else value.to(model.device)
-        )
+        found[name] = value.to(model.device, model.dtype if wide else None)
     return found
 
 

@@ -28,16 +28,16 @@ class Literals:
         self._lengths: dict[str, set[int]] = {}
         for token in self._tokens:
             self._lengths.setdefault(token[0], set()).add(len(token))
-        self._first = (
-            re.compile("[" + re.escape("".join(self._lengths)) + "]")
-            if self._lengths
-            else re.compile("(?!)")
-        )
+        pattern = "(?!)"
+        if self._lengths:
+            pattern = "[" + re.escape("".join(self._lengths)) + "]"
+        self._first = re.compile(pattern)
         tried = sorted(self._tokens)[:_TRIED]
-        self._break = next(
-            (b for b in BREAKS if not any(survives(_broken(t, b), t) for t in tried)),
-            BREAKS[-1],
-        )
+        self._break = BREAKS[-1]
+        for between in BREAKS:
+            if not any(survives(_broken(token, between), token) for token in tried):
+                self._break = between
+                break
 
     def neutral(self, text: str) -> tuple[str, tuple[str, ...]]:
         """The text without control tokens, and those that were found, once each."""
@@ -55,11 +55,11 @@ class Literals:
 
     def _at(self, text: str, here: int) -> str | None:
         """The longest control token that is written at a place."""
-        lengths = self._lengths.get(text[here], ())
-        written = (
-            text[here : here + length] for length in sorted(lengths, reverse=True)
-        )
-        return next((token for token in written if token in self._tokens), None)
+        for length in sorted(self._lengths.get(text[here], ()), reverse=True):
+            written = text[here : here + length]
+            if written in self._tokens:
+                return written
+        return None
 
 
 def _broken(token: str, by: str) -> str:
@@ -75,14 +75,10 @@ def literals_of(processor: Any) -> Literals:
     """A processor's control tokens: its tokenizer's special ones and placeholders."""
     tokenizer = getattr(processor, "tokenizer", processor)
     added = getattr(tokenizer, "added_tokens_decoder", {}).values()
-    names = {
-        *tokenizer.all_special_tokens,
-        *(token.content for token in added if token.special),
-    }
-    names |= {
-        getattr(processor, f"{kind}_token", None) or ""
-        for kind in ("image", "audio", "video")
-    }
+    names = set(tokenizer.all_special_tokens)
+    names.update(token.content for token in added if token.special)
+    for kind in ("image", "audio", "video"):
+        names.add(getattr(processor, f"{kind}_token", None) or "")
 
     def survives(text: str, token: str) -> bool:
         read: list[int] = tokenizer.encode(text, add_special_tokens=False)

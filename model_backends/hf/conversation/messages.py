@@ -50,11 +50,10 @@ class Intake:
     ) -> Intake:
         """The intake by a processor's settings. Raises UsageError for unreadable
         kinds."""
-        unread = sorted(
-            kind
-            for kind in kinds - {"text", "code"}
-            if kind not in _DECODERS or not part_for(processor, kind)
-        )
+        unread = []
+        for kind in sorted(kinds - {"text", "code"}):
+            if kind not in _DECODERS or not part_for(processor, kind):
+                unread.append(kind)
         if unread:
             raise UsageError(
                 "inputs: this model's processor has no part that reads "
@@ -63,9 +62,11 @@ class Intake:
                 "convert=..."
             )
         pictures, sounds = part_for(processor, "image"), part_for(processor, "audio")
+        side = 0
         patch = getattr(pictures, "patch_size", 0)
         merge = getattr(pictures, "merge_size", 0)
-        side = patch * merge if isinstance(patch, int) and isinstance(merge, int) else 0
+        if isinstance(patch, int) and isinstance(merge, int):
+            side = patch * merge
         rate = int(getattr(sounds, "sampling_rate", 0) or cls.sound_rate)
         longest = (getattr(sounds, "n_samples", 0) or 0) / rate
         return cls(kinds, literals, rate, longest, max(LEAST_SIDE, side))
@@ -90,8 +91,10 @@ class Chat:
     def objects(self, kind: str) -> list[Any]:
         """The pictures (``image``), sounds (``audio``) or films of all messages, in
         order."""
-        items = (item for message in self.messages for item in message["content"])
-        return [item[kind] for item in items if item["type"] == kind]
+        found = []
+        for message in self.messages:
+            found += [item[kind] for item in message["content"] if item["type"] == kind]
+        return found
 
 
 def to_chat(request: Request, intake: Intake) -> Chat:
@@ -101,22 +104,21 @@ def to_chat(request: Request, intake: Intake) -> Chat:
     and for an empty prompt.
     """
     writer = _Writer(intake)
-    contents = [writer.items(message) for message in request.messages]
-    if not any(
-        item["type"] != "text" or item["text"].strip()
-        for items in contents
-        for item in items
-    ):
+    messages = []
+    is_empty = True
+    for message in request.messages:
+        items = writer.items(message)
+        messages.append({"role": message.role, "content": items})
+        for item in items:
+            if item["type"] != "text" or item["text"].strip():
+                is_empty = False
+    if is_empty:
         raise RowError(
             "bad_request",
             "the prompt is empty: it holds neither words nor media; look at the "
             "sample's input",
         )
-    turns = zip(request.messages, contents, strict=True)
-    messages = tuple(
-        {"role": message.role, "content": items} for message, items in turns
-    )
-    return Chat(messages, tuple(dict.fromkeys(writer.warnings)))
+    return Chat(tuple(messages), tuple(dict.fromkeys(writer.warnings)))
 
 
 class _Writer:
@@ -135,33 +137,30 @@ class _Writer:
                 items.append(self._medium(part, part.media))
             elif items and items[-1]["type"] == "text":
                 items[-1]["text"] += words_of(part)
-            elif words := words_of(part):
-                items.append({"type": "text", "text": words})
-        return [self._neutral(item) for item in items] or [{"type": "text", "text": ""}]
-
-    def _neutral(self, item: Item) -> Item:
-        if item["type"] != "text":
-            return item
-        text, found = self._intake.literals.neutral(item["text"])
-        if found:
-            self.warnings.append(
-                f"control tokens in the text were made plain words: {listed(found, 3)}"
-            )
-        return {"type": "text", "text": text}
+            elif words_of(part):
+                items.append({"type": "text", "text": words_of(part)})
+        for item in items:
+            if item["type"] != "text":
+                continue
+            item["text"], found = self._intake.literals.neutral(item["text"])
+            if found:
+                self.warnings.append(
+                    "control tokens in the text were made plain words: "
+                    f"{listed(found, 3)}"
+                )
+        return items or [{"type": "text", "text": ""}]
 
     def _medium(self, part: Part, media: Media) -> Item:
         reader = self._intake.reader
-        if part.kind not in self._intake.kinds or (
-            part.kind not in _DECODERS and reader is None
-        ):
+        is_readable = reader is not None or part.kind in _DECODERS
+        if part.kind not in self._intake.kinds or not is_readable:
             raise RowError("unsupported", f"this model takes no {part.kind}")
         try:
-            return {
-                "type": part.kind,
-                part.kind: reader(part.kind, media)
-                if reader
-                else _DECODERS[part.kind](self, media),
-            }
+            if reader is not None:
+                content = reader(part.kind, media)
+            else:
+                content = _DECODERS[part.kind](self, media)
+            return {"type": part.kind, part.kind: content}
         except ContentError as error:
             raise RowError(
                 "bad_request", f"the prompt's {part.kind} cannot be used: {error}"

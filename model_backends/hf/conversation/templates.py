@@ -95,38 +95,27 @@ class ChatTemplate:
     def _turn(self, turn: Turn) -> Turn:
         """The message with content in the template's form: a list of items, or one
         text."""
-        items = turn["content"]
-        if any(item["type"] != "text" for item in items) or not self._wants_plain(
-            turn["role"]
-        ):
+        items, role = turn["content"], turn["role"]
+        if any(item["type"] != "text" for item in items):
             return turn
-        return {
-            "role": turn["role"],
-            "content": "".join(item["text"] for item in items),
-        }
-
-    def _wants_plain(self, role: str) -> bool:
-        """Whether texts of a role must be plain, since a list would fail or be a
-        literal."""
         if role not in self._plain:
-            self._plain[role] = not self._tells(role, _items(_MARK)) and self._tells(
-                role, _MARK
-            )
-        return self._plain[role]
+            # a list would fail or be a literal
+            takes_lists = self._tells(role, _items(_MARK))
+            self._plain[role] = not takes_lists and self._tells(role, _MARK)
+        if not self._plain[role]:
+            return turn
+        return {"role": role, "content": "".join(item["text"] for item in items)}
 
     def _tells(self, role: str, content: Any) -> bool:
         """Whether the template writes a message's words, but not their list as a
         literal."""
-        tried = {"role": role, "content": content}
-        question = (
-            tried
-            if role == "user"
-            else self._turn({"role": "user", "content": _items("?")})
-        )
-        turns = {
-            "system": [tried, question],
-            "assistant": [question, tried, question],
-        }.get(role, [tried])
+        tried: Turn = {"role": role, "content": content}
+        turns = [tried]
+        if role in ("system", "assistant"):
+            question = self._turn({"role": "user", "content": _items("?")})
+            turns = [tried, question]
+            if role == "assistant":
+                turns = [question, tried, question]
         try:
             text = self._rendered(turns)
         except RowError:
@@ -136,43 +125,35 @@ class ChatTemplate:
     def _fault(self, turns: Sequence[Turn]) -> tuple[str, str]:
         """What the template drops or moves in such a conversation; found once per
         shape."""
-        shape = tuple(
-            (turn["role"], tuple(item["type"] for item in turn["content"]))
-            for turn in turns
-        )
+        roles = [turn["role"] for turn in turns]
+        kinds = [tuple(item["type"] for item in turn["content"]) for turn in turns]
+        shape = tuple(zip(roles, kinds, strict=True))
         if shape not in self._faults:
             self._faults[shape] = self._tried(shape)
         return self._faults[shape]
 
     def _tried(self, shape: Shape) -> tuple[str, str]:
-        places = [
-            (turn, item)
-            for turn, (_, kinds) in enumerate(shape)
-            for item in range(len(kinds))
-        ]
         whole = self._written(_example(shape))
         gone: list[str] = []
-        moved: list[str] = []
+        note = ""
         texts = 0
-        for turn, item in places:
-            role, kinds = shape[turn]
-            try:
-                less = self._written(_example(shape, without=(turn, item)))
-            except RowError:  # it fails without this part, so it reads it
-                less = ""
-            if less == whole:
-                gone.append(_part_name(role, kinds, item))
-            elif kinds[item] == "text":
-                texts += role != "system"
-            elif less and _where(whole, less) != texts:
-                moved.append(_part_name(role, kinds, item))
-        notes = (
-            f"the model's chat template puts {moved[0]} in another place than the "
-            "prompt does"
-            if moved
-            else ""
-        )
-        return " and ".join(gone), notes
+        for turn, (role, kinds) in enumerate(shape):
+            for item, kind in enumerate(kinds):
+                try:
+                    less = self._written(_example(shape, without=(turn, item)))
+                except RowError:  # it fails without this part, so it reads it
+                    less = ""
+                if less == whole:
+                    gone.append(_part_name(role, kinds, item))
+                elif kind == "text":
+                    texts += role != "system"
+                elif less and not note and _where(whole, less) != texts:
+                    part = _part_name(role, kinds, item)
+                    note = (
+                        f"the model's chat template puts {part} in another place than "
+                        "the prompt does"
+                    )
+        return " and ".join(gone), note
 
 
 def _items(text: str) -> list[dict[str, str]]:
@@ -201,10 +182,9 @@ def _example(shape: Shape, without: tuple[int, int] = (-1, -1)) -> list[Turn]:
 
 def _where(whole: str, less: str) -> int:
     """The number of texts, except system messages, before the place of a loss."""
-    at = next(
-        (n for n, (a, b) in enumerate(zip(whole, less, strict=False)) if a != b),
-        min(len(whole), len(less)),
-    )
+    at, end = 0, min(len(whole), len(less))
+    while at < end and whole[at] == less[at]:
+        at += 1
     return len(_MARKS.findall(whole, 0, at))
 
 
@@ -213,25 +193,21 @@ def _part_name(role: str, kinds: Sequence[str], item: int) -> str:
     alike = [place for place, kind in enumerate(kinds) if kind == kinds[item]]
     if kinds[item] == "text" and len(kinds) == 1:
         return f"the {role} message"
-    number = (
-        f"{kinds[item]} {alike.index(item) + 1}"
-        if len(alike) > 1
-        else f"the {kinds[item]}"
-    )
-    return f"{number} of the {role} message"
+    name = f"the {kinds[item]}"
+    if len(alike) > 1:
+        name = f"{kinds[item]} {alike.index(item) + 1}"
+    return f"{name} of the {role} message"
 
 
 def _listed(text: str, turns: Sequence[Turn]) -> bool:
     """Whether a list of items was written as a literal that is not in the words."""
-    words = (
-        item["text"]
-        for turn in turns
-        for item in turn["content"]
-        if item["type"] == "text"
-    )
-    return bool(_LISTED.search(text)) and not any(
-        _LISTED.search(word) for word in words
-    )
+    if not _LISTED.search(text):
+        return False
+    for turn in turns:
+        for item in turn["content"]:
+            if item["type"] == "text" and _LISTED.search(item["text"]):
+                return False
+    return True
 
 
 def _missing_words(turns: Sequence[Turn], text: str) -> str:
@@ -260,7 +236,13 @@ def template_of(
     Raises UsageError for a model without a template, and for values that the template
     does not read.
     """
-    source = _source(processor)
+    source = ""
+    for holder in (processor, tokenizer_of(processor)):
+        template = getattr(holder, "chat_template", None)
+        if isinstance(template, Mapping):
+            # the one for plain conversations
+            template = template.get("default")
+        source = source or str(template or "")
     if not source:
         raise UsageError(
             f"{files.name}: the model has no chat template, so nothing says how a "
@@ -302,14 +284,3 @@ def template_of(
             files.name,
         )
     return template
-
-
-def _source(processor: Any) -> str:
-    """The template's text; with several templates the one for plain conversations."""
-    for holder in (processor, tokenizer_of(processor)):
-        found = getattr(holder, "chat_template", None)
-        if isinstance(found, Mapping):
-            found = found.get("default")
-        if found:
-            return str(found)
-    return ""

@@ -11,6 +11,7 @@ request, held by the adapter (:mod:`mmeval.model_backends.hf.adapters.tiny`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -117,16 +118,11 @@ def _tokenizer(transformers: Any) -> Any:
         padding_side="left",
         model_max_length=CONTEXT,
     )
+    codes = list(chain.from_iterable(CODES.values()))
+    tokenizer.add_tokens(codes, special_tokens=True)
+    phrases = [*chain.from_iterable(OPENINGS.values()), *ENDINGS, *PROGRAMS]
     tokenizer.add_tokens(
-        [code for codes in CODES.values() for code in codes], special_tokens=True
-    )
-    said = [
-        *(phrase for phrases in OPENINGS.values() for phrase in phrases),
-        *ENDINGS,
-        *PROGRAMS,
-    ]
-    tokenizer.add_tokens(
-        [tokenizers.AddedToken(phrase, normalized=False) for phrase in said]
+        [tokenizers.AddedToken(phrase, normalized=False) for phrase in phrases]
     )
     tokenizer.chat_template = _TEMPLATE
     return tokenizer
@@ -134,8 +130,9 @@ def _tokenizer(transformers: Any) -> Any:
 
 def _language_model(transformers: Any, tokenizer: Any) -> Any:
     ends = {
-        f"{name}_token_id": getattr(tokenizer, f"{name}_token_id")
-        for name in ("bos", "eos", "pad")
+        "bos_token_id": tokenizer.bos_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
     }
     config = transformers.LlamaConfig(
         vocab_size=len(tokenizer),

@@ -32,8 +32,18 @@ def tiny_model(cache: Path | None = None) -> Path:
     root = (cache or own_cache()) / "models"
     folder = root / f"tiny-{VERSION}"
     try:
+        root.mkdir(parents=True, exist_ok=True)
         if not folder.is_dir():
-            _make(root, folder)
+            # whole or not at all
+            prefix = f".{folder.name}-"
+            with tempfile.TemporaryDirectory(prefix=prefix, dir=root) as scratch:
+                made = Path(scratch) / "made"
+                build(made)
+                try:
+                    made.rename(folder)
+                except OSError:
+                    if not folder.is_dir():  # else another process was faster
+                        raise
     except OSError as error:
         raise StorageError(
             f"{root}: the model tiny cannot be kept there "
@@ -41,16 +51,3 @@ def tiny_model(cache: Path | None = None) -> Path:
             "that can be written with MMEVAL_CACHE_DIR"
         ) from None
     return folder
-
-
-def _make(root: Path, folder: Path) -> None:
-    """Make the folder whole or not at all."""
-    root.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=root) as scratch:
-        made = Path(scratch) / "made"
-        build(made)
-        try:
-            made.rename(folder)
-        except OSError:
-            if not folder.is_dir():  # else another process was faster
-                raise

@@ -34,13 +34,8 @@ class BlockTokens:
     @cached_property
     def never_in_text(self) -> frozenset[int]:
         """The tokens that have a meaning only inside of blocks."""
-        return self.codes | {
-            self.wrapper,
-            self.line_end,
-            self.frame_end,
-            self.end,
-            self.placeholder,
-        }
+        marks = {self.wrapper, self.line_end, self.frame_end, self.end}
+        return self.codes | marks | {self.placeholder}
 
 
 @dataclass(frozen=True)
@@ -92,11 +87,9 @@ def split(ids: Sequence[int], tokens: BlockTokens) -> Iterator[Piece]:
                 at += 1
             yield BrokenBlock("picture codes stand outside of a picture")
         else:
-            while (
-                at < len(ids)
-                and ids[at] != tokens.begin
-                and ids[at] not in tokens.never_in_text
-            ):
+            while at < len(ids):
+                if ids[at] == tokens.begin or ids[at] in tokens.never_in_text:
+                    break
                 at += 1
             yield Words(tuple(ids[start:at]))
 
@@ -119,13 +112,14 @@ def split_runs(ids: Sequence[int], tokens: BlockTokens, length: int) -> Iterator
         while at < len(ids) and ids[at] in tokens.codes:
             at += 1
         codes = tuple(ids[start:at])
-        if at < len(ids) and ids[at] == tokens.end and len(codes) == length:
+        is_cut = at == len(ids)
+        is_ended = not is_cut and ids[at] == tokens.end
+        if is_ended and len(codes) == length:
             yield Block(1, length, codes)
         else:
-            yield _broken(
-                f"{len(codes)} of its {length} codes are there", cut=at == len(ids)
-            )
-        at += at < len(ids) and ids[at] == tokens.end
+            yield _broken(f"{len(codes)} of its {length} codes are there", cut=is_cut)
+        if is_ended:
+            at += 1
     if text:
         yield Words(tuple(text))
 
@@ -161,14 +155,18 @@ def _block(
         return _broken(f"its size reads {written[:20]!r}", cut=cut)
     height, width = int(size[1]), int(size[2])
     body = inside[head + 1 :]
-    codes, tail = body[: height * (width + 1)], tuple(body[height * (width + 1) :])
+    size_with_ends = height * (width + 1)
+    codes, tail = body[:size_with_ends], tuple(body[size_with_ends:])
     if cut:
         drawn = sum(token in tokens.codes for token in codes)
         return _broken(f"{drawn} of its {height * width} codes are there", cut=True)
-    if tail != (tokens.frame_end, tokens.end) or not all(
-        token == tokens.line_end if at % (width + 1) == width else token in tokens.codes
-        for at, token in enumerate(codes)
-    ):
+    is_whole = tail == (tokens.frame_end, tokens.end)
+    for place, token in enumerate(codes):
+        if place % (width + 1) == width:
+            is_whole = is_whole and token == tokens.line_end
+        else:
+            is_whole = is_whole and token in tokens.codes
+    if not is_whole:
         return _broken(f"its codes are not {height} rows of {width}", cut=False)
     return Block(height, width, tuple(codes))
 

@@ -28,9 +28,9 @@ def seeded(seed: int, device: Any) -> Iterator[None]:
     import torch
 
     # a model may be on several
-    accelerators = (
-        range(torch.cuda.device_count()) if device.type == "cuda" else range(0)
-    )
+    accelerators = range(0)
+    if device.type == "cuda":
+        accelerators = range(torch.cuda.device_count())
     with _ONE_AT_A_TIME, torch.random.fork_rng(devices=accelerators):
         torch.manual_seed(seed & _SEED_BITS)
         yield

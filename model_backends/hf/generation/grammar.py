@@ -6,6 +6,7 @@ without a choice are forced: line ends, and the end of the block.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -16,6 +17,7 @@ MAX_PICTURES = 64
 """The most pictures in one answer."""
 _KEPT_MASKS = 512
 
+_SIZE_BEGUN = re.compile(r"([1-9][0-9]{0,5})(?:\*([1-9][0-9]{0,5})?)?")
 _Key: TypeAlias = tuple[str, str]
 """A state with the same allowed tokens: its name, and inside of a size its text so
 far."""
@@ -61,11 +63,8 @@ class RowState:
         if self._place == "text":
             if not rule.text:
                 return ("over", "") if self.pictures else ("begin", "")
-            return (
-                ("text", "")
-                if rule.pictures and self.pictures < MAX_PICTURES
-                else ("text only", "")
-            )
+            may_draw = rule.pictures and self.pictures < MAX_PICTURES
+            return ("text" if may_draw else "text only", "")
         if self._place == "over":
             return ("over", "")
         if self._place == "size":
@@ -92,7 +91,7 @@ class RowState:
                 self.pictures += 1
 
     def _next_of_body(self) -> str:
-        height, width = (int(side) for side in self._size.split("*"))
+        height, width = map(int, self._size.split("*"))
         codes = height * (width + 1)
         if self._written < codes:
             return "line end" if self._written % (width + 1) == width else "code"
@@ -138,38 +137,34 @@ class BlockMasks:
         """The mask of a state for scores with the last dimension and device of
         ``like``."""
         name = (key, rule, like.shape[-1], str(like.device))
-        if name not in self._kept:
-            if len(self._kept) >= _KEPT_MASKS:
-                self._kept.clear()
-            self._kept[name] = self._made(key, rule, like)
-        return self._kept[name]
-
-    def _made(self, key: _Key, rule: PictureRule, like: Any) -> Any:
+        if name in self._kept:
+            return self._kept[name]
         import torch
 
         place, spelt = key
-        tokens = self.tokens
         if place in ("text", "text only"):
             mask = torch.zeros(like.shape[-1], dtype=torch.bool)
-            closed = {tokens.begin} if place == "text only" else set()
-            mask[sorted(tokens.never_in_text | closed)] = True
-            return mask.to(like.device)
-        mask = torch.ones(like.shape[-1], dtype=torch.bool)
-        mask[sorted(self._allowed(place, spelt, rule))] = False
-        return mask.to(like.device)
+            mask[sorted(self.tokens.never_in_text)] = True
+            if place == "text only":
+                mask[self.tokens.begin] = True
+        else:
+            mask = torch.ones(like.shape[-1], dtype=torch.bool)
+            mask[sorted(self._allowed(place, spelt, rule))] = False
+        if len(self._kept) >= _KEPT_MASKS:
+            self._kept.clear()
+        self._kept[name] = mask.to(like.device)
+        return self._kept[name]
 
     def _allowed(self, place: str, spelt: str, rule: PictureRule) -> Iterable[int]:
         tokens = self.tokens
         if place == "size":
-            fits = _fits(rule.max_codes)
-            allowed = [
-                token
-                for token, piece in self.tokens.size_pieces.items()
-                if fits(spelt + piece)
-            ]
-            return (
-                [*allowed, self.tokens.wrapper] if spelt.partition("*")[2] else allowed
-            )
+            allowed = []
+            for token, piece in tokens.size_pieces.items():
+                if _fits(spelt + piece, rule.max_codes):
+                    allowed.append(token)
+            if spelt.partition("*")[2]:
+                allowed.append(tokens.wrapper)
+            return allowed
         if place == "fixed":
             return (*rule.fixed, tokens.wrapper)[int(spelt) :][:1]
         chosen: dict[str, Iterable[int]] = {
@@ -183,24 +178,10 @@ class BlockMasks:
         return chosen[place]
 
 
-def _fits(max_codes: int) -> Callable[[str], bool]:
+def _fits(text: str, max_codes: int) -> bool:
     """Whether a text begins a size of at most so many codes: ``6``, ``6*``, ``6*8``."""
-
-    def fits(text: str) -> bool:
-        height, star, width = text.partition("*")
-        if not _number(height) or (width and not _number(width)):
-            return False
-        return int(height) * (int(width) if width else 1) <= max_codes and (
-            not star or text.count("*") == 1
-        )
-
-    return fits
-
-
-def _number(digits: str) -> bool:
-    return (
-        digits.isascii() and digits.isdigit() and digits[0] != "0" and len(digits) <= 6
-    )
+    size = _SIZE_BEGUN.fullmatch(text)
+    return size is not None and int(size[1]) * int(size[2] or 1) <= max_codes
 
 
 MakeState: TypeAlias = Callable[[BlockTokens, PictureRule, Collection[int]], RowState]

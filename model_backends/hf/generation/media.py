@@ -38,14 +38,24 @@ def to_picture(pixels: Any, span: Span = "0..255") -> Media:
     from PIL import Image
 
     if isinstance(pixels, Image.Image):
-        return png(
-            pixels if pixels.mode in ("RGB", "RGBA", "L") else pixels.convert("RGB")
-        )
+        if pixels.mode not in ("RGB", "RGBA", "L"):
+            pixels = pixels.convert("RGB")
+        return png(pixels)
     import numpy
 
     tensor = hasattr(pixels, "detach")
     array = pixels.detach().float().cpu().numpy() if tensor else numpy.asarray(pixels)
-    return png(Image.fromarray(_bytes(_channels_last(array, tensor=tensor), span)))
+    array = _channels_last(array, tensor=tensor)
+    if array.dtype != numpy.uint8 or span != "0..255":
+        array = array.astype(numpy.float64)
+        if not numpy.isfinite(array).all():
+            raise ValueError("some pixels are not numbers (NaN or infinite)")
+        if span == "-1..1":
+            array = (array + 1.0) / 2.0
+        if span != "0..255":
+            array = array * 255.0
+        array = numpy.rint(numpy.clip(array, 0.0, 255.0)).astype(numpy.uint8)
+    return png(Image.fromarray(numpy.ascontiguousarray(array)))
 
 
 @_kept("sound")
@@ -77,27 +87,8 @@ def _channels_last(array: Any, *, tensor: bool) -> Any:
             array = array.transpose(1, 2, 0)
     if array.ndim == 3 and array.shape[-1] == 1:
         array = array[..., 0]
-    if (
-        not array.size
-        or array.ndim not in (2, 3)
-        or (array.ndim == 3 and array.shape[-1] not in (3, 4))
-    ):
-        raise ValueError(f"no picture: an array of shape {tuple(array.shape)}")
-    return array
-
-
-def _bytes(array: Any, span: Span) -> Any:
-    import numpy
-
-    if array.dtype == numpy.uint8 and span == "0..255":
-        return numpy.ascontiguousarray(array)
-    values = array.astype(numpy.float64)
-    if not numpy.isfinite(values).all():
-        raise ValueError("some pixels are not numbers (NaN or infinite)")
-    if span == "-1..1":
-        values = (values + 1.0) / 2.0
-    if span != "0..255":
-        values = values * 255.0
-    return numpy.ascontiguousarray(
-        numpy.rint(numpy.clip(values, 0.0, 255.0)).astype(numpy.uint8)
-    )
+    is_grey = array.ndim == 2
+    is_coloured = array.ndim == 3 and array.shape[-1] in (3, 4)
+    if array.size and (is_grey or is_coloured):
+        return array
+    raise ValueError(f"no picture: an array of shape {tuple(array.shape)}")

@@ -62,30 +62,25 @@ class Sampling:
         """The sampling of a checkpoint's ``GenerationConfig``: greedy unless it
         samples. Missing values have no effect (the library itself would keep the fifty
         best tokens)."""
-        said = {name: getattr(config, name, None) for name in ("temperature", *CUTS)}
-        given: dict[str, Any] = {
-            name: float(value) for name, value in said.items() if value is not None
-        }
-        own = replace(
-            cls(temperature=1.0), **given | {"top_k": int(given.get("top_k", 0))}
-        )
-        return (
-            own if getattr(config, "do_sample", None) else replace(own, temperature=0.0)
-        )
+        given: dict[str, Any] = {"temperature": 1.0}
+        for name in ("temperature", *CUTS):
+            value = getattr(config, name, None)
+            if value is not None:
+                given[name] = int(value) if name == "top_k" else float(value)
+        if not getattr(config, "do_sample", None):
+            given["temperature"] = 0.0
+        return cls(**given)
 
     def under(self, params: GenerationParams) -> tuple[Sampling, tuple[str, ...]]:
         """The sampling overridden by a request, and warnings for unused parameters.
         Raises RowError ``bad_request`` for invalid values."""
-        asked = {
-            name: getattr(params, name) for name in ("temperature", "top_k", "top_p")
-        }
-        given = {name: value for name, value in asked.items() if value is not None}
+        given: dict[str, Any] = {}
+        for name in ("temperature", "top_k", "top_p"):
+            if getattr(params, name) is not None:
+                given[name] = getattr(params, name)
         chosen = replace(self, **given)
-        if (
-            not 0 <= chosen.temperature < math.inf
-            or not 0 <= chosen.top_p <= 1
-            or chosen.top_k < 0
-        ):
+        has_temperature = 0 <= chosen.temperature < math.inf
+        if not has_temperature or not 0 <= chosen.top_p <= 1 or chosen.top_k < 0:
             raise RowError(
                 "bad_request",
                 "temperature and top_k must be at least 0 and top_p within 0..1, "
@@ -150,7 +145,11 @@ class RowSampler:
         bad = ~torch.isfinite(scores.amax(dim=-1))
         self._bad = bad if self._bad is None else self._bad | bad
         if not self._sampling.greedy:
-            scores = self._drawn(*_summable(input_ids, scores)).to(scores.device)
+            device = scores.device
+            if device.type == "cuda" and torch.are_deterministic_algorithms_enabled():
+                # CUDA has no deterministic cumulative sum
+                input_ids, scores = input_ids.cpu(), scores.cpu()
+            scores = self._drawn(input_ids, scores).to(device)
         self._step += 1
         scores = scores.masked_fill(bad[:, None], -torch.inf)
         scores[:, self._end].masked_fill_(bad, 0.0)
@@ -191,24 +190,16 @@ class RowSampler:
         import torch
 
         if not self._generators:
-            self._generators = [
-                torch.Generator().manual_seed(seed & _SEED_BITS) for seed in self._seeds
-            ]
-        at = self._step % _DRAWS
-        if at == 0:
-            drawn = [
-                torch.rand(_DRAWS, generator=g, dtype=torch.float64)
-                for g in self._generators
-            ]
-            self._block = torch.stack(drawn).to(device=device, dtype=dtype)
+            for seed in self._seeds:
+                generator = torch.Generator().manual_seed(seed & _SEED_BITS)
+                self._generators.append(generator)
+        place = self._step % _DRAWS
+        if place == 0:
+            rows = []
+            for generator in self._generators:
+                rows.append(
+                    torch.rand(_DRAWS, generator=generator, dtype=torch.float64)
+                )
+            self._block = torch.stack(rows).to(device=device, dtype=dtype)
         block: Tensor = self._block
-        return block[:, at]
-
-
-def _summable(input_ids: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
-    """The scores where they can be summed: CUDA has no deterministic cumulative sum."""
-    import torch
-
-    if scores.device.type == "cuda" and torch.are_deterministic_algorithms_enabled():
-        return input_ids.cpu(), scores.cpu()
-    return input_ids, scores
+        return block[:, place]

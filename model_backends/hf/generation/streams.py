@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,8 +67,16 @@ def settle(model: Any, tokenizer: Any) -> Own:
     one greedy answer a row, since our processors choose tokens; others (a repetition
     penalty) stay."""
     config = model.generation_config
-    said = config.eos_token_id
-    ends = [] if said is None else [said] if isinstance(said, int) else list(said)
+    stated = config.eos_token_id
+    ends = [stated] if isinstance(stated, int) else list(stated or ())
+    stop = config.stop_strings
+    if isinstance(stop, str):
+        stop = (stop,)
+    left_out = []
+    for name, nothing in _LEFT_OUT.items():
+        value = getattr(config, name, None)
+        if value is not None and value != nothing:
+            left_out.append(f"{name}={value}")
     if tokenizer.eos_token_id is not None and tokenizer.eos_token_id not in ends:
         ends.append(tokenizer.eos_token_id)
     own = Own(
@@ -77,10 +85,8 @@ def settle(model: Any, tokenizer: Any) -> Own:
         ends=tuple(ends),
         pad=_padding(config, tokenizer, ends),
         context=context_of(model.config),
-        stop=(config.stop_strings,)
-        if isinstance(config.stop_strings, str)
-        else tuple(config.stop_strings or ()),
-        left_out=tuple(_asked_in_vain(config)),
+        stop=tuple(stop or ()),
+        left_out=tuple(left_out),
     )
     for name, value in {**_PLAIN, **_LEFT_OUT}.items():
         if hasattr(config, name):
@@ -105,11 +111,8 @@ def cut(generated: Sequence[int], own: Own, limit: int) -> Stream:
     count = len(generated)
     while count and generated[count - 1] == own.pad:
         count -= 1
-    return Stream(
-        generated[:count],
-        "length" if len(generated) >= limit and count == len(generated) else "stop",
-        count,
-    )
+    was_cut = len(generated) >= limit and count == len(generated)
+    return Stream(generated[:count], "length" if was_cut else "stop", count)
 
 
 def words_that_end(tokenizer: Any, stop: Sequence[str]) -> Any | None:
@@ -137,21 +140,11 @@ class StopWords:
         return self._words(input_ids[:, self._begin :], scores, **given)
 
 
-def _asked_in_vain(config: Any) -> Iterator[str]:
-    for name, nothing in _LEFT_OUT.items():
-        value = getattr(config, name, None)
-        if value is not None and value != nothing:
-            yield f"{name}={value}"
-
-
 def _padding(config: Any, tokenizer: Any, ends: Sequence[int]) -> int:
     """The token after the end of an answer; if possible none that ends an answer.
     That would count as a token of an answer that a stop word has ended."""
     named = (config.pad_token_id, tokenizer.pad_token_id, *ends, 0)
     # some checkpoints say -1
     usual: int = next(token for token in named if token is not None and token >= 0)
-    if usual not in ends:
-        return usual
-    return next(
-        (token for token in tokenizer.all_special_ids if token not in ends), usual
-    )
+    others = [token for token in tokenizer.all_special_ids if token not in ends]
+    return others[0] if usual in ends and others else usual

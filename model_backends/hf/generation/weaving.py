@@ -19,44 +19,39 @@ def woven(said: Sequence[Said], stop: Sequence[str] = ()) -> Made:
     words, if any, place the pictures; one that cannot be drawn is a dangling part and a
     warning."""
     shown, stopped = _until(said, stop)
+    text = "".join([piece for piece in shown if isinstance(piece, str)])
+    media = [piece for piece in shown if isinstance(piece, Media)]
     broken = [piece for piece in shown if isinstance(piece, BrokenBlock)]
-    text = "".join(piece for piece in shown if isinstance(piece, str))
+    parts: list[Part] = []
     if any(tag.kind == "image" for tag in find(text)):
-        parts = Interleaved.from_reply(
-            text, [piece for piece in shown if isinstance(piece, Media)]
-        ).parts
+        parts += Interleaved.from_reply(text, media).parts
         dangling = sum(part.kind == "image" and part.dangling for part in parts)
-        parts = (*parts, *[Part("image")] * (len(broken) - dangling))
+        parts += [Part("image")] * (len(broken) - dangling)
     else:
-        parts = tuple(part for piece in shown for part in _parts(piece))
-    return Made(
-        parts,
-        tuple(
-            f"{one.reason}; raise max_tokens" if one.cut else one.reason
-            for one in broken
-        ),
-        "stop" if stopped else None,
-    )
+        for piece in shown:
+            if isinstance(piece, str):
+                parts += Interleaved.from_text(piece).parts
+            elif isinstance(piece, BrokenBlock):
+                parts.append(Part(piece.kind))
+            elif isinstance(piece, Part):
+                parts.append(piece)
+            else:
+                parts.append(media_part(piece))
+    warnings = []
+    for block in broken:
+        advice = "; raise max_tokens" if block.cut else ""
+        warnings.append(f"{block.reason}{advice}")
+    return Made(tuple(parts), tuple(warnings), "stop" if stopped else None)
 
 
 def _until(said: Sequence[Said], stop: Sequence[str]) -> tuple[list[Said], bool]:
     """The pieces before the first stop word, and whether there is one."""
     shown: list[Said] = []
     for piece in said:
-        ends = (
-            [at for word in stop if (at := piece.find(word)) >= 0]
-            if isinstance(piece, str)
-            else []
-        )
-        if isinstance(piece, str) and ends:
-            return [*shown, piece[: min(ends)]], True
+        if isinstance(piece, str):
+            places = map(piece.find, stop)
+            ends = [place for place in places if place >= 0]
+            if ends:
+                return [*shown, piece[: min(ends)]], True
         shown.append(piece)
     return shown, False
-
-
-def _parts(piece: Said) -> Sequence[Part]:
-    if isinstance(piece, str):
-        return Interleaved.from_text(piece).parts
-    if isinstance(piece, BrokenBlock):
-        return [Part(piece.kind)]
-    return [piece if isinstance(piece, Part) else media_part(piece)]

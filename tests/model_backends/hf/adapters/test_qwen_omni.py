@@ -80,13 +80,13 @@ def test_a_spoken_row_is_answered_before_the_next_row_is_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rows: list[str] = []
-    speak = QwenOmniAdapter._spoken
+    speak = QwenOmniAdapter.generate
 
-    def noted(self: QwenOmniAdapter, row: Any, *more: Any) -> Any:
-        rows.append(row.text)
-        return speak(self, row, *more)
+    def noted(self: QwenOmniAdapter, asked: Any, *more: Any) -> Any:
+        rows.extend(row.text for row in asked)
+        return speak(self, asked, *more)
 
-    monkeypatch.setattr(QwenOmniAdapter, "_spoken", noted)
+    monkeypatch.setattr(QwenOmniAdapter, "generate", noted)
     answered = omni().generate_batch([wanting("one"), wanting("two")])
     assert [(position, len(rows)) for position, _ in answered] == [(0, 1), (1, 2)]
 
