@@ -34,7 +34,12 @@ def networks(folder: Path, dtype: Any, where: str) -> dict[str, Any]:
             continue
         if (part / f"{named[0]}.py").is_file():
             continue
-        kind = _class(*named)
+        library, class_name = named
+        if library in ("diffusers", "transformers"):
+            holder = importlib.import_module(library)
+        else:
+            holder = getattr(diffusers.pipelines, str(library), None)
+        kind: Any = getattr(holder, str(class_name), None)
         is_network = isinstance(kind, type) and issubclass(kind, known)
         if not is_network:
             continue
@@ -53,13 +58,3 @@ def networks(folder: Path, dtype: Any, where: str) -> dict[str, Any]:
             )
         loaded[name] = network
     return loaded
-
-
-def _class(library: str | None, name: str | None) -> Any:
-    """A class of diffusers, transformers, or a diffusers pipeline; None for any
-    other."""
-    import diffusers
-
-    if library in ("diffusers", "transformers"):
-        return getattr(importlib.import_module(library), str(name), None)
-    return getattr(getattr(diffusers.pipelines, str(library), None), str(name), None)

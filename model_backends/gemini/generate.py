@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +18,7 @@ from mmeval.model_backends.gemini.contents import GENERATE, conversation
 from mmeval.model_backends.gemini.reasons import ending, plain, worst
 from mmeval.model_backends.gemini.settings import Settings
 from mmeval.model_backends.wire.failures import bad_reply
-from mmeval.model_backends.wire.own_fields import merged
+from mmeval.model_backends.wire.own_fields import merged, opened_json
 from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.links import Links
 from mmeval.model_backends.wire.replies.reply import served
@@ -96,7 +95,7 @@ class GenerateEndpoint:
         if config:
             fields["generationConfig"] = config
         fields = merged(fields, _aligned(settings.extra_body, fields))
-        opening = json.dumps(fields)[:-1].encode() + (b", " if fields else b"")
+        opening = opened_json(fields)
         body = b"".join((opening, b'"contents": ', history.messages, b"}"))
         method = "generateContent"
         if settings.stream:

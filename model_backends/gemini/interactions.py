@@ -18,7 +18,7 @@ from mmeval.model_backends.gemini.steps import (
     whole_interaction,
 )
 from mmeval.model_backends.wire.failures import CallError
-from mmeval.model_backends.wire.own_fields import merged
+from mmeval.model_backends.wire.own_fields import merged, opened_json
 from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.events import is_stream
 from mmeval.model_backends.wire.replies.links import Links
@@ -108,7 +108,7 @@ class InteractionsEndpoint:
         if config:
             fields["generation_config"] = config
         fields = merged(fields, settings.extra_body)
-        opening = json.dumps(fields)[:-1].encode() + (b", " if fields else b"")
+        opening = opened_json(fields)
         body = b"".join((opening, b'"input": ', history.messages, b"}"))
         return Outgoing(settings.path("interactions"), body, notes=warnings)
 

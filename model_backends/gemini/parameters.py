@@ -60,8 +60,12 @@ def picture_fields(params: GenerationParams) -> tuple[dict[str, str], tuple[str,
     if _NAMED_SIZE.fullmatch(size):
         fields["image_size"] = size.upper()
     elif pixels:
-        shape = _shape(int(pixels[1]), int(pixels[2]))
-        if shape:
+        width, height = int(pixels[1]), int(pixels[2])
+        divisor = math.gcd(width, height) or 1
+        shape = f"{width // divisor}:{height // divisor}"
+        if shape == "7:3":
+            shape = "21:9"
+        if shape in _SHAPES:
             fields["aspect_ratio"] = shape
             note = f"image.size={size} is sent as its shape, {shape}"
         else:
@@ -81,13 +85,3 @@ def unsent(params: GenerationParams, names: Collection[str]) -> tuple[str, ...]:
         if name not in names and getattr(params, name) not in (None, ()):
             given.append(name)
     return (f"there is no field for {', '.join(given)}; not sent",) if given else ()
-
-
-def _shape(width: int, height: int) -> str:
-    divisor = math.gcd(width, height)
-    if not divisor:
-        return ""
-    shape = f"{width // divisor}:{height // divisor}"
-    if shape == "7:3":
-        return "21:9"
-    return shape if shape in _SHAPES else ""

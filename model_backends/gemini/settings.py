@@ -73,18 +73,14 @@ class Settings(Connection):
             "send_seed": self.send_seed,
             "thoughts": self.thoughts,
         }
-        given: dict[str, Any] = {
-            "stream": self.stream,
-            "extra_body": dict(self.extra_body),
-            "extra_headers": sorted(name.lower() for name in self.extra_headers),
-            "query": self.query,
-            "fetch_links": sorted(self.fetch_links),
-        }
-        if self.voice != DEFAULT_VOICE:
-            given["voice"] = self.voice
+        identity |= self.reply_facts
+        if self.stream:
+            identity["stream"] = True
+        if self.voice and self.voice != DEFAULT_VOICE:
+            identity["voice"] = self.voice
         if self.formats.images != PICTURES:
-            given["image_formats"] = sorted(self.formats.images)
-        return identity | {name: value for name, value in given.items() if value}
+            identity["image_formats"] = sorted(self.formats.images)
+        return identity
 
 
 def gemini_url(given: str, argument: str = "base_url") -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +15,7 @@ from mmeval.model_backends.openai.chunks import (
 from mmeval.model_backends.openai.messages import encode_messages
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.wire.failures import CallError, bad_reply
-from mmeval.model_backends.wire.own_fields import merged
+from mmeval.model_backends.wire.own_fields import merged, opened_json
 from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.events import is_stream
 from mmeval.model_backends.wire.replies.links import Links
@@ -127,7 +126,7 @@ class ChatEndpoint:
                 "format": parameters.audio_format(request.params),
             }
         fields = merged(fields, own.extra_body)
-        opening = json.dumps(fields)[:-1].encode() + (b", " if fields else b"")
+        opening = opened_json(fields)
         self._opening = (request.params, request.wants, opening)
         return opening
 

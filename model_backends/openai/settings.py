@@ -138,11 +138,8 @@ class Settings(Connection):
             "response_format": self.response_format,
             "seed_all": self.seed_all and self.endpoint != "chat",
             "stream": self.stream,
-            "extra_body": dict(self.extra_body),
-            "extra_headers": sorted(name.lower() for name in self.extra_headers),
+            **self.reply_facts,
             "api_key_header": self.api_key_header,
-            "query": self.query,
-            "fetch_links": sorted(self.fetch_links),
             "image_tool": dict(self.image_tool),
             "videos_sync": self.videos_sync,
         }

@@ -77,7 +77,14 @@ class SpeechEndpoint:
         # samples without a header come in streams too
         if not is_samples_type(mime) and (form == "pcm" or self._settings.stream):
             mime = SAMPLES_TYPE
-        _check(body, mime)
+        known = sniff_mime(body[:SNIFF_BYTES], size=len(body))
+        is_text = known.startswith(("text/", "image/")) or known == "application/pdf"
+        may_be_samples = is_samples_type(mime) or mime.lower().startswith("audio/")
+        is_sound = Media.from_bytes(body).kind == "audio"
+        if not body or not (is_sound or (may_be_samples and not is_text)):
+            raise bad_reply(
+                f"the server's answer is no sound but {len(body)} bytes of {known}"
+            )
         reader = AnswerReader(request.wants, links, mime)
         reader.sound(body, mime)
         output = reader.answer()
@@ -121,18 +128,6 @@ def _whole_sound(received: Received) -> tuple[bytes, dict[str, Any]]:
         if kind.endswith(".done") or event.data.strip() == DONE:
             return joined_base64(pieces), row
     raise endless("the sound", received.lost)
-
-
-def _check(body: bytes, mime: str) -> None:
-    """Raises CallError for bytes that are neither a sound nor samples of one."""
-    known = sniff_mime(body[:SNIFF_BYTES], size=len(body))
-    is_sound = Media.from_bytes(body).kind == "audio"
-    is_text = known.startswith(("text/", "image/")) or known == "application/pdf"
-    may_be_samples = is_samples_type(mime) or mime.lower().startswith("audio/")
-    if not body or not (is_sound or (may_be_samples and not is_text)):
-        raise bad_reply(
-            f"the server's answer is no sound but {len(body)} bytes of {known}"
-        )
 
 
 def _text(request: Request, *, system: bool) -> str:

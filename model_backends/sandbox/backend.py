@@ -128,9 +128,16 @@ class SandboxBackend:
         state = []
         if outcome.status and not outcome.ended:
             state.append(f"exit status {outcome.status}")
+        limits = self._limits
+        bounds: dict[Reason, str] = {
+            "time": f"{limits.seconds:g} seconds",
+            "memory": f"{limits.memory_mb} MiB",
+            "processes": f"{limits.processes} processes",
+            "output": f"{limits.output_kb} KiB",
+            "files": f"{limits.files} files, {limits.file_mb} MiB each",
+        }
         for reason in outcome.reached:
-            bound = self._bound(reason)
-            state.append(f"the program reached the limit of {reason}: {bound}")
+            state.append(f"the program reached the limit of {reason}: {bounds[reason]}")
         state += outcome.outputs.left_out
         warnings = list(state)
         parts: list[Part] = []
@@ -152,16 +159,6 @@ class SandboxBackend:
             warnings=tuple(warnings),
             served=self._bubblewrap.name,
         )
-
-    def _bound(self, reason: Reason) -> str:
-        limits = self._limits
-        return {
-            "time": f"{limits.seconds:g} seconds",
-            "memory": f"{limits.memory_mb} MiB",
-            "processes": f"{limits.processes} processes",
-            "output": f"{limits.output_kb} KiB",
-            "files": f"{limits.files} files, {limits.file_mb} MiB each",
-        }[reason]
 
     async def close(self) -> None:
         """Nothing is held open: each program has a sandbox of its own."""

@@ -42,7 +42,12 @@ def load_below(first: int, most_memory: int, used: dict[tuple[int, str], int]) -
         # else one that has ended may have left its memory to one that is new
         if processes == before:
             break
-    return load._replace(memory=load.memory + _sockets(first) * _SOCKET)
+    sockets = 0
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        # those on their way between processes included
+        counts = (_PROC / f"{first}/net/sockstat").read_text().split()
+        sockets = int(counts[2])
+    return load._replace(memory=load.memory + sockets * _SOCKET)
 
 
 def _scanned(
@@ -68,7 +73,8 @@ def _scanned(
         # bytes that several processes share are divided among them
         shares = [_bytes(each, "smaps_rollup", _PROPORTIONAL) for each in processes]
         memory = min(memory, sum(shares) or memory)
-    return Load(memory, max(0, threads - 1), max(ticks, sum(used.values())) / _TICKS)
+    seconds = max(ticks, sum(used.values())) / _TICKS
+    return Load(memory, max(0, threads - 1), seconds)
 
 
 def _processes(first: int) -> list[Path]:
@@ -124,12 +130,4 @@ def _kilobytes(file: Path, wanted: re.Pattern[str]) -> int:
     """The sum of a file's lines, in bytes; 0 where it cannot be read."""
     with contextlib.suppress(OSError):
         return 1024 * sum(map(int, wanted.findall(file.read_text())))
-    return 0
-
-
-def _sockets(pid: int) -> int:
-    """How many sockets the network namespace of a process has, those on their way
-    between processes included."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        return int((_PROC / f"{pid}/net/sockstat").read_text().split()[2])
     return 0

@@ -54,6 +54,18 @@ class Connection:
         return tuple(sorted(known, key=len, reverse=True))
 
     @property
+    def reply_facts(self) -> dict[str, Any]:
+        """What the user adds to requests and allows in replies, by which answers may be
+        reused; less what is not given."""
+        facts = {
+            "extra_body": dict(self.extra_body),
+            "extra_headers": sorted(name.lower() for name in self.extra_headers),
+            "query": self.query,
+            "fetch_links": sorted(self.fetch_links),
+        }
+        return {name: value for name, value in facts.items() if value}
+
+    @property
     def host(self) -> str:
         return urlsplit(self.base_url).hostname or ""
 

@@ -267,7 +267,17 @@ class _JobCall:
     async def answer(self) -> Response:
         lock = self._jobs.making.setdefault(self._name, asyncio.Lock())
         async with lock:
-            note = self._noted()
+            note = self._jobs.notes.get(self._name)
+            key = self._request.key
+            if note is not None and note.key and note.key != key:
+                # its job has answered an equal call
+                note = None
+            if note is not None and not self._jobs.transport.knows(note.base_url):
+                log.warning(
+                    "a job is at %s, which is not asked any more; it is asked for anew",
+                    note.base_url,
+                )
+                note = None
             ended = None
             is_old = self.has_job = note is not None
             if note is None:
@@ -280,21 +290,6 @@ class _JobCall:
             log.warning("%s; it is asked for anew", error.text)
         note, ended = await self._post()
         return await self._result(note, ended)
-
-    def _noted(self) -> JobNote | None:
-        """The job that goes on for this call; None without one."""
-        note = self._jobs.notes.get(self._name)
-        key = self._request.key
-        if note is None or (note.key and note.key != key):
-            # the call has no job yet, or its job has answered an equal call
-            return None
-        if not self._jobs.transport.knows(note.base_url):
-            log.warning(
-                "a job is at %s, which is not asked any more; it is asked for anew",
-                note.base_url,
-            )
-            return None
-        return note
 
     async def _post(self) -> tuple[JobNote, _Stated | None]:
         """Ask for the job: its note, and the reply if that states its end already."""

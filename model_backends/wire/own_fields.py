@@ -32,6 +32,12 @@ def merged(fields: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any
     return result
 
 
+def opened_json(fields: Mapping[str, Any]) -> bytes:
+    """The JSON of an object to which another field is added."""
+    written = json.dumps(fields)[:-1]
+    return (f"{written}, " if fields else written).encode()
+
+
 def form_fields(fields: Mapping[str, Any]) -> dict[str, str]:
     """Fields as those of a form: texts as they are, lists and objects as JSON."""
     texts = {}
@@ -134,7 +140,8 @@ def checked_query(given: str, key_name: str) -> str:
 def checked_hosts(given: str) -> frozenset[str]:
     """The hosts of ``HOST+HOST:PORT`` whose links may be fetched. Raises UsageError for
     what is not a host."""
-    hosts = [host.strip().lower() for host in given.split("+") if host.strip()]
+    named = [host.strip() for host in given.lower().split("+")]
+    hosts = [host for host in named if host]
     for host in hosts:
         name, _, port = host.partition(":")
         is_host = name and not set(name) & set("/?#@*") and not name.startswith(".")

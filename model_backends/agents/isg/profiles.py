@@ -33,7 +33,19 @@ class Profile:
     def rows(self, reply: str) -> list[dict[str, Any]]:
         """The rows of a plan: the first list of objects. Official: what the first
         brackets hold, no rows and rows without a label too. Raises ReplyError."""
-        return _first_brackets(reply) if self.official else read_objects(reply)
+        if not self.official:
+            return read_objects(reply)
+        # to the bracket that closes the first one, those within texts counted too
+        start, depth = max(reply.find("["), 0), 0
+        for bracket in _BRACKET.finditer(reply, start):
+            depth += 1 if bracket[0] == "[" else -1
+            if depth:
+                continue
+            rows = strict_json(reply[start : bracket.end()])
+            if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
+                return [{"Task": "", **row} for row in rows]
+            break
+        raise ReplyError("the first brackets hold no list of JSON objects")
 
     def sampling(self, title: str, given: GenerationParams) -> GenerationParams:
         """The parameters of a step; ``given`` are those of its role. Official: its
@@ -132,17 +144,3 @@ def words(reply: str) -> str:
     if not reply.strip():
         raise ReplyError("the reply is empty")
     return reply.strip()
-
-
-def _first_brackets(reply: str) -> list[dict[str, Any]]:
-    """The rows from the first bracket to the one that closes it, those within texts
-    counted too."""
-    start, depth = max(reply.find("["), 0), 0
-    for bracket in _BRACKET.finditer(reply, start):
-        depth += 1 if bracket[0] == "[" else -1
-        if depth == 0:
-            rows = strict_json(reply[start : bracket.end()])
-            if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
-                return [{"Task": "", **row} for row in rows]
-            break
-    raise ReplyError("the first brackets hold no list of JSON objects")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ from mmeval.model_backends.openai.responses.input import ResponsesItems, Turns
 from mmeval.model_backends.openai.responses.stream import Reply, streamed_reply
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.wire.failures import CallError, bad_reply
-from mmeval.model_backends.wire.own_fields import merged
+from mmeval.model_backends.wire.own_fields import merged, opened_json
 from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.events import is_stream
 from mmeval.model_backends.wire.replies.links import Links
@@ -114,8 +113,8 @@ class ResponsesEndpoint:
         if own.stream:
             fields["stream"] = True
         fields = merged(fields, own.extra_body)
-        opening = json.dumps(fields)[:-1].encode()
-        return Outgoing(PATH, b'%b, "input": %b}' % (opening, conversation.items))
+        opening = opened_json(fields)
+        return Outgoing(PATH, b'%b"input": %b}' % (opening, conversation.items))
 
     def _drawing(self, request: Request) -> dict[str, Any]:
         """The tool that draws, where a picture is wanted."""
@@ -219,32 +218,26 @@ def _read_items(reader: AnswerReader, items: Iterable[Any]) -> bool:
         if kind == "message":
             reader.message(item)
         elif kind == "reasoning":
-            thoughts += _thoughts(item)
+            # its summary, and what open models give in full
+            for name in ("summary", "content"):
+                pieces = item.get(name)
+                for piece in pieces if isinstance(pieces, list) else [pieces]:
+                    text = piece.get("text") if isinstance(piece, dict) else piece
+                    if isinstance(text, str) and text:
+                        thoughts.append(text)
         elif kind == "image_generation_call":
             is_refused |= _read_picture(reader, item)
         elif kind in _NAMED_CALLS:
-            name = shortened(str(item.get("name") or "?"), _SHOWN_CHARS)
-            size = len(str(item.get("arguments") or item.get("input") or "").encode())
+            called = shortened(str(item.get("name") or "?"), _SHOWN_CHARS)
+            arguments = str(item.get("arguments") or item.get("input") or "")
             reader.warn(
-                f"left out of the answer: {kind} {name!r} ({size:,} bytes), a call "
-                "that nobody answers"
+                f"left out of the answer: {kind} {called!r} "
+                f"({len(arguments.encode()):,} bytes), a call that nobody answers"
             )
         else:
             reader.items([item])
     reader.thought("\n\n".join(thoughts))
     return is_refused
-
-
-def _thoughts(item: Mapping[str, Any]) -> list[str]:
-    """The words of hidden reasoning: its summary, and what open models give in full."""
-    texts = []
-    for name in ("summary", "content"):
-        pieces = item.get(name)
-        for piece in pieces if isinstance(pieces, list) else [pieces]:
-            text = piece.get("text") if isinstance(piece, dict) else piece
-            if isinstance(text, str) and text:
-                texts.append(text)
-    return texts
 
 
 def _read_picture(reader: AnswerReader, item: Mapping[str, Any]) -> bool:
