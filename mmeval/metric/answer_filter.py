@@ -119,9 +119,12 @@ class AnswerFilter:
     def answers(self) -> int | None:
         """How many answers to a sample are read; None for all. Steps behind a vote
         limit nothing: they see only the answer that the vote has chosen."""
-        limits = [step["k"] for step in self._before_vote if "k" in step]
-        if any(step["function"] == "take_first" for step in self._before_vote):
-            limits.append(1)
+        limits = []
+        for step in self._before_vote:
+            if "k" in step:
+                limits.append(step["k"])
+            elif step["function"] == "take_first":
+                limits.append(1)
         return min(limits, default=None)
 
     def text(self, text: str) -> str:
@@ -142,13 +145,11 @@ class AnswerFilter:
         if trial.output is None:
             return trial
         text = self.text(trial.output.text)
-        media = [
-            replace(part, raw="", label="")
-            for part in trial.output.parts
-            if part.media is not None
-        ]
-        words = [text_part(text)] if text else []
-        return replace(trial, output=Interleaved((*words, *media)))
+        parts = [text_part(text)] if text else []
+        for part in trial.output.parts:
+            if part.media is not None:
+                parts.append(replace(part, raw="", label=""))
+        return replace(trial, output=Interleaved(tuple(parts)))
 
     def output(self, name: str) -> str:
         """The name of the number that a metric's output has with this filter."""
@@ -175,10 +176,10 @@ class AnswerFilter:
 
 def filters_of(written: Sequence[Mapping[str, Any]]) -> tuple[AnswerFilter, ...]:
     """Pipelines as a task file has them, checked before."""
-    return tuple(
-        AnswerFilter(pipeline["name"], tuple(pipeline["filter"]))
-        for pipeline in written
-    )
+    filters = []
+    for pipeline in written:
+        filters.append(AnswerFilter(pipeline["name"], tuple(pipeline["filter"])))
+    return tuple(filters)
 
 
 def name_and_filter(output: str) -> tuple[str, str]:

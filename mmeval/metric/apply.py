@@ -35,10 +35,8 @@ def _not_asked(bound: BoundMetric, trial: Trial) -> MetricScores:
     kind = bound.metric.looks_at
     if kind is None or kind not in trial.left_out:
         return {}
-    return dict.fromkeys(
-        bound.metric.outputs,
-        Score.inapplicable(f"the model gives no {kind} and was not asked for it"),
-    )
+    reason = f"the model gives no {kind} and was not asked for it"
+    return dict.fromkeys(bound.metric.outputs, Score.inapplicable(reason))
 
 
 def score_one(bound: BoundMetric, trial: Trial) -> MetricScores:
@@ -57,7 +55,7 @@ def score_derived(bound: BoundMetric, scores: MetricScores) -> MetricScores:
 
 def _scores(bound: BoundMetric, given: Trial | MetricScores) -> MetricScores:
     try:
-        return _as_scores(bound, bound.metric.function(given, **bound.params))
+        return scores_of(bound.metric.function(given, **bound.params), bound.metric)
     except (
         Exception,
         SystemExit,
@@ -71,12 +69,12 @@ def score_judged(
     """The scores of a trial by a judged metric, as a program."""
     if inapplicable := _not_asked(bound, trial):
         return inapplicable
-    roles = (role(name) for name in bound.roles)
+    roles = map(role, bound.roles)
     generator: Generator[Any, Any, Any] = bound.metric.function(
         trial, *roles, **bound.params
     )
     result = yield from generator
-    return _as_scores(bound, result)
+    return scores_of(result, bound.metric)
 
 
 def score_all(
@@ -148,15 +146,13 @@ def _after(
         if len(piece) > 1:
             _FITTED[bound.key] = len(piece) // 2
             return []
-        return [
-            failed(
-                bound,
-                MemoryError(f"one answer needs more memory than there is ({error})"),
-            )
-        ]
+        error = MemoryError(f"one answer needs more memory than there is ({error})")
     if len(piece) == 1:
         return [failed(bound, error)]
-    return [scores for trial in piece for scores in score_all(bound, [trial], limit)]
+    scores: list[MetricScores] = []
+    for trial in piece:
+        scores += score_all(bound, [trial], limit)
+    return scores
 
 
 def _timed(
@@ -180,25 +176,19 @@ def _timed(
             f"{len(results)} scores; it must "
             "return one for each, in order"
         )
-    return [_normalised(bound, result) for result in results]
-
-
-def _normalised(bound: BoundMetric, result: Any) -> MetricScores:
-    try:
-        return _as_scores(bound, result)
-    except (
-        PluginError,
-        ArithmeticError,
-        RuntimeError,
-        TypeError,
-        ValueError,
-    ) as error:  # the others have theirs
-        return failed(bound, error)
-
-
-def _as_scores(bound: BoundMetric, result: Any) -> MetricScores:
-    """A metric's result as scores: a number, a ``Score``, or either by output names."""
-    return scores_of(result, bound.metric)
+    scores = []
+    for result in results:
+        try:
+            scores.append(scores_of(result, bound.metric))
+        except (
+            PluginError,
+            ArithmeticError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ) as error:  # the others have theirs
+            scores.append(failed(bound, error))
+    return scores
 
 
 def failed(bound: BoundMetric, error: BaseException) -> MetricScores:

@@ -48,18 +48,18 @@ class BoundMetric:
     @property
     def roles(self) -> tuple[str, ...]:
         """The roles of the run that it asks, in the order of its arguments."""
-        return tuple(
-            self.asks.get(argument, argument) for argument in self.metric.roles
-        )
+        return tuple(self._asked.values())
 
     @property
     def by_kind(self) -> tuple[str, ...]:
         """Those of its roles that may have variants for kinds of media."""
-        return tuple(
-            self.asks.get(argument, argument)
-            for argument in self.metric.roles
-            if argument in BY_KIND
-        )
+        asked = self._asked
+        return tuple(asked[argument] for argument in asked if argument in BY_KIND)
+
+    @property
+    def _asked(self) -> dict[str, str]:
+        """The roles of the run by the arguments that stand for them."""
+        return {role: self.asks.get(role, role) for role in self.metric.roles}
 
     def asked_roles(self, present: Collection[str]) -> tuple[str, ...]:
         """The roles asked in a run with ``present`` ones: its own, and variants by
@@ -78,17 +78,17 @@ class BoundMetric:
     @property
     def switches(self) -> dict[str, Any]:
         """What ``bind`` takes to bind it again: its switches, and its filters."""
+        if not self.filters:
+            return dict(self.params)
         filters = [pipeline.to_json() for pipeline in self.filters]
-        return {**self.params, **({FILTERS: filters} if filters else {})}
+        return {**self.params, FILTERS: filters}
 
     @property
     def comparable(self) -> bool:
         """Whether its number compares with published ones, as far as its switches are
         concerned."""
-        return not any(
-            self.params[switch] == value
-            for switch, value in self.metric.stand_ins.items()
-        )
+        stand_ins = self.metric.stand_ins
+        return all(self.params[switch] != stand_ins[switch] for switch in stand_ins)
 
     @property
     def key(self) -> str:
@@ -108,10 +108,9 @@ class BoundMetric:
         A prompt counts by its words, whatever its place and name; a model by its files,
         and as empty where it is not needed; another file by its content.
         """
-        models = {
-            switch: self.models[switch]["fingerprint"] if self._needs(switch) else ""
-            for switch in self.models
-        }
+        models = {}
+        for switch, model in self.models.items():
+            models[switch] = model["fingerprint"] if self._needs(switch) else ""
         prompts = {switch: prompt["sha256"] for switch, prompt in self.prompts.items()}
         return {**self.switches, **prompts, **models, **self.files}
 
@@ -119,21 +118,21 @@ class BoundMetric:
     def files(self) -> dict[str, str]:
         """The SHA-256 of the file that a switch names, where it is here; models and
         prompts have their own."""
-        return {
-            switch: file_mark(Path(written))
-            for switch, written in self._paths.items()
-            if Path(written).is_file()
-        }
+        marks = {}
+        for switch, path in self._paths.items():
+            if Path(path).is_file():
+                marks[switch] = file_mark(Path(path))
+        return marks
 
     @property
     def _paths(self) -> dict[str, str]:
         """The switches that are set to a path, or to a name where they take either."""
-        written = {switch: self.params[switch] for switch in self.metric.paths}
-        return {
-            switch: value
-            for switch, value in written.items()
-            if isinstance(value, str) and value
-        }
+        paths = {}
+        for switch in self.metric.paths:
+            path = self.params[switch]
+            if isinstance(path, str) and path:
+                paths[switch] = path
+        return paths
 
     @property
     def described(self) -> dict[str, Any]:
@@ -142,19 +141,15 @@ class BoundMetric:
         A prompt by its name and sha256 (its words are in the run's record), a model by
         its name, revision and fingerprint, another file by its name and fingerprint.
         """
-        short = {
-            switch: {"name": p["name"], "sha256": p["sha256"]}
-            for switch, p in self.prompts.items()
-        }
-        models = {
-            switch: {key: value for key, value in model.items() if key != "folder"}
-            for switch, model in self.models.items()
-        }
-        files = {
-            switch: {"name": Path(self._paths[switch]).name, "fingerprint": mark}
-            for switch, mark in self.files.items()
-        }
-        return {**self.switches, **short, **models, **files}
+        described = self.switches
+        for switch, prompt in self.prompts.items():
+            described[switch] = {"name": prompt["name"], "sha256": prompt["sha256"]}
+        for switch, model in self.models.items():
+            described[switch] = {key: model[key] for key in model if key != "folder"}
+        for switch, mark in self.files.items():
+            name = Path(self._paths[switch]).name
+            described[switch] = {"name": name, "fingerprint": mark}
+        return described
 
     @property
     def models(self) -> dict[str, Mapping[str, str]]:
@@ -172,10 +167,10 @@ class BoundMetric:
         It is its batch, or 1 where it opens a model; 0 for a metric that any process
         may compute, such as one whose switches make its models unnecessary.
         """
-        opens = any(
-            self._needs(switch) and model["name"]
-            for switch, model in self.models.items()
-        )
+        opens = False
+        for switch, model in self.models.items():
+            if model["name"] and self._needs(switch):
+                opens = True
         if self.models and not opens:
             return 0
         return self.metric.batch or int(opens)
@@ -184,8 +179,10 @@ class BoundMetric:
         """The switches whose models are not on this machine, each with the missing
         files."""
         for switch, model in self.models.items():
-            here = model["fingerprint"] or not self._needs(switch)
-            if lacks := "" if here else lacking(model, self.metric.models[switch]):
+            if model["fingerprint"] or not self._needs(switch):
+                continue
+            lacks = lacking(model, self.metric.models[switch])
+            if lacks:
                 yield switch, lacks
 
     @property
@@ -206,8 +203,11 @@ class BoundMetric:
         for error in self.missing():
             subject = Subject(metric=self.name, name=error.extra or error.package)
             found.append(finding_of(error, subject, "warning"))
-        for role in self._missing_roles(roles).values():
-            found.append(missing_role(self.name, role))
+        for argument, role in self._asked.items():
+            by_kind = argument in BY_KIND
+            is_there = played(role, roles) if by_kind else role in roles
+            if role != "model" and not is_there:
+                found.append(missing_role(self.name, role))
         for switch, files in self.missing_models():
             found.append(self._missing_model(switch, files))
         for switch, path in self._paths.items():
@@ -220,13 +220,10 @@ class BoundMetric:
     def _missing_model(self, switch: str, files: str) -> Finding:
         model = named_in(self.models[switch])
         by_hand = self.metric.models[switch].by_hand
-        every = [
-            name.replace("|", " or ")
-            for name in self.metric.models[switch].files
-            if not name.endswith("|")
-        ]
+        wanted = self.metric.models[switch].files
+        every = [name for name in wanted if not name.endswith("|")]
         cause, remedy = "not here", PREPARE_WEIGHTS
-        if files != ", ".join(every):
+        if files != ", ".join(every).replace("|", " or "):
             cause = f"not here ({files})"
         if model.folder is not None:
             cause, remedy = f"lacks {files}", ""
@@ -235,35 +232,17 @@ class BoundMetric:
         subject = Subject(metric=self.name, name=str(model))
         return Finding("missing_weights", subject, cause=cause, remedy=remedy)
 
-    def _missing_roles(self, present: Collection[str]) -> dict[str, str]:
-        """The roles that a run has to have besides, by the metric's own names of
-        them."""
-        asked = {
-            argument: self.asks.get(argument, argument)
-            for argument in self.metric.roles
-        }
-        return {
-            argument: role
-            for argument, role in asked.items()
-            if role != "model"
-            and not (played(role, present) if argument in BY_KIND else role in present)
-        }
-
     def sample_fault(self, sample: Sample) -> str:
         """Why no answer to a sample could be scored; empty when one could."""
-        return (
-            "" if self.metric.check is None else self.metric.check(sample, self.params)
-        )
+        check = self.metric.check
+        return "" if check is None else check(sample, self.params)
 
     def supposed(self, trial: Trial) -> Trial:
         """A trial for a dry run, with an answer after which the metric asks the
         most."""
-        answer = (
-            None
-            if self.metric.supposed is None
-            else self.metric.supposed(trial, self.params)
-        )
-        return trial if answer is None else replace(trial, output=answer)
+        if self.metric.supposed is None:
+            return trial
+        return replace(trial, output=self.metric.supposed(trial, self.params))
 
     def unscored(self, reason: str) -> MetricScores:
         return dict.fromkeys(self.metric.outputs, Score.unscored(reason))
@@ -279,17 +258,12 @@ class BoundMetric:
 
 def missing_role(metric: str, role: str) -> Finding:
     """That a run lacks a role which a metric asks, with the flag that adds it."""
-    has_flag = role in ("judge", "captioner")
-    flag = f"--{role} " if has_flag else f"--role {role}="
-    backend = _USUAL_BACKENDS.get(role, "openai,model=NAME")
-    return Finding(
-        "missing_role",
-        Subject(metric=metric, role=role),
-        cause=f"the run has no {role}"
-        if has_flag
-        else f"nothing plays the role {role}",
-        remedy=flag + backend,
-    )
+    flag, cause = f"--role {role}=", f"nothing plays the role {role}"
+    if role in ("judge", "captioner"):
+        flag, cause = f"--{role} ", f"the run has no {role}"
+    remedy = flag + _USUAL_BACKENDS.get(role, "openai,model=NAME")
+    subject = Subject(metric=metric, role=role)
+    return Finding("missing_role", subject, cause=cause, remedy=remedy)
 
 
 def bind(
@@ -309,11 +283,9 @@ def bind(
     filters = filters_of(given.pop(FILTERS, ()))
     for switch, value in given.items():
         if switch not in metric.switches:
-            hint = (
-                f"It has: {', '.join(metric.switches)}."
-                if metric.switches
-                else "It has none."
-            )
+            hint = "It has none."
+            if metric.switches:
+                hint = f"It has: {', '.join(metric.switches)}."
             raise UnknownNameError(
                 f"switch of the metric {metric.name!r}", switch, metric.switches, hint
             )
@@ -323,10 +295,9 @@ def bind(
                 name=switch,
             )
     switches = {**metric.switches, **metric.profiles.get(profile, {}), **given}
-    models = {
-        switch: bound_model(switches[switch], model)
-        for switch, model in metric.models.items()
-    }
+    models = {}
+    for switch, model in metric.models.items():
+        models[switch] = bound_model(switches[switch], model)
     prompts = bound_prompts(
         metric.function, metric.prompts, switches, texts or PromptTexts()
     )

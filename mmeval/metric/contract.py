@@ -132,25 +132,23 @@ class Metric:
     @cached_property
     def models(self) -> Mapping[str, HubModel]:
         """The switches that name models, with the files of them that it opens."""
-        found = {
-            switch: marks_of(hint_of(self.function, switch), HubModel)
-            for switch in self.switches
-        }
-        return {switch: marks[0] for switch, marks in found.items() if marks}
+        models = {}
+        for switch in self.switches:
+            marks = marks_of(hint_of(self.function, switch), HubModel)
+            if marks:
+                models[switch] = marks[0]
+        return models
 
     @cached_property
     def paths(self) -> tuple[str, ...]:
         """The other switches that may name a file or a folder."""
-        found = (
-            switch
-            for switch in self.switches
-            if marks_of(hint_of(self.function, switch), FilePath)
-        )
-        return tuple(
-            switch
-            for switch in found
-            if switch not in self.models and switch not in self.prompts
-        )
+        others = self.switches.keys() - self.models.keys() - self.prompts.keys()
+        paths = []
+        for switch in self.switches:
+            hint = hint_of(self.function, switch)
+            if switch in others and marks_of(hint, FilePath):
+                paths.append(switch)
+        return tuple(paths)
 
     def switch_fault(self, switch: str, value: Any) -> str:
         """Why a switch cannot have a value, by its annotation; empty when it can."""
@@ -159,12 +157,11 @@ class Metric:
     def placed(self, params: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         """Switches of a file in ``folder``: relative paths (``PathOrName``) start
         there."""
-        return {
-            switch: str((folder / value).absolute())
-            if self.takes_path(switch, value)
-            else value
-            for switch, value in params.items()
-        }
+        placed = dict(params)
+        for switch, value in params.items():
+            if self.takes_path(switch, value):
+                placed[switch] = str((folder / value).absolute())
+        return placed
 
     def takes_path(self, switch: str, value: Any) -> bool:
         """Whether a value of a switch is the path of a file."""
@@ -185,11 +182,9 @@ class Metric:
                     f"the switch {switch!r} of the metric {self.name!r} {fault}",
                     name=switch,
                 )
-        return (
-            {**params, TRUST: True}
-            if trust and TRUST in self.switches
-            else dict(params)
-        )
+        if trust and TRUST in self.switches:
+            return {**params, TRUST: True}
+        return dict(params)
 
 
 def metric(
@@ -235,10 +230,18 @@ def metric(
                 f"the metric {given!r}: takes_missing is of a metric that is made of "
                 "other scores"
             )
+        limits: Range = (-math.inf, math.inf)
+        if not callable(range):
+            limits = range
+            if not limits[0] < limits[1]:
+                raise PluginError(
+                    f"the metric {given!r}: range is the lowest and the highest "
+                    f"value, not {range}"
+                )
         return Metric(
             name=given,
             function=function,
-            range=(-math.inf, math.inf) if callable(range) else _upright(given, range),
+            range=limits,
             higher_is_better=callable(higher_is_better) or higher_is_better,
             version=version,
             source=source,
@@ -259,15 +262,6 @@ def metric(
         ).ranged(signature.switches)
 
     return describe
-
-
-def _upright(name: str, given: Range) -> Range:
-    if not given[0] < given[1]:
-        raise PluginError(
-            f"the metric {name!r}: range is the lowest and the highest value, not "
-            f"{given}"
-        )
-    return given
 
 
 def _reads_scores(function: Callable[..., Any]) -> bool:
@@ -301,17 +295,12 @@ _ELSEWHERE: Mapping[str, str] = {
     **dict.fromkeys(("acc", "accuracy", "acc_norm", "acc_bytes"), _CHOICE),
     **dict.fromkeys(("exact", "em", "exact_match_hf"), "Use exact_match"),
     **dict.fromkeys(("contains", "include", "match_any"), "Use includes"),
-    **{
-        name: f"Use hf_evaluate with name: {library}"
-        for name, library in (
-            ("bleu", "sacrebleu"),
-            ("chrf", "chrf"),
-            ("ter", "ter"),
-            ("rouge", "rouge"),
-            ("meteor", "meteor"),
-            ("bertscore", "bertscore"),
-        )
-    },
+    "bleu": "Use hf_evaluate with name: sacrebleu",
+    "chrf": "Use hf_evaluate with name: chrf",
+    "ter": "Use hf_evaluate with name: ter",
+    "rouge": "Use hf_evaluate with name: rouge",
+    "meteor": "Use hf_evaluate with name: meteor",
+    "bertscore": "Use hf_evaluate with name: bertscore",
     **dict.fromkeys(
         (
             "acc_mutual_info",

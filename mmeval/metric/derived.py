@@ -66,24 +66,17 @@ class Derivation:
             return {}
         pieces = {name: self._bounded(name, known[name]) for name in self.ranges}
         outputs = self.bound.metric.outputs
-        if ruled := next(
-            (
-                piece
-                for piece in pieces.values()
-                if piece.evidence in (BY_MISSING_OUTPUT, BY_REFUSAL)
-            ),
-            None,
-        ):
-            return dict.fromkeys(outputs, ruled)
+        for piece in pieces.values():
+            if piece.evidence in (BY_MISSING_OUTPUT, BY_REFUSAL):
+                return dict.fromkeys(outputs, piece)
         if self.bound.metric.takes_missing:
             skipped = dict.fromkeys(self.bound.pieces, SKIPPED)
             return score_derived(self.bound, {**skipped, **pieces})
         for status in _PASSED_ON:
             for name, piece in pieces.items():
                 if piece.status == status:
-                    return dict.fromkeys(
-                        outputs, Score(status=status, reason=f"{name}: {piece.reason}")
-                    )
+                    passed_on = Score(status=status, reason=f"{name}: {piece.reason}")
+                    return dict.fromkeys(outputs, passed_on)
         return score_derived(self.bound, pieces)
 
     def _bounded(self, name: str, score: Score) -> Score:
@@ -96,15 +89,11 @@ class Derivation:
 
 def with_range(bound: BoundMetric, ranges: Mapping[str, Range]) -> BoundMetric:
     """A derived metric with the range that follows from those of its pieces."""
-    of = bound.metric.range_of
-    return (
-        bound
-        if of is None
-        else replace(
-            bound,
-            metric=replace(bound.metric, range=whole_range(of(ranges, bound.params))),
-        )
-    )
+    range_of = bound.metric.range_of
+    if range_of is None:
+        return bound
+    range = whole_range(range_of(ranges, bound.params))
+    return replace(bound, metric=replace(bound.metric, range=range))
 
 
 def derivations(plan: Mapping[str, Any]) -> list[Derivation]:
@@ -121,13 +110,12 @@ def derivations(plan: Mapping[str, Any]) -> list[Derivation]:
         except MmevalError as error:
             log.warning("%s is not shown: %s", entry["metric"], error)
             continue
-        ranges = {
-            name: (
-                -math.inf if low is None else low,
-                math.inf if high is None else high,
-            )
-            for name, (low, high) in entry[PIECES].items()
-        }
+        ranges = {}
+        for name, (low, high) in entry[PIECES].items():
+            # JSON has no infinity
+            lowest = -math.inf if low is None else low
+            highest = math.inf if high is None else high
+            ranges[name] = (lowest, highest)
         found.append(Derivation(with_range(bound, ranges), ranges))
     return found
 
@@ -142,7 +130,7 @@ def with_derived(row: ScoreSetRow, derived: Sequence[Derivation]) -> ScoreSetRow
         for name in one.bound.metric.outputs:
             known.pop(name, None)
             scores.pop(name, None)
-        found = {name: writable(score) for name, score in one.scores(known).items()}
-        known.update(found)
-        scores.update((name, score.to_json()) for name, score in found.items())
+        for name, score in one.scores(known).items():
+            known[name] = writable(score)
+            scores[name] = known[name].to_json()
     return {**row, "scores": dict(sorted(scores.items()))}

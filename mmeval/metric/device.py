@@ -20,11 +20,9 @@ _used = ""
 
 def device_fault(text: str) -> str:
     """What a text must be to name a device; empty when it names one."""
-    return (
-        ""
-        if text == AUTO or _DEVICE.fullmatch(text)
-        else "auto, cpu, cuda, cuda:1 (any number) or mps"
-    )
+    if text == AUTO or _DEVICE.fullmatch(text):
+        return ""
+    return "auto, cpu, cuda, cuda:1 (any number) or mps"
 
 
 def use_device(asked: str) -> None:
@@ -48,21 +46,17 @@ def metric_device() -> str:
         require_device(asked)
     _used = _usual() if asked == AUTO else asked
     if _used.startswith("cuda"):
-        _keep_all_digits()
+        import torch
+
+        # CUDA's convolutions round float32 to ten bits by default, which moves a voice
+        # by 0.0003 of its length
+        torch.backends.cudnn.allow_tf32 = False
     return _used
 
 
 def used_device() -> str:
     """The device that metrics of this process use; empty where none has used one."""
     return _used
-
-
-def _keep_all_digits() -> None:
-    """CUDA's convolutions round float32 to ten bits by default, which moves a voice by
-    0.0003 of its length."""
-    import torch
-
-    torch.backends.cudnn.allow_tf32 = False
 
 
 @cache
@@ -84,13 +78,10 @@ def require_device(device: str) -> None:
         return
     there = _count(kind)
     if int(number or 0) >= there:
-        has = (
-            f"torch finds {there} of the kind {kind}"
-            if there
-            else f"torch finds no device of the kind {kind}"
-        )
+        number_of = str(there) if there else "no device"
         raise MissingError(
-            f"--metric_device {device}: {has} on this machine; give auto or cpu"
+            f"--metric_device {device}: torch finds {number_of} of the kind {kind} on "
+            "this machine; give auto or cpu"
         )
 
 
@@ -103,6 +94,6 @@ def _count(kind: str) -> int:
     if kind == "mps":
         return int(torch.backends.mps.is_available())
     library = getattr(torch, kind, None)
-    return (
-        library.device_count() if library is not None and library.is_available() else 0
-    )
+    if library is None or not library.is_available():
+        return 0
+    return int(library.device_count())

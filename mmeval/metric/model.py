@@ -18,7 +18,7 @@ prepare TASK --weights`` fetches it."""  # noqa: E501
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar, cast
@@ -82,8 +82,9 @@ class HubModel(FilePath, Checked):
                 "('config.json',)"
             )
         self.files, self.unless, self.by_hand = tuple(files), unless, by_hand
-        for file in (name for item in self.files for name in item.split("|")):
-            if ".." in (path := PurePosixPath(file)).parts or path.is_absolute():
+        for file in "|".join(self.files).split("|"):
+            path = PurePosixPath(file)
+            if ".." in path.parts or path.is_absolute():
                 raise PluginError(
                     f"a model of a metric: {file!r} is not a path inside the model"
                 )
@@ -93,34 +94,32 @@ class HubModel(FilePath, Checked):
         switch, _, value = self.unless.partition("=")
         if not switch:
             return True
-        return str(switches.get(switch)) != value if value else not switches.get(switch)
+        if value:
+            return str(switches.get(switch)) != value
+        return not switches.get(switch)
 
 
 def _fault(value: Any) -> str:
     """What the value of such a switch must be; empty when it is right."""
+    if isinstance(value, str):
+        return naming_fault(value)
     if isinstance(value, Mapping):
-        wanted = "a model: {name: owner/name, revision: ...}"
-        return (
-            ""
-            if all(
-                key in _KEYS and isinstance(item, str) for key, item in value.items()
-            )
-            else wanted
-        )
-    return naming_fault(value) if isinstance(value, str) else ""
+        for key, item in value.items():
+            if key not in _KEYS or not isinstance(item, str):
+                return "a model: {name: owner/name, revision: ...}"
+    return ""
 
 
 def written_fault(value: Any) -> str:
     """What a user must write to name a model; empty when it is right. Users do not
     write what binding finds: a fingerprint not computed from files would be recorded
     with scores."""
-    is_found = isinstance(value, Mapping) and not value.keys() <= {"name", "revision"}
-    return (
-        "must be owner/name, owner/name@revision, a folder such as ./model, or {name, "
-        "revision}"
-        if is_found
-        else ""
-    )
+    if isinstance(value, Mapping) and not value.keys() <= {"name", "revision"}:
+        return (
+            "must be owner/name, owner/name@revision, a folder such as ./model, or "
+            "{name, revision}"
+        )
+    return ""
 
 
 def bound_model(written: str | Mapping[str, str], model: HubModel) -> dict[str, str]:
@@ -131,11 +130,10 @@ def bound_model(written: str | Mapping[str, str], model: HubModel) -> dict[str, 
     if isinstance(written, Mapping) and written.get("fingerprint"):
         return {key: written.get(key, "") for key in _KEYS}
     named = named_in(written)
-    of_user = str(named.folder) if named.folder is not None else ""
     blank = {
         "name": named.name,
         "revision": named.revision,
-        "folder": of_user,
+        "folder": "" if named.folder is None else str(named.folder),
         "fingerprint": "",
     }
     if not named.name:
@@ -163,16 +161,16 @@ def lacking(written: str | Mapping[str, str], model: HubModel) -> str:
     if not named.name:
         return ""
     try:
-        found = {
-            place.folder: missing(place.folder, model.files) for place in places(named)
-        }
+        found = {}
+        for place in places(named):
+            found[place.folder] = missing(place.folder, model.files)
         folder = min(found, key=lambda folder: len(found[folder]))
         fewest = found[folder]
         if not fewest:  # all files exist, and yet it was not bound
             fingerprint(folder, model.files)
-        return ", ".join(fewest) + (
-            f", and {fault}" if fewest and (fault := weights_dir_fault()) else ""
-        )
+            return ""
+        fault = weights_dir_fault()
+        return ", ".join(fewest) + (f", and {fault}" if fault else "")
     except MmevalError as error:  # the library that knows the cache
         return str(error)
     except OSError as error:
@@ -234,10 +232,8 @@ def _identity(load: Callable[..., object]) -> Hashable:
     code = getattr(load, "__code__", None)
     if code is None:
         return load
-    cells: Iterator[Any] = (
-        cell.cell_contents for cell in getattr(load, "__closure__", None) or ()
-    )
-    return (code, tuple(cells))
+    cells = getattr(load, "__closure__", None) or ()
+    return (code, tuple(cell.cell_contents for cell in cells))
 
 
 def remembered_all(
@@ -254,17 +250,21 @@ def remembered_all(
     ``key`` names all that the result depends on (the function, the model's fingerprint,
     its settings). A result must not be changed; an error is not kept.
     """
-    open_: dict[str, Media] = {one.sha256: one for one in media if key not in one.memo}
-    known = {one.sha256: one.memo[key] for one in media if key in one.memo}
-    wanted = [one for sha256, one in open_.items() if sha256 not in known]
+    known: dict[str, T] = {}
+    wanted: dict[str, Media] = {}
+    for medium in media:
+        if key in medium.memo:
+            known[medium.sha256] = cast(T, medium.memo[key])
+        else:
+            wanted[medium.sha256] = medium
+    for sha256 in known:
+        wanted.pop(sha256, None)
     if wanted:
-        made = compute(wanted)
+        made = compute(list(wanted.values()))
         if len(made) != len(wanted):
             raise PluginError(
                 f"{len(wanted)} media were to be worked out together, and {len(made)} "
                 "results came back"
             )
-        known.update(zip((one.sha256 for one in wanted), made, strict=True))
-    for one in media:
-        one.memo.setdefault(key, known[one.sha256])
-    return [cast(T, one.memo[key]) for one in media]
+        known.update(zip(wanted, made, strict=True))
+    return [cast(T, one.memo.setdefault(key, known[one.sha256])) for one in media]

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mmeval.errors import StorageError
 from mmeval.records.digests import digest
@@ -55,13 +55,9 @@ def naming_fault(written: str) -> str:
     """What a text must be to name a model; empty when it names one."""
     if not written or written.startswith(_FOLDER):
         return ""
-    found = _NAME.fullmatch(written)
-    climbs = ".." in written
-    return (
-        ""
-        if found and not climbs
-        else "a model: owner/name, owner/name@revision, or a folder such as ./model"
-    )
+    if _NAME.fullmatch(written) and ".." not in written:
+        return ""
+    return "a model: owner/name, owner/name@revision, or a folder such as ./model"
 
 
 def named_model(written: str) -> NamedModel:
@@ -73,9 +69,9 @@ def named_model(written: str) -> NamedModel:
         folder = Path(os.path.abspath(folder))  # noqa: PTH100  links keep the name under which the user knows it
         return NamedModel(folder.name, folder=folder)
     found = _NAME.fullmatch(written)
-    return (
-        NamedModel(found["repo"], found["revision"] or "") if found else NamedModel("")
-    )
+    if not found:
+        return NamedModel("")
+    return NamedModel(found["repo"], found["revision"] or "")
 
 
 def places(model: NamedModel) -> Iterator[Placed]:
@@ -88,47 +84,41 @@ def places(model: NamedModel) -> Iterator[Placed]:
     from mmeval.dataset.hub_cache import cache_folder, cached_snapshot
 
     found = cached_snapshot(model.name, model.revision or USUAL_REVISION, "model")
-    yield (
-        Placed(found, found.name)
-        if found is not None
-        else Placed(cache_folder() / model.name)
-    )
+    if found is None:
+        yield Placed(cache_folder() / model.name)
+    else:
+        yield Placed(found, found.name)
 
 
 def weights_dir_fault() -> str:
     """Why ``MMEVAL_WEIGHTS_DIR`` cannot be used; empty for a folder, or if not set."""
     own = os.environ.get(WEIGHTS_DIR)
-    return (
-        f"{WEIGHTS_DIR} names {own}, which is no folder"
-        if own and not Path(own).expanduser().is_dir()
-        else ""
-    )
+    if own and not Path(own).expanduser().is_dir():
+        return f"{WEIGHTS_DIR} names {own}, which is no folder"
+    return ""
 
 
 def missing(folder: Path, wanted: Sequence[str]) -> tuple[str, ...]:
     """The files that a folder lacks, with their alternatives."""
-    return tuple(
-        item.replace("|", " or ") for item in wanted if _here(folder, item) is None
-    )
-
-
-def chosen_files(folder: Path, wanted: Sequence[str]) -> tuple[str, ...]:
-    """The files of a complete folder that are opened: of alternatives the first."""
-    return tuple(name for item in wanted if (name := _here(folder, item)))
+    lacking = [item for item in wanted if _here(folder, item) is None]
+    return tuple(item.replace("|", " or ") for item in lacking)
 
 
 def first_of(item: str, is_there: Callable[[str], bool]) -> str | None:
     """The first existing alternative; None if none exists, empty if none is needed."""
-    return next((name for name in item.split("|") if not name or is_there(name)), None)
+    for name in item.split("|"):
+        if not name or is_there(name):
+            return name
+    return None
 
 
 def _here(folder: Path, item: str) -> str | None:
-    return first_of(
-        item,
-        lambda name: (
-            any(folder.glob(name)) if "*" in name else (folder / name).is_file()
-        ),
-    )
+    def is_there(name: str) -> bool:
+        if "*" in name:
+            return any(folder.glob(name))
+        return (folder / name).is_file()
+
+    return first_of(item, is_there)
 
 
 def fingerprint(folder: Path, wanted: Sequence[str]) -> str:
@@ -139,18 +129,16 @@ def fingerprint(folder: Path, wanted: Sequence[str]) -> str:
     computed again when one of these differs. Files of a name with ``*`` may be
     thousands: their names and sizes count.
     """
-    return digest(
-        [[name, _mark(folder, name)] for name in sorted(chosen_files(folder, wanted))]
-    )
-
-
-def _mark(folder: Path, name: str) -> str | list[list[str | int]]:
-    if "*" not in name:
-        return file_mark(folder / name)
-    return [
-        [path.relative_to(folder).as_posix(), path.stat().st_size]
-        for path in sorted(folder.glob(name))
-    ]
+    marks: list[list[Any]] = []
+    for name in sorted(filter(None, (_here(folder, item) for item in wanted))):
+        if "*" not in name:
+            marks.append([name, file_mark(folder / name)])
+            continue
+        sizes = []
+        for path in sorted(folder.glob(name)):
+            sizes.append([path.relative_to(folder).as_posix(), path.stat().st_size])
+        marks.append([name, sizes])
+    return digest(marks)
 
 
 def file_mark(path: Path) -> str:

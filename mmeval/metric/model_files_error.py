@@ -44,9 +44,9 @@ class WeightsError(MissingDataError):
 
     def of_hub(self, model: str) -> WeightsError:
         """The same about a model of the hub, which a command fetches again."""
-        how_to_fix = (
-            self.how_to_fix or f"delete {_to_delete(self.folder)}, then run: {_PREPARE}"
-        )
+        how_to_fix = self.how_to_fix
+        if not how_to_fix:
+            how_to_fix = f"delete {_to_delete(self.folder)}, then run: {_PREPARE}"
         return WeightsError(self.folder, self.fault, model=model, how_to_fix=how_to_fix)
 
 
@@ -57,27 +57,26 @@ def gaps(report: Mapping[str, Any], ignored: tuple[str, ...] = ()) -> str:
     ``report`` is its ``output_loading_info``. Empty where these are only weights whose
     last name is ``ignored``. Weights without a place in the model do not count.
     """
-    missing = sorted(
-        name
-        for name in report.get("missing_keys", ())
-        if name.rpartition(".")[2] not in ignored
-    )
+    missing = []
+    for name in report.get("missing_keys", ()):
+        if name.rpartition(".")[2] not in ignored:
+            missing.append(name)
     if missing:
-        return (
-            f"{len(missing)} of its weights are not in its files "
-            f"({listed(missing, _NAMED)})"
-        )
-    other = sorted(
-        f"{name}: {list(is_)}, not {list(wanted)}"
-        for name, is_, wanted in report.get("mismatched_keys", ())
-    )
-    shown = listed(other, _NAMED)
+        return _not_in_files(missing)
+    other = []
+    for name, shape, wanted in report.get("mismatched_keys", ()):
+        other.append(f"{name}: {list(shape)}, not {list(wanted)}")
+    if not other:
+        return ""
     return (
         f"{len(other)} of its weights have another shape than config.json says "
-        f"({shown})"
-        if other
-        else ""
+        f"({listed(sorted(other), _NAMED)})"
     )
+
+
+def _not_in_files(weights: list[str]) -> str:
+    shown = listed(sorted(weights), _NAMED)
+    return f"{len(weights)} of its weights are not in its files ({shown})"
 
 
 def uneven_blocks(names: Iterable[str], start: str) -> str:
@@ -92,24 +91,17 @@ def uneven_blocks(names: Iterable[str], start: str) -> str:
         if name.startswith(f"{start}.") and number.isdecimal():
             found.setdefault(int(number), set()).add(rest)
     every = set().union(*found.values())
-    lacks = [
-        f"{start}.{n}.{name}"
-        for n in range(max(found, default=-1) + 1)
-        for name in every - found.get(n, set())
-    ]
-    return (
-        f"{len(lacks)} of its weights are not in its files "
-        f"({listed(sorted(lacks), _NAMED)})"
-        if lacks
-        else ""
-    )
+    lacks: list[str] = []
+    for block in range(max(found, default=-1) + 1):
+        missing = every - found.get(block, set())
+        lacks += [f"{start}.{block}.{name}" for name in missing]
+    return _not_in_files(lacks) if lacks else ""
 
 
 def damaged_files(folder: Path) -> list[Path]:
     """The incomplete safetensors files of a folder: their declared length differs."""
-    return [
-        path for path in sorted(folder.glob("*.safetensors")) if not _is_whole(path)
-    ]
+    files = sorted(folder.glob("*.safetensors"))
+    return [path for path in files if not _is_whole(path)]
 
 
 def _is_whole(path: Path) -> bool:
@@ -120,11 +112,8 @@ def _is_whole(path: Path) -> bool:
             if header > size:
                 return False
             tensors = json.loads(file.read(header))
-        ends = [
-            tensor["data_offsets"][1]
-            for name, tensor in tensors.items()
-            if name != "__metadata__"
-        ]
+        tensors.pop("__metadata__", None)
+        ends = [tensor["data_offsets"][1] for tensor in tensors.values()]
         return bool(size == _LENGTH_BYTES + header + max(ends, default=0))
     except (
         OSError,
@@ -140,9 +129,11 @@ def _is_whole(path: Path) -> bool:
 def _to_delete(folder: Path) -> str:
     """The files to delete so that they are fetched again: the damaged, or all weights.
     In the hub's cache a file is a link, and its target has to be deleted."""
-    files = damaged_files(folder) or [
-        *sorted(folder.glob("*.safetensors")),
-        *sorted(folder.glob("*.bin")),
-    ]
-    shown = [str(path.resolve() if path.is_symlink() else path) for path in files]
+    files = damaged_files(folder)
+    if not files:
+        files += sorted(folder.glob("*.safetensors"))
+        files += sorted(folder.glob("*.bin"))
+    shown = []
+    for path in files:
+        shown.append(str(path.resolve() if path.is_symlink() else path))
     return listed(shown, _NAMED) or str(folder)

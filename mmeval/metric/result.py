@@ -58,20 +58,14 @@ def _checked(value: Any, metric: Metric, output: str) -> Score:
         return score
     low, high = metric.range_for(output)
     if score.value is None or not math.isfinite(score.value):
-        return replace(
-            score,
-            value=None,
-            status="unscored",
-            reason=f"the metric gave {score.value}",
-        )
+        reason = f"the metric gave {score.value}"
+        return replace(score, value=None, status="unscored", reason=reason)
     if not low - ROUNDING <= score.value <= high + ROUNDING:
         reason = f"the metric gave {score.value:g}, outside its range {low:g}..{high:g}"
         return replace(score, value=None, status="unscored", reason=reason)
-    return (
-        score
-        if type(score.value) is float
-        else replace(score, value=float(score.value))
-    )
+    if type(score.value) is float:
+        return score
+    return replace(score, value=float(score.value))
 
 
 def _bounded(score: Score, spread: tuple[float, float]) -> Score:

@@ -34,11 +34,9 @@ def signature_of(
     """The signature of a metric called ``name``, with its description's ``batch``.
     Raises PluginError for a function that cannot be a metric."""
     parameters = list(inspect.signature(function).parameters.values())
-    first = (
-        parameters[0].name
-        if parameters and parameters[0].kind is not parameters[0].KEYWORD_ONLY
-        else ""
-    )
+    first = ""
+    if parameters and parameters[0].kind is not parameters[0].KEYWORD_ONLY:
+        first = parameters[0].name
     asked = [p for p in parameters[1:] if p.kind is p.POSITIONAL_OR_KEYWORD]
     switches = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
     roles = tuple(p.name for p in asked)
@@ -55,7 +53,8 @@ def signature_of(
             raise PluginError(
                 f"the metric {name!r}: the switch {switch!r} needs a default"
             )
-    if optional := [p.name for p in asked if p.default is not p.empty]:
+    optional = [p.name for p in asked if p.default is not p.empty]
+    if optional:
         raise PluginError(
             f"the metric {name!r}: write * before its switches ({', '.join(optional)})"
         )
@@ -116,18 +115,18 @@ def _check_marks(
 ) -> None:
     """Raises PluginError for switches that name what the metric never opens. Models are
     for metrics of answers, and not where roles are asked or scores combined."""
-    refused: tuple[type, ...] = (HubModel, JudgePrompt) if first == SCORES else ()
+    refused: tuple[type, ...] = (HubModel, JudgePrompt)
+    made = "is made of scores"
     if inspect.isgeneratorfunction(function):
-        refused = (HubModel,)
-    for switch in switches if refused else ():
-        if any(
-            isinstance(mark, refused)
-            for mark in marks_of(hint_of(function, switch), FilePath)
-        ):
-            made = "is made of scores" if first == SCORES else "asks a role"
-            raise PluginError(
-                f"the metric {name!r}: it {made}, so that it cannot use what its "
-                f"switch {switch!r} names; leave "
-                "that to a metric of the answer, and make one number of both by a "
-                "derived metric"
-            )
+        refused, made = (HubModel,), "asks a role"
+    elif first != SCORES:
+        return
+    for switch in switches:
+        for mark in marks_of(hint_of(function, switch), FilePath):
+            if isinstance(mark, refused):
+                raise PluginError(
+                    f"the metric {name!r}: it {made}, so that it cannot use what its "
+                    f"switch {switch!r} names; leave "
+                    "that to a metric of the answer, and make one number of both by a "
+                    "derived metric"
+                )

@@ -82,3 +82,9 @@ def finish_reason(trial: Trial) -> str | None:
 def is_refused(trial: Trial) -> bool:
     """Whether the trial has an answer that the model refused, in whole or in part."""
     return trial.error is None and finish_reason(trial) == "refused"
+
+
+def is_only_answer(trial: Trial) -> bool:
+    """Whether the output of a trial is the answer to its only call."""
+    exchanges = trial.exchanges
+    return len(exchanges) == 1 and trial.output is exchanges[0].response.output

@@ -53,16 +53,17 @@ class Number:
     optional: bool = False
 
     def asked(self) -> str:
-        return (
-            f"a {'whole ' if self.whole else ''}number from {self.low:g} to "
-            f"{self.high:g}"
-        )
+        kind = "whole number" if self.whole else "number"
+        return f"a {kind} from {self.low:g} to {self.high:g}"
 
     def read(self, value: Any) -> float:
         number = value
         if isinstance(value, str) and len(value) < 40 and value.strip()[-1:].isdigit():
+            written, *highest = _OUT_OF.split(value, maxsplit=1)
             with contextlib.suppress(ValueError):
-                number = self._written(value)
+                # with another highest number than that of the form its scale is unclear
+                if not highest or float(highest[0]) == self.high:
+                    number = float(written)
         if (
             isinstance(number, bool)
             or not isinstance(number, int | float)
@@ -72,14 +73,6 @@ class Number:
         if self.whole and number != int(number):
             raise ReplyError(f"is not {self.asked()}")
         return int(number) if self.whole else float(number)
-
-    def _written(self, text: str) -> float:
-        """The number in a text. Raises ValueError where it holds another one, or a
-        highest number that is not that of the form: then its scale is unclear."""
-        number, *highest = _OUT_OF.split(text, maxsplit=1)
-        if highest and float(highest[0]) != self.high:
-            raise ValueError(text)
-        return float(number)
 
 
 @dataclass(frozen=True)
@@ -94,11 +87,8 @@ class Choice:
 
     def __post_init__(self) -> None:
         plain = [_plain(option) for option in self.options]
-        if (
-            len(set(plain)) < len(plain)
-            or not all(plain)
-            or (self.unsure and NOT_SURE in plain)
-        ):
+        taken = {"", NOT_SURE} if self.unsure else {""}
+        if len(set(plain) - taken) < len(plain):
             raise UsageError(
                 f"the options {list(self.options)!r:.200} are not distinguishable in a "
                 "reply; give each its own words"
@@ -109,12 +99,10 @@ class Choice:
 
     def read(self, value: Any) -> str:
         written = _plain(value) if isinstance(value, str) else None
-        found = next(
-            (option for option in self.options if _plain(option) == written), None
-        )
-        if found is None:
-            raise ReplyError(f"is not {self.asked()}")
-        return found
+        for option in self.options:
+            if _plain(option) == written:
+                return option
+        raise ReplyError(f"is not {self.asked()}")
 
 
 @dataclass(frozen=True)
@@ -158,9 +146,8 @@ class Text:
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.replace("_", " ").replace("-", " ").casefold().split()).rstrip(
-        "."
-    )
+    words = text.replace("_", " ").replace("-", " ").casefold().split()
+    return " ".join(words).rstrip(".")
 
 
 @dataclass(frozen=True)
@@ -183,22 +170,30 @@ class ReplyForm:
     @property
     def asked(self) -> str:
         """The words of the prompt for the reply: ``form`` in a prompt file."""
-        wanted = (
-            (one.name, one.asked() + (f', or "{NOT_SURE}"' if one.unsure else ""))
-            for one in self.fields
-        )
-        return "{" + ", ".join(f'"{name}": <{words}>' for name, words in wanted) + "}"
+        wanted = []
+        for one in self.fields:
+            unsure = f', or "{NOT_SURE}"' if one.unsure else ""
+            wanted.append(f'"{one.name}": <{one.asked()}{unsure}>')
+        return "{" + ", ".join(wanted) + "}"
 
     def read(self, text: str) -> Vote:
         """The values of a reply. Raises ReplyError when it does not fit: no guesses."""
         wanted = [field.name for field in self.fields if not field.optional]
         optional = [field.name for field in self.fields if field.optional]
         found = read_object(text, wanted, optional=optional)
-        return {
-            one.name: _read(one, found[one.name])
-            for one in self.fields
-            if one.name in found
-        }
+        values: dict[str, Any] = {}
+        for one in self.fields:
+            if one.name not in found:
+                continue
+            value = found[one.name]
+            if one.unsure and isinstance(value, str) and _plain(value) == NOT_SURE:
+                values[one.name] = None
+                continue
+            try:
+                values[one.name] = one.read(value)
+            except ReplyError as error:
+                raise ReplyError(f"{one.name} {error}") from None
+        return values
 
     def read_reply(self, response: Response) -> Vote:
         """The values of a response with an answer. Raises ReplyError as ``read`` does,
@@ -214,12 +209,3 @@ class ReplyForm:
         except ReplyError as error:
             return str(error)
         return ""
-
-
-def _read(one: Field, value: Any) -> Any:
-    if one.unsure and isinstance(value, str) and _plain(value) == NOT_SURE:
-        return None
-    try:
-        return one.read(value)
-    except ReplyError as error:
-        raise ReplyError(f"{one.name} {error}") from None

@@ -197,7 +197,7 @@ def _answer_in(
             waiting.extend(value)
         elif isinstance(value, dict):
             spelled = _spelled(value, wanted, optional)
-            if all(key in spelled for key in wanted):
+            if spelled.keys() >= set(wanted):
                 answers.append(spelled)
             else:
                 waiting.extend(value.values())
@@ -232,7 +232,7 @@ def _objects(text: str, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
     """The outermost objects in order; malformed ones are not read again (linear time).
     Raises ReplyError where a wanted key has a value in a malformed one, or outside of
     all."""
-    spellings = [_GAP.sub("[_ -]", key) for key in map(re.escape, wanted)]
+    spellings = [_GAP.sub("[_ -]", re.escape(key)) for key in wanted]
     keys = "|".join(spellings) or "(?!)"  # nothing
     inside = re.compile(rf"(?<!\w)(?:{keys})\\*+[\"']?\\*+\s*+:", re.IGNORECASE)
     outside = re.compile(rf"[\"'](?:{keys})\\*+[\"']\s*+:", re.IGNORECASE)
@@ -250,22 +250,17 @@ def _objects(text: str, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
         except _NotJsonError:
             end = max(reader.at, at + 1)
             if _KEYED.match(text, at):
-                end = _closed(text, at)
+                # It is unclear whether a quotation mark of a malformed object begins a
+                # text, so braces are counted both with those within texts and without,
+                # and the later end is used: no piece of it is read as a whole one.
+                plain_end = _balanced(_BRACE, text, at)
+                end = max(plain_end, _balanced(_BRACE_OR_TEXT, text, at))
                 if inside.search(text, at, end):
                     raise ReplyError(_MALFORMED) from None
 
 
-def _closed(text: str, at: int) -> int:
-    """Where the brace at a place is closed; the end of the text when it is not.
-
-    It is unclear whether a quotation mark of a malformed object begins a text, so
-    braces are counted both with those within texts and without, and the later end is
-    used: no piece of the object is read as a whole one.
-    """
-    return max(_balanced(_BRACE, text, at), _balanced(_BRACE_OR_TEXT, text, at))
-
-
 def _balanced(tokens: re.Pattern[str], text: str, at: int) -> int:
+    """Where the brace at a place is closed; the end of the text when it is not."""
     depth = 0
     for token in tokens.finditer(text, at):
         depth += {"{": 1, "}": -1}.get(token[0], 0)
@@ -316,7 +311,11 @@ class _Reader:
         if start in "\"'":
             return self._string()
         if start not in "-0123456789":
-            return self._word()
+            word = _WORD.match(self.text, self.at, self.at + MAX_NUMBER_CHARS)
+            if word is None or word[0] not in _WORDS:
+                raise _NotJsonError
+            self.at = word.end()
+            return _WORDS[word[0]]
         ratio = _RATIO.match(self.text, self.at)
         if ratio:
             self.at = ratio.end()
@@ -361,19 +360,13 @@ class _Reader:
             raise ReplyError(f"the reply holds a number that is too large: {match[0]}")
         return number
 
-    def _word(self) -> bool | None:
-        match = _WORD.match(self.text, self.at, self.at + MAX_NUMBER_CHARS)
-        if match is None or match[0] not in _WORDS:
-            raise _NotJsonError
-        self.at = match.end()
-        return _WORDS[match[0]]
-
 
 def _unescaped(match: re.Match[str]) -> str:
     """The character of an escape; one that JSON does not know (LaTeX's) stays."""
     code = match[1]
     if code[0] != "u" or len(code) == 1:
-        return _ESCAPED.get(code, code if code in "\"'\\/" else f"\\{code}")
+        unknown = code if code in "\"'\\/" else f"\\{code}"
+        return _ESCAPED.get(code, unknown)
     if len(code) > 5:
         return bytes.fromhex(code[1:5] + code[7:11]).decode("utf-16-be")
     letter = chr(int(code[1:], 16))

@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias
 
 from mmeval.metric.judge.verdict import UNREAD, Question, Verdict, ask_verdicts
 from mmeval.program.calls import Program
-from mmeval.records.score import CAUSES, Score
+from mmeval.records.score import CAUSES, Cause, Score
 from mmeval.system.wording import listed
 
 MOST_NAMED = 10
@@ -72,27 +72,32 @@ class AnsweredGraph:
         """``asked`` and ``verdicts``; where there are any, ``not_asked`` and ``lost``
         with reasons, ``said`` by the judge, ``faults``, and how many unreadable replies
         are no. All but the first and the last two are by id."""
-        pairs = list(
-            zip(_apart([one.id for one in self.verdicts]), self.verdicts, strict=True)
-        )
-        judged = [
-            (name, one, one.verdict) for name, one in pairs if one.verdict is not None
-        ]
-        more = {
-            "not_asked": {name: one.why for name, one in pairs if one.verdict is None},
-            "lost": {name: one.why for name, one, _ in judged if one.why},
-            "said": {
-                name: verdict.evidence
-                for name, _, verdict in judged
-                if verdict.evidence
-            },
-            "faults": list(self.faults),
-            UNREAD: sum(
-                one.yes is False and bool(verdict.lost) for _, one, verdict in judged
-            ),
-        }
         words = {True: "yes", False: "no", None: "unknown"}
-        verdicts = {name: words[one.yes] for name, one in pairs}
+        verdicts, not_asked, lost, replies = {}, {}, {}, {}
+        unread = 0
+        seen: Counter[str] = Counter()
+        for one in self.verdicts:
+            # those after the first of the same id have a number
+            name = str(one.id)
+            seen[name] += 1
+            if seen[name] > 1:
+                name = f"{name} ({seen[name]})"
+            verdicts[name] = words[one.yes]
+            if one.verdict is None:
+                not_asked[name] = one.why
+                continue
+            if one.why:
+                lost[name] = one.why
+            if one.verdict.evidence:
+                replies[name] = one.verdict.evidence
+            unread += one.yes is False and bool(one.verdict.lost)
+        more = {
+            "not_asked": not_asked,
+            "lost": lost,
+            "said": replies,
+            "faults": list(self.faults),
+            UNREAD: unread,
+        }
         return {
             "asked": list(self.asked),
             "verdicts": verdicts,
@@ -103,22 +108,25 @@ class AnsweredGraph:
         """The share of yes among the questions, of which there must be some. Unscored
         where some are unknown; its bounds are the share with these as no, and as
         yes."""
-        count, yes = len(self.verdicts), sum(one.yes is True for one in self.verdicts)
-        told = {**self.evidence, **evidence}
-        lost = [
-            (one, one.verdict)
-            for one in self.verdicts
-            if one.yes is None and one.verdict is not None
-        ]
-        if not lost:
-            return Score(yes / count, evidence=told)
-        unknown = sum(one.yes is None for one in self.verdicts)
+        yes = unknown = 0
+        reasons: list[str] = []
+        causes: list[Cause] = []
+        for one in self.verdicts:
+            yes += one.yes is True
+            unknown += one.yes is None
+            if one.yes is None and one.verdict is not None:
+                reasons.append(one.why)
+                causes.append(one.verdict.cause)
+        count = len(self.verdicts)
+        evidence = {**self.evidence, **evidence}
+        if not causes:
+            return Score(yes / count, evidence=evidence)
         return Score(
             status="unscored",
-            reason=lost[0][0].why,
-            evidence=told,
+            reason=reasons[0],
+            evidence=evidence,
             bounds=(yes / count, (yes + unknown) / count),
-            cause=min((verdict.cause for _, verdict in lost), key=CAUSES.index),
+            cause=min(causes, key=CAUSES.index),
         )
 
 
@@ -145,26 +153,23 @@ def ask_graph(
     """
     graph = _Graph(questions)
     if dependencies == "never_asked":
-        for at, one in enumerate(questions):
+        why = "it has parents, and these are never asked"
+        for place, one in enumerate(questions):
             if one.parents:
-                graph.settle(
-                    at,
-                    GraphVerdict(
-                        one.id,
-                        yes=False,
-                        why="it has parents, and these are never asked",
-                    ),
-                )
+                graph.settle(place, GraphVerdict(one.id, yes=False, why=why))
     asked: list[GraphId] = []
     while wave := graph.wave():
-        asked += [questions[at].id for at, _ in wave]
-        verdicts = yield from ask_verdicts(
-            [_with_example(one, field) for _, one in wave], repeats=repeats
-        )
-        for (at, _), verdict in zip(wave, verdicts, strict=True):
-            graph.settle(
-                at, _read(questions[at].id, verdict, field, lost_is_no=lost_is_no)
-            )
+        asked += [questions[place].id for place, _ in wave]
+        with_examples = [_with_example(question, field) for _, question in wave]
+        verdicts = yield from ask_verdicts(with_examples, repeats=repeats)
+        for (place, _), verdict in zip(wave, verdicts, strict=True):
+            why = verdict.unknown(field)
+            yes: bool | None = None
+            if not why:
+                yes = bool(verdict.values[field])
+            elif lost_is_no and verdict.replied:
+                yes = False
+            graph.settle(place, GraphVerdict(questions[place].id, yes, verdict, why))
     return AnsweredGraph(graph.verdicts(), tuple(asked), tuple(graph.faults))
 
 
@@ -183,11 +188,9 @@ class _Graph:
         places: dict[GraphId, list[int]] = {}
         for at, one in enumerate(questions):
             places.setdefault(one.id, []).append(at)
-        self.faults += [
-            f"{len(those)} questions have the id {id!r:.80}"
-            for id, those in places.items()
-            if those[1:]
-        ]
+        for id, those in places.items():
+            if len(those) > 1:
+                self.faults.append(f"{len(those)} questions have the id {id!r:.80}")
         for at, one in enumerate(questions):
             for parent in dict.fromkeys(one.parents):
                 above = [place for place in places.get(parent, ()) if place != at]
@@ -210,13 +213,13 @@ class _Graph:
     def wave(self) -> list[tuple[int, Question]]:
         """The questions that are ready, in their order, with their places; each comes
         once."""
-        ready = sorted(at for at in self._ready if self._found[at] is None)
+        wave = []
+        for place in sorted(self._ready):
+            question = self._questions[place].question
+            if self._found[place] is None and question is not None:
+                wave.append((place, question))
         self._ready = []
-        return [
-            (at, question)
-            for at in ready
-            if (question := self._questions[at].question) is not None
-        ]
+        return wave
 
     def settle(self, at: int, verdict: GraphVerdict) -> None:
         """Keep a verdict, and those that follow from it below. A loop, as chains may be
@@ -230,69 +233,42 @@ class _Graph:
             for place in self._below[at]:
                 own = self._questions[place].id
                 if verdict.yes is False:
-                    settled.append(
-                        (place, GraphVerdict(own, yes=False, why=f"{verdict.id} is no"))
-                    )
+                    below = GraphVerdict(own, yes=False, why=f"{verdict.id} is no")
+                    settled.append((place, below))
                     continue
                 if verdict.yes is None:
                     self._doubt.setdefault(place, verdict.id)
                 self._open[place] -= 1
-                if not self._open[place] and place in self._doubt:
-                    settled.append(
-                        (
-                            place,
-                            GraphVerdict(
-                                own, yes=None, why=f"{self._doubt[place]} is unknown"
-                            ),
-                        )
-                    )
-                elif not self._open[place]:
+                if self._open[place]:
+                    continue
+                if place in self._doubt:
+                    why = f"{self._doubt[place]} is unknown"
+                    settled.append((place, GraphVerdict(own, yes=None, why=why)))
+                else:
                     self._ready.append(place)
 
     def verdicts(self) -> tuple[GraphVerdict, ...]:
         """All verdicts, at the end: what has none by then is in a cycle, or below
         one."""
-        left = [
-            repr(self._questions[at].id)[:80]
-            for at, found in enumerate(self._found)
-            if found is None
-        ]
-        self.faults += (
-            [f"in a cycle, or below one: {listed(left, MOST_NAMED)}"] if left else []
-        )
-        pairs = zip(self._questions, self._found, strict=True)
-        cycle = "it is in a cycle, or below one"
-        return tuple(
-            found or GraphVerdict(one.id, yes=False, why=cycle) for one, found in pairs
-        )
+        verdicts = []
+        left = []
+        for one, verdict in zip(self._questions, self._found, strict=True):
+            if verdict is None:
+                why = "it is in a cycle, or below one"
+                verdicts.append(GraphVerdict(one.id, yes=False, why=why))
+                left.append(repr(one.id)[:80])
+            else:
+                verdicts.append(verdict)
+        if left:
+            named = listed(left, MOST_NAMED)
+            self.faults.append(f"in a cycle, or below one: {named}")
+        return tuple(verdicts)
 
 
 def _with_example(question: Question, field: str) -> Question:
     """The question with a yes for dry runs, so that these count what is asked after
     it."""
     form = question.form
-    return (
-        question
-        if form.example
-        else replace(question, form=replace(form, example=json.dumps({field: "yes"})))
-    )
-
-
-def _read(
-    id: GraphId, verdict: Verdict, field: str, *, lost_is_no: bool
-) -> GraphVerdict:
-    if missing := verdict.unknown(field):
-        return GraphVerdict(
-            id, False if lost_is_no and verdict.replied else None, verdict, missing
-        )
-    return GraphVerdict(id, bool(verdict.values[field]), verdict)
-
-
-def _apart(ids: Sequence[GraphId]) -> list[str]:
-    """Ids as keys: those after the first of the same id have a number."""
-    seen: Counter[str] = Counter()
-    names: list[str] = []
-    for id in map(str, ids):
-        seen[id] += 1
-        names.append(id if seen[id] == 1 else f"{id} ({seen[id]})")
-    return names
+    if form.example:
+        return question
+    return replace(question, form=replace(form, example=json.dumps({field: "yes"})))

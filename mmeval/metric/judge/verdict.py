@@ -63,11 +63,9 @@ class Question:
     def call(self) -> Call:
         """Raises PromptError for an unbound prompt, or values that it cannot be made
         of."""
-        prompt = PromptFile.of(self.prompt)
-        call = self.role.send(
-            prompt.messages({**self.values, "form": self.form.asked}),
-            accept=self.form.fault,
-        )
+        values = {**self.values, "form": self.form.asked}
+        messages = PromptFile.of(self.prompt).messages(values)
+        call = self.role.send(messages, accept=self.form.fault)
         return replace(call, example=self.form.example)
 
 
@@ -133,13 +131,12 @@ class Verdict:
     def unscored(self, name: str, bounds: tuple[float, float]) -> Score:
         """The score where a field has no value; ``bounds`` are those that it could
         have."""
-        reason, cause = self.unknown(name), self.cause
         return Score(
             status="unscored",
-            reason=reason,
+            reason=self.unknown(name),
             evidence=self.evidence,
             bounds=bounds,
-            cause=cause,
+            cause=self.cause,
         )
 
 
@@ -150,15 +147,15 @@ def ask_verdicts(
     order."""
     if repeats < 1:
         raise UsageError(f"repeats={repeats}: a judge is asked once at least")
-    calls = [call for question in questions for call in [question.call()] * repeats]
+    calls: list[Call] = []
+    for question in questions:
+        calls += [question.call()] * repeats
     replies = yield from ask_all(calls)
-    each = [
-        replies[start : start + repeats] for start in range(0, len(replies), repeats)
-    ]
-    return [
-        combined(q.form, answers, combine)
-        for q, answers in zip(questions, each, strict=True)
-    ]
+    verdicts = []
+    for place, question in enumerate(questions):
+        answers = replies[place * repeats : (place + 1) * repeats]
+        verdicts.append(combined(question.form, answers, combine))
+    return verdicts
 
 
 def combined(
@@ -207,18 +204,11 @@ def combined(
         if one.optional and not given:
             continue
         values[one.name] = agreed
-        if numeric:
-            sure = [value for value in given if value is not None]
-            spread[one.name] = statistics.stdev(sure) if len(sure) > 1 else 0.0
-        else:
-            spread[one.name] = (
-                sum(value != agreed for value in given) / len(given) if given else 0.0
-            )
+        spread[one.name] = _spread(given, agreed, numeric=numeric)
     if lost and not votes:
         return gone
-    return Verdict(
-        {**_words(form, votes, values), **values}, votes=tuple(votes), spread=spread
-    )
+    words = _words(form, votes, values)
+    return Verdict({**words, **values}, votes=tuple(votes), spread=spread)
 
 
 def shown(content: Interleaved | None, *, media: bool = True) -> Interleaved:
@@ -228,34 +218,45 @@ def shown(content: Interleaved | None, *, media: bool = True) -> Interleaved:
         return Interleaved()
     if not media:
         return Interleaved((text_part(content.rendered()),))
-    return Interleaved(
-        tuple(part for part in content.parts if part.kind != "reasoning")
-    )
+    parts = [part for part in content.parts if part.kind != "reasoning"]
+    return Interleaved(tuple(parts))
 
 
 def _words(form: ReplyForm, votes: Sequence[Vote], agreed: Vote) -> Vote:
     """The judge's words: of the first vote for the agreed values, else the first."""
-    agreeing = [
-        vote
-        for vote in votes
-        if all(vote.get(name) == value for name, value in agreed.items())
-    ]
-    names = [one.name for one in form.fields if isinstance(one, Text)]
-    words = {
-        name: next((vote[name] for vote in (*agreeing, *votes) if name in vote), None)
-        for name in names
-    }
+    agreeing: list[Vote] = []
+    others: list[Vote] = []
+    for vote in votes:
+        differs = any(vote.get(name) != value for name, value in agreed.items())
+        (others if differs else agreeing).append(vote)
+    words = {}
+    for one in form.fields:
+        if not isinstance(one, Text):
+            continue
+        for vote in (*agreeing, *others):
+            if one.name in vote:
+                words[one.name] = vote[one.name]
+                break
     return {name: text for name, text in words.items() if text is not None}
 
 
 def _centre(given: Sequence[Any], combine: Combine) -> float | None:
     if not given or None in given:
         return None
-    return float(
-        statistics.fmean(given) if combine == "mean" else statistics.median(given)
-    )
+    centre = statistics.fmean if combine == "mean" else statistics.median
+    return float(centre(given))
 
 
 def _majority(given: Sequence[Any], asked: int) -> Any:
-    value, count = Counter(given).most_common(1)[0] if given else (None, 0)
-    return value if 2 * count > asked else None
+    for value, count in Counter(given).most_common(1):
+        if 2 * count > asked:
+            return value
+    return None
+
+
+def _spread(given: Sequence[Any], agreed: Any, *, numeric: bool) -> float:
+    if numeric:
+        sure = [value for value in given if value is not None]
+        return statistics.stdev(sure) if len(sure) > 1 else 0.0
+    others = [value for value in given if value != agreed]
+    return len(others) / len(given) if given else 0.0

@@ -81,20 +81,17 @@ class ScorePool:
             found = list(self._pool.map(_call, works))
         except BrokenProcessPool:  # it may have died before, of a trial or idle
             self._pool = self._new(self._count)
-            found = self._once_more(works)
+            try:
+                found = list(self._pool.map(_call, works))
+            except BrokenProcessPool:
+                raise MmevalError(
+                    "the scoring process died while it made the numbers (out of "
+                    "memory, or a library crashed). The scores "
+                    "are kept: the same command makes the numbers again; with "
+                    "--score_workers 0 in its own process"
+                ) from None
         self._under_way -= 1
         return found
-
-    def _once_more(self, works: Sequence[Callable[[], T]]) -> list[T]:
-        try:
-            return list(self._pool.map(_call, works))
-        except BrokenProcessPool:
-            raise MmevalError(
-                "the scoring process died while it made the numbers (out of memory, "
-                "or a library crashed). The scores "
-                "are kept: the same command makes the numbers again; with "
-                "--score_workers 0 in its own process"
-            ) from None
 
     async def rows(self, items: Sequence[Item]) -> Rows:
         """A row for each trial, whatever becomes of the process that makes them."""
@@ -130,14 +127,10 @@ class ScorePool:
                     pool = None
                     # A process that had scored others may have died of what they left.
                     if len(piece) > 1 or is_used:
-                        left += [
-                            half
-                            for half in (
-                                piece[len(piece) // 2 :],
-                                piece[: len(piece) // 2],
-                            )
-                            if half
-                        ]
+                        middle = len(piece) // 2
+                        left.append(piece[middle:])
+                        if middle:
+                            left.append(piece[:middle])
                         continue
                     made = Rows([_blamed(self._setup.plans, piece[0])], 0.0)
                 found = Rows([*found.rows, *made.rows], found.seconds + made.seconds)

@@ -80,10 +80,9 @@ class ScoreSet:
 
     def covers(self, index: int, repeat: int, trial_digest: str) -> bool:
         """Whether a trial was scored in full, by an earlier process."""
-        return (
-            bool(self.complete)
-            and self.complete.get(trial_key(index, repeat)) == trial_digest
-        )
+        if not self.complete:
+            return False
+        return self.complete.get(trial_key(index, repeat)) == trial_digest
 
     def scored(self) -> int:
         """How many trials are scored in full by now."""
@@ -91,12 +90,10 @@ class ScoreSet:
 
     def trials(self) -> set[int]:
         """The keys of the trials that have a row."""
-        paths = (self._sorted, self._rows.path)
-        return {
-            trial_key(row["i"], row["n"])
-            for path in paths
-            for _, row in read_rows(path)
-        }
+        keys: set[int] = set()
+        for path in (self._sorted, self._rows.path):
+            keys.update(trial_key(row["i"], row["n"]) for _, row in read_rows(path))
+        return keys
 
     def add(self, lines: bytes) -> None:
         """Keep rows, at once. Raises StorageError."""
@@ -136,25 +133,26 @@ class ScoreSet:
         for path in (self._sorted, self._rows.path):
             for _, row in read_rows(path):
                 key = trial_key(row["i"], row["n"])
-                before = scored.get(key, ("", set()))
-                names = {
-                    name
-                    for name, score in row["scores"].items()
-                    if score["status"] != "unscored"
-                }
-                scored[key] = (
-                    row["d"],
-                    names | (before[1] if before[0] == row["d"] else set()),
-                )
-        return {
-            key: digest_ for key, (digest_, names) in scored.items() if names >= outputs
-        }
+                names: set[str] = set()
+                before, earlier = scored.get(key, ("", names))
+                if before == row["d"]:
+                    names.update(earlier)
+                for name, score in row["scores"].items():
+                    if score["status"] != "unscored":
+                        names.add(name)
+                scored[key] = (row["d"], names)
+        complete = {}
+        for key, (trial_digest, names) in scored.items():
+            if names >= outputs:
+                complete[key] = trial_digest
+        return complete
 
 
 def lines_so_far(folder: Path) -> Iterator[bytes]:
     """The rows of a set's folder in data order, one a trial, also of unfinished sets.
     Holds a few bytes a row."""
-    files = [path for name in (FINISHED, ROWS) if (path := folder / name).is_file()]
+    paths = (folder / FINISHED, folder / ROWS)
+    files = [path for path in paths if path.is_file()]
     # a few bytes a row, where objects would be hundreds
     keys, places = (array("q"), array("q"))
     for number, path in enumerate(files):
@@ -167,11 +165,9 @@ def lines_so_far(folder: Path) -> Iterator[bytes]:
     with ExitStack() as opened:
         readers = [opened.enter_context(path.open("rb")) for path in files]
         for _, found in groupby(order, key=keys.__getitem__):
-            yield derive(
-                _merged(
-                    [line_at(readers[places[i] & 1], places[i] >> 1) for i in found]
-                )
-            )
+            of_trial = [places[number] for number in found]
+            lines = [line_at(readers[place & 1], place >> 1) for place in of_trial]
+            yield derive(_merged(lines))
 
 
 def _deriving(folder: Path) -> Callable[[bytes], bytes]:
@@ -214,14 +210,10 @@ def _merged(lines: list[bytes]) -> bytes:
     last = rows[-1]
     scores: dict[str, Any] = {}
     for row in rows:
-        if row["d"] == last["d"]:
-            known = {
-                name for name, score in scores.items() if score["status"] in _SETTLED
-            }
-            new = row["scores"].items()
-            scores.update(
-                (name, score)
-                for name, score in new
-                if score["status"] in _SETTLED or name not in known
-            )
+        if row["d"] != last["d"]:
+            continue
+        for name, score in row["scores"].items():
+            is_settled = name in scores and scores[name]["status"] in _SETTLED
+            if score["status"] in _SETTLED or not is_settled:
+                scores[name] = score
     return sealed(to_line({**last, "scores": dict(sorted(scores.items()))}))

@@ -53,9 +53,9 @@ class Scorer:
         self._workers = workers
         self._deliver = deliver
         self._device = device
-        self._cluster = (
-            cluster if cluster is not None and cluster.engine.score_workers else None
-        )
+        self._cluster = None
+        if cluster is not None and cluster.engine.score_workers:
+            self._cluster = cluster
         self._here = ThreadScorer(plans)
         self._pool: ScorePool | None = None
         self._model_pool: ScorePool | None = None
@@ -88,23 +88,17 @@ class Scorer:
                 self._models = self._lane(self._model_pool, MESSAGES_FOR_MODELS)
         elif self._workers and (forkable or not of_script):
             together = with_models and of_script
-            self._pool = ScorePool(
-                self._setup(threads=together),
-                1 if together else self._workers,
-                fork=forkable,
-            )
+            count = 1 if together else self._workers
+            self._pool = ScorePool(self._setup(threads=together), count, fork=forkable)
             # starts a process without waiting; all of them where they are forked
             self._pool.prepare(worker.is_ready)
-            self._ordinary = self._lane(
-                self._pool, max(LEAST_MESSAGES, 2 * self._workers)
-            )
-            if with_models:
-                self._model_pool = (
-                    None if together else ScorePool(self._setup(threads=True), 1)
-                )
-                self._models = self._lane(
-                    self._model_pool or self._pool, MESSAGES_FOR_MODELS
-                )
+            messages = max(LEAST_MESSAGES, 2 * self._workers)
+            self._ordinary = self._lane(self._pool, messages)
+            if together:
+                self._models = self._lane(self._pool, MESSAGES_FOR_MODELS)
+            elif with_models:
+                self._model_pool = ScorePool(self._setup(threads=True), 1)
+                self._models = self._lane(self._model_pool, MESSAGES_FOR_MODELS)
         elif self._workers:
             log.warning(
                 "this process scores: others would not know the plugins that a script "
@@ -132,10 +126,11 @@ class Scorer:
         errors."""
         if self._failure is not None:
             raise self._failure
-        self._has_asked_models |= bool(self._plans[position].batch)
-        await (self._models if self._plans[position].batch else self._ordinary).add(
-            position, line
-        )
+        if self._plans[position].batch:
+            self._has_asked_models = True
+            await self._models.add(position, line)
+        else:
+            await self._ordinary.add(position, line)
 
     async def drain(self) -> None:
         """Wait until everything that was queued is scored and delivered."""
@@ -148,11 +143,9 @@ class Scorer:
         """Results of ``works``, by the processes, or here where there are none. Each is
         a module function or a ``partial``. Raises their errors; MmevalError if they
         kill a process."""
-        return (
-            [work() for work in works]
-            if self._pool is None
-            else self._pool.compute(works)
-        )
+        if self._pool is None:
+            return [work() for work in works]
+        return self._pool.compute(works)
 
     def device_of_models(self) -> str:
         """The device of the metrics' models, as torch writes it; empty: none was

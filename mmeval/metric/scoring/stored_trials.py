@@ -11,7 +11,7 @@ from typing import Any
 from mmeval.media.parts import Interleaved
 from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.sample import Sample
-from mmeval.records.trial import Exchange, Trial
+from mmeval.records.trial import Exchange, Trial, is_only_answer
 from mmeval.store.journal import Journal
 from mmeval.store.segment import forget_store
 from mmeval.system.json_lines import to_line
@@ -31,29 +31,21 @@ def trial_row(
     }
     if trial.error is not None:
         row["error"] = trial.error.to_json()
-    elif trial.output is not None and not _is_only_answer(trial):
+    elif trial.output is not None and not is_only_answer(trial):
         row["output"] = written = trial.output.to_json()
         for store in stores:
             forget_store(written, store)
-    failed = {
-        exchange.path: {
-            "d": exchange.request_digest,
-            "r": exchange.response.to_json(),
-        }
-        for exchange in trial.exchanges
-        if exchange.response.error is not None and exchange.response.trace is not None
-    }
+    failed = {}
+    for exchange in trial.exchanges:
+        response = exchange.response
+        if response.error is not None and response.trace is not None:
+            call = {"d": exchange.request_digest, "r": response.to_json()}
+            failed[exchange.path] = call
     if failed:
         row["failed"] = failed
     if trial.left_out:
         row["left_out"] = list(trial.left_out)
     return row
-
-
-def _is_only_answer(trial: Trial) -> bool:
-    return (
-        len(trial.exchanges) == 1 and trial.output is trial.exchanges[0].response.output
-    )
 
 
 def stored_trial(row: Mapping[str, Any], sample: Sample, journal: Journal) -> Trial:
@@ -67,9 +59,8 @@ def stored_trial(row: Mapping[str, Any], sample: Sample, journal: Journal) -> Tr
     if output is not None:
         return replace(trial, output=Interleaved.from_json(output, journal.media.root))
     if not exchanges:
-        return replace(
-            trial, error=ErrorInfo("internal", "its answer is no longer in the journal")
-        )
+        lost = ErrorInfo("internal", "its answer is no longer in the journal")
+        return replace(trial, error=lost)
     return replace(trial, output=exchanges[0].response.output)
 
 
@@ -85,10 +76,9 @@ def stored_exchanges(
     failed = row.get("failed", {})
     for path, role, key in row["x"]:
         if path in failed:
-            response = Response.from_json(failed[path]["r"], journal.media.root)
-            yield (
-                Exchange(path, role, failed[path]["d"], response),
-                to_line(failed[path]["r"]),
-            )
+            written = failed[path]["r"]
+            response = Response.from_json(written, journal.media.root)
+            exchange = Exchange(path, role, failed[path]["d"], response)
+            yield exchange, to_line(written)
         elif (entry := journal.get(key)) is not None:
             yield Exchange(path, role, entry.request_digest, entry.response), entry.line

@@ -20,7 +20,7 @@ from mmeval.metric.result import MetricScores, writable
 from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.sample import Sample
 from mmeval.records.score import Refusals, Score
-from mmeval.records.trial import Exchange, Trial, is_refused
+from mmeval.records.trial import Exchange, Trial, is_only_answer, is_refused
 from mmeval.system.json_lines import sealed, to_line
 from mmeval.system.time_limit import TimeLimit
 
@@ -57,25 +57,21 @@ def trial_line(
 ) -> bytes:
     """A trial as JSON; ``output`` is left out where the only exchange has the same.
     ``responses`` are those of its exchanges, as the journal has them."""
-    exchanges, output = trial.exchanges, trial.output
-    calls = b",".join(
-        b'{"path":"%s","role":%s,"d":"%s","response":%s}'
-        % (e.path.encode(), to_line(e.role), e.request_digest.encode(), line)
-        for e, line in zip(exchanges, responses, strict=True)
-    )
-    same = len(exchanges) == 1 and output is exchanges[0].response.output
-    tail = b"" if same or output is None else b',"output":' + to_line(output.to_json())
-    tail += (
-        b"" if trial.error is None else b',"error":' + to_line(trial.error.to_json())
-    )
-    tail += b',"left_out":' + to_line(trial.left_out) if trial.left_out else b""
-    head = b'{"i":%d,"n":%d,"d":"%s","sample":%s' % (
-        index,
-        trial.repeat,
-        digest.encode(),
-        sample_line,
-    )
-    return b'%s,"exchanges":[%s]%s}' % (head, calls, tail)
+    calls = []
+    for exchange, response in zip(trial.exchanges, responses, strict=True):
+        path, role = exchange.path.encode(), to_line(exchange.role)
+        call = (path, role, exchange.request_digest.encode(), response)
+        calls.append(b'{"path":"%s","role":%s,"d":"%s","response":%s}' % call)
+    tail = b""
+    if trial.output is not None and not is_only_answer(trial):
+        tail += b',"output":' + to_line(trial.output.to_json())
+    if trial.error is not None:
+        tail += b',"error":' + to_line(trial.error.to_json())
+    if trial.left_out:
+        tail += b',"left_out":' + to_line(trial.left_out)
+    place = (index, trial.repeat, digest.encode(), sample_line)
+    head = b'{"i":%d,"n":%d,"d":"%s","sample":%s' % place
+    return b'%s,"exchanges":[%s]%s}' % (head, b",".join(calls), tail)
 
 
 def trial_from(
@@ -83,12 +79,10 @@ def trial_from(
 ) -> Trial:
     """The trial of a :func:`trial_line` line; of a ``sample`` already read, if
     given."""
-    exchanges = tuple(
-        Exchange(
-            e["path"], e["role"], e["d"], Response.from_json(e["response"], media_root)
-        )
-        for e in row["exchanges"]
-    )
+    exchanges = []
+    for call in row["exchanges"]:
+        response = Response.from_json(call["response"], media_root)
+        exchanges.append(Exchange(call["path"], call["role"], call["d"], response))
     error = row.get("error")
     if error is not None:
         output = None
@@ -99,7 +93,7 @@ def trial_from(
     return Trial(
         sample=sample or Sample.from_json(row["sample"], media_root),
         repeat=row["n"],
-        exchanges=exchanges,
+        exchanges=tuple(exchanges),
         output=output,
         error=None if error is None else ErrorInfo.from_json(error),
         left_out=tuple(row.get("left_out", ())),
@@ -110,13 +104,10 @@ def score_row(
     row: Mapping[str, Any], trial: Trial, plan: ScoringPlan, scores: Mapping[str, Score]
 ) -> bytes:
     """One line of a score set."""
-    status = (
-        "ok"
-        if trial.error is None
-        else "unsupported"
-        if trial.error.kind == "unsupported"
-        else "failed"
-    )
+    status = "ok"
+    if trial.error is not None:
+        is_unsupported = trial.error.kind == "unsupported"
+        status = "unsupported" if is_unsupported else "failed"
     record: dict[str, Any] = {
         "i": row["i"],
         "n": row["n"],
@@ -137,9 +128,8 @@ def score_row(
     try:
         return sealed(to_line(record))
     except TypeError:
-        record["scores"] = {
-            name: writable(scores[name]).to_json() for name in sorted(scores)
-        }
+        for name, score in scores.items():
+            record["scores"][name] = writable(score).to_json()
         return sealed(to_line(record))
 
 
@@ -152,38 +142,32 @@ def score_trials(
     """The scores that need no judge, of a task's trials; batched metrics all at once. A
     trial without an answer has none; an empty answer has the score that the benchmark
     defines for it, if any."""
-    found = [_without_looking(trial, plan, metrics) for trial in trials]
-    open_ = [
-        (trial, scores)
-        for trial, scores in zip(trials, found, strict=True)
-        if trial.error is None and fixed_score(trial, plan) is None
-    ]
+    found: list[dict[str, Score]] = []
+    looked_at: list[Trial] = []
+    open_: list[dict[str, Score]] = []
+    for trial in trials:
+        scores: dict[str, Score] = {}
+        found.append(scores)
+        if trial.error is not None:
+            continue
+        for name, reason in plan.unavailable.items():
+            scores[name] = Score.unavailable(reason)
+        fixed = fixed_score(trial, plan)
+        if fixed is None:
+            looked_at.append(trial)
+            open_.append(scores)
+            continue
+        scores.update(dict.fromkeys(plan.judged_outputs, fixed))
+        for bound in metrics:
+            scores.update(dict.fromkeys(bound.metric.outputs, fixed))
     for bound in metrics:
         if bound.metric.batch:
-            each = score_all(bound, [trial for trial, _ in open_], limit)
+            each = score_all(bound, looked_at, limit)
         else:
-            each = [_timed(bound, trial, limit) for trial, _ in open_]
-        for (_, scores), more in zip(open_, each, strict=True):
+            each = [_timed(bound, trial, limit) for trial in looked_at]
+        for scores, more in zip(open_, each, strict=True):
             scores.update(more)
     return found
-
-
-def _without_looking(
-    trial: Trial, plan: ScoringPlan, metrics: Sequence[BoundMetric]
-) -> dict[str, Score]:
-    """The scores that need no metric."""
-    if trial.error is not None:
-        return {}
-    scores = {
-        name: Score.unavailable(reason) for name, reason in plan.unavailable.items()
-    }
-    fixed = fixed_score(trial, plan)
-    if fixed is not None:
-        scores.update(dict.fromkeys(plan.judged_outputs, fixed))
-        scores.update(
-            {name: fixed for bound in metrics for name in bound.metric.outputs}
-        )
-    return scores
 
 
 def fixed_score(trial: Trial, plan: ScoringPlan) -> Score | None:

@@ -52,18 +52,16 @@ def served_versions(folder: Path) -> list[Served]:
     found: dict[Served, bool] = {}
     for _, row in read_rows(folder / FILE):
         replied = "error" not in row
-        one = Served(
-            row["role"],
-            row["asked"],
-            *((row["served"], row["fingerprint"]) if replied else ("", "")),
-        )
+        served = row["served"] if replied else ""
+        fingerprint = row["fingerprint"] if replied else ""
+        one = Served(row["role"], row["asked"], served, fingerprint)
         found[one] = replied or found.get(one, False)
-    known = {(one.role, one.asked) for one, replied in found.items() if replied}
-    return [
-        one
-        for one, replied in found.items()
-        if replied or (one.role, one.asked) not in known
-    ]
+    known = {(one.role, one.asked) for one in found if found[one]}
+    versions = []
+    for one, replied in found.items():
+        if replied or (one.role, one.asked) not in known:
+            versions.append(one)
+    return versions
 
 
 def several_versions(judges: Mapping[str, Sequence[Served]]) -> Iterator[Finding]:

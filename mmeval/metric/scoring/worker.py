@@ -97,23 +97,20 @@ class ScoringWorker:
         plan = self._plans[position]
         metrics = self._metrics.get(position)
         if metrics is None:
-            metrics = [
-                bind(load_metric(name), params, profile)
-                for name, params, profile in plan.metrics
-            ]
+            metrics = []
+            for name, params, profile in plan.metrics:
+                metrics.append(bind(load_metric(name), params, profile))
             self._metrics[position] = metrics
         rows = [from_line(line) for line in lines]
-        trials = [
-            trial_from(
-                row, plan.media_root, sample=self._samples.of(row, plan.media_root)
-            )
-            for row in rows
-        ]
+        trials = []
+        for row in rows:
+            sample = self._samples.of(row, plan.media_root)
+            trials.append(trial_from(row, plan.media_root, sample=sample))
         scores = score_trials(trials, plan, metrics, self._limit)
-        return [
-            score_row(row, trial, plan, of)
-            for row, trial, of in zip(rows, trials, scores, strict=True)
-        ]
+        found = []
+        for row, trial, own in zip(rows, trials, scores, strict=True):
+            found.append(score_row(row, trial, plan, own))
+        return found
 
 
 class Setup(NamedTuple):
