@@ -122,7 +122,8 @@ def spread(means: Sequence[float]) -> Spread:
     mean = math.fsum(means) / len(means)
     if len(means) < 2:
         return Spread(mean, None)
-    variance = math.fsum((value - mean) ** 2 for value in means) / (len(means) - 1)
+    squares = [(value - mean) ** 2 for value in means]
+    variance = math.fsum(squares) / (len(means) - 1)
     return Spread(mean, math.sqrt(variance / len(means)))
 
 

@@ -249,13 +249,17 @@ def _evidence(
     return Evidence(terms, _terms(lows), _terms(highs))
 
 
-def _terms(numbers: Sequence[tuple[Term, ...] | None]) -> tuple[Term, ...] | None:
+def _terms(
+    numbers: Sequence[tuple[Term, ...] | None],
+) -> tuple[Term, ...] | None:
     """Those of the mean of some numbers; None where one is not a sum of means."""
     count = len(numbers)
     return terms_of(numbers, [1 / count] * count)
 
 
-def _terms_of(columns: Sequence[tuple[Averaged, Scores]]) -> tuple[Term, ...] | None:
+def _terms_of(
+    columns: Sequence[tuple[Averaged, Scores]],
+) -> tuple[Term, ...] | None:
     terms = []
     for part, scores in columns:
         terms.append(_aggregation(part).estimate(scores).terms)

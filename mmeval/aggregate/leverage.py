@@ -136,6 +136,7 @@ def _power_sum(sizes: Mapping[float, int], power: int) -> float:
 
 def _adjusted_sum(sizes: Mapping[float, int], power: int) -> float:
     """The sum over clusters of share² / (1 - share), times the share to a power."""
-    return math.fsum(
-        count * share ** (2 + power) / (1 - share) for share, count in sizes.items()
-    )
+    summands = []
+    for share, count in sizes.items():
+        summands.append(count * share ** (2 + power) / (1 - share))
+    return math.fsum(summands)

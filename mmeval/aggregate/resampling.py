@@ -75,7 +75,8 @@ def resample_together(
         values = np.stack([of_one(drawn) for of_one in statistics])
         known = ~np.isnan(values) if skip else np.ones_like(values, dtype=bool)
         with np.errstate(invalid="ignore"):  # of a draw without any value
-            means: Values = np.where(known, values, 0.0).sum(axis=0) / known.sum(axis=0)
+            totals = np.where(known, values, 0.0).sum(axis=0)
+            means: Values = totals / known.sum(axis=0)
         return means
 
     return bootstrap(mean_of_them, len(clusters), iterations)
@@ -126,7 +127,8 @@ def _medians(scores: Scores, clusters: Sequence[str]) -> Statistic:
 
     def statistic(drawn: Draws) -> Values:
         shape = (len(drawn), len(place))
-        cells = (drawn + shape[1] * np.arange(shape[0])[:, None]).ravel()
+        first_cells = len(place) * np.arange(len(drawn))[:, None]
+        cells = (drawn + first_cells).ravel()
         weights = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
         up_to = weights[:, cluster_of].cumsum(axis=1)
         whole = up_to[:, -1:]

@@ -311,7 +311,8 @@ class Scores:
         """The rows of each value of a label, the values sorted as text. A row whose
         label is a list belongs to each of its members (multi-label). Structures are
         left out."""
-        return {level: self.at(places) for level, places in self.places(label).items()}
+        levels = self.places(label)
+        return {level: self.at(levels[level]) for level in levels}
 
     def places(self, label: str) -> dict[str | int | float, Sequence[int]]:
         """The places of the rows of each value of a label, as ``by_level`` divides
@@ -442,7 +443,8 @@ def sums_by_cluster(
     names = list(dict.fromkeys(clusters))
     place_of = {name: place for place, name in enumerate(names)}
     # a cluster is often a single sample: its sums should not be objects
-    totals, counts = array("d", [0]) * len(names), array("d", [0]) * len(names)
+    totals = array("d", [0]) * len(names)
+    counts = totals[:]
     places = map(place_of.__getitem__, clusters)
     for place, value, weight in zip(places, values, weights, strict=True):
         totals[place] += value

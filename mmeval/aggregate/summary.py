@@ -422,10 +422,10 @@ def _group_evidence(
 def _group_bounds_ci95(
     bounds: Interval, members: Sequence[Result], shares: Sequence[float]
 ) -> Interval | None:
-    low = _group_terms(members, shares, "low")
-    high = _group_terms(members, shares, "high")
-    if low is not None and high is not None:
-        return bounds_interval(bounds, low, high)
+    low_terms = _group_terms(members, shares, "low")
+    high_terms = _group_terms(members, shares, "high")
+    if low_terms is not None and high_terms is not None:
+        return bounds_interval(bounds, low_terms, high_terms)
     # as the intervals of independent members, each side by itself
     below, above = [], []
     for member, share in zip(members, shares, strict=True):
@@ -433,7 +433,8 @@ def _group_bounds_ci95(
             return None
         below.append(share * (member.bounds[0] - member.bounds_ci95[0]))
         above.append(share * (member.bounds_ci95[1] - member.bounds[1]))
-    return (bounds[0] - math.hypot(*below), bounds[1] + math.hypot(*above))
+    low, high = bounds
+    return (low - math.hypot(*below), high + math.hypot(*above))
 
 
 def askable(result: Result) -> int:

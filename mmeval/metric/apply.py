@@ -93,7 +93,7 @@ def score_all(
         return [own or next(rest) for own in unasked]
     found: list[MetricScores] = []
     while len(found) < len(trials):
-        size = min(_FITTED.get(bound.key, bound.metric.batch), len(trials) - len(found))
+        size = _FITTED.get(bound.key, bound.metric.batch)
         piece = trials[len(found) : len(found) + size]
         try:
             found += _timed(bound, piece, limit)

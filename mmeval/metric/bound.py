@@ -94,7 +94,8 @@ class BoundMetric:
     def key(self) -> str:
         """A digest of the definition: version and switches (they contain the
         profile)."""
-        return digest([self.metric.name, self.metric.version, self.definition])[:12]
+        metric = self.metric
+        return digest([metric.name, metric.version, self.definition])[:12]
 
     @property
     def prompts(self) -> dict[str, Mapping[str, str]]:

@@ -154,7 +154,11 @@ class Metric:
         """Why a switch cannot have a value, by its annotation; empty when it can."""
         return fault_of(value, hint_of(self.function, switch))
 
-    def placed(self, params: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    def placed(
+        self,
+        params: Mapping[str, Any],
+        folder: Path,
+    ) -> dict[str, Any]:
         """Switches of a file in ``folder``: relative paths (``PathOrName``) start
         there."""
         placed = dict(params)
@@ -167,7 +171,12 @@ class Metric:
         """Whether a value of a switch is the path of a file."""
         return is_path(value, hint_of(self.function, switch))
 
-    def consented(self, params: Mapping[str, Any], *, trust: bool) -> dict[str, Any]:
+    def consented(
+        self,
+        params: Mapping[str, Any],
+        *,
+        trust: bool,
+    ) -> dict[str, Any]:
         """Switches as written, with the user's consent to run code, where it is needed.
         Raises UsageError for switches that give the consent themselves, or say what a
         model was found to be."""

@@ -122,7 +122,10 @@ def written_fault(value: Any) -> str:
     return ""
 
 
-def bound_model(written: str | Mapping[str, str], model: HubModel) -> dict[str, str]:
+def bound_model(
+    written: str | Mapping[str, str],
+    model: HubModel,
+) -> dict[str, str]:
     """The value for a metric: ``{name, revision, folder, fingerprint}``. A bound one
     stays as it is. ``revision`` is the commit where the hub's cache knows it. The
     ``fingerprint`` of a model that is not here is empty, and so is the ``folder``,
@@ -200,7 +203,10 @@ def model_folder(value: str | Mapping[str, str]) -> Path:
     )
 
 
-def loaded(value: str | Mapping[str, str], load: Callable[[Path, str], T]) -> T:
+def loaded(
+    value: str | Mapping[str, str],
+    load: Callable[[Path, str], T],
+) -> T:
     """The result of ``load(folder, device)``, which is kept. It is called once in a
     process for each model, device and function. Its time does not count for the time
     limit of a trial.
@@ -228,7 +234,8 @@ def loaded(value: str | Mapping[str, str], load: Callable[[Path, str], T]) -> T:
 def _identity(load: Callable[..., object]) -> Hashable:
     """A key for a function, the same for two objects of the same code and values."""
     if isinstance(load, partial):
-        return (_identity(load.func), load.args, tuple(sorted(load.keywords.items())))
+        keywords = tuple(sorted(load.keywords.items()))
+        return (_identity(load.func), load.args, keywords)
     code = getattr(load, "__code__", None)
     if code is None:
         return load
@@ -267,4 +274,8 @@ def remembered_all(
                 "results came back"
             )
         known.update(zip(wanted, made, strict=True))
-    return [cast(T, one.memo.setdefault(key, known[one.sha256])) for one in media]
+    results = []
+    for medium in media:
+        result = medium.memo.setdefault(key, known[medium.sha256])
+        results.append(cast(T, result))
+    return results

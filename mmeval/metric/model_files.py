@@ -136,7 +136,8 @@ def fingerprint(folder: Path, wanted: Sequence[str]) -> str:
             continue
         sizes = []
         for path in sorted(folder.glob(name)):
-            sizes.append([path.relative_to(folder).as_posix(), path.stat().st_size])
+            inside = path.relative_to(folder).as_posix()
+            sizes.append([inside, path.stat().st_size])
         marks.append([name, sizes])
     return digest(marks)
 

@@ -50,7 +50,10 @@ class WeightsError(MissingDataError):
         return WeightsError(self.folder, self.fault, model=model, how_to_fix=how_to_fix)
 
 
-def gaps(report: Mapping[str, Any], ignored: tuple[str, ...] = ()) -> str:
+def gaps(
+    report: Mapping[str, Any],
+    ignored: tuple[str, ...] = (),
+) -> str:
     """The weights that a library did not find in the files of a model.
 
     They were missing or had another shape, and are filled with random numbers:

@@ -118,8 +118,9 @@ def _image_rows(sample: Sample, score: Score) -> list[dict[str, Any]]:
     for row, (name, verdict) in zip(questions, verdicts.items(), strict=False):
         reply = None
         if verdict != "unknown":
+            reason = replies.get(name, {}).get(REASON, "")
             word = "Yes" if verdict == "yes" else "No"
-            reply = {"Judge": word, REASON: replies.get(name, {}).get(REASON, "")}
+            reply = {"Judge": word, REASON: reason}
         if name not in unasked:
             row["judge"] = reply
         rows.append(row)

@@ -64,9 +64,10 @@ def layout(run: StoredRun) -> Iterator[Table]:
     judged: list[StoredTask] = []
     recorded: list[StoredTask] = []
     official: set[str] = set()
+    metrics = run.ours.get("metrics", {})
     for task in run.tasks:
         numbers: set[str] = set()
-        for metric in run.ours.get("metrics", {}).get(task.name, {}).values():
+        for metric in metrics.get(task.name, {}).values():
             numbers.update(metric.get("outputs", ()))
             if metric.get("switches", {}).get("reading") == "official":
                 official.add(task.name)
@@ -143,7 +144,9 @@ def _add(
             found.rows.append({"category": category, **counted})
 
 
-def _scored(task: StoredTask) -> Iterator[tuple[int, int, Mapping[str, Any], str]]:
+def _scored(
+    task: StoredTask,
+) -> Iterator[tuple[int, int, Mapping[str, Any], str]]:
     """The score rows of a task with the category of each."""
     if task.name in TASKS:
         for row in task.score_rows():
@@ -175,32 +178,31 @@ def _level_tables(
             has_questions = (level, name) != ("image", "vqa")
             if value is None and has_questions:
                 lacks.append(names.column.rstrip("."))
-        partial = PARTIAL if lacks else ""
+        notes = list(found.bundled)
+        if found.told:
+            notes.append(REFERENCE_NOTE)
+        partial = ""
+        if lacks:
+            partial = PARTIAL
+            notes.append(f"Partial: without {', '.join(lacks)}.")
+        if found.unknown and level == LEVELS[0]:
+            unknown = [repr(shortened(name, 40)) for name in found.unknown]
+            named = listed(unknown, MOST_NAMED)
+            notes.append(UNKNOWN_NOTE.format(found.unknown.total(), named))
+        if found.unread[level]:
+            counts = (found.unread[level], found.asked[level])
+            notes.append(UNREAD_NOTE.format(*counts, level))
+        if level == LEVELS[0]:
+            notes.append(SEMANTIC_NOTE)
         share = f"{lost} ({lost / found.answers:.1%})" if lost else "0"
         row = (model, average[level], *values, without_semantic.get(level), share)
         yield Table(
             f"ISG-Bench, {level}: {by if level != 'structural' else 'no judge needed'}",
             ("Model", f"Avg.{partial}", *columns, WITHOUT_SEMANTIC, "Lost"),
             (row,),
-            tuple(_notes(found, level, lacks)),
+            tuple(notes),
             digits=3,
         )
-
-
-def _notes(found: Found, level: str, lacks: Sequence[str]) -> Iterator[str]:
-    is_first = level == LEVELS[0]
-    yield from found.bundled
-    if found.told:
-        yield REFERENCE_NOTE
-    if lacks:
-        yield f"Partial: without {', '.join(lacks)}."
-    if found.unknown and is_first:
-        names = [repr(shortened(name, 40)) for name in found.unknown]
-        yield UNKNOWN_NOTE.format(found.unknown.total(), listed(names, MOST_NAMED))
-    if found.unread[level]:
-        yield UNREAD_NOTE.format(found.unread[level], found.asked[level], level)
-    if is_first:
-        yield SEMANTIC_NOTE
 
 
 def _released_table(found: Found, by: str) -> Table:

@@ -162,12 +162,16 @@ class RowReader:
         return Interleaved(tuple(parts))
 
 
-def _results(folder: Path, pattern: str) -> dict[str, list[dict[str, Any]]]:
+def _results(
+    folder: Path,
+    pattern: str,
+) -> dict[str, list[dict[str, Any]]]:
     """What the lines of a judge file say of each sample, and whether they have an
     answer. Raises MissingDataError unless there is exactly one such file."""
     names: list[str] = []
     if "/" not in pattern:
-        names = [file.name for file in sorted(folder.glob(pattern)) if file.is_file()]
+        files = sorted(folder.glob(pattern))
+        names = [file.name for file in files if file.is_file()]
     if len(names) != 1:
         fault = f"{listed(names, 5)}; name one of them" if names else "there is none"
         raise MissingDataError(

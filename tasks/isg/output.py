@@ -223,11 +223,13 @@ class _Folder(RowFolder):
         self.counts["null"] += has_lost_verdict(one)
         name = self.file_of(trial)
         row = self.rows[name][trial.sample.id]
-        self._judged.setdefault(name, {})[trial.sample.id] = judged(one, row)
+        lines = self._judged.setdefault(name, {})
+        lines[trial.sample.id] = judged(one, row)
 
     def finish(self) -> Sequence[str]:
         for name, rows in self._judged.items():
-            self.write_lines(judge_file(name, len(self.rows[name])), rows.values())
+            file = judge_file(name, len(self.rows[name]))
+            self.write_lines(file, rows.values())
         return super().finish()
 
     def is_given_back(

@@ -134,7 +134,8 @@ def layout(run: StoredRun) -> Iterator[Table]:
 
 
 def _task(run: StoredRun, name: str, task: StoredTask) -> _Task:
-    metrics = run.ours.get("metrics", {}).get(task.name, {}).values()
+    by_task = run.ours.get("metrics", {})
+    metrics = by_task.get(task.name, {}).values()
     profiles = [entry["profile"] for entry in metrics if "profile" in entry]
     is_official = profiles[:1] == ["official"]
     strict: dict[str, float | None] = {}

@@ -95,7 +95,12 @@ _CANDIDATES = {
         "img_diff_a_negative3",
     ),
 }
-_SHOWN = {"iee": ("image",), "csq": (), "al": ("image",), "sd": ("img_a", "img_b")}
+_SHOWN = {
+    "iee": ("image",),
+    "csq": (),
+    "al": ("image",),
+    "sd": ("img_a", "img_b"),
+}
 _SIZE = re.compile(r"data_([1-9][0-9]?)x\1")
 _ADDED = (TASK, KEY, PATHS, IRREGULARITIES, USABLE, ACTION, COORDINATE, "size", "last")
 _MARKER = "<img>"
@@ -239,7 +244,9 @@ def question_of(labels: Mapping[str, Any]) -> dict[str, Any]:
 def _labels(row: Mapping[str, Any], task: str) -> dict[str, Any]:
     found = row.get("data")
     data: Mapping[str, Any] = found if isinstance(found, dict) else {}
-    labels = {key: value for key, value in row.items() if key not in ("image", "data")}
+    labels = dict(row)
+    labels.pop("image", None)
+    labels.pop("data", None)
     question = {key: value for key, value in row.items() if key != "question_id"}
     labels[TASK] = task
     labels[KEY] = digest(question)
@@ -255,7 +262,8 @@ def _labels(row: Mapping[str, Any], task: str) -> dict[str, Any]:
         labels |= {ACTION: data.get("Action"), COORDINATE: data.get("Coordinate")}
         size = _SIZE.fullmatch(str(row.get("subcategory")))
         if size:
-            labels |= {"size": int(size[1]), "last": int(size[1]) - 1}
+            labels["size"] = int(size[1])
+            labels["last"] = int(size[1]) - 1
     return labels
 
 
@@ -316,7 +324,8 @@ class _Row:
                 shown.append(self._of("mask_img"))
             edited = self._of("edited_image")
             return _Content([*shown, *prompt], Interleaved((edited,)))
-        return _Content([picture, *prompt], Interleaved((self._of("video", "video"),)))
+        clip = Interleaved((self._of("video", "video"),))
+        return _Content([picture, *prompt], clip)
 
     def _unify(self, task: str) -> _Content:
         shown = [self._of(key) for key in _SHOWN[task]]
@@ -408,7 +417,12 @@ class _Row:
     def _of(self, key: str, kind: Literal["image", "video"] = "image") -> Part:
         return self._medium(self._data.get(key), key, kind)
 
-    def _medium(self, path: Any, key: str, kind: Literal["image", "video"]) -> Part:
+    def _medium(
+        self,
+        path: Any,
+        key: str,
+        kind: Literal["image", "video"],
+    ) -> Part:
         if not isinstance(path, str) or not path:
             raise UsageError(f'"{key}" is no path')
         found = self.find(self.resolve, path, f'"{key}"', kind)

@@ -39,7 +39,8 @@ def maze(
         now = text_part(words.format(step=step))
         past = answer_of(turns).parts
         content = Interleaved((*prompt.content.parts, *past, now))
-        reply = yield from ask_one(ask.call((*before, Message(prompt.role, content))))
+        message = Message(prompt.role, content)
+        reply = yield from ask_one(ask.call((*before, message)))
         turns.append(turn_in(reply.require(), step))
         if turns[-1].action.casefold() == _FINISH:
             break

@@ -107,4 +107,5 @@ def _share(right: Sequence[bool]) -> Score:
     if not right:
         return Score.inapplicable("the maze has no move")
     wrong = [step for step, is_right in enumerate(right) if not is_right]
-    return Score(sum(right) / len(right), evidence={"wrong": wrong}, weight=len(right))
+    share = sum(right) / len(right)
+    return Score(share, evidence={"wrong": wrong}, weight=len(right))

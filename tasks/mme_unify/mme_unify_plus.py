@@ -9,7 +9,11 @@ from mmeval.records import CAUSES, Cause, Score
 
 
 @metric(range=(0, 1), version="1", source="MME-Unify, section 3.3", takes_missing=True)
-def mme_unify_plus(scores: Mapping[str, Score], *, of: Sequence[str] = ()) -> Score:
+def mme_unify_plus(
+    scores: Mapping[str, Score],
+    *,
+    of: Sequence[str] = (),
+) -> Score:
     """1 when each of the scores that ``of`` names is 1, else 0: the answer's part in
     ``acc+``.
 

@@ -62,7 +62,8 @@ def feature_distance(one: Table, other: Table) -> float:
     x = (first - first_mean) / (len(first) - 1) ** 0.5
     y = (second - second_mean) / (len(second) - 1) ** 0.5
     shared = np.linalg.svd(x @ y.T, compute_uv=False).sum()
-    return distance + float((x**2).sum() + (y**2).sum() - 2 * shared)
+    traces = (x**2).sum() + (y**2).sum()
+    return distance + float(traces - 2 * shared)
 
 
 def even_indices(frames: int, wanted: int) -> list[int]:

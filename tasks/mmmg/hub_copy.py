@@ -76,7 +76,10 @@ class HubCopy:
         fields = _COLUMN.values()
         return tuple(name for name in names if name.rstrip("0123456789")[:-1] in fields)
 
-    def _rows(self, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    def _rows(
+        self,
+        columns: tuple[str, ...],
+    ) -> Iterator[dict[str, Any]]:
         for file in self.files:
             with parquet_file(file) as table:
                 for key in _KEYS:

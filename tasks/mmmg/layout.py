@@ -83,7 +83,16 @@ def _line(run: StoredRun, task: StoredTask) -> Line:
     result = result_of(run, task, NUMBER)
     if result is not None and result.suspended:
         return Line(task.alias, "lost", trials=trials, lacks="scoring suspended")
-    lacks = _lacks(scores)
+    # the numbers of trials without a value by reason, or that nothing was scored
+    lacking = []
+    for status in ("failed", "unscored", "unavailable", "inapplicable", "unsupported"):
+        count = scores.count(status)
+        if count == len(scores):
+            lacking = [status]
+            break
+        if count:
+            lacking.append(f"{count} {status}")
+    lacks = ", ".join(lacking) if len(scores) else "not scored"
     value = macro_mean(scores, by=FILE).value
     if value is not None:
         return Line(task.alias, "known", value, _passes(scores), trials, lacks)
@@ -108,21 +117,10 @@ def _passes(scores: Scores) -> Passes:
         return repeat_means(scores)
     if len({len(means) for means in files}) > 1:
         return ()
-    return [math.fsum(means) / len(means) for means in zip(*files, strict=True)]
-
-
-def _lacks(scores: Scores) -> str:
-    """The numbers of trials without a value by reason, or that nothing was scored."""
-    if not len(scores):
-        return "not scored"
-    lacking = []
-    for status in ("failed", "unscored", "unavailable", "inapplicable", "unsupported"):
-        count = scores.count(status)
-        if count == len(scores):
-            return status
-        if count:
-            lacking.append(f"{count} {status}")
-    return ", ".join(lacking)
+    passes = []
+    for means in zip(*files, strict=True):
+        passes.append(math.fsum(means) / len(means))
+    return passes
 
 
 def _tasks_table(

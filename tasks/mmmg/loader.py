@@ -127,7 +127,11 @@ def _place(line: Line) -> PromptPlace:
     return PromptPlace(str(line.row.get(PROMPT)), line.turn)
 
 
-def _lacking(file: Path, folder: Path, row: Mapping[str, Any]) -> list[str]:
+def _lacking(
+    file: Path,
+    folder: Path,
+    row: Mapping[str, Any],
+) -> list[str]:
     """The missing media files of a row, as paths below the folder."""
     missing = []
     for key, kind in NUMBERED.items():

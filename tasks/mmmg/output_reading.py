@@ -220,15 +220,27 @@ class OutputAnswers:
     def _index(self, file: Path) -> None:
         offsets, count = array("q"), 0
         for line in lines_of(file):
+            row = line.row
             try:
-                if not isinstance(line.row.get("response"), str):
+                if not isinstance(row.get("response"), str):
                     raise UsageError("'response' must be a text")
-                _listed(line.row)
-                count += not own_of(line.row).get("absent")
+                listed = _listed(row)
+                own = own_of(row)
             except UsageError as error:
                 raise UsageError(f"{line.place}: {error}") from None
             offsets.append(line.offset)
-            for name in _files_named(file.stem, line.row):
+            names: list[str] = []
+            if own.get("absent"):
+                continue
+            count += 1
+            if "error" in own:
+                continue
+            if _is_exact(row):
+                names = exact_files(own)
+            else:
+                for kind, given in listed.items():
+                    names += [medium_file(kind, file.stem, number) for number in given]
+            for name in names:
                 if self._media.is_moved(name):
                     self._moved.append(name)
                 elif not self._media.has(name, (self._folder,)):
@@ -252,16 +264,3 @@ def _is_exact(row: Mapping[str, Any]) -> bool:
     """Whether our own key has the parts of this very answer."""
     own = own_of(row)
     return "parts" in own and own.get("of") == seal(row["response"], _listed(row))
-
-
-def _files_named(file: str, row: Mapping[str, Any]) -> list[str]:
-    """The paths of an answer's media; none of a line that has no answer."""
-    own = own_of(row)
-    if "error" in own or own.get("absent"):
-        return []
-    if _is_exact(row):
-        return exact_files(own)
-    names: list[str] = []
-    for kind, given in _listed(row).items():
-        names += [medium_file(kind, file, number) for number in given]
-    return names

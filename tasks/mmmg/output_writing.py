@@ -85,9 +85,8 @@ class _Writer(ExportFolder):
     def add(self, one: ScoredTrial) -> None:
         place = place_of(one.trial.sample)
         assert place is not None
-        self._files.setdefault(place.file, {})[_Slot(place.row, one.trial.repeat)] = (
-            one.trial
-        )
+        slots = self._files.setdefault(place.file, {})
+        slots[_Slot(place.row, one.trial.repeat)] = one.trial
 
     def finish(self) -> Sequence[str]:
         generations = self.manifest["generations"] = {}
@@ -122,7 +121,11 @@ class _FileWriter:
             return {**query, **_EMPTY, OWN: own}
         return query | self._answer(trial.output, own)
 
-    def _answer(self, output: Interleaved, own: dict[str, Any]) -> dict[str, Any]:
+    def _answer(
+        self,
+        output: Interleaved,
+        own: dict[str, Any],
+    ) -> dict[str, Any]:
         flat = flattened(output)
         files: dict[str, str] = {}
         numbers: dict[TagKind, list[int]] = {}

@@ -48,7 +48,8 @@ def roll_up(rows: Sequence[Row]) -> Averages:
     for name, own in by_task.items():
         text = _mean(own, "text")
         image = _mean(own, "image")
-        tasks[name] = {"text": text, "image": image, "score": known_mean((image, text))}
+        score = known_mean((image, text))
+        tasks[name] = {"text": text, "image": image, "score": score}
     return {
         "tasks": tasks,
         **over_tasks(tasks.values()),

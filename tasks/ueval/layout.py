@@ -122,26 +122,21 @@ def _answers(run: StoredRun, task: StoredTask) -> Answers:
         if row["status"] != "ok":
             found.lacks[row["status"]] += 1
             continue
-        sides = {number: _side(row["scores"].get(number), found) for number in OUTPUTS}
-        found.rows.append({"task": name, "text": sides[TEXT], "image": sides[IMAGE]})
+        sides: dict[str, Any] = {"task": name}
+        for side, number in (("text", TEXT), ("image", IMAGE)):
+            score = row["scores"].get(number) or {"status": "unscored"}
+            if score["status"] not in ("scored", "inapplicable"):
+                found.lacks[score["status"]] += 1
+            evidence = score.get("evidence", {})
+            for remark in REMARKS:
+                found.counts[remark] += evidence.get(remark, 0)
+            for criterion in evidence.get("criteria", ()):
+                found.counts["asked"] += "raw" in criterion
+            if "pictures" in evidence:
+                found.pictures.append(evidence["pictures"])
+            sides[side] = score.get("value")
+        found.rows.append(sides)
     return found
-
-
-def _side(score: Mapping[str, Any] | None, found: Answers) -> float | None:
-    """The value of one side; what its evidence counts is added up."""
-    if score is None:
-        found.lacks["unscored"] += 1
-        return None
-    if score["status"] not in ("scored", "inapplicable"):
-        found.lacks[score["status"]] += 1
-    evidence = score.get("evidence", {})
-    found.counts.update({remark: evidence.get(remark, 0) for remark in REMARKS})
-    for criterion in evidence.get("criteria", ()):
-        found.counts["asked"] += "raw" in criterion
-    if "pictures" in evidence:
-        found.pictures.append(evidence["pictures"])
-    value: float | None = score.get("value")
-    return value
 
 
 def _sides_table(
@@ -175,7 +170,8 @@ def _tasks_table(
     rows: list[tuple[Cell, ...]] = []
     for title, names in (("Closed", CLOSED), ("Open", OPEN)):
         own = [name for name in names if name in found]
-        rows += [_row(name.capitalize(), tasks[name], found[name]) for name in own]
+        for name in own:
+            rows.append(_row(name.capitalize(), tasks[name], found[name]))
         if own:
             means = _over_tasks([tasks[name] for name in own])
             answers = _together([found[name] for name in own])

@@ -20,7 +20,11 @@ def results_file(answers: str) -> str:
     return answers.replace("answers", "results")
 
 
-def item_of(one: ScoredTrial, text: str, pictures: Sequence[str]) -> dict[str, Any]:
+def item_of(
+    one: ScoredTrial,
+    text: str,
+    pictures: Sequence[str],
+) -> dict[str, Any]:
     """A question with its answer and scores."""
     sample = one.trial.sample
     unscored = Score.unscored("not scored")

@@ -56,7 +56,8 @@ def word(value: object) -> str:
 
 @lru_cache(maxsize=1024)
 def _word(name: str) -> str:
-    return re.sub(r"^\d+_", "", re.sub(r"[ \-]+", "_", name.strip().lower()))
+    snake = re.sub(r"[ \-]+", "_", name.strip().lower())
+    return re.sub(r"^\d+_", "", snake)
 
 
 def field_of(name: object) -> str:

@@ -167,6 +167,10 @@ def load(source: DataSource) -> UnimDataset:
     return UnimDataset(source.folder, records, opened, wanted, near, as_captions)
 
 
-def _near(folder: Path, files: Sequence[Path], wanted: Names) -> tuple[Path, ...]:
+def _near(
+    folder: Path,
+    files: Sequence[Path],
+    wanted: Names,
+) -> tuple[Path, ...]:
     """The files that may hold records of a field and domain."""
     return tuple(file for file in files if may_hold(file.relative_to(folder), wanted))

@@ -58,7 +58,8 @@ class Number:
 
     def read(self, value: Any) -> float:
         number = value
-        if isinstance(value, str) and len(value) < 40 and value.strip()[-1:].isdigit():
+        is_short = isinstance(value, str) and len(value) < 40
+        if is_short and value.strip()[-1:].isdigit():
             written, *highest = _OUT_OF.split(value, maxsplit=1)
             with contextlib.suppress(ValueError):
                 # with another highest number than that of the form its scale is unclear

@@ -228,7 +228,10 @@ def _same(one: Any, other: Any) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-def _objects(text: str, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
+def _objects(
+    text: str,
+    wanted: Collection[str],
+) -> Iterator[dict[str, Any]]:
     """The outermost objects in order; malformed ones are not read again (linear time).
     Raises ReplyError where a wanted key has a value in a malformed one, or outside of
     all."""
@@ -346,7 +349,8 @@ class _Reader:
         if match is None:
             raise ReplyError("the reply ends in the middle of its JSON")
         self.at = match.end()
-        return _ESCAPE.sub(_unescaped, match[1] if match[1] is not None else match[2])
+        content = match[2] if match[1] is None else match[1]
+        return _ESCAPE.sub(_unescaped, content)
 
     def _number(self) -> int | float:
         match = _NUMBER.match(self.text, self.at, self.at + MAX_NUMBER_CHARS)

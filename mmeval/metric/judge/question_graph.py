@@ -271,4 +271,5 @@ def _with_example(question: Question, field: str) -> Question:
     form = question.form
     if form.example:
         return question
-    return replace(question, form=replace(form, example=json.dumps({field: "yes"})))
+    example = json.dumps({field: "yes"})
+    return replace(question, form=replace(form, example=example))

@@ -63,7 +63,12 @@ class ScoreSet:
     ones complete or replace earlier ones.
     """
 
-    def __init__(self, run: Path, task: str, plan: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        run: Path,
+        task: str,
+        plan: Mapping[str, Any],
+    ) -> None:
         self.name = digest(plan)[:12]
         self.folder = run / "scores" / file_name(task) / self.name
         self._sorted = self.folder / FINISHED
@@ -92,7 +97,8 @@ class ScoreSet:
         """The keys of the trials that have a row."""
         keys: set[int] = set()
         for path in (self._sorted, self._rows.path):
-            keys.update(trial_key(row["i"], row["n"]) for _, row in read_rows(path))
+            for _, row in read_rows(path):
+                keys.add(trial_key(row["i"], row["n"]))
         return keys
 
     def add(self, lines: bytes) -> None:
@@ -216,4 +222,5 @@ def _merged(lines: list[bytes]) -> bytes:
             is_settled = name in scores and scores[name]["status"] in _SETTLED
             if score["status"] in _SETTLED or not is_settled:
                 scores[name] = score
-    return sealed(to_line({**last, "scores": dict(sorted(scores.items()))}))
+    in_order = dict(sorted(scores.items()))
+    return sealed(to_line({**last, "scores": in_order}))

@@ -52,7 +52,8 @@ def stored_trial(row: Mapping[str, Any], sample: Sample, journal: Journal) -> Tr
     """A trial by its row (see TaskRecords); failed calls, without answer, are missing,
     but for those of agents."""
     exchanges = tuple(exchange for exchange, _ in stored_exchanges(row, journal))
-    trial = Trial(sample, row["n"], exchanges, left_out=tuple(row.get("left_out", ())))
+    left_out = tuple(row.get("left_out", ()))
+    trial = Trial(sample, row["n"], exchanges, left_out=left_out)
     error, output = row.get("error"), row.get("output")
     if error is not None:
         return replace(trial, error=ErrorInfo.from_json(error))

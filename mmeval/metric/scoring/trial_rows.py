@@ -120,10 +120,11 @@ def score_row(
     if is_refused(trial):
         record["refused"] = True
     record["scores"] = {name: scores[name].to_json() for name in sorted(scores)}
+    metadata = trial.sample.metadata
     if plan.labels:
-        record["labels"] = {key: trial.sample.metadata.get(key) for key in plan.labels}
+        record["labels"] = {key: metadata.get(key) for key in plan.labels}
     if plan.cluster_key:
-        cluster = trial.sample.metadata.get(plan.cluster_key)
+        cluster = metadata.get(plan.cluster_key)
         record["cluster"] = trial.sample.id if cluster is None else str(cluster)
     try:
         return sealed(to_line(record))

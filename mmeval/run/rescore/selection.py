@@ -195,4 +195,6 @@ def _stored_file(
 
 def _listed(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The metrics of a recorded task, those that the run skipped included."""
-    return [*(config.get("metric_list") or ()), *config.get("skipped_metrics", ())]
+    metrics = list(config.get("metric_list") or ())
+    metrics += config.get("skipped_metrics", ())
+    return metrics

@@ -9,9 +9,10 @@ journal, and the digest proves the result.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -242,7 +243,18 @@ class _StoredTask:
             for place, row in sample_rows(folder, self._task.name):
                 if place in wanted:
                     samples[place] = Sample.from_json(row, folder / "media")
-        for task_run in self._ways():
+        # How the task may have been asked: which of them depends on the model, which is
+        # not made here.
+        task = self._task
+        usual = TaskRun(
+            task,
+            scoring_plan(task, self._run / "media"),
+            TaskRecords(self._run, task.name),
+            spellings=tuple(task.config.get("placeholders") or ()),
+        )
+        ways = product((False, True), {task.blocks, False})
+        for is_whole, blocks in ways:
+            task_run = replace(usual, whole=is_whole, blocks=blocks)
             rows: dict[int, Row] = {}
             for key in keys:
                 try:
@@ -258,20 +270,6 @@ class _StoredTask:
             if tally({**known, **digests}) == recorded:
                 return {key: sealed(to_line(row)) for key, row in rows.items()}
         return {}
-
-    def _ways(self) -> Iterator[TaskRun]:
-        """How the task may have been asked: which of them depends on the model, which
-        is not made here."""
-        task = self._task
-        usual = TaskRun(
-            task,
-            scoring_plan(task, self._run / "media"),
-            TaskRecords(self._run, task.name),
-            spellings=tuple(task.config.get("placeholders") or ()),
-        )
-        for is_whole in (False, True):
-            for blocks in {task.blocks, False}:
-                yield replace(usual, whole=is_whole, blocks=blocks)
 
     def _row_again(
         self, key: int, sample: Sample, run: TaskRun, answers: _Answers
@@ -322,17 +320,14 @@ class _Answers:
         for folder in folders:
             for segment in sorted((folder / "journal").glob("*.jsonl")):
                 for _, row in read_rows(segment):
-                    self._note(row, journal)
-
-    def _note(self, row: Row, journal: Journal) -> None:
-        key = row["k"]
-        if key not in journal:
-            return
-        self._by_place[row.get("by") or key.partition("@")[0]] = key
-        by_content = _BY_CONTENT.fullmatch(key)
-        if by_content is not None:
-            role, digest, repeat = by_content.groups()
-            self._by_content[role, digest, int(repeat)] = key
+                    key = row["k"]
+                    if key not in journal:
+                        continue
+                    self._by_place[row.get("by") or key.partition("@")[0]] = key
+                    by_content = _BY_CONTENT.fullmatch(key)
+                    if by_content is not None:
+                        role, digest, repeat = by_content.groups()
+                        self._by_content[role, digest, int(repeat)] = key
 
     def key_of(self, call: Call, place: str, repeat: int) -> str:
         """The key of a call's answer. Raises LookupError without one."""

@@ -74,5 +74,6 @@ def _rows() -> tuple[Example, ...]:
                 query.append(f"{token}: {block['content']}")
             else:
                 query.append(token)
-        rows.append(Example(row["Category"], tuple(texts), "\n".join(query), replies))
+        task = "\n".join(query)
+        rows.append(Example(row["Category"], tuple(texts), task, replies))
     return tuple(rows)

@@ -119,7 +119,7 @@ def read_block_questions(
     rows = [_fields(row, keys) for row in _rows(text, "questions")]
     for row in rows:
         _check_pair(row["subject"], row["object"], blocks)
-    _check_twice([(row["subject"], row["object"], row["relation"]) for row in rows])
+    _check_twice([tuple(row[key] for key in keys[:3]) for row in rows])
     if not rows:
         raise ReplyError("there is no question")
     return rows
@@ -137,7 +137,10 @@ def read_tuples(text: str, structure: Structure) -> list[list[str]]:
         if row[-1] not in structure.pictures:
             raise ReplyError(f"{row[-1]!r:.40} is no picture of the answer")
     _check_twice([tuple(map(plain_name, row)) for row in rows])
-    known = {(plain_name(row[1]), row[-1]) for row in rows if row[0] == "entity"}
+    known = set()
+    for kind, name, *_, picture in rows:
+        if kind == "entity":
+            known.add((plain_name(name), picture))
     found: list[list[str]] = []
     for kind, first, *names, picture in rows:
         for name in names:

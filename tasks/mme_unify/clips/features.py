@@ -64,25 +64,23 @@ def features_of(
 ) -> Features:
     """The features of pictures, of ``side`` pixels each; computed once in a process.
     ``key`` says which pictures these are; they are made only where they are needed."""
+
+    def features(_: object) -> list[Features]:
+        import numpy as np
+
+        layers = loaded(settings, network.load)
+        shown = pictures()
+        rows: list[Vector] = []
+        for start in range(0, len(shown), AT_ONCE):
+            rows += network.features(layers, shown[start : start + AT_ONCE])
+        table = np.stack(rows).astype(np.float64)
+        mean = table.mean(0)
+        distances = np.square(table - mean).sum(1)
+        return [Features(mean, float(distances.mean()), len(rows))]
+
     settings = bound(model)
     whole = (settings["fingerprint"], network.load, *key)
-    found = embedded_once([whole], lambda _: [_seen(network, settings, pictures())])
-    return found[0]
-
-
-def _seen(
-    network: Network, model: Mapping[str, Any], pictures: Sequence[Pixels]
-) -> Features:
-    import numpy as np
-
-    layers = loaded(model, network.load)
-    rows: list[Vector] = []
-    for start in range(0, len(pictures), AT_ONCE):
-        rows += network.features(layers, pictures[start : start + AT_ONCE])
-    table = np.stack(rows).astype(np.float64)
-    mean = table.mean(0)
-    distances = np.square(table - mean).sum(1)
-    return Features(mean, float(distances.mean()), len(rows))
+    return embedded_once([whole], features)[0]
 
 
 def reference_clip(sample: Sample) -> Media | Score:

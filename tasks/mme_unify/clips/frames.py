@@ -46,7 +46,11 @@ def key_frames(clip: Media) -> list[bytes]:
     return found[0]
 
 
-def even_frames(clip: Media, wanted: int, make: Callable[[Pixels], T]) -> list[T]:
+def even_frames(
+    clip: Media,
+    wanted: int,
+    make: Callable[[Pixels], T],
+) -> list[T]:
     """What ``make`` gives for evenly spaced frames of a clip; of a clip with fewer
     frames some twice."""
     return _chosen(
@@ -77,6 +81,11 @@ def chosen_places(changed: Sequence[int], count: int) -> list[int]:
 def _key_frames(clip: Media) -> list[bytes]:
     changed: list[int] = []
 
+    def as_jpeg(pixels: Pixels) -> bytes:
+        file = io.BytesIO()
+        picture(pixels).save(file, "JPEG", quality=_QUALITY)
+        return file.getvalue()
+
     def is_key(index: int, change: float) -> bool:
         if index > 0 and change <= CHANGE:
             return False
@@ -88,7 +97,7 @@ def _key_frames(clip: Media) -> list[bytes]:
         even_indices(_declared(clip), MOST),
         is_key,
         lambda count: chosen_places(changed, count),
-        _as_jpeg,
+        as_jpeg,
     )
 
 
@@ -123,9 +132,3 @@ def _declared(clip: Media) -> int:
     """How many frames the clip says that it has."""
     info = video_info(clip)
     return round(info.rate * info.seconds)
-
-
-def _as_jpeg(pixels: Pixels) -> bytes:
-    file = io.BytesIO()
-    picture(pixels).save(file, "JPEG", quality=_QUALITY)
-    return file.getvalue()

@@ -66,8 +66,27 @@ def mme_unify_clipsim(
     """
     if fault := _fault(trial.sample, {"text_key": text_key}):
         return Score.unscored(fault)
-    words = shortened(trial.sample.metadata[text_key])
-    return scored_clip(trial, missing, partial(_score, words, model, vectors))
+
+    def score(clip: Media) -> Score:
+        import numpy as np
+
+        shown = []
+        if vectors:
+            # the file has the vectors of all frames under the clip
+            shown.append(Shown(clip, (), lambda: pixels_of(key_frames(clip)[0])))
+        else:
+            for number, frame in enumerate(key_frames(clip)):
+                shown.append(Shown(clip, ("key", number), partial(pixels_of, frame)))
+        embed = embedder(model, vectors)
+        words = embed.texts([shortened(trial.sample.metadata[text_key])])[0]
+        found = []
+        for seen in embed.pictures(shown):
+            if isinstance(seen, ContentError):
+                raise seen
+            found += cosines(words, list(np.atleast_2d(seen)))
+        return Score(sum(found) / len(found), evidence={"cosines": found})
+
+    return scored_clip(trial, missing, score)
 
 
 def shortened(text: str) -> str:
@@ -78,23 +97,3 @@ def shortened(text: str) -> str:
     """
     words = text.split()
     return text if len(words) <= WORDS else " ".join(words[:WORDS])
-
-
-def _score(text: str, model: Model, vectors: str, clip: Media) -> Score:
-    import numpy as np
-
-    frames = key_frames(clip) if not vectors else []
-    shown = []
-    for number, frame in enumerate(frames):
-        shown.append(Shown(clip, ("key", number), partial(pixels_of, frame)))
-    if vectors:
-        # the file has the vectors of all frames under the clip
-        shown.append(Shown(clip, (), lambda: pixels_of(key_frames(clip)[0])))
-    embed = embedder(model, vectors)
-    words = embed.texts([text])[0]
-    found = []
-    for seen in embed.pictures(shown):
-        if isinstance(seen, ContentError):
-            raise seen
-        found += cosines(words, list(np.atleast_2d(seen)))
-    return Score(sum(found) / len(found), evidence={"cosines": found})

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from mmeval.errors import ContentError, CorruptMediaError
@@ -24,7 +23,6 @@ from mmeval.records import Score, Trial
 from mmeval.tasks.mme_unify.clips.features import (
     NEEDS,
     RANGE,
-    Model,
     Network,
     distance_score,
     features_of,
@@ -68,37 +66,36 @@ def mme_unify_fid(
     inapplicable), as in the released scripts, which compute no FID of TVG. Evidence:
     the ``distance`` and the number of ``frames``.
     """
-    return scored_clip(
-        trial, missing, partial(_score, trial, model=model, tvg_fid=tvg_fid)
-    )
 
-
-def _score(trial: Trial, clip: Media, *, model: Model, tvg_fid: Tvg) -> Score:
-    anchor = input_picture(trial.sample)
-    of_clip = isinstance(anchor, Score)
-    if isinstance(anchor, Score):
-        if tvg_fid == "none":
-            return Score.inapplicable("the input has no picture to compare with")
-        anchor = reference_clip(trial.sample)
+    def score(clip: Media) -> Score:
+        anchor = input_picture(trial.sample)
+        pixels: Callable[[Media], Pixels] = rgb
         if isinstance(anchor, Score):
-            return anchor
-    found = features_of(
-        _NETWORK,
-        model,
-        (clip.sha256, "key"),
-        lambda: [squeezed(pixels_of(one), SIDE) for one in key_frames(clip)],
-    )
-    picture = anchor
-    try:
-        wanted = features_of(
+            if tvg_fid == "none":
+                return Score.inapplicable("the input has no picture to compare with")
+            anchor, pixels = reference_clip(trial.sample), first_frame
+            if isinstance(anchor, Score):
+                return anchor
+        found = features_of(
             _NETWORK,
             model,
-            (anchor.sha256,),
-            lambda: [squeezed(first_frame(picture) if of_clip else rgb(picture), SIDE)],
+            (clip.sha256, "key"),
+            lambda: [squeezed(pixels_of(one), SIDE) for one in key_frames(clip)],
         )
-    except ContentError as error:
-        return Score.unscored(str(error))
-    return distance_score(found.distance(wanted.mean) + found.spread, found.pictures)
+        picture = anchor
+        try:
+            wanted = features_of(
+                _NETWORK,
+                model,
+                (picture.sha256,),
+                lambda: [squeezed(pixels(picture), SIDE)],
+            )
+        except ContentError as error:
+            return Score.unscored(str(error))
+        distance = found.distance(wanted.mean) + found.spread
+        return distance_score(distance, found.pictures)
+
+    return scored_clip(trial, missing, score)
 
 
 def first_frame(clip: Media) -> Pixels:

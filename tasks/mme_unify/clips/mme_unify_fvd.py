@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Annotated, Any
 
 from mmeval.errors import ContentError
@@ -22,7 +21,6 @@ from mmeval.records import Score, Trial
 from mmeval.tasks.mme_unify.clips.features import (
     NEEDS,
     RANGE,
-    Model,
     Network,
     distance_score,
     features_of,
@@ -57,28 +55,28 @@ def mme_unify_fvd(
     the reference's clip, and where that cannot be decoded. Evidence: the ``distance``
     and the number of ``frames``.
     """
-    return scored_clip(trial, missing, partial(_score, trial, model=model))
 
-
-def _score(trial: Trial, clip: Media, *, model: Model) -> Score:
-    reference = reference_clip(trial.sample)
-    if isinstance(reference, Score):
-        return reference
-    found = features_of(
-        _NETWORK,
-        model,
-        (clip.sha256, "key"),
-        lambda: [squeezed(pixels_of(one), SIDE) for one in key_frames(clip)],
-    )
-    try:
-        wanted = features_of(
+    def score(clip: Media) -> Score:
+        reference = reference_clip(trial.sample)
+        if isinstance(reference, Score):
+            return reference
+        found = features_of(
             _NETWORK,
             model,
-            (reference.sha256, "even", found.pictures),
-            lambda: even_frames(
-                reference, found.pictures, lambda pixels: squeezed(pixels, SIDE)
-            ),
+            (clip.sha256, "key"),
+            lambda: [squeezed(pixels_of(one), SIDE) for one in key_frames(clip)],
         )
-    except ContentError as error:
-        return Score.unscored(f"the reference: {error}")
-    return distance_score(found.distance(wanted.mean), found.pictures)
+        try:
+            wanted = features_of(
+                _NETWORK,
+                model,
+                (reference.sha256, "even", found.pictures),
+                lambda: even_frames(
+                    reference, found.pictures, lambda pixels: squeezed(pixels, SIDE)
+                ),
+            )
+        except ContentError as error:
+            return Score.unscored(f"the reference: {error}")
+        return distance_score(found.distance(wanted.mean), found.pictures)
+
+    return scored_clip(trial, missing, score)

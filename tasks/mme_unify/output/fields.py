@@ -10,7 +10,7 @@ from mmeval.interchange import Find
 from mmeval.media import Interleaved, Part, PartKind, text_part
 from mmeval.tasks.mme_unify.loader import CATEGORIES
 from mmeval.tasks.mme_unify.mme_unify_choice import letter_of
-from mmeval.tasks.mme_unify.turns import Turn, answer_of, turns_of
+from mmeval.tasks.mme_unify.turns import Turn, answer_of, turn_parts, turns_of
 
 
 class _Keys(NamedTuple):
@@ -31,14 +31,30 @@ OUTPUT, FRAMES, TURNS = "output", "output2", "outputs"
 ANSWER_KEYS = (OUTPUT, FRAMES, TURNS)
 
 
-def parts_in(task: str, row: Mapping[str, Any], find: Find) -> Iterator[Part]:
+def parts_in(
+    task: str,
+    row: Mapping[str, Any],
+    find: Find,
+) -> Iterator[Part]:
     """The answer in a row. A file that is named and not there is a part without a
     medium; a value of another kind than the scripts write is not an answer."""
     output = row.get(OUTPUT)
     if task == "vcot":
         turns = row.get(TURNS)
-        if isinstance(turns, dict):
-            yield from answer_of(_turns(turns, find)).parts
+        if not isinstance(turns, dict):
+            return
+        for name, turn in turns.items():
+            step = name.removeprefix("output_step_")
+            if not step.isascii() or not step.isdigit() or not isinstance(turn, dict):
+                continue
+            action = turn.get("output_action")
+            made = Turn(
+                int(step[:9]),
+                action if isinstance(action, str) else "",
+                turn.get("output_location"),
+                next(_medium(turn.get("output_image"), find), None),
+            )
+            yield from turn_parts(made)
     elif task in CATEGORIES["understanding"].values():
         yield from _text(output)
     elif task in VIDEO:
@@ -68,20 +84,6 @@ def _text(value: Any) -> Iterator[Part]:
 def _medium(path: Any, find: Find, kind: PartKind = "image") -> Iterator[Part]:
     if isinstance(path, str) and path:
         yield Part(kind, media=find(path))
-
-
-def _turns(outputs: Mapping[str, Any], find: Find) -> Iterator[Turn]:
-    for name, turn in outputs.items():
-        step = name.removeprefix("output_step_")
-        if not step.isascii() or not step.isdigit() or not isinstance(turn, dict):
-            continue
-        action = turn.get("output_action")
-        yield Turn(
-            int(step[:9]),
-            action if isinstance(action, str) else "",
-            turn.get("output_location"),
-            next(_medium(turn.get("output_image"), find), None),
-        )
 
 
 def fields_of(

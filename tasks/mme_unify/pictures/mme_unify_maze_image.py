@@ -135,7 +135,12 @@ def _asked(trial: Trial, vcot: Vcot, step_images: StepImages) -> _Asked | Score:
     return _Asked(wanted, pictures, frozenset(missing), len(states), drawn)
 
 
-def _score(asked: _Asked, seen: Sequence[Seen], vcot: Vcot, tie: Tie) -> Score:
+def _score(
+    asked: _Asked,
+    seen: Sequence[Seen],
+    vcot: Vcot,
+    tie: Tie,
+) -> Score:
     pictures = dict(zip(asked.pictures, seen, strict=False))
     drawn = dict(zip(asked.states, seen[len(pictures) :], strict=True))
     weight = len(asked.wanted)

@@ -120,10 +120,11 @@ def _follows(own: Caption, captioned: Caption) -> bool:
         (own.answer, captioned.answer),
     ):
         words, start, place = _plain(caption), 0, 0
-        ends = [(tag.start, tag.end) for tag in find(text, ("tag",))]
-        for end, after in [*ends, (len(text), len(text))]:
-            piece = _plain(text[start:end])
-            start = after
+        pieces = []
+        for tag in find(text, ("tag",)):
+            pieces.append(text[start : tag.start])
+            start = tag.end
+        for piece in map(_plain, (*pieces, text[start:])):
             place = words.find(piece, place)
             if place < 0:
                 return False

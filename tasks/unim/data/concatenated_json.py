@@ -131,7 +131,12 @@ def _after(text: str, position: int) -> int:
     return match.end() if match else position
 
 
-def _found(row: dict[str, Any], text: str, start: int, end: int) -> _Found:
+def _found(
+    row: dict[str, Any],
+    text: str,
+    start: int,
+    end: int,
+) -> _Found:
     piece = text[start:end]
     try:
         piece.encode()

@@ -93,7 +93,11 @@ def counts_of(place: Place) -> Mapping[RecordKind, int]:
     return _read_once(_counts, place.file, place)
 
 
-def _read_once(read: Callable[[_Of], _T], file: Path, of: _Of) -> _T:
+def _read_once(
+    read: Callable[[_Of], _T],
+    file: Path,
+    of: _Of,
+) -> _T:
     """Read a file once in a process for all tasks, and again when it has changed."""
     try:
         state = file.stat()
@@ -106,7 +110,11 @@ def _read_once(read: Callable[[_Of], _T], file: Path, of: _Of) -> _T:
 
 
 @lru_cache(maxsize=16384)
-def _kept(read: Callable[[_Of], _T], of: _Of, _state: tuple[int, int, int]) -> _T:
+def _kept(
+    read: Callable[[_Of], _T],
+    of: _Of,
+    _state: tuple[int, int, int],
+) -> _T:
     return read(of)
 
 

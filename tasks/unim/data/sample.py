@@ -137,8 +137,9 @@ def _of_sides(given: Side, answer: Side) -> dict[str, Any]:
     if given.bundles or answer.bundles:
         bundles: dict[str, list[str]] = {}
         # the numbers of an answer may begin again
-        for tag, names in (*given.bundles.items(), *answer.bundles.items()):
-            bundles[tag] = [*bundles.get(tag, ()), *names]
+        for side in (given, answer):
+            for tag, names in side.bundles.items():
+                bundles[tag] = [*bundles.get(tag, ()), *names]
         labels["bundles"] = bundles
         labels["bundled_tags"] = [*given.bundled_tags, *answer.bundled_tags]
     return labels

@@ -52,7 +52,11 @@ def stretch_end(text: str, start: int) -> int:
     return len(text)
 
 
-def pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def pieces(
+    text: str,
+    start: int,
+    end: int,
+) -> Iterator[tuple[int, int]]:
     """Cut a stretch where a record may begin: at a brace before a key of a record.
     A truncated record may have the next one on its line."""
     cuts = [match.start() for match in _BEGINNING.finditer(text, start + 1, end)]

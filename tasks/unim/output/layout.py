@@ -97,7 +97,8 @@ def key_of_sample(sample: Sample) -> AnswerKey | None:
 
 def names_of_sample(sample: Sample) -> Names | None:
     """Field and domain in the labels of a sample."""
-    names = Names(str(sample.metadata.get("field")), str(sample.metadata.get("domain")))
+    labels = sample.metadata
+    names = Names(str(labels.get("field")), str(labels.get("domain")))
     is_field = field_of(names.field) == names.field
     is_domain = _NAME.fullmatch(names.domain) and word(names.domain) == names.domain
     is_id = sample.id.startswith(f"{names.field}/{names.domain}/")

@@ -174,7 +174,8 @@ def _read(record: Record, place: Place, media: MediaPaths) -> AnswerRecord:
     folders = place.media_folders(names_of(record.row, place.folders, []))
     search = _Search(place, folders, media)
     if own.get("parts") and own.get("of") == seal(content, modal):
-        named = {str(row["file"]) for row in _rows(own["parts"]) if "file" in row}
+        parts = _rows(own["parts"])
+        named = {str(part["file"]) for part in parts if "file" in part}
         paths = {name: search.path(name, OWN) for name in sorted(named)}
         return AnswerRecord(
             question=question, paths=paths, parts=own["parts"], left_out=left_out

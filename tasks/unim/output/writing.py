@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mmeval.interchange import (
     MANIFEST,
@@ -21,7 +21,7 @@ from mmeval.interchange import (
 )
 from mmeval.media import Interleaved, Media, suffix_for
 from mmeval.records import Sample
-from mmeval.tasks.unim.labels import DIFFICULTIES, Names
+from mmeval.tasks.unim.labels import DIFFICULTIES
 from mmeval.tasks.unim.output.layout import (
     SHORT,
     WORDS,
@@ -54,14 +54,6 @@ _LEVELS = {word: int(level) for level, word in DIFFICULTIES.items()}
 _NUMBER = re.compile(r"[1-9][0-9]{0,3}")
 
 
-class _Slot(NamedTuple):
-    """The place of an answer: field and domain, id, repeat."""
-
-    names: Names
-    id: str
-    repeat: int
-
-
 def write_output(run: AnsweredRun, folder: Path) -> Exported:
     """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
     return _Writer(folder).fill(run)
@@ -80,36 +72,28 @@ class _Writer(ExportFolder):
         sample, output = one.trial.sample, one.trial.output
         names = names_of_sample(sample)
         assert names is not None
-        number = sample.id.removeprefix(f"{names.field}/{names.domain}/")
-        slot = _Slot(names, number, one.trial.repeat)
+        id = sample.id.removeprefix(f"{names.field}/{names.domain}/")
+        repeat = one.trial.repeat
         own = self.own(one.trial)
         if output is None:
-            failure = {**names._asdict(), "id": slot.id, "repeat": slot.repeat, **own}
+            failure = {**names._asdict(), "id": id, "repeat": repeat, **own}
             self.manifest.setdefault("failed", []).append(failure)
-        else:
-            self._record(sample, output, slot, own)
-
-    def finish(self) -> Sequence[str]:
-        return ()
-
-    def _record(
-        self, sample: Sample, output: Interleaved, slot: _Slot, own: dict[str, Any]
-    ) -> None:
-        place = self.path / slot.names.field / slot.names.domain
-        files = _Files(place, slot, sample)
+            return
+        place = self.path / names.field / names.domain
+        files = _Files(place, id, repeat, sample)
         answer = _answer(output, sample.question, files, self.counts, own)
         row: dict[str, Any] = {
-            "domain": slot.names.field,
-            "subdomain": slot.names.domain,
-            "id": slot.id,
+            "domain": names.field,
+            "subdomain": names.domain,
+            "id": id,
         }
         difficulty = sample.metadata.get("difficulty")
         if difficulty in _LEVELS:
             row["difficulty_level"] = _LEVELS[difficulty]
         name, number = "answers", 1
-        if slot.repeat:
-            row["repeat"] = slot.repeat
-            name = f"answers_repeat{slot.repeat}"
+        if repeat:
+            row["repeat"] = repeat
+            name = f"answers_repeat{repeat}"
         line = to_text({**row, "input": _question(sample), **answer})
         place.mkdir(parents=True, exist_ok=True)
         file = place / f"{name}.jsonl"
@@ -120,6 +104,9 @@ class _Writer(ExportFolder):
         with file.open("ab") as out:
             out.write(line)
         self.counts["media"] += files.written
+
+    def finish(self) -> Sequence[str]:
+        return ()
 
 
 def _question(sample: Sample) -> dict[str, Any]:
@@ -142,12 +129,12 @@ def _question(sample: Sample) -> dict[str, Any]:
 class _Files:
     """The media of one answer: each written once, under the next free name."""
 
-    def __init__(self, place: Path, slot: _Slot, sample: Sample) -> None:
+    def __init__(self, place: Path, id: str, repeat: int, sample: Sample) -> None:
         self.written = 0
         self.names: dict[str, str] = {}
         self._place = place
-        name = f"{int(slot.id):04d}" if _NUMBER.fullmatch(slot.id) else slot.id
-        self._stem = stem_of(name, slot.repeat)
+        name = f"{int(id):04d}" if _NUMBER.fullmatch(id) else id
+        self._stem = stem_of(name, repeat)
         self._numbers: Counter[str] = Counter()
         for message in sample.input:
             for part in message.content.parts:
@@ -202,4 +189,5 @@ def _answer(
     counts["rewritten"] += flat.content != whole
     counts["halves"] += whole != output.text
     parts = json.dumps(exact_parts(output, files.names), allow_nan=False)
-    return {**row, OWN: {**own, "of": seal(flat.content, modal), "parts": parts}}
+    own = {**own, "of": seal(flat.content, modal), "parts": parts}
+    return {**row, OWN: own}

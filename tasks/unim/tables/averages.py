@@ -130,7 +130,8 @@ class _Part(NamedTuple):
             one = Sums(1.0, taken, float(value is not None), value or 0.0)
             before = found.get(row.cluster)
             found[row.cluster] = one if before is None else before.plus(one)
-        whole = Sums(*map(math.fsum, zip(*found.values(), strict=True)))
+        columns = zip(*found.values(), strict=True)
+        whole = Sums(*map(math.fsum, columns))
         return cls(found, micro(whole), whole)
 
     def value(self, kind: Literal["absolute", "relative"]) -> float | None:

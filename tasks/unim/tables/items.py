@@ -69,7 +69,8 @@ class ItemPool:
         """Add an answer's scores; of several tasks with it, the first with items
         counts. ``given``: its task's numbers, with reasons where they do not count;
         ``gq``: the number that pools items."""
-        self._seen.extend(bytes(max(0, trial + 1 - len(self._seen))))
+        new = trial + 1 - len(self._seen)
+        self._seen.extend(bytes(max(0, new)))
         if self._seen[trial]:
             return
         for name in TITLES:
@@ -82,13 +83,19 @@ class ItemPool:
             if items is not None:
                 self.columns.setdefault(name, {})[trial] = items
                 self._seen[trial] = True
-        without = scores.get(gq, {}).get("evidence", {}).get(WITHOUT, ())
+        evidence = scores.get(gq, {}).get("evidence", {})
+        without = evidence.get(WITHOUT, ())
         if without:
             self.partial.update(map(str, without))
             self.partial_answers += 1
             self._seen[trial] = True
 
-    def sums(self, name: str, groups: Iterable[int], many: int) -> list[Items]:
+    def sums(
+        self,
+        name: str,
+        groups: Iterable[int],
+        many: int,
+    ) -> list[Items]:
         """A modality's items in ``many`` groups; ``groups`` has each trial's (-1:
         none)."""
         own = list(groups)
@@ -105,7 +112,8 @@ def _items(score: Mapping[str, Any]) -> Items | None:
     if not isinstance(listed, list) or not listed:
         return None
     counted = [item for item in listed if not item.get(LEFT_OUT)]
-    known = [float(item[QUALITY]) for item in counted if item.get(QUALITY) is not None]
+    qualities = [item.get(QUALITY) for item in counted]
+    known = [float(quality) for quality in qualities if quality is not None]
     return Items(
         answers=1,
         known=len(known),

@@ -307,7 +307,9 @@ class _Tables:
     def by_combination(self) -> Table:
         codes = self._pool.combinations
         parts = self._slices(ALL, self._columns.by_label("combination"), len(codes))
-        lines = [self._line(name, ALL, parts[codes[name]]) for name in sorted(codes)]
+        lines = []
+        for name in sorted(codes):
+            lines.append(self._line(name, ALL, parts[codes[name]]))
         notes = [
             "Input->output, besides text: I image, V video, A audio, D document, C "
             "code, 3D."
@@ -366,7 +368,8 @@ class _Tables:
             if meaning is None or quality is None:
                 return None
             return meaning * (self._eta + (1 - self._eta) * quality)
-        value: float | None = getattr(means.get(column.number, Means()), column.kind)
+        of_number = means.get(column.number, Means())
+        value: float | None = getattr(of_number, column.kind)
         return value
 
 

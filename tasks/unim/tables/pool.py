@@ -123,7 +123,18 @@ class Pool:
             self.trials[known] = min(self.trials[known], trial)
         if trial == BAD and self.trials[known] == BAD:
             self.bad[key[0]] = None
-        self._put(known, trial, row, given)
+        # the numbers that another task has scored stay
+        first = known * len(NUMBERS)
+        is_new = len(self.states) == first
+        for place, name in enumerate(NUMBERS, first):
+            state, value = NO_ANSWER, 0.0
+            if trial == OK:
+                state, value = self._read(name, row["scores"], given.get(name))
+            if is_new:
+                self.states.append(state)
+                self.values.append(value)
+            elif state < self.states[place]:
+                self.states[place], self.values[place] = state, value
         if trial == OK:
             self.items.add(known, row["scores"], given, GQ)
 
@@ -165,26 +176,6 @@ class Pool:
                 soft.append(float(weight))
             else:
                 soft.append(1.0)
-
-    def _put(
-        self,
-        trial_number: int,
-        trial: int,
-        row: Mapping[str, Any],
-        given: Mapping[str, str],
-    ) -> None:
-        """Set the numbers of a trial. Those that another task has scored stay."""
-        first = trial_number * len(NUMBERS)
-        is_new = len(self.states) == first
-        for place, name in enumerate(NUMBERS, first):
-            state, value = NO_ANSWER, 0.0
-            if trial == OK:
-                state, value = self._read(name, row["scores"], given.get(name))
-            if is_new:
-                self.states.append(state)
-                self.values.append(value)
-            elif state < self.states[place]:
-                self.states[place], self.values[place] = state, value
 
     def _read(
         self, name: str, scores: Mapping[str, Any], fault: str | None

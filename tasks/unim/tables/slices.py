@@ -53,7 +53,8 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(cls, codes: Sequence[int]) -> Rows:
-        return cls(codes, range(len(codes)), array("d", [1.0]) * len(codes))
+        weights = array("d", [1.0]) * len(codes)
+        return cls(codes, range(len(codes)), weights)
 
 
 class Columns:
@@ -94,7 +95,9 @@ class Columns:
         """The trials by capability, each in all of its own, with weight 1 or its
         label's."""
         trials, codes, weights = self._pool.capable
-        return Rows(codes, trials, weights if soft else array("d", [1.0]) * len(codes))
+        if not soft:
+            weights = array("d", [1.0]) * len(codes)
+        return Rows(codes, trials, weights)
 
     def slices(
         self, rows: Rows, many: int, numbers: Sequence[str], asked_about: Iterable[str]
@@ -135,8 +138,15 @@ class _Growing:
         weight: float,
         counted: Sequence[int],
     ) -> None:
+        own = [states[at] for at in counted]
+        if trial in _OUTCOMES:
+            outcome = _OUTCOMES[trial]
+        elif UNSCORED in own:
+            outcome = _UNSCORED
+        else:
+            outcome = _UNAVAILABLE if UNAVAILABLE in own else _WHOLE
         self.counts[0] += 1
-        self.counts[_outcome(trial, [states[at] for at in counted])] += 1
+        self.counts[outcome] += 1
         if trial == BAD:
             return
         self.asked += weight
@@ -156,19 +166,8 @@ class _Growing:
 
 _WHOLE, _UNSUPPORTED, _FAILED, _UNSCORED, _UNAVAILABLE, _BAD = range(1, 7)
 """The counts of a slice after ``trials``, in their order."""
-
-
-def _outcome(trial: int, states: Sequence[int]) -> int:
-    """The index of the count that a trial belongs to."""
-    if trial == UNSUPPORTED:
-        return _UNSUPPORTED
-    if trial == FAILED:
-        return _FAILED
-    if trial == BAD:
-        return _BAD
-    if UNSCORED in states:
-        return _UNSCORED
-    return _UNAVAILABLE if UNAVAILABLE in states else _WHOLE
+_OUTCOMES = {UNSUPPORTED: _UNSUPPORTED, FAILED: _FAILED, BAD: _BAD}
+"""The counts of the trials without scores."""
 
 
 def together(slices: Sequence[Slice]) -> Slice:
