@@ -11,10 +11,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from mmeval.errors import (
     MissingDataError,
@@ -22,9 +23,6 @@ from mmeval.errors import (
     StorageError,
     UsageError,
 )
-
-if TYPE_CHECKING:
-    from huggingface_hub.hf_api import RepoFile
 
 RepoKind = Literal["dataset", "model"]
 NOUN: Mapping[RepoKind, str] = {"dataset": "data set", "model": "model"}
@@ -34,6 +32,7 @@ _OWN_OFFLINE: Mapping[RepoKind, str] = {
 }
 """The variable that forbids the network for one kind alone, whether or not
 HF_HUB_OFFLINE is set."""
+_TRANSPORT = re.compile("Connect|Timeout|Network|Proxy|Protocol")
 TRUE = ("1", "ON", "YES", "TRUE")
 """Values of a variable that mean yes, as the hub's library reads them."""
 
@@ -79,9 +78,12 @@ def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
         found = api.list_repo_tree(
             repo, revision=commit, repo_type=kind, recursive=True
         )
-        files = tuple(
-            _file(item) for item in found if isinstance(item, hub.hf_api.RepoFile)
-        )
+        files: list[HubFile] = []
+        for item in found:
+            if isinstance(item, hub.hf_api.RepoFile):
+                etag = item.lfs.sha256 if item.lfs else item.blob_id
+                is_large = item.lfs is not None
+                files.append(HubFile(item.path, item.size, etag, is_large))
     for file in files:
         path = PurePosixPath(file.path)
         if ".." in path.parts or path.is_absolute() or "\\" in file.path:
@@ -89,7 +91,7 @@ def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
                 f"{repo} at {commit}: it lists a file outside of itself "
                 f"({file.path!r}); do not use it"
             )
-    return Listing(commit, files)
+    return Listing(commit, tuple(files))
 
 
 def not_here(
@@ -100,21 +102,12 @@ def not_here(
     be fetched again."""
     from huggingface_hub import try_to_load_from_cache as cached
 
-    at = {"revision": listed.commit, "repo_type": kind}
-    return tuple(
-        file
-        for file in listed.files
-        if not isinstance(cached(repo, file.path, **at), str)
-    )
-
-
-def _file(item: RepoFile) -> HubFile:
-    return HubFile(
-        item.path,
-        item.size,
-        item.lfs.sha256 if item.lfs else item.blob_id,
-        item.lfs is not None,
-    )
+    absent: list[HubFile] = []
+    for file in listed.files:
+        place = cached(repo, file.path, revision=listed.commit, repo_type=kind)
+        if not isinstance(place, str):
+            absent.append(file)
+    return tuple(absent)
 
 
 def snapshot(
@@ -204,14 +197,13 @@ def _explained(error: BaseException, what: str, kind: RepoKind) -> MmevalError:
             f"{what}: this is not a name of a {noun}; write owner/name or the path of "
             "a local folder"
         )
-    if any(
-        isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
-        for cause in _chain(error)
-    ):
-        return StorageError(
-            f"{what}: the disk is full; free space or set HF_HOME to a larger disk, "
-            "then run again"
-        )
+    for cause in _chain(error):
+        codes = (errno.ENOSPC, errno.EDQUOT)
+        if isinstance(cause, OSError) and cause.errno in codes:
+            return StorageError(
+                f"{what}: the disk is full; free space or set HF_HOME to a larger "
+                "disk, then run again"
+            )
     variable = offline(kind)
     reason = f"{variable} is set" if variable else _unreachable(error, errors)
     how_to_fix = f"; run once with {variable}=0" if variable else ""
@@ -223,9 +215,15 @@ def _explained(error: BaseException, what: str, kind: RepoKind) -> MmevalError:
 
 def _unreachable(error: BaseException, errors: Any) -> str:
     """Why the hub did not give the files, in the order of what the user can change."""
-    responses = (getattr(cause, "response", None) for cause in _chain(error))
-    codes = (getattr(response, "status_code", None) for response in responses)
-    status = next((code for code in codes if isinstance(code, int)), None)
+    status: int | None = None
+    # of the connection to the hub, by the names of transports' classes
+    is_transport = False
+    for cause in _chain(error):
+        code = getattr(getattr(cause, "response", None), "status_code", None)
+        if status is None and isinstance(code, int):
+            status = code
+        if _TRANSPORT.search(type(cause).__name__):
+            is_transport = True
     if status in (401, 403):
         return (
             f"the hub refuses access (HTTP {status}); set HF_TOKEN to a token that "
@@ -235,7 +233,7 @@ def _unreachable(error: BaseException, errors: Any) -> str:
         return (
             f"the hub answered HTTP {status}; try again later, finished files are kept"
         )
-    if isinstance(error, errors.LocalEntryNotFoundError) or _transport(error):
+    if isinstance(error, errors.LocalEntryNotFoundError) or is_transport:
         return "the hub cannot be reached; check the network, HF_ENDPOINT and proxies"
     reason = str(error).splitlines()[0] if str(error) else "no reason"
     return f"it cannot be fetched ({type(error).__name__}: {reason})"
@@ -247,11 +245,8 @@ def offline(kind: RepoKind) -> str:
     from huggingface_hub.constants import HF_HUB_OFFLINE
 
     if HF_HUB_OFFLINE:
-        return (
-            "HF_HUB_OFFLINE"
-            if os.environ.get("HF_HUB_OFFLINE")
-            else "TRANSFORMERS_OFFLINE"
-        )
+        is_set = os.environ.get("HF_HUB_OFFLINE")
+        return "HF_HUB_OFFLINE" if is_set else "TRANSFORMERS_OFFLINE"
     own = _OWN_OFFLINE[kind]
     return own if os.environ.get(own, "").upper() in TRUE else ""
 
@@ -264,11 +259,3 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             return
         yield found
         found = found.__cause__ or found.__context__
-
-
-def _transport(error: BaseException) -> bool:
-    """Whether the connection to the hub failed, by the names of transports' classes."""
-    marks = ("Connect", "Timeout", "Network", "Proxy", "Protocol")
-    return any(
-        mark in type(cause).__name__ for cause in _chain(error) for mark in marks
-    )

@@ -8,7 +8,7 @@ answers are kept.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 from operator import itemgetter
@@ -49,11 +49,8 @@ class Subset:
         """The subset in a table: ``subset: 3,000 of 31,026``; empty without one."""
         if not self.partial:
             return ""
-        return (
-            f"subset: {self.chosen:,}"
-            if self.of is None
-            else f"subset: {self.chosen:,} of {self.of:,}"
-        )
+        chosen = f"subset: {self.chosen:,}"
+        return chosen if self.of is None else f"{chosen} of {self.of:,}"
 
     def to_json(self) -> dict[str, Any]:
         return {"of": self.of, "chosen": self.chosen, "how": list(self.how)}
@@ -82,9 +79,18 @@ class Draw:
         known: set[str] = set()
         for index, sample in samples:
             stratum = repr([sample.metadata.get(label) for label in self.labels])
-            drawn.append((self._hash(sample.id), index, stratum))
+            name = f"{self.seed}:{sample.id}".encode("utf-8", "surrogatepass")
+            rank = int.from_bytes(blake2b(name, digest_size=8).digest())
+            drawn.append((rank, index, stratum))
             known.update(sample.metadata if self.labels else ())
-        self._check_labels(known)
+        missing = sorted(set(self.labels).difference(known))
+        if missing:
+            labels = listed(sorted(known), _NAMED_LABELS)
+            raise UsageError(
+                "--stratify: no sample has the label "
+                f"{' or '.join(map(repr, missing))}; "
+                f"the labels are: {labels or 'none at all'}"
+            )
         drawn.sort()
         sizes, ranks = Counter(stratum for _, _, stratum in drawn), Counter[str]()
         placed: list[tuple[float, int]] = []
@@ -94,17 +100,3 @@ class Draw:
         # stable: equal positions stay in the order of hashes
         placed.sort(key=itemgetter(0))
         return [index for _, index in placed]
-
-    def _check_labels(self, known: Collection[str]) -> None:
-        """Raises UsageError for labels that no sample has."""
-        if missing := sorted(set(self.labels).difference(known)):
-            labels = listed(sorted(known), _NAMED_LABELS)
-            raise UsageError(
-                "--stratify: no sample has the label "
-                f"{' or '.join(map(repr, missing))}; "
-                f"the labels are: {labels or 'none at all'}"
-            )
-
-    def _hash(self, name: str) -> int:
-        text = f"{self.seed}:{name}".encode("utf-8", "surrogatepass")
-        return int.from_bytes(blake2b(text, digest_size=8).digest())

@@ -9,6 +9,7 @@ roles. Columns without media are labels as well.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -82,17 +83,15 @@ class ColumnTemplates:
                 raise row
             whole = {**dict.fromkeys(self._names), **row}
             cells = {key: read_cell(key, value) for key, value in whole.items()}
-            labels = {key: cell for key, cell in cells.items() if not _has_media(cell)}
-            values = {
-                self._names.get(key, key): "" if cell is None else cell
-                for key, cell in cells.items()
-            }
-            written_labels = {
-                key: template.value(values)
-                for key, template in self._templates.items()
-                if key not in _CONTENTS
-            }
-            labels |= self._constants | written_labels
+            values: dict[str, Value] = {}
+            for key, cell in cells.items():
+                if not _has_media(cell):
+                    labels[key] = cell
+                values[self._names.get(key, key)] = "" if cell is None else cell
+            labels |= self._constants
+            for key, template in self._templates.items():
+                if key not in _CONTENTS:
+                    labels[key] = template.value(values)
             if "id" in self._templates:
                 name = str(labels.pop("id"))
             return self._made(name, cells, values, labels, resolve)
@@ -108,35 +107,33 @@ class ColumnTemplates:
         labels: dict[str, Any],
         resolve: Resolve,
     ) -> Sample:
-        references = list(self._accepted(values))
+        contents: list[Interleaved] = []
+        if "reference" in self._templates:
+            contents.append(self._templates["reference"].render(values))
+        for template in self._references:
+            contents += template.each(values)
+        references = [content for content in contents if content.rendered().strip()]
+
         column = self._messages_column(cells)
         if column:
-            reader = ContentReader(resolve, _shared_media(cells))
+            # the media of the row's columns by label, in the order of the columns
+            media: dict[str, Media] = {}
+            counts = Counter[str]()
+            for part in _media_parts(cells.values()):
+                counts[part.kind] += 1
+                media[f"{part.kind}{counts[part.kind]}"] = part.media
+            reader = ContentReader(resolve, media)
             conversation = read_messages(literal(cells[column]), reader, column)
             reader.check_all_named()
             asked = conversation.asked
-            if conversation.answer is not None and not self._has_references:
+            has_references = self._references or "reference" in self._templates
+            if conversation.answer is not None and not has_references:
                 references.append(conversation.answer)
             labels.pop(column, None)
         else:
             asked = (Message("user", self._templates["input"].render(values)),)
         _check_texts(asked, references, cells)
         return Sample(name, asked, tuple(references), labels)
-
-    @property
-    def _has_references(self) -> bool:
-        return bool(self._references) or "reference" in self._templates
-
-    def _accepted(self, values: Mapping[str, Value]) -> Iterator[Interleaved]:
-        """The references that are not empty."""
-        contents: list[Interleaved] = []
-        if "reference" in self._templates:
-            contents.append(self._templates["reference"].render(values))
-        for template in self._references:
-            contents += template.each(values)
-        for content in contents:
-            if content.rendered().strip():
-                yield content
 
     def _messages_column(self, cells: Mapping[str, Value]) -> str:
         """The column of messages that ``input`` is; empty where it is another text."""
@@ -205,23 +202,16 @@ def _has_media(value: Value) -> bool:
     return isinstance(value, Interleaved)
 
 
-def _shared_media(cells: Mapping[str, Value]) -> dict[str, Media]:
-    """The media of a row's columns by label, in the order of the columns."""
-    media: dict[str, Media] = {}
-    counts: dict[str, int] = {}
-    for cell in cells.values():
-        for part in _parts(cell):
-            counts[part.kind] = counts.get(part.kind, 0) + 1
-            media[f"{part.kind}{counts[part.kind]}"] = part.media
-    return media
-
-
-def _parts(cell: Value) -> Iterator[Any]:
-    """The parts with media of a cell that is a medium or a list of them."""
-    contents = cell if isinstance(cell, (list, tuple)) else [cell]
-    for content in contents:
-        if isinstance(content, Interleaved):
-            yield from (part for part in content.parts if part.media is not None)
+def _media_parts(cells: Iterable[Value]) -> Iterator[Any]:
+    """The parts with media of cells that are a medium or a list of them."""
+    for cell in cells:
+        contents = cell if isinstance(cell, (list, tuple)) else [cell]
+        for content in contents:
+            if not isinstance(content, Interleaved):
+                continue
+            for part in content.parts:
+                if part.media is not None:
+                    yield part
 
 
 def _check_texts(
@@ -242,14 +232,12 @@ def _check_texts(
         kind = medium_inside(content.words)
         if not kind:
             continue
-        columns = [
-            column
-            for column, cell in cells.items()
-            if isinstance(cell, str) and medium_inside(cell)
-        ]
-        where = f"the column {columns[0]!r}" if columns else "a text"
-        advice = f"[{columns[0]}]" if columns else "[COLUMN]"
+        where, named = "a text", "COLUMN"
+        for column, cell in cells.items():
+            if isinstance(cell, str) and medium_inside(cell):
+                where, named = f"the column {column!r}", column
+                break
         raise UsageError(
             f"{where} holds a medium ({kind}) as base64; write dataset_kwargs: "
-            f"{{media_columns: {advice}}}"
+            f"{{media_columns: [{named}]}}"
         )

@@ -20,7 +20,7 @@ import contextlib
 import hashlib
 import mimetypes
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -97,14 +97,10 @@ class ColumnsDataset:
 
     def __init__(self, source: DataSource) -> None:
         self._source, self._root = source, source.folder.absolute()
-        self._home = (
-            f"hf://datasets/{source.repo}@{source.revision}/"
-            if source.repo
-            else f"{self._root}/"
-        )
-        self._place = (
-            f"{source.repo} at {source.revision}" if source.repo else str(source.folder)
-        )
+        self._home, self._place = f"{self._root}/", str(source.folder)
+        if source.repo:
+            self._home = f"hf://datasets/{source.repo}@{source.revision}/"
+            self._place = f"{source.repo} at {source.revision}"
         options = {**source.options}
         columns = options.pop("columns", {})
         self._paths = options.pop("media_columns", ())
@@ -130,12 +126,11 @@ class ColumnsDataset:
             features: dict[str, Any] = self._builder.info.features or {}
             self._own_lines = self._has_own_lines(features, options)
             if self._own_lines:
-                rows = (
-                    row
-                    for row in islice(self._all(), _ROWS_WITH_ALL_COLUMNS)
-                    if isinstance(row, dict)
-                )
-                features = {key: None for row in rows for key in row} | features
+                columns_read: dict[str, Any] = {}
+                for row in islice(self._all(), _ROWS_WITH_ALL_COLUMNS):
+                    if isinstance(row, dict):
+                        columns_read.update(dict.fromkeys(row))
+                features = columns_read | features
             else:
                 self._stream = self._streamed()
                 # a CSV has none yet
@@ -146,13 +141,12 @@ class ColumnsDataset:
                 raise UsageError(
                     f"{self._place}: test_split {source.split!r} has no rows"
                 )
-            if self._builder.name == "csv" or any(
-                file.endswith("metadata.csv") for file in self._files
-            ):
+            has_metadata = any(file.endswith("metadata.csv") for file in self._files)
+            if has_metadata or self._builder.name == "csv":
                 text = library.Value("string")  # else 007 is 7.0, and N/A is empty
                 features = {
-                    key: text if isinstance(f, library.Value | None) else f
-                    for key, f in features.items()
+                    key: text if isinstance(feature, library.Value | None) else feature
+                    for key, feature in features.items()
                 }
                 self._builder.config.features = self._builder.info.features = (
                     library.Features(features)
@@ -161,24 +155,27 @@ class ColumnsDataset:
                 self._stream = self._streamed()
         self._kinds = {name: _kind_of(feature) for name, feature in features.items()}
         self._classes = {
-            name: f.names
-            for name, f in features.items()
-            if isinstance(f, library.ClassLabel)
+            name: feature.names
+            for name, feature in features.items()
+            if isinstance(feature, library.ClassLabel)
         }
-        if unknown := [name for name in self._paths if name not in features]:
+        unknown = [name for name in self._paths if name not in features]
+        if unknown:
             raise UnknownNameError("column of media_columns", unknown[0], features)
         self._templates = ColumnTemplates(columns, features, self._place)
 
-    def _placed(self, options: Mapping[str, Any]) -> dict[str, Any]:
+    def _placed(self, options: dict[str, Any]) -> dict[str, Any]:
         """The options with whole paths, as the library takes those of a format from the
         present folder. Raises UsageError where no files are named."""
-        given = {key: options[key] for key in _FILE_OPTIONS if options.get(key)}
+        given = [key for key in _FILE_OPTIONS if options.get(key)]
         if not given:
             raise UsageError(
                 f"dataset_path: {self._source.format} is a format; name its files in "
                 "dataset_kwargs: {data_files: NAME}"
             )
-        return {**options, **{key: self._whole(value) for key, value in given.items()}}
+        for key in given:
+            options[key] = self._whole(options[key])
+        return options
 
     def _whole(self, paths: Any) -> Any:
         if isinstance(paths, str):
@@ -204,24 +201,17 @@ class ColumnsDataset:
         """A digest of the files: of the names and sizes of media, and of all that
         others hold. On the hub it is one of what is read of which commit."""
         source = self._source
-        written = {
-            key: value for key, value in source.options.items() if key != "columns"
-        }
-        sha256 = hashlib.sha256(
-            repr(
-                (source.repo, source.revision, source.name, source.split, written)
-            ).encode()
-        )
-        for file in () if source.repo else map(Path, self._files):
-            is_medium = (mimetypes.guess_type(file)[0] or "").startswith(
-                ("image/", "audio/", "video/")
-            )
-            sha256.update(
-                f"{file.relative_to(self._root)}:{file.stat().st_size}\n".encode(
-                    "utf-8", "surrogateescape"
-                )
-            )
-            if not is_medium:
+        written = dict(source.options)
+        written.pop("columns", None)
+        read = (source.repo, source.revision, source.name, source.split, written)
+        sha256 = hashlib.sha256(repr(read).encode())
+        if source.repo:
+            return sha256.hexdigest()
+        for file in map(Path, self._files):
+            line = f"{file.relative_to(self._root)}:{file.stat().st_size}\n"
+            sha256.update(line.encode("utf-8", "surrogateescape"))
+            mime = mimetypes.guess_type(file)[0] or ""
+            if not mime.startswith(("image/", "audio/", "video/")):
                 with file.open("rb") as stream:
                     sha256.update(hashlib.file_digest(stream, "sha256").digest())
         return sha256.hexdigest()
@@ -233,13 +223,10 @@ class ColumnsDataset:
     def _length(self) -> int:
         """As the hub states it, else by the index of parquet files, else by reading all
         rows."""
-        stated = (
-            (self._builder.info.splits or {}).get(self._source.split)
-            if self._source.repo
-            else None
-        )
-        if stated is not None and stated.num_examples:
-            return int(stated.num_examples)
+        if self._source.repo:
+            stated = (self._builder.info.splits or {}).get(self._source.split)
+            if stated is not None and stated.num_examples:
+                return int(stated.num_examples)
         from datasets.utils.file_utils import xopen
         from pyarrow.parquet import ParquetFile
 
@@ -259,22 +246,19 @@ class ColumnsDataset:
 
     def __iter__(self) -> Iterator[Sample | BadRow]:
         for position, row in enumerate(self._rows(), 1):
-            yield self._sample(row, position)
+            yield self._templates.sample(
+                row, position, self._cell, lambda path, _where: self._file(path)
+            )
 
     def _has_own_lines(
         self, declared: Mapping[str, Any], options: Mapping[str, Any]
     ) -> bool:
         """Whether the rows are JSON Lines that are read as written; the library makes a
         date of a text that is one."""
-        files = (
-            self._files
-            if self._builder.name == "json"
-            and not {"encoding", "field"} & options.keys()
-            else []
-        )
-        return {Path(file).suffix for file in files} == {".jsonl"} and not any(
-            map(_kind_of, declared.values())
-        )
+        if self._builder.name != "json" or {"encoding", "field"} & options.keys():
+            return False
+        suffixes = {Path(file).suffix for file in self._files}
+        return suffixes == {".jsonl"} and not any(map(_kind_of, declared.values()))
 
     def _streamed(self) -> Any:
         stream = self._builder.as_streaming_dataset(split=self._source.split)
@@ -283,16 +267,14 @@ class ColumnsDataset:
     def _all(self) -> Iterator[dict[str, Any] | UsageError]:
         """The rows; the error of one that cannot be read."""
         if not self._own_lines:
-            return iter(self._stream)
+            yield from self._stream
+            return
         # the path of a file here or on the hub
         from datasets.utils.file_utils import xPath
 
-        files = map(xPath, self._files)
-        return (
-            line.row
-            for file in files
-            for line in lines_of(file, most=MAX_ROW_BYTES, faults=True)
-        )
+        for file in map(xPath, self._files):
+            for line in lines_of(file, most=MAX_ROW_BYTES, faults=True):
+                yield line.row
 
     @cached_property
     def _first(self) -> list[dict[str, Any] | UsageError]:
@@ -323,20 +305,13 @@ class ColumnsDataset:
             # as the library names a failed cast
             if found := getattr(error, "table_column_names", None):
                 reason = f"the columns of its files differ: one has {', '.join(found)}"
-            what = f"test_split {source.split!r}" + (
-                f" of dataset_name {source.name!r}" if source.name else ""
-            )
+            what = f"test_split {source.split!r}"
+            if source.name:
+                what += f" of dataset_name {source.name!r}"
             place = self._files[0] if len(self._files) == 1 else self._place
             raise UsageError(
                 f"{place}: datasets cannot read {what}: {reason}"
             ) from None
-
-    def _sample(
-        self, row: dict[str, Any] | UsageError, position: int
-    ) -> Sample | BadRow:
-        return self._templates.sample(
-            row, position, self._cell, lambda path, _where: self._file(path)
-        )
 
     def _cell(self, column: str, value: Any) -> Value:
         """A cell, or a value in it, as templates see it: its media as content, else as
@@ -350,19 +325,16 @@ class ColumnsDataset:
         """The medium that a value is or names; None for any other value."""
         if is_sound(value) and value["array"] is not None:
             return sound_medium(value)
-        if _is_file(value):
-            return self._file_medium(column, value.get("bytes"), value.get("path"))
+        content, path = None, None
         if isinstance(value, bytes):
-            return Media.from_bytes(value)
-        if isinstance(value, str) and value and column in self._paths:
-            return self._named_medium(column, value)
-        return None
-
-    def _file_medium(self, column: str, content: Any, path: Any) -> Media | None:
-        """The medium of a file that is in its cell or has a path; None for a text in
-        place of its bytes, and for neither of both."""
+            content = value
+        elif isinstance(value, str) and column in self._paths:
+            path = value
+        elif _is_file(value):
+            content, path = value.get("bytes"), value.get("path")
         if isinstance(content, bytes):
             return Media.from_bytes(content)
+        # a text in place of its bytes is not a medium
         if content is None and isinstance(path, str) and path:
             return self._named_medium(column, path)
         return None
@@ -456,12 +428,11 @@ def _is_file(value: Any) -> bool:
 def _kind_of(feature: Any) -> PartKind | None:
     """The kind of media in a column; None where the bytes decide. ``Any``: a type of
     the library, or a mapping."""
-    inner: Sequence[Any] = (
-        list(feature.values())
-        if isinstance(feature, Mapping)
-        else [getattr(feature, "feature", None)]
-    )
     own = _KINDS.get(type(feature).__name__)
-    return own or next(
-        filter(None, (_kind_of(item) for item in inner if item is not None)), None
-    )
+    if own:
+        return own
+    if isinstance(feature, Mapping):
+        kinds = map(_kind_of, feature.values())
+        return next(filter(None, kinds), None)
+    inner = getattr(feature, "feature", None)
+    return None if inner is None else _kind_of(inner)

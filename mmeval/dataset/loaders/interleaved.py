@@ -175,8 +175,10 @@ class InterleavedDataset:
                 from mmeval.dataset.loaders.parquet_rows import read_parquet
 
                 rows = read_parquet(file, self._media)
+            elif file.suffix == ".json":
+                rows = read_json(file)
             else:
-                rows = read_json(file) if file.suffix == ".json" else read_jsonl(file)
+                rows = read_jsonl(file)
             for row in rows:
                 yield row, resolve
 
@@ -188,7 +190,11 @@ class InterleavedDataset:
         self, row: DataRow, resolve: MediaFolder, position: str
     ) -> Sample | BadRow:
         try:
-            values = with_media(_keyed(row.values), self._media)
+            if isinstance(row.values, UsageError):
+                raise row.values
+            if not isinstance(row.values, dict):
+                raise UsageError("is no object with keys")
+            values = with_media(row.values, self._media)
             found = self._read(values, position, resolve)
         except Exception as error:  # whatever is wrong with a row, the others go on
             found = BadRow("", message_of(error))
@@ -214,7 +220,19 @@ class MediaFolder:
 
     def __call__(self, path: str, where: str) -> Media:
         """Raises UsageError for a path that is missing, leads out, or is not a path."""
-        return self._plain_file(path) or self._any_file(path, where)
+        plain = self._plain_file(path)
+        if plain is not None:
+            return plain
+        try:
+            found = path_inside(self.root, str(self.prefix / path))
+            exists = found.is_file()
+        except (UsageError, OSError):  # outside, too long, or with a null character
+            raise UsageError(
+                f"{where} {path[:200]!r} is no path inside the data folder"
+            ) from None
+        if not exists:
+            raise UsageError(f'{where} "{path}" is missing')
+        return Media(path=found)
 
     def _plain_file(self, path: str) -> Media | None:
         """The file at a path, if it is not a link; else None. A plain file in a folder
@@ -234,23 +252,9 @@ class MediaFolder:
             status = found.lstat()
         except (UsageError, OSError, ValueError):
             return None
-        return (
-            Media(path=found, size=status.st_size)
-            if stat.S_ISREG(status.st_mode)
-            else None
-        )
-
-    def _any_file(self, path: str, where: str) -> Media:
-        try:
-            found = path_inside(self.root, str(self.prefix / path))
-            exists = found.is_file()
-        except (UsageError, OSError):  # outside, too long, or with a null character
-            raise UsageError(
-                f"{where} {path[:200]!r} is no path inside the data folder"
-            ) from None
-        if not exists:
-            raise UsageError(f'{where} "{path}" is missing')
-        return Media(path=found)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        return Media(path=found, size=status.st_size)
 
 
 ReadRow: TypeAlias = Callable[[dict[str, Any], str, MediaFolder], Sample | BadRow]
@@ -264,12 +268,12 @@ def read_sample(
     """One row as a sample, with ``position`` for a missing id. Raises UsageError."""
     is_chat = row.get("input") is None and isinstance(row.get("messages"), list)
     if row.get("input") is None and not is_chat:
-        near = [
-            str(key) for key in row if key != "input" and _nearest(str(key), ("input",))
-        ]
-        there = f"; the row has {listed(list(map(str, row)), 5)}" if row else ""
-        meant = f'; is it what the row calls "{near[0]}"?' if near else there
-        raise UsageError(f'"input" is missing{meant}')
+        hint = f"; the row has {listed(list(map(str, row)), 5)}" if row else ""
+        for key in map(str, row):
+            if key != "input" and _nearest(key, ("input",)):
+                hint = f'; is it what the row calls "{key}"?'
+                break
+        raise UsageError(f'"input" is missing{hint}')
     reader = ContentReader(resolve, row.get("media"), spellings)
     if is_chat:
         conversation = read_messages(row["messages"], reader, "messages")
@@ -279,15 +283,20 @@ def read_sample(
     references = _references(row, reader)
     if not references and conversation.answer is not None:
         references = (conversation.answer,)
+
+    written = row.get("candidates")
+    if written is not None and not isinstance(written, list):
+        raise UsageError(
+            '"candidates" is no list of contents that metrics alone see; give a label '
+            "another name"
+        )
+    candidates = _contents(written or [], reader, "candidates")
     sample = Sample(
         id=row_id(row, position),
         input=conversation.asked,
         references=references,
         metadata=_labels(row),
-        candidates=tuple(
-            reader.read(item, f"candidates[{i}]")
-            for i, item in enumerate(_candidates(row))
-        ),
+        candidates=candidates,
     )
     reader.check_all_named()
     for content in sample.contents:
@@ -335,35 +344,14 @@ def _known_id(row: Any, position: str) -> str:
         return ""
 
 
-def _keyed(values: Any) -> dict[str, Any]:
-    if isinstance(values, UsageError):
-        raise values
-    if not isinstance(values, dict):
-        raise UsageError("is no object with keys")
-    return values
-
-
 def _messages(written: Any, reader: ContentReader) -> tuple[Message, ...]:
-    if (
-        isinstance(written, list)
-        and written
-        and isinstance(written[0], dict)
-        and "role" in written[0]
-    ):
-        return tuple(
-            read_message(item, reader, f"input[{i}]") for i, item in enumerate(written)
-        )
-    return (Message("user", reader.read(written, "input")),)
-
-
-def _candidates(row: dict[str, Any]) -> list[Any]:
-    written = row.get("candidates")
-    if written is not None and not isinstance(written, list):
-        raise UsageError(
-            '"candidates" is no list of contents that metrics alone see; give a label '
-            "another name"
-        )
-    return written or []
+    is_list = isinstance(written, list) and written and isinstance(written[0], dict)
+    if not is_list or "role" not in written[0]:
+        return (Message("user", reader.read(written, "input")),)
+    messages: list[Message] = []
+    for place, item in enumerate(written):
+        messages.append(read_message(item, reader, f"input[{place}]"))
+    return tuple(messages)
 
 
 def _references(row: dict[str, Any], reader: ContentReader) -> tuple[Interleaved, ...]:
@@ -374,6 +362,14 @@ def _references(row: dict[str, Any], reader: ContentReader) -> tuple[Interleaved
         raise UsageError('has "reference" and "references"; keep one of them')
     if not isinstance(several, list):
         raise UsageError('"references" is no list; write "reference" for a single one')
-    return tuple(
-        reader.read(item, f"references[{i}]") for i, item in enumerate(several)
-    )
+    return _contents(several, reader, "references")
+
+
+def _contents(
+    written: Sequence[Any], reader: ContentReader, key: str
+) -> tuple[Interleaved, ...]:
+    """The contents of a list under a key of the row."""
+    contents: list[Interleaved] = []
+    for place, item in enumerate(written):
+        contents.append(reader.read(item, f"{key}[{place}]"))
+    return tuple(contents)

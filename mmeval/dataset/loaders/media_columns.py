@@ -62,7 +62,16 @@ def with_media(values: dict[str, Any], media: Mapping[str, str]) -> dict[str, An
         )
     held: dict[str, Any] = dict(own)
     for column, name in media.items():
-        for label, cell in _labelled(name, values.get(column)).items():
+        value = values.get(column)
+        cells: dict[str, Any] = {}
+        if one := _ONE.fullmatch(name):
+            cells[f"{one[1]}{int(one[2] or 1)}"] = value
+        else:
+            # counted from 1, empty ones too
+            many = value if isinstance(value, list) else [value]
+            for number, cell in enumerate(many, 1):
+                cells[f"{name[:-1]}{number}"] = cell
+        for label, cell in cells.items():
             if label in held:
                 raise UsageError(
                     f"the column {column!r} holds {label}, which the row has already"
@@ -70,17 +79,6 @@ def with_media(values: dict[str, Any], media: Mapping[str, str]) -> dict[str, An
             if medium := _medium(cell, column):
                 held[label] = medium
     return {**row, "media": held} if held else row
-
-
-def _labelled(name: str, value: Any) -> dict[str, Any]:
-    """The cells of a column by label; those of a list are counted from 1, empty ones
-    too."""
-    if one := _ONE.fullmatch(name):
-        cells = {f"{one[1]}{int(one[2] or 1)}": value}
-    else:
-        many = value if isinstance(value, list) else [value]
-        cells = {f"{name[:-1]}{number}": cell for number, cell in enumerate(many, 1)}
-    return cells
 
 
 def _medium(cell: Any, column: str) -> Media | str | None:

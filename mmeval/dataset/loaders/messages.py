@@ -31,16 +31,13 @@ class Conversation:
 
 def is_messages(value: Any) -> bool:
     """Whether a value is a list of messages."""
-    return (
-        isinstance(value, (list, tuple))
-        and len(value) > 0
-        and all(map(_is_message, value))
-    )
-
-
-def _is_message(value: Any) -> bool:
-    form = _form_of(value) if isinstance(value, Mapping) else None
-    return form is not None and form[0] in value
+    if not isinstance(value, (list, tuple)):
+        return False
+    for item in value:
+        form = _form_of(item)
+        if form is None or form[0] not in item:
+            return False
+    return len(value) > 0
 
 
 def read_messages(written: Any, reader: ContentReader, where: str) -> Conversation:
@@ -62,7 +59,7 @@ def read_messages(written: Any, reader: ContentReader, where: str) -> Conversati
 
 def read_message(written: Any, reader: ContentReader, where: str) -> Message:
     """One message. Raises UsageError."""
-    form = _form_of(written) if isinstance(written, Mapping) else None
+    form = _form_of(written)
     if form is None:
         raise UsageError(f'{where} is not a message with "role" and "content"')
     written_role = written.get(form[0])
@@ -80,10 +77,12 @@ def read_message(written: Any, reader: ContentReader, where: str) -> Message:
     )
 
 
-def _form_of(written: Mapping[str, Any]) -> tuple[str, str] | None:
-    for role, content in _FORMS:
-        if content in written:
-            return role, content
+def _form_of(written: Any) -> tuple[str, str] | None:
+    """The keys of a message; None for what is not a message."""
+    if isinstance(written, Mapping):
+        for role, content in _FORMS:
+            if content in written:
+                return role, content
     return None
 
 
@@ -100,7 +99,8 @@ def _with_numbers(
         counts[kind] = counts.get(kind, 0) + 1
         return f"<<{label}>>"
 
-    return {
-        key: _BARE_TAG.sub(numbered, value) if isinstance(value, str) else value
-        for key, value in written.items()
-    }
+    message: dict[str, Any] = {}
+    for key, value in written.items():
+        is_text = isinstance(value, str)
+        message[key] = _BARE_TAG.sub(numbered, value) if is_text else value
+    return message

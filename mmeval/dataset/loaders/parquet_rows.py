@@ -35,18 +35,22 @@ def read_parquet(file: Path, others: Collection[str] = ()) -> Iterator[DataRow]:
                 raise UnknownNameError(
                     "column of dataset_kwargs: media:", column, table.schema_arrow.names
                 )
-        media = {
-            name: name
-            for name in _media_columns(table.schema_arrow, arrow.types)
-            if name not in others
-        }
+        media: dict[str, str] = {}
+        for column in table.schema_arrow:
+            if column.name not in others and _holds_media(column, arrow.types):
+                media[column.name] = column.name
         convert = _converters(table.schema_arrow, arrow.types, {*media, *others}, file)
         size = BATCH_ROWS_WITH_MEDIA if media or others else BATCH_ROWS
         number = 0
         for batch in table.iter_batches(batch_size=size, use_threads=False):
             for values in batch.to_pylist():
                 number += 1
-                yield DataRow(file, number, _row(values, media, convert))
+                row: dict[str, Any] = {}
+                for name, value in values.items():
+                    converted = convert[name](value) if name in convert else value
+                    if converted is not None:
+                        row[name] = converted
+                yield DataRow(file, number, with_media(row, media))
 
 
 def count_parquet(file: Path) -> int:
@@ -72,29 +76,21 @@ def parquet_file(
         ) from None
 
 
-def _row(
-    values: dict[str, Any],
-    media: Mapping[str, str],
-    convert: Mapping[str, Callable[[Any], Any]],
-) -> dict[str, Any]:
-    row = {
-        name: convert[name](value) if name in convert else value
-        for name, value in values.items()
-    }
-    return with_media(
-        {name: value for name, value in row.items() if value is not None}, media
-    )
-
-
 # The types of pyarrow are unknown where types are checked, because the package is
 # optional.
-def _media_columns(schema: Any, types: Any) -> Iterator[str]:
-    for column in schema:
-        is_list = holds_many(column.name) and _is_list(column.type, types)
-        if (is_list and _is_medium(column.type.value_type, types)) or (
-            holds_one(column.name) and _is_medium(column.type, types)
-        ):
-            yield column.name
+def _holds_media(column: Any, types: Any) -> bool:
+    """Whether a column holds media, by its name and type."""
+    kind = column.type
+    if holds_one(column.name):
+        return _is_medium(kind, types)
+    is_list = (
+        types.is_list(kind)
+        or types.is_large_list(kind)
+        or types.is_fixed_size_list(kind)
+    )
+    if is_list and holds_many(column.name):
+        return _is_medium(kind.value_type, types)
+    return False
 
 
 def _is_medium(kind: Any, types: Any) -> bool:
@@ -110,14 +106,6 @@ def _is_bytes(kind: Any, types: Any) -> bool:
         types.is_binary(kind)
         or types.is_large_binary(kind)
         or types.is_fixed_size_binary(kind)
-    )
-
-
-def _is_list(kind: Any, types: Any) -> bool:
-    return bool(
-        types.is_list(kind)
-        or types.is_large_list(kind)
-        or types.is_fixed_size_list(kind)
     )
 
 
@@ -137,7 +125,7 @@ def _converters(
                 f"or say so in dataset_kwargs: {{media: {{{column.name}: images}}}}"
             )
         if types.is_map(column.type):
-            found[column.name] = _mapping
+            found[column.name] = lambda pairs: json_value(pairs and dict(pairs))
         elif column.name == "media" and not types.is_struct(column.type):
             raise UsageError(
                 f"{file}: the column 'media' is not a mapping from labels to paths"
@@ -156,14 +144,6 @@ def _leaves(kind: Any) -> Iterator[Any]:
         yield kind
     for i in range(kind.num_fields):
         yield from _leaves(kind.field(i).type)
-
-
-def _mapping(value: Any) -> Any:
-    return (
-        None
-        if value is None
-        else {key: json_value(item) for key, item in dict(value).items()}
-    )
 
 
 def json_value(value: Any) -> Any:

@@ -43,20 +43,18 @@ def row_files(source: DataSource) -> tuple[Path, ...]:
     none, UsageError for a file that is none of these (``SUFFIXES``), or is a link out
     of the data folder."""
     named = source.options.get("data_file")
-    names = [named] if isinstance(named, str) else [str(name) for name in named or ()]
-    files = (
-        _files_of_split(source)
-        if named is None
-        else tuple(path_inside(source.folder, name) for name in names)
-    )
+    if named is None:
+        files = _files_of_split(source)
+    else:
+        names = [named] if isinstance(named, str) else map(str, named)
+        files = tuple(path_inside(source.folder, name) for name in names)
     for file in files:
-        if not file.is_file():
-            what = (
-                "is not a regular file"
-                if file.exists()
-                else "no such data file (dataset_kwargs: data_file)"
+        if not file.exists():
+            raise MissingDataError(
+                f"{file}: no such data file (dataset_kwargs: data_file)"
             )
-            raise MissingDataError(f"{file}: {what}")
+        if not file.is_file():
+            raise MissingDataError(f"{file}: is not a regular file")
         if file.suffix not in SUFFIXES:
             raise UsageError(
                 f"{file}: the suffix of a data file is one of {', '.join(SUFFIXES)}"
@@ -84,8 +82,22 @@ def read_json(file: Path) -> Iterator[DataRow]:
 def scan_files(files: Sequence[Path]) -> RowScan:
     """Fingerprint and row counts, by one pass over the bytes, without parsing rows."""
     sha256 = hashlib.sha256()
-    rows = tuple(_scan(file, sha256) for file in files)
-    return RowScan(sha256.hexdigest(), rows)
+    counts: list[int] = []
+    for file in files:
+        rows, whole = 0, True
+        with file.open("rb") as lines:
+            for piece in iter(partial(lines.readline, MAX_ROW_BYTES + 1), b""):
+                sha256.update(piece)
+                rows += whole and (len(piece) > MAX_ROW_BYTES or not piece.isspace())
+                whole = len(piece) <= MAX_ROW_BYTES or piece.endswith(b"\n")
+        if file.suffix == ".json":
+            rows = len(list_of(file))
+        elif file.suffix == ".parquet":
+            from mmeval.dataset.loaders.parquet_rows import count_parquet
+
+            rows = count_parquet(file)
+        counts.append(rows)
+    return RowScan(sha256.hexdigest(), tuple(counts))
 
 
 def _files_of_split(source: DataSource) -> tuple[Path, ...]:
@@ -112,16 +124,17 @@ def _files_of_split(source: DataSource) -> tuple[Path, ...]:
 
 def _require_all_shards(files: Sequence[Path]) -> None:
     """Raises MissingDataError for missing shards that the names of others announce."""
-    shards = [match for file in files if (match := _SHARD.fullmatch(file.name))]
-    there = {
-        f"{shard['split']}-{shard['number']}-of-{shard['total']}" for shard in shards
-    }
-    sets = {(shard["split"], len(shard["number"]), shard["total"]) for shard in shards}
-    announced = {
-        f"{split}-{number:0{width}}-of-{total}"
-        for split, width, total in sets
-        for number in range(int(total))
-    }
+    there: set[str] = set()
+    announced: set[str] = set()
+    for file in files:
+        shard = _SHARD.fullmatch(file.name)
+        if shard is None:
+            continue
+        split, total = shard["split"], shard["total"]
+        there.add(f"{split}-{shard['number']}-of-{total}")
+        width = len(shard["number"])
+        for number in range(int(total)):
+            announced.add(f"{split}-{number:0{width}}-of-{total}")
     missing = sorted(announced - there)
     if missing:
         raise MissingDataError(
@@ -133,34 +146,20 @@ def _require_all_shards(files: Sequence[Path]) -> None:
 def _no_rows(folder: Path, split: str) -> str:
     if not folder.is_dir():
         return f"{folder}: there is no such data folder"
-    others = sorted({path.stem for path in folder.iterdir() if path.suffix in SUFFIXES})
-    near = did_you_mean(split, others) or (
-        f" (there is {listed(others, _MOST_NAMED)})" if others else ""
-    )
-    tables = sorted(
-        path.name for path in folder.iterdir() if path.suffix in (".csv", ".tsv")
-    )
-    table = (
-        f"; {listed(tables, 3)}: loader: datasets reads such files" if tables else ""
-    )
+    others: set[str] = set()
+    tables: list[str] = []
+    for path in sorted(folder.iterdir()):
+        if path.suffix in SUFFIXES:
+            others.add(path.stem)
+        elif path.suffix in (".csv", ".tsv"):
+            tables.append(path.name)
+    hint = did_you_mean(split, others)
+    if others and not hint:
+        hint = f" (there is {listed(sorted(others), _MOST_NAMED)})"
+    if tables:
+        hint += f"; {listed(tables, 3)}: loader: datasets reads such files"
     return (
         f"{folder}: no rows of the split {split!r}: neither {split}.jsonl nor "
         f"{split}.parquet nor {split}.json. "
-        f"Set test_split, or dataset_kwargs: {{data_file: NAME}}{near}{table}"
+        f"Set test_split, or dataset_kwargs: {{data_file: NAME}}{hint}"
     )
-
-
-def _scan(file: Path, sha256: hashlib._Hash) -> int:
-    rows, whole = 0, True
-    with file.open("rb") as lines:
-        for piece in iter(partial(lines.readline, MAX_ROW_BYTES + 1), b""):
-            sha256.update(piece)
-            rows += whole and (len(piece) > MAX_ROW_BYTES or not piece.isspace())
-            whole = len(piece) <= MAX_ROW_BYTES or piece.endswith(b"\n")
-    if file.suffix == ".jsonl":
-        return rows
-    if file.suffix == ".json":
-        return len(list_of(file))
-    from mmeval.dataset.loaders.parquet_rows import count_parquet
-
-    return count_parquet(file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,18 +33,14 @@ class SameStem:
         try:
             return FoundMedia(resolve(path, where))
         except UsageError:
-            for name in self._like(resolve, path):
-                if (
-                    found := resolve(str(Path(path).with_name(name)), where)
-                ).kind == kind:
+            folder = resolve.root / resolve.prefix / Path(path).parent
+            if folder not in self._names:
+                names = self._names[folder] = {}
+                if folder.is_dir():
+                    for file in sorted(folder.iterdir()):
+                        names.setdefault(file.stem, []).append(file.name)
+            for name in self._names[folder].get(Path(path).stem, ()):
+                found = resolve(str(Path(path).with_name(name)), where)
+                if found.kind == kind:
                     return FoundMedia(found, name)
             raise
-
-    def _like(self, resolve: MediaFolder, path: str) -> Sequence[str]:
-        """The files of the same name without its ending, sorted."""
-        folder = resolve.root / resolve.prefix / Path(path).parent
-        if folder not in self._names:
-            names = self._names[folder] = {}
-            for file in sorted(folder.iterdir()) if folder.is_dir() else ():
-                names.setdefault(file.stem, []).append(file.name)
-        return self._names[folder].get(Path(path).stem, ())

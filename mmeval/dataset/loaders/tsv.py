@@ -82,7 +82,9 @@ class TsvDataset:
         for column in self._image_columns[1:]:
             if column not in names:
                 raise UnknownNameError("column of media_columns", column, names)
-        known = (*names, _IMAGE, "options") if self._has_images(names) else names
+        has_images = _IMAGE in names or _IMAGE_PATH in names
+        known = (*names, _IMAGE, "options") if has_images else names
+        self._length: int | None = None
         written = source.options.get("columns", {})
         self._templates = ColumnTemplates(
             {**_usual_columns(names), **written},
@@ -100,54 +102,45 @@ class TsvDataset:
         return sha256.hexdigest()
 
     def __len__(self) -> int:
+        if self._length is None:
+            self._length = sum(1 for _ in self._rows())
         return self._length
-
-    @cached_property
-    def _length(self) -> int:
-        return sum(1 for _ in self._rows())
 
     def __iter__(self) -> Iterator[Sample | BadRow]:
         for position, (file, row) in enumerate(self._rows(), 1):
-            yield self._sample(file, row, position)
+            cells: Mapping[str, Any] | UsageError = row
+            if not isinstance(row, UsageError):
+                try:
+                    cells = self._cells(file, row)
+                except UsageError as error:
+                    cells = error
+            yield self._templates.sample(
+                cells, position, lambda _column, value: value, self._media
+            )
 
     def _rows(self) -> Iterator[tuple[TsvFile, TsvRow]]:
         for file in self._files:
             for row in file.rows():
                 yield file, row
 
-    def _has_images(self, names: Mapping[str, Any]) -> bool:
-        return _IMAGE in names or _IMAGE_PATH in names
-
-    def _sample(self, file: TsvFile, row: TsvRow, position: int) -> Sample | BadRow:
-        cells: Mapping[str, Any] | UsageError
-        try:
-            cells = row if isinstance(row, UsageError) else self._cells(file, row)
-        except UsageError as error:
-            cells = error
-        return self._templates.sample(
-            cells, position, lambda _column, value: value, self._media
-        )
-
     def _cells(self, file: TsvFile, row: Mapping[str, str]) -> dict[str, Value]:
         cells: dict[str, Value] = {**row}
         for column in self._image_columns:
-            if row.get(column):
-                cells[column] = _content(self._pictures(file, row[column], column))
+            cell = row.get(column)
+            if not cell:
+                continue
+            # the pictures of the cell, or of the row whose index it is
+            other = file.cell_of_index(cell, column)
+            texts = _listed(cell if other is None else other, column)
+            cells[column] = _content([self._picture(text, column) for text in texts])
         if row.get(_IMAGE_PATH) and not row.get(_IMAGE):
             paths = _listed(row[_IMAGE_PATH], _IMAGE_PATH)
             cells[_IMAGE] = _content([self._media(path, _IMAGE_PATH) for path in paths])
-        options = {
-            letter: row[letter] for letter in string.ascii_uppercase if row.get(letter)
-        }
         if "options" not in row:
+            letters = string.ascii_uppercase
+            options = {letter: row[letter] for letter in letters if row.get(letter)}
             cells["options"] = options or None
         return cells
-
-    def _pictures(self, file: TsvFile, cell: str, column: str) -> list[Media]:
-        """The pictures of a cell, or of the row whose index it is."""
-        other = file.cell_of_index(cell, column)
-        texts = _listed(cell if other is None else other, column)
-        return [self._picture(text, column) for text in texts]
 
     def _picture(self, text: str, column: str) -> Media:
         medium = embedded_medium(text)
