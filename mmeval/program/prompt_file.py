@@ -103,9 +103,10 @@ class PromptFile:
         """The values that it reads."""
         from mmeval.media.decode.template import BoundedTemplate
 
-        return frozenset().union(
-            *(BoundedTemplate(source).reads for _, source in _sections(self.text))
-        )
+        names: set[str] = set()
+        for _, source in _sections(self.text):
+            names |= BoundedTemplate(source).reads
+        return frozenset(names)
 
     def to_json(self) -> dict[str, str]:
         return {"name": self.name, "sha256": self.sha256, "text": self.text}
@@ -131,12 +132,12 @@ class PromptFile:
         PromptError."""
         given = {**values, "mark": _mark(self.text, values)}
         try:
-            templates = _templates(self.text, tuple(given))
-            return tuple(
-                Message(role, template.render(given)) for role, template in templates
-            )
+            messages: list[Message] = []
+            for role, template in _templates(self.text, tuple(given)):
+                messages.append(Message(role, template.render(given)))
         except PromptError as error:
             raise self._named(error) from None
+        return tuple(messages)
 
     def _named(self, error: PromptError) -> PromptError:
         of = f" ({self.origin})" if self.origin else ""
@@ -159,8 +160,12 @@ def prompt_kinds(
     function: Callable[..., Any], names: Iterable[str]
 ) -> dict[str, JudgePrompt]:
     """The arguments of a function that are prompts, with what each may read."""
-    found = {name: marks_of(hint_of(function, name), JudgePrompt) for name in names}
-    return {name: marks[0] for name, marks in found.items() if marks}
+    kinds: dict[str, JudgePrompt] = {}
+    for name in names:
+        marks = marks_of(hint_of(function, name), JudgePrompt)
+        if marks:
+            kinds[name] = marks[0]
+    return kinds
 
 
 def bound_prompts(
@@ -206,10 +211,11 @@ def read_prompt(file: Path) -> str:
     try:
         with io.TextIOWrapper(open_plain(file), "utf-8") as stream:
             text = stream.read(MAX_CHARS + 1)
-    except (OSError, ValueError) as error:
-        reason = (
-            error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        )
+    except OSError as error:
+        reason = error.strerror
+        raise PromptError(f"the prompt file {file} cannot be read: {reason}") from None
+    except ValueError:
+        reason = "it is not UTF-8 text"
         raise PromptError(f"the prompt file {file} cannot be read: {reason}") from None
     if len(text) > MAX_CHARS:
         raise PromptError(
@@ -229,7 +235,9 @@ def read_prompt_folder(
     if not folder.is_dir():
         raise PromptError(f"{origin}{folder}: there is no such folder")
     found: dict[str, PromptFile] = {}
-    for file in sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES):
+    for file in sorted(folder.iterdir()):
+        if file.suffix not in SUFFIXES:
+            continue
         if file.stem in found:
             raise PromptError(
                 f"{origin}{folder}: two files are called {file.stem}; keep one"
@@ -276,9 +284,10 @@ def _templates(
 ) -> tuple[tuple[MessageRole, PartsTemplate], ...]:
     from mmeval.program.template import PartsTemplate
 
-    return tuple(
-        (role, PartsTemplate(source, names)) for role, source in _sections(text)
-    )
+    templates: list[tuple[MessageRole, PartsTemplate]] = []
+    for role, source in _sections(text):
+        templates.append((role, PartsTemplate(source, names)))
+    return tuple(templates)
 
 
 def _sections(text: str) -> list[tuple[MessageRole, str]]:
@@ -293,10 +302,8 @@ def _sections(text: str) -> list[tuple[MessageRole, str]]:
             "a prompt file begins with [user], or with [system] and goes on with "
             "[user], once each"
         )
-    return [
-        (role, source.strip("\n"))
-        for role, source in zip(roles, pieces[1::2], strict=True)
-    ]
+    sources = [source.strip("\n") for source in pieces[1::2]]
+    return list(zip(roles, sources, strict=True))
 
 
 def _mark(text: str, values: Mapping[str, Value]) -> str:
@@ -306,11 +313,12 @@ def _mark(text: str, values: Mapping[str, Value]) -> str:
     answer cannot contain it, as another answer has another mark.
     """
     contents = list(_contents("", values))
-    texts = [part.text or part.raw for _, content in contents for part in content.parts]
+    texts: list[str] = []
+    for _, content in contents:
+        texts.extend(part.text or part.raw for part in content.parts)
     for number in itertools.count():
-        word = content_digest(
-            f"{number}/{text}".encode("utf-8", "surrogatepass"), contents
-        )[:_MARK_CHARS]
+        head = f"{number}/{text}".encode("utf-8", "surrogatepass")
+        word = content_digest(head, contents)[:_MARK_CHARS]
         if not any(word in written for written in texts):
             return word
     raise AssertionError("unreachable")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mmeval.media.parts import Interleaved, PartKind
+from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved, Part, PartKind
 from mmeval.program.calls import Call, Program, Role, ask_all, ask_one
 from mmeval.records.request import GenerationParams
 from mmeval.records.sample import Message, Sample, user
@@ -33,10 +34,11 @@ class Ask:
     ) -> Call:
         """A call of the model under test, with the sample's prompt and kinds as
         defaults."""
-        chosen = self.messages if messages is None else messages
-        return self.model.send(
-            chosen, wants=self.wants if wants is None else wants, params=self.params
-        )
+        if messages is None:
+            messages = self.messages
+        if wants is None:
+            wants = self.wants
+        return self.model.send(messages, wants=wants, params=self.params)
 
 
 def single(ask: Ask) -> Program[Interleaved]:
@@ -65,18 +67,15 @@ def text_then_media(
     written: list[PartKind] = [kind for kind in ask.wants if kind in ("text", "code")]
     first = yield from ask_one(ask.call(wants=written or ("text",)))
     text = first.require()
-    kinds = [kind for kind in ask.wants if kind not in ("text", "code")]
-    asked = [
-        (*ask.messages, first.as_message(), user(instruction.format(kind=kind)))
-        for kind in kinds
-    ]
-    replies = yield from ask_all(
-        [
-            ask.call(messages, (kind,))
-            for messages, kind in zip(asked, kinds, strict=True)
-        ]
-    )
-    made = [medium for reply in replies for medium in reply.require().media()]
+    calls: list[Call] = []
+    for kind in ask.wants:
+        if kind not in ("text", "code"):
+            wish = user(instruction.format(kind=kind))
+            calls.append(ask.call((*ask.messages, first.as_message(), wish), (kind,)))
+    replies = yield from ask_all(calls)
+    made: list[Media] = []
+    for reply in replies:
+        made.extend(reply.require().media())
     return text.filled(made) if made else text
 
 
@@ -108,20 +107,21 @@ def until_all_kinds(ask: Ask, *, tries: OneOrMore = 100) -> Program[Interleaved]
     answer: Interleaved | None = None
     for _ in range(tries):
         reply = yield from ask_one(ask.call())
-        answer = answer if reply.response.output is None else reply.response.output
-        if answer is not None and all(_holds(answer, kind) for kind in ask.wants):
-            return answer
+        if reply.response.output is not None:
+            answer = reply.response.output
+            # a placeholder alone is not a part of its kind
+            kinds: set[PartKind] = set()
+            for part in answer.parts:
+                if part.media is not None or (part.text or "").strip():
+                    kinds.add(part.kind)
+            if kinds.issuperset(ask.wants):
+                return answer
     return reply.require() if answer is None else answer
 
 
 def join(answers: Sequence[Interleaved]) -> Interleaved:
     """Answers one after the other."""
-    return Interleaved(tuple(part for answer in answers for part in answer.parts))
-
-
-def _holds(answer: Interleaved, kind: PartKind) -> bool:
-    """Whether an answer has a part of a kind; a placeholder alone is none."""
-    return any(
-        part.kind == kind and (part.media is not None or (part.text or "").strip())
-        for part in answer.parts
-    )
+    parts: list[Part] = []
+    for answer in answers:
+        parts.extend(answer.parts)
+    return Interleaved(tuple(parts))

@@ -38,8 +38,12 @@ def who_is_asked(
     roles: Iterable[str], by_kind: Iterable[str], present: Collection[str]
 ) -> tuple[str, ...]:
     """The roles that are asked, with the variants of ``by_kind`` that are present."""
-    more = [name for role in by_kind for name in variants(role) if name in present]
-    return tuple(dict.fromkeys((*roles, *more)))
+    asked = dict.fromkeys(roles)
+    for role in by_kind:
+        for name in variants(role):
+            if name in present:
+                asked[name] = None
+    return tuple(asked)
 
 
 def role_for(
@@ -47,12 +51,12 @@ def role_for(
 ) -> Role:
     """A role with its present variants; one without parameters has the role's own."""
     own = params.get(name, GenerationParams())
-    found = {
-        kind: Role(one, params.get(one, own))
-        for one, kind in variants(name).items()
-        if one in present
-    }
-    return Role(name, own, found)
+    present_variants: dict[PartKind, Role] = {}
+    for variant_name, kind in variants(name).items():
+        if variant_name in present:
+            variant_params = params.get(variant_name, own)
+            present_variants[kind] = Role(variant_name, variant_params)
+    return Role(name, own, present_variants)
 
 
 def check_variants(roles: Iterable[str], asked: Collection[str]) -> None:

@@ -82,16 +82,16 @@ class TemplatePrompt:
         return BoundedTemplate(self.system)
 
     def __call__(self, sample: Sample) -> tuple[Message, ...]:
-        messages = (
-            tuple(self._asked(message, sample) for message in sample.input)
-            if self.user
-            else sample.input
-        )
+        messages = sample.input
+        if self.user:
+            messages = tuple(self._asked(message, sample) for message in messages)
         if not self.system:
             return messages
-        text = next(
-            (m.content.rendered() for m in sample.input if m.role == "user"), ""
-        )
+        text = ""
+        for message in sample.input:
+            if message.role == "user":
+                text = message.content.rendered()
+                break
         return with_system(self._rendered(self._system, sample, text), messages)
 
     def _asked(self, message: Message, sample: Sample) -> Message:
@@ -109,13 +109,12 @@ class TemplatePrompt:
         text = self._rendered(self._user, sample, _marked(message.content, placed))
         found = _unmarked(text, placed)
         shown = set(map(id, found))
-        left_out = next((part for part in placed if id(part) not in shown), None)
-        if left_out is not None:
-            name = left_out.label or left_out.kind
-            raise PromptError(
-                f"sample {sample.id!r}: the template leaves out {name}; write {{{{ "
-                f"input }}}} whole into it"
-            )
+        for part in placed:
+            if id(part) not in shown:
+                raise PromptError(
+                    f"sample {sample.id!r}: the template leaves out "
+                    f"{part.label or part.kind}; write {{{{ input }}}} whole into it"
+                )
         return Message("user", Interleaved(found))
 
     def _rendered(self, template: BoundedTemplate, sample: Sample, text: str) -> str:
@@ -203,9 +202,7 @@ class PartsTemplate:
     ) -> tuple[Interleaved, ...]:
         placed: list[Part] = []
         contents: list[range] = []
-        given = {
-            name: _as_text(value, placed, contents) for name, value in values.items()
-        }
+        given = _as_text(values, placed, contents)
         try:
             texts = texts_of(given)
         except TemplateError as error:
@@ -216,14 +213,12 @@ class PartsTemplate:
             raise PromptError(
                 "the template cuts a content in the middle of a medium; write it whole"
             )
-        if any(
-            shown.intersection(content) and not shown.issuperset(content)
-            for content in contents
-        ):
-            raise PromptError(
-                "the template cuts a content and loses some of its media; write it "
-                "whole"
-            )
+        for content in contents:
+            if shown.intersection(content) and not shown.issuperset(content):
+                raise PromptError(
+                    "the template cuts a content and loses some of its media; write "
+                    "it whole"
+                )
         return tuple(Interleaved(_unmarked(text, placed)) for text in texts)
 
 

@@ -72,9 +72,9 @@ class GenerationParams:
 
     def overlaid(self, other: GenerationParams) -> GenerationParams:
         """These, with what another has set in place of their own."""
-        changed: dict[str, Any] = {
-            name: () if name == "stop" else None for name in other.left_out
-        }
+        changed: dict[str, Any] = dict.fromkeys(other.left_out)
+        if "stop" in changed:
+            changed["stop"] = ()
         for name, value in other.to_json().items():
             if name != "options":
                 changed[name] = value
@@ -90,20 +90,18 @@ class GenerationParams:
         }
 
     def to_json(self) -> dict[str, Any]:
-        row = {name: getattr(self, name) for name in (*_PARAMETERS, "options")}
-        return {
-            name: value for name, value in row.items() if value not in (None, (), {})
-        }
+        row: dict[str, Any] = {}
+        for name in (*_PARAMETERS, "options"):
+            value = getattr(self, name)
+            if value not in (None, (), {}):
+                row[name] = value
+        return row
 
 
 def _typed_parameter(name: str, value: Any) -> Any:
     try:
         if name == "stop":
-            return (
-                (value,)
-                if isinstance(value, str)
-                else tuple(str(item) for item in value)
-            )
+            return (value,) if isinstance(value, str) else tuple(map(str, value))
         number = float(value)
         if name not in ("max_tokens", "top_k") and math.isfinite(number):
             return _within(name, value, number)
@@ -111,13 +109,11 @@ def _typed_parameter(name: str, value: Any) -> Any:
             return _within(name, value, int(number))
     except (TypeError, ValueError, OverflowError):
         pass
-    wanted = (
-        "words"
-        if name == "stop"
-        else "a whole number"
-        if name in ("max_tokens", "top_k")
-        else "a number"
-    )
+    wanted = "a number"
+    if name == "stop":
+        wanted = "words"
+    elif name in ("max_tokens", "top_k"):
+        wanted = "a whole number"
     raise UsageError(f"generation parameter {name}={value!r}: must be {wanted}")
 
 
@@ -176,11 +172,9 @@ class Request:
         digest."""
         if not names:
             return self
-        options = {
-            name: value
-            for name, value in self.params.options.items()
-            if name not in names
-        }
+        options = dict(self.params.options)
+        for name in names:
+            options.pop(name, None)
         params = replace(self.params, options=options)
         request = Request(self.messages, params, self.wants, self.seed, self.key)
         return request._under(self.digest)
@@ -197,12 +191,12 @@ class Request:
 
     def kinds(self) -> set[PartKind]:
         """The kinds of part that a backend must be able to read to answer."""
-        return {
-            part.kind
-            for m in self.messages
-            for part in m.content.parts
-            if not part.dangling
-        }
+        kinds: set[PartKind] = set()
+        for message in self.messages:
+            for part in message.content.parts:
+                if not part.dangling:
+                    kinds.add(part.kind)
+        return kinds
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -59,8 +59,10 @@ def finish_reason_from(value: object) -> FinishReason:
     # What refusals were called in older journals.
     if value == "content_filter":
         return "refused"
-    known = (reason for reason in _FINISH_REASONS if reason == value)
-    return next(known, "stop")
+    for reason in _FINISH_REASONS:
+        if reason == value:
+            return reason
+    return "stop"
 
 
 def worst_finish(reasons: Iterable[FinishReason]) -> FinishReason:
@@ -92,12 +94,15 @@ class ErrorInfo:
     @property
     def words(self) -> str:
         """The message, and the reply that it is about."""
-        quoted = f"; the reply was {self.reply!r}" if self.reply else ""
-        return f"{self.message}{quoted}"
+        if not self.reply:
+            return self.message
+        return f"{self.message}; the reply was {self.reply!r}"
 
     def to_json(self) -> dict[str, Any]:
         row = {"kind": self.kind, "message": self.message}
-        return {**row, "reply": self.reply} if self.reply else row
+        if self.reply:
+            row["reply"] = self.reply
+        return row
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> ErrorInfo:
@@ -251,8 +256,12 @@ class Response:
 
     def media(self) -> list[Media]:
         """All that a store has to keep with the answer, in order."""
-        media = [] if self.output is None else list(self.output.media())
-        return media if self.turn is None else [*media, self.turn.items]
+        media: list[Media] = []
+        if self.output is not None:
+            media.extend(self.output.media())
+        if self.turn is not None:
+            media.append(self.turn.items)
+        return media
 
     def with_media(self, kept: Callable[[Media], Media]) -> Response:
         """The same answer with each of its media in another place."""
@@ -287,11 +296,9 @@ class Response:
         if self.finish_reason != "stop":
             row["finish_reason"] = self.finish_reason
         if self.usage.input_tokens or self.usage.output_tokens:
-            row["usage"] = [
-                self.usage.input_tokens,
-                self.usage.output_tokens,
-                *([1] if self.usage.batched else ()),
-            ]
+            row["usage"] = [self.usage.input_tokens, self.usage.output_tokens]
+            if self.usage.batched:
+                row["usage"].append(1)
         if self.served:
             row["served"] = self.served
         if self.fingerprint:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -109,34 +109,30 @@ class Sample:
         return False
 
     def to_json(self) -> dict[str, Any]:
-        return {
+        row = {
             "id": self.id,
             "input": [m.to_json() for m in self.input],
             "references": [answer.to_json() for answer in self.references],
             "metadata": self.metadata,
-            **({"fault": self.fault} if self.fault else {}),
-            **(
-                {"candidates": [content.to_json() for content in self.candidates]}
-                if self.candidates
-                else {}
-            ),
         }
+        if self.fault:
+            row["fault"] = self.fault
+        if self.candidates:
+            row["candidates"] = [content.to_json() for content in self.candidates]
+        return row
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any], media_root: Path) -> Sample:
+        def read(contents: Sequence[Any]) -> tuple[Interleaved, ...]:
+            return tuple(Interleaved.from_json(row, media_root) for row in contents)
+
         return cls(
             id=row["id"],
             input=tuple(Message.from_json(m, media_root) for m in row["input"]),
-            references=tuple(
-                Interleaved.from_json(answer, media_root)
-                for answer in row["references"]
-            ),
+            references=read(row["references"]),
             metadata=row["metadata"],
             fault=row.get("fault", ""),
-            candidates=tuple(
-                Interleaved.from_json(content, media_root)
-                for content in row.get("candidates", ())
-            ),
+            candidates=read(row.get("candidates", ())),
         )
 
 

@@ -72,17 +72,18 @@ class RayEngine:
                 )
             if fault := fault_of(value, _ARGUMENTS[name]):
                 raise UsageError(f"{name} {fault}", name=name)
-        return cls(
-            **{**args, **({"workers": None} if args.get("workers") == "auto" else {})}
-        )
+        given = dict(args)
+        if given.get("workers") == "auto":
+            given["workers"] = None
+        return cls(**given)
 
     def __str__(self) -> str:
         """As the flag has it."""
-        given = ((field.name, getattr(self, field.name)) for field in fields(self))
-        words = (
-            (name, f"{value:g}" if isinstance(value, float) else value)
-            for name, value in given
-        )
-        return ",".join(
-            (RAY, *(f"{name}={word}" for name, word in words if word not in ("", None)))
-        )
+        words = [RAY]
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, float):
+                words.append(f"{field.name}={value:g}")
+            elif value not in ("", None):
+                words.append(f"{field.name}={value}")
+        return ",".join(words)

@@ -136,21 +136,35 @@ class RayCluster:
         each."""
         engine = self.engine
         useful = [node for node in self.nodes() if not self._looked_at.get(node.id)]
-        spare = sum(
-            int(node.cpus - node.places(engine) * engine.cpus) for node in useful
-        )
+        room = spare = 0
+        for node in useful:
+            places = node.places(engine)
+            room += places
+            spare += int(node.cpus - places * engine.cpus)
         missing = max(0, engine.score_workers - spare)
-        room = sum(node.places(engine) for node in useful)
-        return max(1, room - (math.ceil(missing / engine.cpus) if engine.cpus else 0))
+        if engine.cpus:
+            room -= math.ceil(missing / engine.cpus)
+        return max(1, room)
 
     def look(self, stop: threading.Event) -> None:
         """Look at the nodes that are new, until ``stop``.
         Raises as ``connect`` does, and BackendDownError without a head."""
         self.reach_head()
         there = self.nodes()
-        useful = [node for node in there if self._has_use(node)]
+        engine = self.engine
+        useful: list[RayNode] = []
+        for node in there:
+            can_score = engine.score_workers > 0 and node.cpus >= 1
+            if can_score or node.places(engine) > 0:
+                useful.append(node)
         if not useful:
-            raise UsageError(_no_room(self.engine, there))
+            has = "; ".join(map(str, there[:5]))
+            raise UsageError(
+                "no node of the Ray cluster has room for a worker, which takes "
+                f"{engine.cpus:g} CPU and {engine.gpus:g} GPU (nodes: "
+                f"{len(there):,}; {has}); give less to each worker, as in --engine "
+                "ray,cpus=1,gpus=0"
+            )
         blind: dict[str, str] = {}
         for node, error in self._views(
             [node for node in useful if node.id not in self._looked_at], stop
@@ -200,13 +214,12 @@ class RayCluster:
 
     def options(self, cpus: float, gpus: float = 0.0) -> Mapping[str, Any]:
         """What Ray is given with an actor: what it takes, and where it may be."""
+        options: dict[str, Any] = {"num_cpus": cpus, "num_gpus": gpus}
+        options["max_restarts"] = 0
         left_out = sorted(node for node, why in self._looked_at.items() if why)
-        apart = (
-            {"label_selector": {NODE_ID: f"!in({','.join(left_out)})"}}
-            if left_out
-            else {}
-        )
-        return {"num_cpus": cpus, "num_gpus": gpus, "max_restarts": 0, **apart}
+        if left_out:
+            options["label_selector"] = {NODE_ID: f"!in({','.join(left_out)})"}
+        return options
 
     def actor_class(self, made: type) -> Any:
         """What starts actors of a class, which is sent to the cluster once."""
@@ -289,11 +302,6 @@ class RayCluster:
             str(Path.cwd()), token, secret, backends, code_digest(backends)
         )
 
-    def _has_use(self, node: RayNode) -> bool:
-        return node.places(self.engine) > 0 or (
-            self.engine.score_workers > 0 and node.cpus >= 1
-        )
-
     def _views(
         self, nodes: Sequence[RayNode], stop: threading.Event
     ) -> Iterator[tuple[RayNode, Exception | None]]:
@@ -360,13 +368,3 @@ def _reached(address: tuple[str, int]) -> bool:
             return True
     except OSError:
         return False
-
-
-def _no_room(engine: RayEngine, nodes: Sequence[RayNode]) -> str:
-    wants = f"{engine.cpus:g} CPU and {engine.gpus:g} GPU"
-    has = "; ".join(map(str, nodes[:5]))
-    return (
-        f"no node of the Ray cluster has room for a worker, which takes {wants} "
-        f"(nodes: {len(nodes):,}; {has}); give less to each worker, as in --engine "
-        "ray,cpus=1,gpus=0"
-    )
