@@ -66,12 +66,15 @@ class JobQueue:
         self.faults: dict[str, DataFault] = {}
         """By task, why its data could not be read on, as far as ``readable`` has
         come."""
-        self.tasks, self._media, self._shard = tasks, media, options.shard
+        self.tasks = tasks
+        self._media = media
+        self._shard = options.shard
         self._choices = [SampleChoice(task, options) for task in tasks]
-        self.chosen = [
-            ChosenTrials(task.repeats, choice.taken)
-            for task, choice in zip(tasks, self._choices, strict=True)
-        ]
+        self.chosen: dict[str, ChosenTrials] = {}
+        """By task, its trials; they fill up while the jobs are read."""
+        for choice in self._choices:
+            task = choice.task
+            self.chosen[task.name] = ChosenTrials(task.repeats, choice.taken)
         unknown = set(options.samples) - {task.name for task in tasks}
         if unknown:
             names = ", ".join(sorted(unknown))
@@ -145,8 +148,12 @@ class JobQueue:
                 yield index, sample
 
     def _line(self, sample: Sample) -> bytes:
-        """The sample as it is recorded and scored; its loose media are stored."""
-        _keep_loose_media(sample, self._media)
+        """The sample as it is recorded and scored. Media in memory (a parquet column)
+        are stored, to read the sample again."""
+        for content in sample.contents:
+            for part in content.parts:
+                if part.media is not None and part.media.path is None:
+                    self._media.put(part.media)
         return sample.to_line()
 
     def size(self, position: int) -> int:
@@ -174,11 +181,11 @@ class JobQueue:
         for choice in self._choices:
             choice.check()
         first = ""
-        for task, choice in zip(self.tasks, self._choices, strict=True):
+        for choice in self._choices:
             fault = choice.fault()
             if not fault:
                 return
-            first = first or f"{task.name}: {fault}"
+            first = first or f"{choice.task.name}: {fault}"
         if first:
             raise UsageError(
                 f"not a single sample can be asked; the first is {first}. Correct the "
@@ -189,7 +196,8 @@ class JobQueue:
         """Data of another size than the task file states, and of the first samples
         those without what scoring needs: a label, a rubric. Bad samples are reported
         when they are read."""
-        for task, choice in zip(self.tasks, self._choices, strict=True):
+        for choice in self._choices:
+            task = choice.task
             yield from more_rows(task, len(choice.dataset))
             sound = _askable(choice)
             if scoring and sound:
@@ -198,25 +206,22 @@ class JobQueue:
 
     def fewer(self) -> Iterator[Finding]:
         """The tasks whose data, as far as counted, hold less than their files state."""
-        for task, choice in zip(self.tasks, self._choices, strict=True):
-            yield from fewer_samples(task, len(choice.dataset), choice.kept)
+        for choice in self._choices:
+            rows = len(choice.dataset)
+            yield from fewer_samples(choice.task, rows, choice.kept)
 
     def first(self, task: Task) -> list[Sample]:
         """The first samples of a task that can be asked, chosen or not."""
-        for own, choice in zip(self.tasks, self._choices, strict=True):
-            if own is task:
+        for choice in self._choices:
+            if choice.task is task:
                 return _askable(choice)
         return []
 
     def ahead(self) -> Iterator[Job]:
         """The first samples of each task, whether or not they are of this shard."""
-        for position, (task, choice) in enumerate(
-            zip(self.tasks, self._choices, strict=True)
-        ):
-            yield from (
-                Job(position, task, 0, sample, b"", 0)
-                for sample in choice.ahead(LOOKED_AT)
-            )
+        for position, choice in enumerate(self._choices):
+            for sample in choice.ahead(LOOKED_AT):
+                yield Job(position, choice.task, 0, sample, b"", 0)
 
     def dataset(self, position: int) -> Dataset:
         """A task's data set, opened once."""
@@ -226,43 +231,42 @@ class JobQueue:
         """By task, what is recorded of its data: fingerprint, rows, source, sample
         choice."""
         found = {}
-        for task, choice in zip(self.tasks, self._choices, strict=True):
-            dataset = choice.dataset
-            found[task.name] = {
+        for choice in self._choices:
+            task, dataset, subset = choice.task, choice.dataset, choice.subset
+            record = {
                 "fingerprint": dataset.fingerprint,
                 "rows": len(dataset),
                 **task.source(),
             }
             if choice.counted:
-                found[task.name]["trials"] = choice.size * task.repeats
-            if choice.subset is not None:
-                found[task.name]["subset"] = {
-                    "of": choice.subset.of,
-                    "how": list(choice.subset.how),
-                }
+                record["trials"] = choice.size * task.repeats
+            if subset is not None:
+                record["subset"] = {"of": subset.of, "how": list(subset.how)}
+            found[task.name] = record
         return found
 
     def unfinished(self) -> dict[str, Unfinished]:
         """By task, how far it has come whose data could not be read to their end."""
         found = {}
-        for position, (task, choice) in enumerate(
-            zip(self.tasks, self._choices, strict=True)
-        ):
-            if (fault := self.faults.get(task.name)) is not None:
-                found[task.name] = Unfinished(
-                    fault.made,
-                    self.size(position) * task.repeats if choice.counted else None,
-                )
+        for position, task in enumerate(self.tasks):
+            fault = self.faults.get(task.name)
+            if fault is None:
+                continue
+            of = None
+            if self._choices[position].counted:
+                of = self.size(position) * task.repeats
+            found[task.name] = Unfinished(fault.made, of)
         return found
 
     def subsets(self) -> dict[str, Subset]:
         """By task, the part of its samples taken so far; tasks taken whole are left
         out."""
-        found = {
-            task.name: choice.subset
-            for task, choice in zip(self.tasks, self._choices, strict=True)
-        }
-        return {name: subset for name, subset in found.items() if subset is not None}
+        found = {}
+        for choice in self._choices:
+            subset = choice.subset
+            if subset is not None:
+                found[choice.task.name] = subset
+        return found
 
 
 def _askable(choice: SampleChoice) -> list[Sample]:
@@ -325,14 +329,6 @@ def _check_draw(options: RunOptions) -> None:
             )
 
 
-def _keep_loose_media(sample: Sample, store: MediaStore) -> None:
-    """Store media that are in memory (a parquet column), to read the sample again."""
-    for content in sample.contents:
-        for part in content.parts:
-            if part.media is not None and part.media.path is None:
-                store.put(part.media)
-
-
 class DataFault(NamedTuple):
     """Why a task's data could not be read on, after so many trials, and its exit
     code."""
@@ -342,8 +338,6 @@ class DataFault(NamedTuple):
 
     @property
     def exit_code(self) -> int:
-        return (
-            self.error.exit_code
-            if isinstance(self.error, MmevalError)
-            else EXIT_UNEXPECTED
-        )
+        if isinstance(self.error, MmevalError):
+            return self.error.exit_code
+        return EXIT_UNEXPECTED

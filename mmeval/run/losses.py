@@ -132,7 +132,7 @@ def _flags_of_choice(subset: Subset) -> str:
 
 def unscored(
     runs: Sequence[TaskRun],
-    wanted: Sequence[Wanted],
+    wanted: Mapping[str, Wanted],
     results: Sequence[Result],
     *,
     again: str,
@@ -142,19 +142,19 @@ def unscored(
     ``again`` is the command that tries again, stated where that can help."""
     whole = [result for result in results if not result.slice]
     lost = {(result.task, result.metric): _lost(result) for result in whole}
-    run_of = {}
+    run_of = {run.task.name: run for run in runs}
     giving: dict[tuple[str, str], BoundMetric] = {}
-    for run, chosen in zip(runs, wanted, strict=True):
-        run_of[run.task.name] = (run, chosen)
+    for run in runs:
         for metric in run.task.metrics:
             for output in metric.bound.metric.outputs:
                 giving.setdefault((run.task.name, output), metric.bound)
     for result in whole:
-        run, chosen = run_of[result.task]
+        run = run_of[result.task]
         bound = giving[result.task, result.metric]
         of_pieces = sum(lost.get((result.task, name), 0) for name in bound.pieces)
         has_own = _lost(result) > of_pieces and not result.suspended
         if has_own and run.scores is not None:
+            chosen = wanted[result.task]
             reasons = unscored_reasons(run.scores, chosen, result.metric)
             yield from _by_reason(result, reasons, bound, again)
 
@@ -194,18 +194,18 @@ def _by_reason(
 
 
 def unread_replies(
-    runs: Sequence[TaskRun], wanted: Sequence[Wanted]
+    runs: Sequence[TaskRun], wanted: Mapping[str, Wanted]
 ) -> Iterator[Finding]:
     """The replies of judges that could not be read and count, as a switch has it. They
     are in the scores' evidence (``mmeval.metric.judge.verdict.UNREAD``); rows are read
     only where a metric has such a switch."""
     for (switch, value), worth in COUNTED.items():
-        for run, chosen in zip(runs, wanted, strict=True):
+        for run in runs:
             for metric in run.task.metrics:
                 bound = metric.bound
                 if run.scores is None or bound.params.get(switch) != value:
                     continue
-                rows = finished_rows(run.scores.folder, chosen)
+                rows = finished_rows(run.scores.folder, wanted[run.task.name])
                 names = bound.metric.outputs
                 count = 0
                 for row in rows:
@@ -222,7 +222,9 @@ def unread_replies(
 
 
 def nothing_to_score(
-    runs: Sequence[TaskRun], wanted: Sequence[Wanted], results: Iterable[Result]
+    runs: Sequence[TaskRun],
+    wanted: Mapping[str, Wanted],
+    results: Iterable[Result],
 ) -> Iterator[Finding]:
     """The metrics with nothing to score of tasks without any number. Of a task's rows
     only those up to the first reason are read."""
@@ -232,11 +234,13 @@ def nothing_to_score(
     for result in whole:
         if result.has_nothing_to_score and result.task not in with_numbers:
             numbers.setdefault(result.task, []).append(result.metric)
-    for run, chosen in zip(runs, wanted, strict=True):
-        names = numbers.get(run.task.name, ())
+    for run in runs:
+        task = run.task.name
+        names = numbers.get(task, ())
         if run.scores is not None and names:
-            for name, reason in _first_reasons(run.scores.folder, chosen, names):
-                subject = Subject(run.task.name, name)
+            folder = run.scores.folder
+            for name, reason in _first_reasons(folder, wanted[task], names):
+                subject = Subject(task, name)
                 cause = f"nothing to score: {reason}"
                 yield Finding("unscored", subject, cause=cause, severity="note")
 

@@ -268,8 +268,9 @@ class TrialsInWork:
         own_tasks = {task.name for task in self._selection}
         if self._options.shard is not None or not own_tasks.issuperset(record["tasks"]):
             return False
-        for run, chosen in zip(self._run.tasks, self._jobs.chosen, strict=True):
+        for run in self._run.tasks:
             run.records.flush()
+            chosen = self._jobs.chosen[run.task.name]
             for row in recorded_trials(self._run.folder.path, run.task.name):
                 if not chosen(row["i"], row["n"]):  # of more repeats, say
                     return False
@@ -281,8 +282,8 @@ class TrialsInWork:
         if shard is None:
             return {}
         chosen = {}
-        for task, trials in zip(self._selection, self._jobs.chosen, strict=True):
-            chosen[task.name] = as_progressions(sorted(trials.taken))
+        for name, trials in self._jobs.chosen.items():
+            chosen[name] = as_progressions(sorted(trials.taken))
         segments = run.folder.journal.glob("*.jsonl")
         subsets = self._jobs.subsets()
         note = {
@@ -299,8 +300,9 @@ class TrialsInWork:
 
     def _tallies(self, shard: Shard) -> Iterator[tuple[str, dict[str, Any]]]:
         """By task, what names the trials that a shard has."""
-        for run, chosen in zip(self._run.tasks, self._jobs.chosen, strict=True):
+        for run in self._run.tasks:
             run.records.flush()
+            chosen = self._jobs.chosen[run.task.name]
             own = frozenset(shard.share_of(chosen.taken))
             latest = {}
             for row in recorded_trials(self._run.folder.path, run.task.name):

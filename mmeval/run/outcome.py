@@ -31,54 +31,56 @@ LOST: tuple[Kind, ...] = (
 
 def finished_results(
     runs: Sequence[TaskRun],
-    wanted: Sequence[Wanted],
+    wanted: Mapping[str, Wanted],
     scorer: Scorer | None,
     *,
     bootstrap_iters: int,
     suspended: Mapping[str, Collection[str]],
 ) -> list[Result]:
-    """Order the score rows, and make each task's numbers over the wanted trials.
+    """Order the score rows, and make each task's numbers over its ``wanted`` trials.
 
     They are made where the scoring happened, so that this process need not import what
     they take; without a ``scorer`` nothing was scored. ``suspended`` names, by task,
     the numbers that the loss of a judge leaves without a value.
     """
     made: list[Callable[[], list[Result]]] = []
-    for run, chosen in zip(runs, wanted, strict=True):
+    for run in runs:
         run.records.close()
-        if run.scores is not None:
-            run.scores.finish()
-            numbers = TaskNumbers.of(run.task)
-            folder = run.scores.folder
-            lost = suspended.get(run.task.name, ())
-            made.append(
-                partial(
-                    task_results,
-                    numbers,
-                    folder,
-                    chosen,
-                    lost,
-                    bootstrap_iters=bootstrap_iters,
-                )
-            )
-    return [
-        result
-        for results in (scorer.compute(made) if scorer else ())
-        for result in results
-    ]
+        if run.scores is None:
+            continue
+        run.scores.finish()
+        name = run.task.name
+        results_of_task = partial(
+            task_results,
+            TaskNumbers.of(run.task),
+            run.scores.folder,
+            wanted[name],
+            suspended.get(name, ()),
+            bootstrap_iters=bootstrap_iters,
+        )
+        made.append(results_of_task)
+    results: list[Result] = []
+    if scorer is not None:
+        for of_task in scorer.compute(made):
+            results.extend(of_task)
+    return results
 
 
 def score_folders(runs: Sequence[TaskRun]) -> dict[str, Path]:
-    return {run.task.name: run.scores.folder for run in runs if run.scores is not None}
+    folders = {}
+    for run in runs:
+        if run.scores is not None:
+            folders[run.task.name] = run.scores.folder
+    return folders
 
 
 def judge_versions(runs: Sequence[TaskRun]) -> dict[str, list[Served]]:
     """By task, who judged; tasks without a judged metric are left out."""
-    return {
-        run.task.name: served_versions(run.scores.folder)
-        for run in runs
-        if run.judged and run.scores is not None
-    }
+    versions = {}
+    for run in runs:
+        if run.judged and run.scores is not None:
+            versions[run.task.name] = served_versions(run.scores.folder)
+    return versions
 
 
 def worst_unscored(results: Iterable[Result]) -> int:

@@ -228,10 +228,7 @@ class Runner:
             started=time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(started)),
             seconds=time.time() - started,
             exit_code=0,
-            chosen={
-                task_run.task.name: wanted
-                for task_run, wanted in zip(tasks, chosen, strict=True)
-            },
+            chosen=chosen,
             rows={name: record["rows"] for name, record in source.data.items()},
             subsets=conclusion.subsets,
             unfinished=conclusion.unfinished,

@@ -28,7 +28,8 @@ class SampleChoice:
 
     def __init__(self, task: Task, options: RunOptions) -> None:
         self.taken = NumberSet()
-        self._task, self._options = task, options
+        self.task = task
+        self._options = options
         self._named = options.samples.get(task.name)
         self._counted: int | None = None
 
@@ -36,11 +37,11 @@ class SampleChoice:
     def dataset(self) -> Dataset:
         """The data set, opened once. Raises UsageError for a named index that is
         missing."""
-        dataset = self._task.dataset()
+        dataset = self.task.dataset()
         for index in self._named or ():
             if not 0 <= index < len(dataset):
                 raise UsageError(
-                    f"--samples: {self._task.name} has {len(dataset)} samples, so "
+                    f"--samples: {self.task.name} has {len(dataset)} samples, so "
                     f"there is no index {index}"
                 )
         return dataset
@@ -61,10 +62,10 @@ class SampleChoice:
         """The most samples that the task can have, as far as is known without reading
         them."""
         rows = len(self.dataset)
-        if not self._task.filter:
+        if not self.task.filter:
             return rows
         bounds = [rows]
-        expected = self._task.expected
+        expected = self.task.expected
         is_known = expected.rows is not None and rows <= expected.rows
         if is_known and expected.samples is not None:
             bounds.append(expected.samples)
@@ -79,14 +80,14 @@ class SampleChoice:
             return len(self.dataset)
         most = 0
         for labels, count in self.dataset.label_counts():
-            if self._task.may_select(labels, unknown=True):
+            if self.task.may_select(labels, unknown=True):
                 most += count
         return most
 
     @property
     def counted(self) -> bool:
         """Whether ``size`` is what will be asked: no filter has yet to choose."""
-        return not self._task.filter or (self._named is None and self.kept is not None)
+        return not self.task.filter or (self._named is None and self.kept is not None)
 
     @property
     def subset(self) -> Subset | None:
@@ -111,7 +112,7 @@ class SampleChoice:
     @property
     def _fewer(self) -> bool:
         """Whether the data, as far as counted, hold less than the task file expects."""
-        expected, there = self._task.expected, self.kept
+        expected, there = self.task.expected, self.kept
         lacks_rows = expected.rows is not None and len(self.dataset) < expected.rows
         return lacks_rows or (
             expected.samples is not None
@@ -123,10 +124,10 @@ class SampleChoice:
     def _whole(self) -> int | None:
         """How many samples all the data give; None if filtered and not in the task
         file."""
-        expected = self._task.expected
+        expected = self.task.expected
         return (
             expected.samples
-            if self._task.filter or expected.samples is not None
+            if self.task.filter or expected.samples is not None
             else expected.rows
         )
 
@@ -134,10 +135,10 @@ class SampleChoice:
         """Raises UsageError if no sample is left; reads up to a filter's first
         match."""
         left = self.size > 0
-        if left and self._task.filter:
+        if left and self.task.filter:
             left = next(self._chosen(), None) is not None
         if not left:
-            raise UsageError(f"{self._task.name}: {self._why_empty()}")
+            raise UsageError(f"{self.task.name}: {self._why_empty()}")
 
     def fault(self) -> str:
         """Why none of the chosen samples can be asked: the first of them, in words.
@@ -194,7 +195,7 @@ class SampleChoice:
         for index, sample in enumerate(rows_of(self.dataset) if left else ()):
             if index not in wanted:
                 continue
-            if self._task.selected(sample):
+            if self.task.selected(sample):
                 yield index, sample
             left -= 1
             if not left:  # before the next row is read, which may be broken
@@ -218,7 +219,7 @@ class SampleChoice:
     def _kept(self) -> Iterator[tuple[int, Sample]]:
         """The samples that the task's filter keeps."""
         for index, sample in enumerate(rows_of(self.dataset)):
-            if self._task.selected(sample):
+            if self.task.selected(sample):
                 yield index, sample
 
     @property
@@ -236,7 +237,7 @@ class SampleChoice:
         try:
             return self._draw.order(self._kept())
         except UsageError as error:
-            raise UsageError(f"{self._task.name}: {error}") from None
+            raise UsageError(f"{self.task.name}: {error}") from None
 
     @cached_property
     def _drawn(self) -> set[int]:
@@ -258,7 +259,7 @@ class SampleChoice:
         counted."""
         if self._draw is not None:
             return len(self._order)
-        return self._counted if self._task.filter else len(self.dataset)
+        return self._counted if self.task.filter else len(self.dataset)
 
     def _why_empty(self) -> str:
         if not len(self.dataset):
@@ -267,7 +268,7 @@ class SampleChoice:
             f"no sample is left of the {len(self.dataset)} in its data set; "
             f"{self._narrowed()}"
         )
-        unknown = set(self._task.filter)
+        unknown = set(self.task.filter)
         for sample in rows_of(self.dataset) if unknown else ():
             unknown -= set(sample.metadata)
         return (
@@ -277,7 +278,7 @@ class SampleChoice:
         )
 
     def _narrowed(self) -> str:
-        ways = [f"the filter {dict(self._task.filter)}"] if self._task.filter else []
+        ways = [f"the filter {dict(self.task.filter)}"] if self.task.filter else []
         if self._named is not None:
             ways.append(f"--samples {list(self._named)}")
         elif self._options.offset:

@@ -50,7 +50,7 @@ class OpenRun:
 class Conclusion:
     """What a source knows of its trials when they are done."""
 
-    chosen: Sequence[Wanted]
+    chosen: Mapping[str, Wanted]
     """By task, which trials of the folder count."""
     again: str
     """The command that scores the rest."""

@@ -249,15 +249,16 @@ class ShardTrials(Source):
             chosen=chosen,
         )
 
-    def _chosen(self, tasks: Sequence[Task]) -> Sequence[Wanted]:
+    def _chosen(self, tasks: Sequence[Task]) -> dict[str, Wanted]:
         known = self._of_whole.get("chosen")
-        if known is None:
-            return [every_trial] * len(tasks)
-        chosen: list[Wanted] = []
+        chosen: dict[str, Wanted] = {}
         for task in tasks:
+            if known is None:
+                chosen[task.name] = every_trial
+                continue
             taken = from_progressions(known.get(task.name, []))
             lost = self._lost.get(task.name, frozenset())
-            chosen.append(HeldTrials(ChosenTrials(task.repeats, taken), lost))
+            chosen[task.name] = HeldTrials(ChosenTrials(task.repeats, taken), lost)
         return chosen
 
 
@@ -274,7 +275,7 @@ class Merging:
         *,
         data: Mapping[str, Mapping[str, Any]],
         of_whole: Mapping[str, Any],
-        chosen: Sequence[Wanted],
+        chosen: Mapping[str, Wanted],
     ) -> None:
         self.tally = RunTally()
         self.suspension = Suspension()
@@ -304,7 +305,8 @@ class Merging:
         """Nothing is in flight."""
 
     async def run(self) -> None:
-        for task, wanted in zip(self._run.tasks, self._chosen, strict=True):
+        for task in self._run.tasks:
+            wanted = self._chosen[task.task.name]
             self._count(task, wanted)
             self._note_remarks(task, wanted)
         shards = sorted(shard.shard for shard in self._division.shards)

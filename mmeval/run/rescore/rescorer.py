@@ -238,7 +238,7 @@ class Rescoring:
         aside = left_aside(record, self._selection)
         options = self._options
         return Conclusion(
-            chosen=[every_trial] * len(self._run.tasks),
+            chosen=dict.fromkeys(self._samples, every_trial),
             again=score_command(options.folder, self._selection.tasks, options.roles),
             losses=tuple(losses),
             remarks=(*tally.remarks.findings(), *_skipped(aside)),

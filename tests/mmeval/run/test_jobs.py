@@ -74,7 +74,7 @@ def test_limit_offset_and_named_samples_choose(
 ) -> None:
     made = plan(task(rows=7, repeats=2), **options)
     assert (ids(made)[::2], made.total()) == ([f"s{i}" for i in left], 2 * len(left))
-    wanted = made.chosen[0]  # it knows which trials belong to it
+    wanted = made.chosen["toy"]  # it knows which trials belong to it
     assert [
         (index, repeat)
         for index in range(8)
