@@ -285,12 +285,14 @@ def _include_roots(include_path: Sequence[Path]) -> Iterator[_Root]:
 def _by_place(files: Iterable[Path]) -> dict[str, Path]:
     """Files by where they really are. Each folder is resolved once, not with every
     file."""
-    resolved: dict[Path, str] = {}
+    resolved: dict[str, str] = {}
     found: dict[str, Path] = {}
     for file in files:
-        folder = resolved.get(file.parent)
+        # each command does this for hundreds of files: texts take a third of the time
+        parent, name = os.path.split(file)
+        folder = resolved.get(parent)
         if folder is None:
-            folder = resolved[file.parent] = os.path.realpath(file.parent)
-        place = f"{folder}{os.sep}{file.name}"
-        found[os.path.realpath(place) if file.is_symlink() else place] = file
+            folder = resolved[parent] = os.path.realpath(parent)
+        place = os.path.join(folder, name)  # noqa: PTH118
+        found[os.path.realpath(place) if os.path.islink(place) else place] = file  # noqa: PTH114
     return found

@@ -33,7 +33,7 @@ class FileScan:
     tags: tuple[str, ...] = ()
     version: str = ""
     license: str = ""
-    sources: tuple[Path, ...] = ()
+    sources: tuple[str, ...] = ()
     problem: TaskFileError | None = None
     fault: TaskFileError | None = None
 
@@ -102,6 +102,6 @@ def scan_file(file: Path, files: TaskFiles) -> FileScan:
         tags=tuple(tag for tag in tags if isinstance(tag, str)),
         version=str(metadata.get("version") or ""),
         license=str(metadata.get("license") or ""),
-        sources=tuple(sorted(document.sources)),
+        sources=tuple(sorted(map(str, document.sources))),
         fault=fault,
     )

@@ -68,7 +68,7 @@ class ScanCache:
         self._rows[name] = row
         task, group, tags, version, licence, sources = row
         return FileScan(
-            file, task, group, tuple(tags), version, licence, tuple(map(Path, sources))
+            file, task, group, tuple(tags), version, licence, tuple(sources)
         )
 
     def add(self, scan: FileScan) -> None:
@@ -76,12 +76,11 @@ class ScanCache:
         includes others from outside, which depends on other folders."""
         if scan.problem or scan.fault:
             return
-        sources = [str(path) for path in scan.sources]
-        for path in sources:
+        for path in scan.sources:
             if not os.path.realpath(path).startswith(f"{self._folder}{os.sep}"):
                 return
         self._is_new = True
-        for path in sources:
+        for path in scan.sources:
             self._stamp(path)
         self._rows[str(scan.file)] = [
             scan.task,
@@ -89,7 +88,7 @@ class ScanCache:
             scan.tags,
             scan.version,
             scan.license,
-            sources,
+            scan.sources,
         ]
 
     def save(self) -> None:
