@@ -41,13 +41,13 @@ OF_TIME_AND_PLACE = (
 
 
 class Shards:
-    """One command as a whole and in shards, each against a server of its own: twenty
+    """One command as a whole and in shards, each against a server of its own: eight
     questions, two answers each."""
 
     def __init__(self, folder: Path, server: MockServer) -> None:
         self.folder, self.server = folder, server
         self.run = run_folder(folder / "runs")
-        write_questions(folder / "tasks", "ask", range(20))
+        write_questions(folder / "tasks", "ask", range(8))
 
     def command(self, *more: str, output: str = "runs") -> list[str]:
         flags = [
@@ -143,7 +143,7 @@ def test_a_missing_shard_is_named_and_partial_results_say_so_until_it_is_merged_
     assert (refused.code, "missing: shard 3/3" in refused.error) == (2, True)
     assert (partial.code, unfinished, again.code) == (
         3,
-        {"ask": {"made": 28, "of": 40}},
+        {"ask": {"made": 12, "of": 16}},
         3,
     ), partial.err
     shards.ask("3/3")
@@ -158,7 +158,7 @@ def test_merging_notes_the_warnings_of_the_answers(shards: Shards) -> None:
     more = ("--model_args", "outputs=text+image", "--gen_kwargs", "image.size=64x64")
     assert shards.ask("1/2", "2/2", more=more) == [0, 0]
     merged = shards.merge()
-    assert "plugin  model  40 of 40  a warning" in merged.err
+    assert "plugin  model  16 of 16  a warning" in merged.err
 
 
 def test_merging_again_changes_nothing_and_says_so(shards: Shards) -> None:
@@ -187,7 +187,7 @@ def test_shards_of_another_number_ask_what_is_left(shards: Shards) -> None:
     asked = shards.server.stats()["requests"]
     codes = shards.ask("1/2", "2/2")
     merged = shards.merge()
-    assert (asked, shards.server.stats()["requests"], shards.repeated()) == (28, 40, 0)
+    assert (asked, shards.server.stats()["requests"], shards.repeated()) == (12, 16, 0)
     assert (codes, merged.code) == ([0, 0], 0), merged.err
     assert document(shards.run)["results"] == document(whole)["results"]
     assert shards.scores() == score_files(whole)
@@ -197,7 +197,7 @@ def test_a_shard_keeps_what_its_run_has_and_the_run_goes_on_after_the_merge(
     shards: Shards,
 ) -> None:
     shards.whole()
-    first = mmeval(*shards.command("--limit", "7"))
+    first = mmeval(*shards.command("--limit", "3"))
     codes = shards.ask("1/2", "2/2")
     early = mmeval(*shards.command())
     merged = shards.merge()
@@ -210,7 +210,7 @@ def test_a_shard_keeps_what_its_run_has_and_the_run_goes_on_after_the_merge(
         0,
     ), early.err + merged.err
     assert "merge --partial" in early.error
-    assert (shards.server.stats()["requests"], shards.repeated()) == (40, 0)
+    assert (shards.server.stats()["requests"], shards.repeated()) == (16, 0)
     assert (
         document(shards.run)["results"] == document(shards.folder / "whole")["results"]
     )
@@ -222,14 +222,14 @@ def test_a_shard_without_a_sample_has_nothing_to_ask(shards: Shards) -> None:
     assert (
         codes,
         dry.code,
-        "2 of 20" in dry.out,
+        "2 of 8" in dry.out,
         shards.server.stats()["requests"],
     ) == ([0], 0, True, 0), dry.err
 
 
 def test_a_larger_limit_of_the_shards_is_merged_as_well(shards: Shards) -> None:
     whole = shards.whole()
-    for limit in ("10", "20"):
+    for limit in ("4", "8"):
         assert shards.ask("1/2", "2/2", more=("--limit", limit)) == [0, 0]
         assert shards.merge().code == 0
     assert shards.repeated() == 0
@@ -278,7 +278,7 @@ def test_shards_of_other_data_are_refused_with_both_fingerprints(
     shards: Shards,
 ) -> None:
     shards.ask("1/2")
-    write_questions(shards.folder / "tasks", "ask", range(21))
+    write_questions(shards.folder / "tasks", "ask", range(9))
     shards.ask("2/2")
     refused = shards.merge()
     assert (refused.code, "data.ask.fingerprint" in refused.error) == (2, True), (
@@ -294,7 +294,7 @@ def test_a_shard_of_another_seed_than_its_run_asks_nothing(shards: Shards) -> No
         refused.code,
         "seed 0 -> 7" in refused.error,
         shards.server.stats()["requests"],
-    ) == (2, True, 20)
+    ) == (2, True, 8)
     assert (fresh.code, "--fresh" in fresh.error, shards.path("2/2").exists()) == (
         2,
         False,
@@ -320,9 +320,9 @@ def test_a_torn_line_is_no_answer_and_its_shard_is_run_again(shards: Shards) -> 
         file.truncate(sum(map(len, lines[:-1])) + len(lines[-1]) // 2)
     assert record["finished"]
     assert shards.ask("2/2") == [0]
-    assert (shards.merge().code, shards.server.stats()["requests"]) == (0, 41)
+    assert (shards.merge().code, shards.server.stats()["requests"]) == (0, 17)
     assert mmeval(*shards.command()).code == 0
-    assert shards.server.stats()["requests"] == 41
+    assert shards.server.stats()["requests"] == 17
 
 
 def test_a_damaged_definition_of_scores_is_named_and_its_shard_is_scored_again(
@@ -340,13 +340,13 @@ def test_a_damaged_definition_of_scores_is_named_and_its_shard_is_scored_again(
         [0],
         0,
     ), refused.err
-    assert (plan.exists(), shards.server.stats()["requests"]) == (True, 40)
+    assert (plan.exists(), shards.server.stats()["requests"]) == (True, 16)
 
 
 def test_a_full_disk_loses_nothing_and_merging_again_completes(shards: Shards) -> None:
     whole = shards.whole()
     shards.ask("1/2", "2/2")
-    with file_limit(3000):
+    with file_limit(1200):
         full = shards.merge()
     assert (full.code, "merge" in full.error or "written" in full.error) == (1, True), (
         full.err
@@ -414,10 +414,10 @@ def test_answers_after_a_failure_that_a_shard_has_lost_are_made_again(
     shards.ask("1/2", "2/2", more=("--retry_on_error", "0"))
     shards.server.state.settings.poison = ""
     shards.ask("2/2")
-    cut(shards.path("2/2") / "trials" / "ask.jsonl", lines=20)
+    cut(shards.path("2/2") / "trials" / "ask.jsonl", lines=8)
     merged = shards.merge()
     assert merged.code == 0, merged.err
-    assert results(shards.run)["mmeval"]["results"][0]["n"] == 40
+    assert results(shards.run)["mmeval"]["results"][0]["n"] == 16
 
 
 def test_a_shard_that_holds_other_trials_than_it_recorded_is_refused(
@@ -446,7 +446,7 @@ def test_a_merge_of_a_shard_that_was_copied_in_part_is_refused_with_its_numbers(
     cut(file, lines)
     refused = shards.merge()
     assert refused.code == 2
-    assert f"shard 1/2 lacks trials of ask: {20 - held} of 20" in refused.error
+    assert f"shard 1/2 lacks trials of ask: {8 - held} of 8" in refused.error
 
 
 def test_results_without_lost_trials_state_how_many_there_are(shards: Shards) -> None:
@@ -455,10 +455,10 @@ def test_results_without_lost_trials_state_how_many_there_are(shards: Shards) ->
         cut(shards.path("1/2") / kind / "ask.jsonl", lines=3)
     partial = shards.merge("--partial")
     assert partial.code == 3, partial.err
-    assert results(shards.run)["mmeval"]["results"][0]["n"] == 23
-    assert "23 of 40 trials of shards 1/2, 2/2" in partial.err
+    assert results(shards.run)["mmeval"]["results"][0]["n"] == 11
+    assert "11 of 16 trials of shards 1/2, 2/2" in partial.err
     assert results(shards.run)["mmeval"]["unfinished"] == {
-        "ask": {"made": 23, "of": 40}
+        "ask": {"made": 11, "of": 16}
     }
 
 
@@ -469,7 +469,7 @@ def test_lost_trials_are_there_again_after_their_shard_was_run_again(
     cut(shards.path("1/2") / "samples" / "ask.jsonl")
     assert shards.merge().code == 2
     assert (shards.ask("1/2"), shards.merge().code) == ([0], 0)
-    assert shards.server.stats()["requests"] == 40
+    assert shards.server.stats()["requests"] == 16
 
 
 def test_media_of_answers_that_were_not_copied_are_lost_trials(shards: Shards) -> None:
@@ -481,7 +481,7 @@ def test_media_of_answers_that_were_not_copied_are_lost_trials(shards: Shards) -
     shutil.rmtree(shards.path("1/2") / "media")
     refused = shards.merge()
     assert refused.code == 2
-    assert "shard 1/2 lacks trials of ask: 20 of 20" in refused.error
+    assert "shard 1/2 lacks trials of ask: 8 of 8" in refused.error
 
 
 @pytest.mark.parametrize("kind", ["media", "journal"])
@@ -502,11 +502,14 @@ def test_what_was_lost_in_partial_results_is_merged_once_it_is_copied_again(
     shutil.copytree(kept, lost)
     merged = shards.merge()
     assert (partial.code, merged.code) == (3, 0), merged.err
-    assert results(shards.run)["mmeval"]["results"][0]["n"] == 40
+    assert results(shards.run)["mmeval"]["results"][0]["n"] == 16
 
 
-@pytest.mark.parametrize("flags", [(), ("--partial",)], ids=["whole", "partial"])
-@pytest.mark.parametrize("name", ["2-of-2", "1-of-99999999"])
+@pytest.mark.parametrize(
+    ("name", "flags"),
+    [("2-of-2", ()), ("1-of-99999999", ("--partial",))],
+    ids=["whole", "partial"],
+)
 def test_a_folder_that_holds_another_shard_is_refused(
     name: str, flags: tuple[str, ...], shards: Shards
 ) -> None:
@@ -540,7 +543,7 @@ def test_all_score_rows_of_all_shards_that_were_lost_are_reported(
         shutil.rmtree(shards.path(shard) / "scores")
     merged = shards.merge()
     assert merged.code == 3
-    assert "subset  ask  40  answers of the shards without a row" in merged.err
+    assert "subset  ask  16  answers of the shards without a row" in merged.err
 
 
 def test_judged_shards_are_merged_without_a_key_and_with_the_whole_judgement(
@@ -590,7 +593,7 @@ def test_failed_trials_of_shards_count_as_in_the_whole_run(shards: Shards) -> No
     codes = shards.ask("1/2", "2/2", more=fails)
     merged = shards.merge()
     row = results(shards.run)["mmeval"]["results"][0]
-    assert (codes, merged.code, row["failed"], row["n"]) == ([0, 3], 3, 2, 40), (
+    assert (codes, merged.code, row["failed"], row["n"]) == ([0, 3], 3, 2, 16), (
         merged.err
     )
     shards.server.state.settings.poison = ""
