@@ -101,7 +101,8 @@ def lacking(selection: Selection, *, scoring: bool = True) -> Iterator[Finding]:
     for task in selection.tasks:
         for number in task.given:
             for finding in (*number.lacks, *_partial(number.without)):
-                yield replace(finding, subject=replace(finding.subject, task=task.name))
+                subject = replace(finding.subject, task=task.name)
+                yield replace(finding, subject=subject)
 
 
 def _partial(without: Mapping[str, Finding]) -> Iterator[Finding]:

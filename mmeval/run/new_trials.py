@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -46,7 +46,7 @@ from mmeval.store.run_folder import (
     provenance,
     set_aside,
 )
-from mmeval.store.shard import Shard, as_progressions
+from mmeval.store.shard import as_progressions
 from mmeval.store.task_records import recorded_trials, tally
 from mmeval.task.task import Selection, Task
 
@@ -94,8 +94,14 @@ class NewTrials(Source):
         options = self._options
         own_answers = len(journal) - journal.of_others
         check_folder(options, folder.record, self._identity, own_answers)
-        changed = _changed(folder.changed_data(self.data))
-        log_findings(BEFORE, [*self._doubts, *changed], self._place)
+        findings = list(self._doubts)
+        for task in folder.changed_data(self.data):
+            cause = (
+                "the data changed since this run began; equal samples keep their "
+                "answers"
+            )
+            findings.append(Finding("other_definition", Subject(task), cause=cause))
+        log_findings(BEFORE, findings, self._place)
         origin: dict[str, Any] = provenance()
         origin["metric_device"] = options.metric_device
         for role, backend in self.backends.named.items():
@@ -158,12 +164,6 @@ class NewTrials(Source):
             work=generation,
             before=before,
         )
-
-
-def _changed(tasks: Iterable[str]) -> Iterator[Finding]:
-    cause = "the data changed since this run began; equal samples keep their answers"
-    for task in tasks:
-        yield Finding("other_definition", Subject(task), cause=cause)
 
 
 def _standing_before(
@@ -233,21 +233,26 @@ class TrialsInWork:
 
     def conclude(self) -> Conclusion:
         """Raises the error of the data where not a single trial could be made."""
-        jobs, faults = self._jobs, self._jobs.faults
-        if faults and not self.tally.made:
+        jobs, faults, tally = self._jobs, self._jobs.faults, self.tally
+        options, folder = self._options, self._run.folder
+        if faults and not tally.made:
             raise next(iter(faults.values())).error
         if not faults:
             notes = {**self._shard_note(), **self._asked_again()}
-            self._run.folder.note(finished=True, **notes)
+            folder.note(finished=True, **notes)
+        again = ""
+        if not plugins.any_of_script():  # which no other process has
+            recorded = options.roles if options.settings else ()
+            again = score_command(folder.path, self._selection, options.roles, recorded)
         return Conclusion(
             chosen=jobs.chosen,
-            again=self._again(),
+            again=again,
             losses=(
                 *data_faults(faults),
-                *lost_answers(self.tally, going_on(self._options.command)),
-                *not_asked(self.tally),
+                *lost_answers(tally, going_on(options.command)),
+                *not_asked(tally),
             ),
-            remarks=(*self.tally.remarks.findings(), *self._not_scored()),
+            remarks=(*tally.remarks.findings(), *self._not_scored()),
             subsets=jobs.subsets(),
             unfinished=jobs.unfinished(),
         )
@@ -257,13 +262,13 @@ class TrialsInWork:
         again: a line does not tell which call it answered."""
         damaged = self._run.broker.journal.damaged
         record = self._run.folder.record
-        if not damaged or not self._covers(record):
+        if not damaged or not self._has_all(record):
             return {}
         digests = {line.digest for line in damaged}
         digests.update(record.get(ASKED_AGAIN, ()))
         return {ASKED_AGAIN: sorted(digests)}
 
-    def _covers(self, record: Mapping[str, Any]) -> bool:
+    def _has_all(self, record: Mapping[str, Any]) -> bool:
         """Whether this command has all trials that the run folder records."""
         own_tasks = {task.name for task in self._selection}
         if self._options.shard is not None or not own_tasks.issuperset(record["tasks"]):
@@ -281,42 +286,30 @@ class TrialsInWork:
         shard, run = self._options.shard, self._run
         if shard is None:
             return {}
-        chosen = {}
-        for name, trials in self._jobs.chosen.items():
-            chosen[name] = as_progressions(sorted(trials.taken))
+        trials, chosen = {}, {}
+        for task in run.tasks:
+            name = task.task.name
+            taken, repeats = self._jobs.chosen[name].taken, task.task.repeats
+            chosen[name] = as_progressions(sorted(taken))
+            own = frozenset(shard.share_of(taken))
+            task.records.flush()
+            latest = {}
+            for row in recorded_trials(run.folder.path, name):
+                if row["i"] in own and row["n"] < repeats:
+                    latest[trial_key(row["i"], row["n"])] = row["d"]
+            trials[name] = tally(latest)
         segments = run.folder.journal.glob("*.jsonl")
         subsets = self._jobs.subsets()
+        folders = score_folders(run.tasks)
         note = {
-            "trials": dict(self._tallies(shard)),
+            "trials": trials,
             "journal": {file.name: file.stat().st_size for file in segments},
             "chosen": chosen,
             "subsets": {name: subset.to_json() for name, subset in subsets.items()},
-            "score_sets": {
-                name: folder.name for name, folder in score_folders(run.tasks).items()
-            },
+            "score_sets": {name: folder.name for name, folder in folders.items()},
             "metric_device": run.metric_device,
         }
         return {"shard": note}
-
-    def _tallies(self, shard: Shard) -> Iterator[tuple[str, dict[str, Any]]]:
-        """By task, what names the trials that a shard has."""
-        for run in self._run.tasks:
-            run.records.flush()
-            chosen = self._jobs.chosen[run.task.name]
-            own = frozenset(shard.share_of(chosen.taken))
-            latest = {}
-            for row in recorded_trials(self._run.folder.path, run.task.name):
-                if row["i"] in own and row["n"] < chosen.repeats:
-                    latest[trial_key(row["i"], row["n"])] = row["d"]
-            yield run.task.name, tally(latest)
-
-    def _again(self) -> str:
-        if plugins.any_of_script():  # which no other process has
-            return ""
-        options = self._options
-        recorded = options.roles if options.settings else ()
-        path = self._run.folder.path
-        return score_command(path, self._selection, options.roles, recorded)
 
     def _not_scored(self) -> Iterator[Finding]:
         """What ``--predict_only`` leaves to do."""

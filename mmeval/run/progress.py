@@ -45,22 +45,30 @@ class Remarks:
     def add(self, exchanges: Sequence[Exchange]) -> None:
         """The exchanges of one trial that has an answer."""
         self.answered += 1
-        self.cut_off += any(
-            e.role == "model" and e.response.finish_reason == "length"
-            for e in exchanges
-        )
-        self.only_reasoning += any(
-            e.role == "model" and _is_only_reasoning(e.response) for e in exchanges
-        )
-        self.refused += any(
-            e.role == "model" and e.response.is_refused for e in exchanges
-        )
-        # what a service said when it refused is not a second fact
-        kept = [e for e in exchanges if not e.response.is_refused]
-        if said := warnings_of(kept):
+        is_cut_off = is_only_reasoning = is_refused = False
+        kept: list[Exchange] = []
+        for exchange in exchanges:
+            response = exchange.response
+            if not response.is_refused:
+                # what a service said when it refused is not a second fact
+                kept.append(exchange)
+            if exchange.role != "model":
+                continue
+            is_cut_off = is_cut_off or response.finish_reason == "length"
+            is_only_reasoning = is_only_reasoning or _is_only_reasoning(response)
+            is_refused = is_refused or response.is_refused
+        self.cut_off += is_cut_off
+        self.only_reasoning += is_only_reasoning
+        self.refused += is_refused
+        warnings = warnings_of(kept)
+        if warnings:
             self.warned += 1
-            known = [words for text in said if (words := self._known(text)) is not None]
-            self.kinds.update(list(dict.fromkeys(known)))
+            known: dict[str, None] = {}
+            for text in warnings:
+                words = self._known(text)
+                if words is not None:
+                    known[words] = None
+            self.kinds.update(list(known))
 
     def findings(self) -> Iterator[Finding]:
         """One for each thing, the most frequent warnings in their own words."""

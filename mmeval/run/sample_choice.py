@@ -72,17 +72,13 @@ class SampleChoice:
         # a loader may be a plugin, which may call sys.exit; its error is reported when
         # its rows are read
         with contextlib.suppress(Exception, SystemExit):
-            bounds.append(self._most_by_labels())
+            if isinstance(self.dataset, CountsLabels):
+                most = 0
+                for labels, count in self.dataset.label_counts():
+                    if self.task.may_select(labels, unknown=True):
+                        most += count
+                bounds.append(most)
         return min(bounds)
-
-    def _most_by_labels(self) -> int:
-        if not isinstance(self.dataset, CountsLabels):
-            return len(self.dataset)
-        most = 0
-        for labels, count in self.dataset.label_counts():
-            if self.task.may_select(labels, unknown=True):
-                most += count
-        return most
 
     @property
     def counted(self) -> bool:
@@ -103,33 +99,26 @@ class SampleChoice:
             (FEWER, self._fewer),
         )
         how = tuple(name for name, chose in given if chose)
-        return (
-            Subset(self._whole if self._fewer else self.kept, len(self.taken), how)
-            if how
-            else None
-        )
+        if not how:
+            return None
+        whole = self.kept
+        if self._fewer:
+            # what all the data give; None if filtered and not in the task file
+            expected = self.task.expected
+            whole = expected.samples
+            if whole is None and not self.task.filter:
+                whole = expected.rows
+        return Subset(whole, len(self.taken), how)
 
     @property
     def _fewer(self) -> bool:
         """Whether the data, as far as counted, hold less than the task file expects."""
         expected, there = self.task.expected, self.kept
-        lacks_rows = expected.rows is not None and len(self.dataset) < expected.rows
-        return lacks_rows or (
-            expected.samples is not None
-            and there is not None
-            and there < expected.samples
-        )
-
-    @property
-    def _whole(self) -> int | None:
-        """How many samples all the data give; None if filtered and not in the task
-        file."""
-        expected = self.task.expected
-        return (
-            expected.samples
-            if self.task.filter or expected.samples is not None
-            else expected.rows
-        )
+        if expected.rows is not None and len(self.dataset) < expected.rows:
+            return True
+        if expected.samples is None or there is None:
+            return False
+        return there < expected.samples
 
     def check(self) -> None:
         """Raises UsageError if no sample is left; reads up to a filter's first
@@ -247,8 +236,10 @@ class SampleChoice:
     @property
     def _limit(self) -> int | None:
         limit = self._options.limit
-        if limit is None or limit >= 1:
-            return None if limit is None else int(limit)
+        if limit is None:
+            return None
+        if limit >= 1:
+            return int(limit)
         if self.kept is None:
             self._counted = sum(1 for _ in self._kept())
         return math.ceil(limit * (self.kept or 0))
@@ -264,23 +255,20 @@ class SampleChoice:
     def _why_empty(self) -> str:
         if not len(self.dataset):
             return "its data set is empty: there is not a single row in it"
-        why = (
-            f"no sample is left of the {len(self.dataset)} in its data set; "
-            f"{self._narrowed()}"
-        )
-        unknown = set(self.task.filter)
-        for sample in rows_of(self.dataset) if unknown else ():
-            unknown -= set(sample.metadata)
-        return (
-            f"{why} (no sample has the label {' or '.join(map(repr, sorted(unknown)))})"
-            if unknown
-            else why
-        )
-
-    def _narrowed(self) -> str:
-        ways = [f"the filter {dict(self.task.filter)}"] if self.task.filter else []
+        ways = []
+        if self.task.filter:
+            ways.append(f"the filter {dict(self.task.filter)}")
         if self._named is not None:
             ways.append(f"--samples {list(self._named)}")
         elif self._options.offset:
             ways.append(f"--offset {self._options.offset}")
-        return f"change {' or '.join(ways)}" if ways else "check its data"
+        advice = f"change {' or '.join(ways)}" if ways else "check its data"
+        rows = len(self.dataset)
+        why = f"no sample is left of the {rows} in its data set; {advice}"
+        unknown = set(self.task.filter)
+        for sample in rows_of(self.dataset) if unknown else ():
+            unknown -= set(sample.metadata)
+        if not unknown:
+            return why
+        labels = " or ".join(map(repr, sorted(unknown)))
+        return f"{why} (no sample has the label {labels})"
