@@ -141,18 +141,16 @@ def _pdf_blocks(media: Media, limits: DecodeLimits, ocr: Ocr) -> Iterator[Block]
             yield from blocks_of(joined_lines(boxes))
         elif drawn < MAX_PAGES_READ:
             drawn += 1
-            yield from _scanned(media, number, limits, ocr)
+            if ocr == "none":
+                raise NoOcrError(
+                    f"{media.label}: page {number + 1} is a picture, and {NO_OCR}"
+                )
+            from mmeval.metrics.document.ocr import read_words
 
-
-def _scanned(media: Media, number: int, limits: DecodeLimits, ocr: Ocr) -> list[Block]:
-    if ocr == "none":
-        raise NoOcrError(f"{media.label}: page {number + 1} is a picture, and {NO_OCR}")
-    from mmeval.metrics.document.ocr import read_words
-
-    words: list[TextBox] = []
-    for page in pages(media, dpi=OCR_DPI, numbers=[number], limits=limits):
-        words += read_words(page)
-    return blocks_of(joined_lines(words))
+            words: list[TextBox] = []
+            for page in pages(media, dpi=OCR_DPI, numbers=[number], limits=limits):
+                words += read_words(page)
+            yield from blocks_of(joined_lines(words))
 
 
 def _enough(blocks: Iterable[Block]) -> Iterator[Block]:

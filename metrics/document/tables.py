@@ -27,7 +27,14 @@ def released_markdown(lines: Iterable[str]) -> str:
 
 def markdown(blocks: Iterable[Block]) -> str:
     """Paragraphs and tables, an empty line between each two; rows are not padded."""
-    return "\n\n".join(filter(None, map(_block, blocks)))
+    written: list[str] = []
+    for block in blocks:
+        if isinstance(block, str):
+            written.append(block.strip())
+        else:
+            rows = [list(map(_cell, row)) for row in block.rows if any(row)]
+            written.append("\n".join(_table(rows)))
+    return "\n\n".join(filter(None, written))
 
 
 def blocks_of(lines: Iterable[str]) -> list[Block]:
@@ -68,13 +75,6 @@ def _table_end(cells: Sequence[Sequence[str]], start: int) -> int:
         else:
             break
     return end
-
-
-def _block(block: Block) -> str:
-    if isinstance(block, str):
-        return block.strip()
-    rows = [list(map(_cell, row)) for row in block.rows if any(row)]
-    return "\n".join(_table(rows))
 
 
 def _cell(text: str) -> str:

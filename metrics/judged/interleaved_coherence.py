@@ -99,7 +99,12 @@ def interleaved_coherence(
     if trial.output is None:
         return dict.fromkeys(OUTPUTS, Score.unscored("there is no answer to score"))
     if trial.output.empty:
-        return _empty(weight)
+        said: dict[str, Any] = {"reason": "the answer is empty"}
+        both = {COHERENCE: LOWEST, STYLE: LOWEST, "weight": weight}
+        grades = ({COHERENCE: LOWEST}, {STYLE: LOWEST}, both)
+        evidence = [said | grade for grade in grades]
+        scores = [Score(share(LOWEST), evidence=each) for each in evidence]
+        return dict(zip(OUTPUTS, scores, strict=True))
     prompts: Mapping[PartKind, Written] = {
         "image": caption_image,
         "audio": caption_audio,
@@ -152,16 +157,6 @@ class Graded:
         if raw := raw_votes(self.verdict):
             evidence[RAW] = raw
         return evidence
-
-
-def _empty(weight: float) -> MetricScores:
-    said = {"reason": "the answer is empty"}
-    coherence, style = {COHERENCE: LOWEST}, {STYLE: LOWEST}
-    both: dict[str, Any] = {**coherence, **style, "weight": weight}
-    scores: dict[str, Score] = {}
-    for name, given in zip(OUTPUTS, (coherence, style, both), strict=True):
-        scores[name] = Score(share(LOWEST), evidence={**said, **given})
-    return scores
 
 
 def _ask(question: Question, form: GradesForm, repeats: int) -> Program[list[Reply]]:

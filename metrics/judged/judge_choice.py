@@ -56,7 +56,12 @@ def judge_choice(
     if options_key:
         options = labels.get(options_key, ())
         under = f" under {options_key!r}"
-    meanings = _meanings(options)
+    meanings: dict[str, str] = {}
+    if isinstance(options, Mapping):
+        for name, meaning in options.items():
+            meanings[str(name)] = str(meaning or "")
+    elif isinstance(options, list | tuple):
+        meanings = dict.fromkeys(map(str, options), "")
     if len(meanings) < 2:
         return Score.unscored(f"there are no two options{under}")
     if wanted_key:
@@ -83,12 +88,3 @@ def judge_choice(
         return verdict.unscored("choice", bounds=(min(possible), max(possible)))
     value = float(values[verdict.values["choice"]])
     return Score(value, evidence=verdict.evidence)
-
-
-def _meanings(options: Any) -> dict[str, str]:
-    """The meaning of each option; empty where there is only its name."""
-    if isinstance(options, Mapping):
-        return {str(name): str(meaning or "") for name, meaning in options.items()}
-    if isinstance(options, list | tuple):
-        return dict.fromkeys(map(str, options), "")
-    return {}

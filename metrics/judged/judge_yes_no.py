@@ -19,6 +19,7 @@ from mmeval.program import JudgePrompt, Program, Role, Written
 from mmeval.records import Score, Trial
 from mmeval.system import OptionalShare
 
+_LABELS = {"yes": True, "no": False}
 FORM = ReplyForm((Text("reason"), YesNo("verdict", unsure=True)))
 
 
@@ -59,7 +60,10 @@ def judge_yes_no(
         asked = labels.get(question_key)
     right: bool | None = wanted
     if wanted_key:
-        right = _wanted(labels.get(wanted_key))
+        label = labels.get(wanted_key)
+        right = _LABELS.get(str(label).strip().lower())
+        if isinstance(label, bool):
+            right = label
     if not isinstance(asked, str) or not asked.strip():
         return Score.unscored(f"the row has no question under {question_key!r}")
     if right is None:
@@ -80,9 +84,3 @@ def judge_yes_no(
     else:
         value = 1 - float(yes)
     return Score(value, evidence=verdict.evidence)
-
-
-def _wanted(label: Any) -> bool | None:
-    if isinstance(label, bool):
-        return label
-    return {"yes": True, "no": False}.get(str(label).strip().lower())

@@ -101,7 +101,14 @@ class DimensionsForm(ReplyForm):
             vote[_REASON.name] = _REASON.read(words)
         vote |= self.dimensions.read(found)
         if self.overall in found:
-            vote[self.overall] = self._read_overall(found[self.overall])
+            value = found[self.overall]
+            if isinstance(value, str) and not self.quotable:
+                raise ReplyError(f"{self.overall} is in quotes")
+            number = Number(self.overall, -_LARGEST, _LARGEST, whole=False)
+            try:
+                vote[self.overall] = number.read(value)
+            except ReplyError as error:
+                raise ReplyError(f"{self.overall} {error}") from None
         elif self.absent is not None:
             vote |= {self.overall: self.absent, UNREADABLE: True}
         else:
@@ -115,14 +122,6 @@ class DimensionsForm(ReplyForm):
         if not isinstance(found, dict):
             raise ReplyError("the reply is not one JSON object and nothing else")
         return found
-
-    def _read_overall(self, value: Any) -> float:
-        if isinstance(value, str) and not self.quotable:
-            raise ReplyError(f"{self.overall} is in quotes")
-        try:
-            return Number(self.overall, -_LARGEST, _LARGEST, whole=False).read(value)
-        except ReplyError as error:
-            raise ReplyError(f"{self.overall} {error}") from None
 
 
 def dimensions_form(
@@ -225,18 +224,16 @@ def item_score(verdict: Verdict, scale: Scale) -> ItemScore:
     if raw != quality:
         evidence[RAW] = raw
         evidence[REMARKS] = [f"{scale.key} is beyond the scale and counts as its end"]
-    unfit = sum(_is_unfit(vote, scale) for vote in verdict.votes)
+    unfit = 0
+    for vote in verdict.votes:
+        number = vote.get(scale.key)
+        is_beyond = (
+            isinstance(number, int | float) and not 0 <= scale.worth(number) <= 1
+        )
+        unfit += is_beyond or bool(vote.get(UNREADABLE))
     if unfit:
         evidence[UNREAD] = unfit
     return ItemScore(quality, evidence)
-
-
-def _is_unfit(vote: Vote, scale: Scale) -> bool:
-    """Whether a reply counts although its number is missing or beyond the scale."""
-    number = vote.get(scale.key)
-    if vote.get(UNREADABLE):
-        return True
-    return isinstance(number, int | float) and not 0 <= scale.worth(number) <= 1
 
 
 def lowest_grade(remark: str) -> ItemScore:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
@@ -110,15 +110,11 @@ def rubric_judge(
             values["answer"] = criterion.seen(trial.output)
         questions.append(Question(judge, FORM, prompt, values))
     verdicts = yield from ask_verdicts(questions, repeats=repeats, combine=combine)
-    return _score(rubric, verdicts)
-
-
-def _score(criteria: Sequence[Criterion], verdicts: Sequence[Verdict]) -> Score:
     evidence: list[dict[str, Any]] = []
     met: list[float] = []
     unknown: list[Verdict] = []
     unknown_weights: list[float] = []
-    for criterion, verdict in zip(criteria, verdicts, strict=True):
+    for criterion, verdict in zip(rubric, verdicts, strict=True):
         row = {
             "id": criterion.id,
             "criterion": criterion.text,
@@ -130,7 +126,7 @@ def _score(criteria: Sequence[Criterion], verdicts: Sequence[Verdict]) -> Score:
         if verdict.unknown("met"):
             unknown.append(verdict)
             unknown_weights.append(criterion.weight)
-    whole = sum(criterion.weight for criterion in criteria)
+    whole = sum(criterion.weight for criterion in rubric)
     if not unknown:
         return Score(sum(met) / whole, evidence={"criteria": evidence})
     highest = sum(met) + sum(unknown_weights)

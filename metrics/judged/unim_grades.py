@@ -200,7 +200,13 @@ class OneGradeForm(ReadForm):
 
     def _read(self, text: str) -> Vote:
         name = self.grade.name
-        found = _object(text, name, self.reading)
+        found: Any
+        if self.reading == "robust":
+            found = read_object(text, [name], optional=[_REASON.name])
+        else:
+            found = strict_json(unfenced(text))
+        if not isinstance(found, Mapping):
+            raise ReplyError("the reply is no JSON object")
         if name not in found:
             raise ReplyError(f"the reply's JSON lacks {name!r}")
         value = found[name]
@@ -229,15 +235,6 @@ def grades_form(
     return GradesForm(
         (_REASON, *grades), example=example, reading=reading, takes_all=takes_all
     )
-
-
-def _object(text: str, name: str, reading: Reading) -> Mapping[str, Any]:
-    if reading == "robust":
-        return read_object(text, [name], optional=[_REASON.name])
-    found = strict_json(unfenced(text))
-    if not isinstance(found, dict):
-        raise ReplyError("the reply is no JSON object")
-    return found
 
 
 def unfenced(text: str) -> str:

@@ -54,7 +54,8 @@ def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score
     """
     known: list[float] = []
     spans: list[_Span] = []
-    unknown: dict[str, Score] = {}
+    unknown: list[Score] = []
+    reasons: list[str] = []
     without: list[str] = []
     modalities: dict[str, Any] = {}
     for name in dict.fromkeys(of):
@@ -65,14 +66,22 @@ def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score
             modalities[name] = {COUNT: len(items.known), MEAN: mean}
         if items.spans:
             spans += items.spans
-            unknown[name] = scores[name]
+            unknown.append(scores[name])
+            why = scores[name].reason or "an item has no quality"
+            reasons.append(f"{name}: {why}")
         if items.left_out:
             without.append(name)
     evidence: dict[str, Any] = {MODALITIES: modalities}
     if without:
         evidence |= {PARTIAL: True, WITHOUT: without}
     if unknown:
-        return _unscored(unknown, evidence, _bounds(known, spans))
+        return Score(
+            status="unscored",
+            reason="; ".join(reasons),
+            evidence=evidence,
+            bounds=_bounds(known, spans),
+            cause=min((piece.cause for piece in unknown), key=CAUSES.index),
+        )
     if known:
         return Score(math.fsum(known) / len(known), evidence=evidence)
     if without:
@@ -143,22 +152,3 @@ def _bounds(known: Sequence[float], spans: Sequence[_Span]) -> tuple[float, floa
         below.append(math.fsum(lows) / len(lows))
         above.append(math.fsum(highs) / len(highs))
     return min(below), max(above)
-
-
-def _unscored(
-    pieces: Mapping[str, Score],
-    evidence: Mapping[str, Any],
-    bounds: tuple[float, float],
-) -> Score:
-    """The score of an answer with unscored items; the reasons are those of the
-    pieces."""
-    reasons: list[str] = []
-    for name, piece in pieces.items():
-        reasons.append(f"{name}: {piece.reason or 'an item has no quality'}")
-    return Score(
-        status="unscored",
-        reason="; ".join(reasons),
-        evidence=evidence,
-        bounds=bounds,
-        cause=min((piece.cause for piece in pieces.values()), key=CAUSES.index),
-    )

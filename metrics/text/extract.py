@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeAlias
 
 from mmeval.metrics.text.numbers import last_number
@@ -29,7 +29,7 @@ def _extract_fault(written: Any) -> str:
         if written.keys() == {"after"} and isinstance(mark, str) and mark:
             return ""
         return _FORMS
-    if written in ("", *_READERS):
+    if written in ("", "last_number", "boxed"):
         return ""
     if re.fullmatch(r"\w+", written):
         # A single word finds itself alone: it is a name that was misspelt.
@@ -63,8 +63,11 @@ def extracted(text: str, extract: Extract) -> str | None:
     if isinstance(extract, Mapping):
         _, mark, after = text.rpartition(extract["after"])
         return after.strip() if mark else None
-    if extract in _READERS:
-        return _READERS[extract](text) or None
+    if extract == "last_number":
+        number = last_number(text)
+        return number.text if number else None
+    if extract == "boxed":
+        return _last_boxed(text) or None
     answer: str | None = None
     for match in re.finditer(extract, text):
         groups = [group for group in match.groups() if group]
@@ -86,16 +89,3 @@ def _last_boxed(text: str) -> str:
             if start is not None:
                 content = text[start : brace.start()]
     return content.strip()
-
-
-def _last_number(text: str) -> str:
-    number = last_number(text)
-    if number is None:
-        return ""
-    return number.text
-
-
-_READERS: Mapping[str, Callable[[str], str]] = {
-    "last_number": _last_number,
-    "boxed": _last_boxed,
-}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from math import inf
 from typing import Literal
 
@@ -35,7 +34,12 @@ def wer(trial: Trial, *, normalise: Normaliser = "basic") -> Score:
     sides = sides_of(trial)
     if isinstance(sides, Score):
         return sides
-    clean = _NORMALISERS[normalise]
+
+    def clean(text: str) -> str:
+        if normalise == "basic":
+            text = text.casefold().translate(NO_PUNCTUATION)
+        return " ".join(text.split())
+
     answer = clean(sides.answer.words)
     texts = [clean(reference.words) for reference in sides.references]
     scores = [_score(answer, text) for text in texts if text]
@@ -55,17 +59,3 @@ def _score(answer: str, reference: str) -> Score:
     }
     evidence = {**counts, "answer": answer, "reference": reference}
     return Score(float(found.wer), evidence=evidence)
-
-
-def _blanks(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _basic(text: str) -> str:
-    return _blanks(text.casefold().translate(NO_PUNCTUATION))
-
-
-_NORMALISERS: Mapping[Normaliser, Callable[[str], str]] = {
-    "basic": _basic,
-    "none": _blanks,
-}

@@ -9,10 +9,7 @@ from mmeval.metrics.three_d.neighbourhoods import Neighbourhoods, neighbourhoods
 from mmeval.metrics.three_d.spread import Terms, clamp, far_share, variation, weighted
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.float64]
+    from mmeval.metrics.three_d.surface import Numbers
 
 Angles = Literal["signed", "absolute"]
 FOR_TOPOLOGY, FOR_SAMPLING, FOR_GEOMETRY = 8, 16, 32

@@ -10,11 +10,8 @@ from mmeval.metrics.three_d.surface import cross, dots, squared
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
 
-    Numbers = NDArray[np.float64]
-    Indices = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
+    from mmeval.metrics.three_d.surface import Flags, Indices, Numbers
 
 MOST_FACES = 1000
 """The most faces that are tested; of more, this many are drawn at random."""

@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.float64]
-    Indices = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
+    from mmeval.metrics.three_d.surface import Indices
 
 
 class Edges(NamedTuple):

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mmeval.media import Media
-
-    Numbers = NDArray[np.float64]
-    Indices = NDArray[np.int64]
+    from mmeval.metrics.three_d.surface import Indices, Numbers
 
 Ply = Literal["cloud", "stored"]
 Dangling = Literal["kept", "dropped"]

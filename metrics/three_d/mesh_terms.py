@@ -18,10 +18,8 @@ from mmeval.metrics.three_d.surface import (
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
 
-    Numbers = NDArray[np.float64]
-    Indices = NDArray[np.int64]
+    from mmeval.metrics.three_d.surface import Indices, Numbers
 
 Defects = Literal["dead", "counted"]
 Triangles = Literal["released", "equilateral"]
@@ -65,8 +63,15 @@ def mesh_terms(
         return Terms(0.0, 0.0, 0.0, evidence)
     topology, found_topology = _topology(surface, faces, edges, rules, rng)
     geometry, found_geometry = _geometry(surface, edges, rules)
-    valence = valences(edges.ends, len(points))
-    sampling, found_sampling = _sampling(surface, valence, rng)
+    spacing = _spacing(points_on(surface, SAMPLES, rng))
+    valence = valences(edges.ends, len(points)).astype(float)
+    found_sampling = {
+        "area_variation": variation(surface.areas),
+        "valence_variation": variation(valence),
+        "knn_variation": variation(spacing),
+        "outlier_ratio": far_share(spacing),
+    }
+    sampling = weighted(SAMPLING, *(1 - share for share in found_sampling.values()))
     evidence |= {**found_topology, **found_geometry, **found_sampling}
     return Terms(topology, geometry, sampling, evidence)
 
@@ -118,19 +123,6 @@ def _geometry(
         "triangle_quality": quality,
     }
     return weighted(GEOMETRY, 1 - uneven, 1 - sharp, quality), found
-
-
-def _sampling(
-    surface: Faces, valence: Indices, rng: np.random.Generator
-) -> tuple[float, dict[str, Any]]:
-    spacing = _spacing(points_on(surface, SAMPLES, rng))
-    found = {
-        "area_variation": variation(surface.areas),
-        "valence_variation": variation(valence.astype(float)),
-        "knn_variation": variation(spacing),
-        "outlier_ratio": far_share(spacing),
-    }
-    return weighted(SAMPLING, *(1 - share for share in found.values())), found
 
 
 def _spacing(points: Numbers) -> Numbers:

@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mmeval.metrics.three_d.plane_normals import plane_normals
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.float64]
-    Indices = NDArray[np.int64]
+    from mmeval.metrics.three_d.surface import Indices, Numbers
 
 SPACING, DIMENSION, FLATNESS, AGREEMENT = 8, 20, 32, 12
 """The number of neighbours for the mean distance, for the intrinsic dimension, for

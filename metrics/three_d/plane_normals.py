@@ -14,11 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mmeval.metrics.three_d.surface import cross, dots, squared
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
+    from mmeval.metrics.three_d.surface import Flags, Numbers
 
 
 class Values(NamedTuple):
@@ -122,26 +118,21 @@ def _of_the_middle_value(matrices: Numbers, given: Numbers, values: Numbers) -> 
     by_first = np.abs(m00) >= np.abs(m11)
     main = np.where(by_first, m00, m11)
     # The row of the two with the larger entry; the vector stands at right angles to it.
-    tilt, plain = _unit(main, m01)
-    along_one = np.where(by_first, tilt, plain)
-    along_two = np.where(by_first, plain, tilt)
+    # ``m01`` and ``main`` at length 1 together, the larger of them positive:
+    main_larger = np.abs(main) >= np.abs(m01)
+    over = np.where(main_larger, main, m01)
+    over[over == 0] = 1.0
+    ratio = np.where(main_larger, m01, main) / over
+    large = 1.0 / np.sqrt(1.0 + ratio * ratio)
+    small = ratio * large
+    # the first goes along the first vector where its row was taken, else the second
+    takes_small = main_larger == by_first
+    along_one = np.where(takes_small, small, large)
+    along_two = np.where(takes_small, large, small)
     same = (main == 0) & (m01 == 0)
     along_one = np.where(same, 1.0, along_one)
     along_two = np.where(same, 0.0, along_two)
     return along_one[:, None] * one - along_two[:, None] * two
-
-
-def _unit(main: Numbers, side: Numbers) -> tuple[Numbers, Numbers]:
-    """``side`` and ``main`` at length 1 together, the larger of them positive."""
-    import numpy as np
-
-    main_larger = np.abs(main) >= np.abs(side)
-    over = np.where(main_larger, main, side)
-    over[over == 0] = 1.0
-    ratio = np.where(main_larger, side, main) / over
-    large = 1.0 / np.sqrt(1.0 + ratio * ratio)
-    small = ratio * large
-    return np.where(main_larger, small, large), np.where(main_larger, large, small)
 
 
 def _plane(given: Numbers) -> tuple[Numbers, Numbers]:

@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.float64]
+    from mmeval.metrics.three_d.surface import Numbers
 
 FEWEST = 4
 """The fewest numbers with a variation."""

@@ -48,9 +48,7 @@ def _asked(sample: Sample, constraint_key: str, order_key: str) -> _Asked:
             f"constraints are by turn, from 0 to {len(order) - 1}, not by "
             f"{', '.join(map(str, label))!r:.80}"
         )
-    constraints: dict[str, Sequence[Constraint]] = {}
-    for turn, rows in label.items():
-        constraints[str(turn)] = constraints_of(rows)
+    constraints = {str(turn): constraints_of(rows) for turn, rows in label.items()}
     return _Asked(len(order), constraints)
 
 

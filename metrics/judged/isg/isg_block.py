@@ -9,7 +9,6 @@ from mmeval.metric import metric
 from mmeval.metrics.judged.isg.pairs import (
     LikePrompt,
     PairPrompts,
-    PairVerdicts,
     TextImagePrompt,
     ask_pairs,
     is_unfit,
@@ -72,10 +71,6 @@ def isg_block(
     found = yield from ask_pairs(
         trial, judge, score_form(reading, analyze_first=analyze_first), prompts
     )
-    return _mean(found, reading, lost)
-
-
-def _mean(found: PairVerdicts, reading: Reading, lost: Lost) -> Score:
     evidence = found.evidence(lost)
     if reading == "official" and any(map(is_unfit, found.given.values())):
         evidence["reason"] = "the released script cannot add up the numbers"
@@ -99,6 +94,7 @@ def _mean(found: PairVerdicts, reading: Reading, lost: Lost) -> Score:
             bounds=(low, high),
             cause=min((verdict.cause for verdict in unknown), key=CAUSES.index),
         )
-    if not numbers:
-        return Score(LOWEST, evidence=evidence)
-    return Score(math.fsum(numbers) / len(numbers), evidence=evidence)
+    mean = LOWEST
+    if numbers:
+        mean = math.fsum(numbers) / len(numbers)
+    return Score(mean, evidence=evidence)

@@ -150,20 +150,21 @@ def places_of(label: Any) -> list[Place]:
     """The places that a label lists. Raises ValueError with what is wrong with it."""
     if not isinstance(label, list | tuple):
         raise ValueError("it is no list")
-    return [_place(item) for item in label]
-
-
-def _place(item: Any) -> Place:
-    is_list = isinstance(item, list | tuple)
-    if not is_list or not all(isinstance(word, str) for word in item):
-        raise ValueError(f"{item!r:.80} is no list of texts")
-    if len(item) == 2 and item[1] in QUARTERS:
-        return Place("quarter", item[:1], QUARTERS[item[1]])
-    if len(item) == 3 and item[2] in SIDES:
-        where, letter = SIDES[item[2]]
-        return Place(where, item[:2], letter)
-    known = f"[thing, {' | '.join(QUARTERS)}] nor [thing, other, {' | '.join(SIDES)}]"
-    raise ValueError(f"{item!r:.80} is neither {known}")
+    places: list[Place] = []
+    for item in label:
+        is_list = isinstance(item, list | tuple)
+        if not is_list or not all(isinstance(word, str) for word in item):
+            raise ValueError(f"{item!r:.80} is no list of texts")
+        if len(item) == 2 and item[1] in QUARTERS:
+            places.append(Place("quarter", item[:1], QUARTERS[item[1]]))
+        elif len(item) == 3 and item[2] in SIDES:
+            where, letter = SIDES[item[2]]
+            places.append(Place(where, item[:2], letter))
+        else:
+            quarters, sides = " | ".join(QUARTERS), " | ".join(SIDES)
+            known = f"[thing, {quarters}] nor [thing, other, {sides}]"
+            raise ValueError(f"{item!r:.80} is neither {known}")
+    return places
 
 
 def pairs_of(label: Any) -> list[Place]:

@@ -98,8 +98,12 @@ def filters_of(tuning: float) -> Filters:
     lengths = periods * rate / hertz
     waves = numpy.zeros((STEPS, FRAME), numpy.complex64)
     for at in range(STEPS):
-        angle = 2 * numpy.pi * float(hertz[at]) / rate
-        wave = _oscillation(float(lengths[at]), angle)
+        length, angle = float(lengths[at]), 2 * numpy.pi * float(hertz[at]) / rate
+        places = numpy.arange(-length // 2, length // 2, dtype=numpy.float64)
+        turns = numpy.arange(len(places))
+        window = 0.5 - 0.5 * numpy.cos(2 * numpy.pi * turns / len(places))
+        wave = numpy.exp(1j * angle * places) * window
+        wave = numpy.asarray(wave / numpy.abs(wave).sum(), numpy.complex64)
         start = (FRAME - len(wave)) // 2
         waves[at, start : start + len(wave)] = wave
     waves *= (lengths / FRAME)[:, None]
@@ -109,16 +113,6 @@ def filters_of(tuning: float) -> Filters:
     start, end = int(used[0]), int(used[-1]) + 1
     used_part = numpy.ascontiguousarray(passed[:, start:end].T)
     return Filters(start, used_part.astype(numpy.complex64))
-
-
-def _oscillation(length: float, angle: float) -> Complex:
-    import numpy
-
-    at = numpy.arange(-length // 2, length // 2, dtype=numpy.float64)
-    turns = numpy.arange(len(at))
-    window = 0.5 - 0.5 * numpy.cos(2 * numpy.pi * turns / len(at))
-    wave = numpy.exp(1j * angle * at) * window
-    return numpy.asarray(wave / numpy.abs(wave).sum(), numpy.complex64)
 
 
 def _sparse(passed: Complex) -> Complex:
