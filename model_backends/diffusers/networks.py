@@ -35,10 +35,9 @@ def networks(folder: Path, dtype: Any, where: str) -> dict[str, Any]:
         if (part / f"{named[0]}.py").is_file():
             continue
         library, class_name = named
+        holder: Any = getattr(diffusers.pipelines, str(library), None)
         if library in ("diffusers", "transformers"):
             holder = importlib.import_module(library)
-        else:
-            holder = getattr(diffusers.pipelines, str(library), None)
         kind: Any = getattr(holder, str(class_name), None)
         is_network = isinstance(kind, type) and issubclass(kind, known)
         if not is_network:

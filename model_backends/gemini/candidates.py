@@ -179,7 +179,9 @@ def whole_reply(received: Received, secrets: Collection[str] = ()) -> Reply:
     return reply
 
 
-def items_of(part: dict[str, Any]) -> Iterator[dict[str, Any] | Part]:
+def items_of(
+    part: dict[str, Any],
+) -> Iterator[dict[str, Any] | Part]:
     """What a part of an answer holds, in shapes that the reader of answers knows."""
     if isinstance(part.get("type"), str):
         yield part  # in the shape of another interface, as some gateways write it
@@ -231,7 +233,9 @@ def _add_listed(reply: Reply, body: bytes) -> None:
             reply.add(row, text)
 
 
-def joined_texts(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def joined_texts(
+    parts: Sequence[dict[str, Any]],
+) -> list[dict[str, Any]]:
     """Parts of a stream, in which words of one kind in a row are one text."""
     joined: list[dict[str, Any]] = []
     for kind, row in groupby(parts, _kind_of_text):
@@ -243,7 +247,9 @@ def joined_texts(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return joined
 
 
-def _joined_sounds(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _joined_sounds(
+    parts: Sequence[dict[str, Any]],
+) -> list[dict[str, Any]]:
     """Parts of a stream, in which a sound comes in pieces of one type."""
     joined: list[dict[str, Any]] = []
     pieces: list[str] = []

@@ -103,7 +103,10 @@ class GenerateEndpoint:
         path = settings.path(f"{settings.model_path}:{method}")
         return Outgoing(path, body, notes=warnings)
 
-    def _config(self, request: Request) -> tuple[dict[str, Any], tuple[str, ...]]:
+    def _config(
+        self,
+        request: Request,
+    ) -> tuple[dict[str, Any], tuple[str, ...]]:
         settings = self._settings
         config = parameters.sampling(request, settings, _NAMES)
         warnings: tuple[str, ...] = ()
@@ -215,7 +218,10 @@ def _usage(counted: Mapping[str, Any]) -> Usage:
     return Usage(counts[0], counts[1] + counts[2])
 
 
-def _aligned(extra: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+def _aligned(
+    extra: Mapping[str, Any],
+    fields: Mapping[str, Any],
+) -> dict[str, Any]:
     """Fields of the user's own in the spelling of ours: both spellings are allowed, but
     not both at once."""
     aligned: dict[str, Any] = {}

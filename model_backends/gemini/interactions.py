@@ -144,7 +144,11 @@ class InteractionsEndpoint:
             turn=self._turn(steps, None if streamed else body),
         )
 
-    def _turn(self, steps: list[dict[str, Any]], body: bytes | None) -> Turn | None:
+    def _turn(
+        self,
+        steps: list[dict[str, Any]],
+        body: bytes | None,
+    ) -> Turn | None:
         """The steps that the next request gives back, as the server wrote them; those
         of a stream have come in pieces."""
         if body is None:

@@ -50,7 +50,9 @@ def voice(params: GenerationParams, settings: Settings) -> str:
     return str(params.options.get("audio.voice") or settings.voice)
 
 
-def picture_fields(params: GenerationParams) -> tuple[dict[str, str], tuple[str, ...]]:
+def picture_fields(
+    params: GenerationParams,
+) -> tuple[dict[str, str], tuple[str, ...]]:
     """The shape and the size of pictures as ``aspect_ratio`` and ``image_size``, and
     what cannot be said of them."""
     fields: dict[str, str] = {}

@@ -146,8 +146,10 @@ def _field_of_pieces(item: object) -> str:
     """The field of an item that may come in pieces; empty for other items."""
     if not isinstance(item, dict):
         return ""
-    name = {"text": "text", "audio": "data"}.get(str(item.get("type")), "")
-    return name if isinstance(item.get(name), str) else ""
+    for kind, name in (("text", "text"), ("audio", "data")):
+        if item.get("type") == kind and isinstance(item.get(name), str):
+            return name
+    return ""
 
 
 def _goes_on(first: Mapping[str, Any], item: object) -> bool:

@@ -53,7 +53,10 @@ def read_kinds(files: ModelFiles) -> tuple[PartKind, ...]:
     return tuple(found)
 
 
-def _names(found: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> bool:
+def _names(
+    found: Sequence[Mapping[str, Any]],
+    keys: Sequence[str],
+) -> bool:
     """Whether one of the mappings has one of the keys with something in it."""
     return any(row.get(key) is not None for row in found for key in keys)
 

@@ -287,7 +287,11 @@ class _Sound:
         self._metadata: dict[str, Any] = {}
         self._rate: Any = ASSUMED_RATE
 
-    def add(self, audio: Mapping[str, Any], choice: Mapping[str, Any]) -> None:
+    def add(
+        self,
+        audio: Mapping[str, Any],
+        choice: Mapping[str, Any],
+    ) -> None:
         """Add what a delta has of a sound."""
         self._note_metadata(choice)
         self._note_metadata(audio)

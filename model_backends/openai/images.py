@@ -177,7 +177,10 @@ def prompt_of(request: Request, endpoint: str = "images") -> tuple[str, list[Med
     return "\n\n".join(filter(None, texts)), images
 
 
-def references(images: Sequence[Media], formats: Formats) -> list[dict[str, Any]]:
+def references(
+    images: Sequence[Media],
+    formats: Formats,
+) -> list[dict[str, Any]]:
     """Pictures as OpenRouter takes them."""
     items = []
     for image in images:
@@ -196,7 +199,10 @@ class FormFile(NamedTuple):
 
 
 def multipart(
-    path: str, fields: dict[str, str], files: Sequence[FormFile], key: str = ""
+    path: str,
+    fields: dict[str, str],
+    files: Sequence[FormFile],
+    key: str = "",
 ) -> Outgoing:
     """A form with files (RFC 7578). Raises CallError for an invalid MIME type. With a
     ``key`` the same form has the same bytes, as servers compare those of calls with one

@@ -76,10 +76,11 @@ class ProcessBackend:
         gives: str = "",
         mode: str = "",
     ) -> None:
+        given = env or {}
         self._settings = Settings(
             command=words_of(command),
             cwd=Path(cwd).expanduser().absolute(),
-            env={key: str(value) for key, value in (env or {}).items()},
+            env={name: str(given[name]) for name in given},
             args=dict(args or {}),
             media=media,
             hello=TimeLimit(hello_timeout, "hello_timeout"),

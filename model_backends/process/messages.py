@@ -73,7 +73,11 @@ class Hello:
     """Whether it names code as a kind of its own; else code is asked for as text."""
 
 
-def read_line(line: bytes, *, hidden: Collection[str] = ()) -> dict[str, Any]:
+def read_line(
+    line: bytes,
+    *,
+    hidden: Collection[str] = (),
+) -> dict[str, Any]:
     """A message, in which the texts ``hidden`` are replaced; one whose parts held some
     says so. Raises ValueError for a line that is not a message, RecursionError for one
     that is nested too deep."""
@@ -109,8 +113,8 @@ def read_hello(row: Mapping[str, Any]) -> Hello:
             "for it with 'mmeval init worker'",
             name="protocol",
         )
-    takes, gives, mode = row.get("takes"), row.get("gives"), row.get("mode")
-    name = row.get("name")
+    takes, gives = row.get("takes"), row.get("gives")
+    name, mode = row.get("name"), row.get("mode")
     batch = row.get("batch", 1)
     options = row.get("options")
     identity = row.get("identity", {})

@@ -105,7 +105,11 @@ class Program:
             self.kill()
             raise
 
-    def load(self, args: Mapping[str, Any], limit: TimeLimit) -> Mapping[str, Any]:
+    def load(
+        self,
+        args: Mapping[str, Any],
+        limit: TimeLimit,
+    ) -> Mapping[str, Any]:
         """Have it load its model; returns what it says of its libraries. Raises
         MmevalError where it cannot."""
         try:

@@ -23,7 +23,11 @@ pages, large pages of the machine."""
 _PROPORTIONAL = re.compile(r"^(?:Pss_Anon|SwapPss):\s*(\d+) kB$", re.MULTILINE)
 
 
-def load_below(first: int, most_memory: int, used: dict[tuple[int, str], int]) -> Load:
+def load_below(
+    first: int,
+    most_memory: int,
+    used: dict[tuple[int, str], int],
+) -> Load:
     """The load of ``first``, which is process 1 of a namespace, and of all processes
     below it: orphans come back to it. Process 1 itself counts as no thread.
 

@@ -87,8 +87,9 @@ class ServerProgram:
         """The words that start the program. Raises MissingError where it is not on this
         machine."""
         words = words_of(given) if given else self.command
-        folders = (os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent))
-        place = shutil.which(words[0], path=os.pathsep.join(folders))
+        searched = os.environ.get("PATH", os.defpath)
+        beside = Path(sys.executable).parent
+        place = shutil.which(words[0], path=f"{searched}{os.pathsep}{beside}")
         is_elsewhere = given or not self.module
         if place is not None and (is_elsewhere or find_spec(self.module)):
             return (place, *words[1:])

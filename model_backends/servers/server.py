@@ -47,7 +47,10 @@ class Server:
     """
 
     def __init__(
-        self, name: str, words: Callable[[int], Sequence[str]], log: Path | None
+        self,
+        name: str,
+        words: Callable[[int], Sequence[str]],
+        log: Path | None,
     ) -> None:
         with socket.socket() as probe:
             # a port that is free

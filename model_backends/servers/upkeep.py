@@ -33,7 +33,9 @@ class Upkeep:
     answer, ``ask`` makes one call."""
 
     def __init__(
-        self, start: Callable[[], None], ask: Callable[[Request], Awaitable[Response]]
+        self,
+        start: Callable[[], None],
+        ask: Callable[[Request], Awaitable[Response]],
     ) -> None:
         self.server: Server | None = None
         self._start, self._ask = start, ask

@@ -123,11 +123,12 @@ def is_same_server(url: str, base_url: str) -> bool:
     """Whether a URL is of the same scheme, host and port as an address."""
     try:
         given, own = urlsplit(url), urlsplit(base_url)
-        ports = given.port or _PORTS.get(given.scheme), own.port or _PORTS[own.scheme]
+        port = given.port or _PORTS.get(given.scheme)
+        own_port = own.port or _PORTS[own.scheme]
     except (ValueError, KeyError):
         return False
     is_same_host = given.hostname == own.hostname
-    return given.scheme == own.scheme and is_same_host and ports[0] == ports[1]
+    return given.scheme == own.scheme and is_same_host and port == own_port
 
 
 def environment_proxy(base_url: str) -> str | None:

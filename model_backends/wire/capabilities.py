@@ -12,7 +12,10 @@ from mmeval.model_backends.wire.formats import Formats
 
 
 def kinds_in(
-    argument: str, value: str | Sequence[str], known: Sequence[str], hint: str = ""
+    argument: str,
+    value: str | Sequence[str],
+    known: Sequence[str],
+    hint: str = "",
 ) -> list[str]:
     """The kinds in ``text+image`` or in a list of names. Raises UnknownNameError for
     others."""

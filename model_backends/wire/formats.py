@@ -69,10 +69,15 @@ class Formats(NamedTuple):
 DEFAULT_FORMATS = Formats()
 
 
-def checked_formats(argument: str, given: str, known: Mapping[str, str]) -> list[str]:
+def checked_formats(
+    argument: str,
+    given: str,
+    known: Mapping[str, str],
+) -> list[str]:
     """The formats of ``png+jpeg``. Raises UnknownNameError for an unknown one,
     UsageError where the one is missing that the others are encoded as."""
-    names = [name.strip().lower().replace("jpg", "jpeg") for name in given.split("+")]
+    spelt = given.lower().replace("jpg", "jpeg")
+    names = [name.strip() for name in spelt.split("+")]
     for name in names:
         if name not in known:
             raise UnknownNameError(

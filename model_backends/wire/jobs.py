@@ -335,7 +335,8 @@ class _JobCall:
         response = self._endpoint.completed(response, ended.job)
         if self._request.key:
             # the journal may not have the answer yet; no other call uses the note
-            self._jobs.notes.put(self._name, note._replace(key=self._request.key))
+            note = note._replace(key=self._request.key)
+            self._jobs.notes.put(self._name, note)
         else:
             self._jobs.notes.remove(self._name, note)
         warnings = (*self._remarks, *response.warnings)

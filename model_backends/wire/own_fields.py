@@ -17,7 +17,10 @@ _OF_THE_SAMPLE = ("messages", "prompt", "input", "contents")
 _OWN_HEADERS = frozenset(("content-length", "content-type", "host", "idempotency-key"))
 
 
-def merged(fields: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+def merged(
+    fields: Mapping[str, Any],
+    extra: Mapping[str, Any],
+) -> dict[str, Any]:
     """Fields with others over them: objects are merged, a null removes a field, and
     anything else replaces it."""
     result = dict(fields)
@@ -59,7 +62,10 @@ def checked_extra_body(given: Mapping[str, Any] | None) -> Mapping[str, Any]:
     return extra
 
 
-def checked_fields(argument: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def checked_fields(
+    argument: str,
+    given: Mapping[str, Any] | None,
+) -> Mapping[str, Any]:
     """A mapping of fields. Raises UsageError for what cannot be sent as JSON."""
     fields = dict(given or {})
     try:

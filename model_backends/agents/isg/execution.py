@@ -65,7 +65,8 @@ class Execution:
         if len(calls) > most:
             self._note(calls[most], f"a plan calls tools in {most} steps at most")
         calls = calls[:most]
-        for wave in profile.waves([self.steps[number - 1].needs for number in calls]):
+        needs = [self.steps[number - 1].needs for number in calls]
+        for wave in profile.waves(needs):
             places = sorted(chain.from_iterable(wave))
             chosen = yield from self._select(calls, places)
             for now in wave:
@@ -228,7 +229,11 @@ class Execution:
                     self._note(number, what)
         return texts
 
-    def _pictures(self, number: int, below: int | None = None) -> list[Part] | None:
+    def _pictures(
+        self,
+        number: int,
+        below: int | None = None,
+    ) -> list[Part] | None:
         """The pictures that a step names, of those that were made ``below`` a number;
         None where one is not there."""
         found: list[Part] = []

@@ -80,7 +80,9 @@ def steps_of(rows: Sequence[Mapping[str, Any]]) -> list[Step]:
 
 def written(steps: Sequence[Step]) -> str:
     """A plan for a prompt."""
-    rows = [{"Step": number, **step.to_json()} for number, step in enumerate(steps, 1)]
+    rows = []
+    for number, step in enumerate(steps, 1):
+        rows.append({"Step": number, **step.to_json()})
     return json.dumps(rows, ensure_ascii=False, indent=1)
 
 

@@ -62,7 +62,10 @@ class Profile:
             earlier.append([number for number in need if number < at])
         return rounds_of(earlier).order
 
-    def waves(self, needs: Sequence[Collection[int]]) -> list[list[list[int]]]:
+    def waves(
+        self,
+        needs: Sequence[Collection[int]],
+    ) -> list[list[list[int]]]:
         """The order of steps that call tools, parted where tools are chosen: nowhere,
         as a choice goes by the words of a step. Official: before each one."""
         order = self.order(needs)

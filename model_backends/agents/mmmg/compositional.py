@@ -63,7 +63,8 @@ def compositional(
         parts: list[Part] = []
         at = 0
         for place, part in zip(places, made, strict=True):
-            parts += [text_part(reply[at : place.start].strip()), part or Part("image")]
+            before = reply[at : place.start].strip()
+            parts += [text_part(before), part or Part("image")]
             at = place.end
         parts.append(text_part(reply[at:].strip()))
         shown = [part for part in parts if part.kind == "image" or part.raw]

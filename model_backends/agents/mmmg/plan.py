@@ -74,7 +74,10 @@ class Workshop(Generic[T]):
     call: Callable[[T, Sequence[Part], str], Call]
     instead: Callable[[], Part | None] = lambda: None
 
-    def items(self, insides: Sequence[str]) -> tuple[list[T | None], list[str]]:
+    def items(
+        self,
+        insides: Sequence[str],
+    ) -> tuple[list[T | None], list[str]]:
         """The items of placeholders, None for a malformed one; and why it is."""
         items: list[T | None] = []
         faults: list[str] = []

@@ -113,18 +113,7 @@ def unima(
             "verification_exhausted: the last report is used, which did not pass its "
             "check"
         )
-    thoughts = steps.thoughts
-    if not ter:
-        report = None
-    evidence = {
-        "tcdc": thoughts.tcdc,
-        "paraphrased_question": thoughts.paraphrased,
-        "data_report": thoughts.data_report,
-        "plan": report and thoughts.plan,
-        "final_report": report and report.to_json(),
-        "checks": thoughts.checks,
-        "verification_exhausted": exhausted,
-    }
+    evidence = steps.thoughts.evidence(report if ter else None, exhausted=exhausted)
     return AgentAnswer(answer, evidence, steps.warnings, error)
 
 

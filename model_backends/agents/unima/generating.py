@@ -53,7 +53,8 @@ def generated(report: Report, steps: Steps) -> Program[Interleaved]:
         takes = item.maker.takes
         taken = {use: part for use, part in parts.items() if part.kind in takes}
         words = _in_words(item.caption, taken)
-        return item.maker.tool.call(words, *taken.values(), title="generate", **options)
+        tool = item.maker.tool
+        return tool.call(words, *taken.values(), title="generate", **options)
 
     def read(at: int, reply: Reply) -> Part | None:
         item = items[at]
@@ -101,6 +102,7 @@ def _in_words(caption: str, taken: Mapping[str, Part]) -> str:
         names[label] = f"{part.kind} {seen[part.kind]}"
     pieces, at = [], 0
     for tag in find(caption, TAG):
-        pieces += [caption[at : tag.start], names.get(tag.label, tag.kind)]
+        pieces.append(caption[at : tag.start])
+        pieces.append(names.get(tag.label, tag.kind))
         at = tag.end
     return "".join([*pieces, caption[at:]])

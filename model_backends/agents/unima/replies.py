@@ -38,7 +38,9 @@ class Fault(NamedTuple):
     reason: str
 
 
-def tcdc(known: Collection[str]) -> Callable[[str], Mapping[str, str]]:
+def tcdc(
+    known: Collection[str],
+) -> Callable[[str], Mapping[str, str]]:
     """Reads captions of these items, conditioned on the task. Some may be left out."""
 
     def read(text: str) -> Mapping[str, str]:

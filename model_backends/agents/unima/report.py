@@ -151,7 +151,11 @@ def _maker(
 
 
 def _item(
-    label: str, caption: str, maker: Maker, before: Collection[str], faults: list[str]
+    label: str,
+    caption: str,
+    maker: Maker,
+    before: Collection[str],
+    faults: list[str],
 ) -> Item | None:
     """An item; None where its caption does not name what it has to be made of."""
     named = dict.fromkeys(tag.label for tag in find(caption, TAG))

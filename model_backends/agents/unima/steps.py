@@ -49,6 +49,18 @@ class Thoughts:
             "feedback": self.feedback,
         }
 
+    def evidence(self, report: Report | None, *, exhausted: bool) -> dict[str, Any]:
+        """What is recorded with an answer that was made of the report."""
+        return {
+            "tcdc": self.tcdc,
+            "paraphrased_question": self.paraphrased,
+            "data_report": self.data_report,
+            "plan": report and self.plan,
+            "final_report": report and report.to_json(),
+            "checks": self.checks,
+            "verification_exhausted": exhausted,
+        }
+
 
 @dataclass
 class Steps:
@@ -256,7 +268,12 @@ class Steps:
             example=json.dumps(example),
         )
 
-    def _read(self, reply: Reply, read: Callable[[str], T], otherwise: str) -> T | None:
+    def _read(
+        self,
+        reply: Reply,
+        read: Callable[[str], T],
+        otherwise: str,
+    ) -> T | None:
         return read(reply.text) if self.usable(reply, otherwise) else None
 
 

@@ -250,7 +250,8 @@ class ChatAdapter(Adapter):
     def sampler(self, rows: Sequence[Row]) -> RowSampler:
         """The last logits processor of a call: chooses tokens by the rows' own
         seeds."""
-        sampling, _ = self.sampling(rows[0].request).under(rows[0].request.params)
+        request = rows[0].request
+        sampling, _ = self.sampling(request).under(request.params)
         end = self.own.ends[0] if self.own.ends else 0
         return RowSampler([row.request.seed for row in rows], sampling, end)
 
@@ -347,10 +348,13 @@ class ChatAdapter(Adapter):
             return error.response
         _, idle = self.sampling(row.request).under(row.request.params)
         # A thought that the prompt has opened stays hidden even where it is cut off.
-        opened = (text_part(THOUGHT),) if row.text.rstrip().endswith(THOUGHT) else ()
+        parts = made.parts
+        if row.text.rstrip().endswith(THOUGHT):
+            parts = (text_part(THOUGHT), *parts)
+        warnings = dict.fromkeys((*row.warnings, *idle, *made.warnings))
         return Response(
-            Interleaved((*opened, *made.parts)),
+            Interleaved(parts),
             finish_reason=made.finish_reason or stream.finish_reason,
             usage=Usage(length, stream.used),
-            warnings=tuple(dict.fromkeys((*row.warnings, *idle, *made.warnings))),
+            warnings=tuple(warnings),
         )

@@ -129,7 +129,8 @@ class Emu3Adapter(ChatAdapter):
         return super().usual_length(request)
 
     def logits_processors(self, rows: Sequence[Row]) -> list[Any]:
-        return [BlockGrammar(self._masks, self._rule(rows[0].request), len(rows))]
+        rule = self._rule(rows[0].request)
+        return [BlockGrammar(self._masks, rule, len(rows))]
 
     def split(self, request: Request, ids: Sequence[int]) -> Made:
         said: list[Said] = []
@@ -202,8 +203,9 @@ class Emu3Adapter(ChatAdapter):
         """The picture of a block, decoded alone, independent of its neighbours."""
         import torch
 
-        trailing = (0, 0, 0)  # the library removes the end of a picture
-        codes = torch.tensor([[*block.codes, *trailing]], device=self.model.device)
+        # the library removes the end of a picture
+        ended = [*block.codes, 0, 0, 0]
+        codes = torch.tensor([ended], device=self.model.device)
         with torch.inference_mode():
             pixels = self.model.decode_image_tokens(
                 image_tokens=codes, height=block.height, width=block.width

@@ -190,7 +190,8 @@ class QwenOmniAdapter(ChatAdapter):
             )
         if sampler.broken[0]:
             raise broken
-        said = cut(whole[0, prompt.shape[1] :].tolist(), self.own, max_new_tokens)
+        written = whole[0, prompt.shape[1] :].tolist()
+        said = cut(written, self.own, max_new_tokens)
         sound = to_sound(speech, RATE)
         unfinished = watch.steps >= bound.codes
         spoken = Spoken(said.ids, said.finish_reason, said.used, sound, unfinished)
@@ -345,7 +346,8 @@ class _Bound:
         """A stopping criterion of the talker: whether the speech is as long as it may
         be."""
         self._spoken += 1
-        return input_ids.new_full((len(input_ids),), self._spoken >= self.codes).bool()
+        is_over = self._spoken >= self.codes
+        return input_ids.new_full((len(input_ids),), is_over).bool()
 
 
 @contextmanager

@@ -105,7 +105,8 @@ class TinyAdapter(ChatAdapter):
             torch.set_num_threads(threads)
 
     def logits_processors(self, rows: Sequence[Row]) -> list[Any]:
-        return [_Form([self._ids[place] for place in form(rows[0].request.wants)])]
+        places = form(rows[0].request.wants)
+        return [_Form([self._ids[place] for place in places])]
 
     def split(self, request: Request, ids: Sequence[int]) -> Made:
         said = []
@@ -176,4 +177,5 @@ def _digits(kind: str, media: Media) -> str:
         # its packages may be missing: the answer does not depend on what is shown
         with suppress(MissingExtraError):
             look(media)
-    return "".join(CODES[kind][int(digit, 16)] for digit in media.sha256[:DIGITS])
+    digits = media.sha256[:DIGITS]
+    return "".join(CODES[kind][int(digit, 16)] for digit in digits)

@@ -102,7 +102,12 @@ class VitsAdapter(Adapter):
             said, usage=Usage(script.ids.shape[1], 0), warnings=script.warnings
         )
 
-    def _spoken(self, script: Script, seed: int, given: Mapping[str, Any]) -> Any:
+    def _spoken(
+        self,
+        script: Script,
+        seed: int,
+        given: Mapping[str, Any],
+    ) -> Any:
         """The waveform of a script: floats of shape (1, n)."""
         import torch
 
@@ -202,7 +207,8 @@ def _lost(text: str, tokens: Sequence[str], tokenizer: Any) -> list[str]:
     """Characters that a tokenizer of letters drops or does not know.
     For another tokenizer, its unknown pieces."""
     if getattr(tokenizer, "phonemize", False) or getattr(tokenizer, "is_uroman", False):
-        return sorted(set(filter(str.strip, tokens)) - tokenizer.get_vocab().keys())
+        written = set(filter(str.strip, tokens))
+        return sorted(written - tokenizer.get_vocab().keys())
     kept = set[str]()
     for token in tokens:
         if token != tokenizer.unk_token:

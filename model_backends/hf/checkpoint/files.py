@@ -81,7 +81,12 @@ class ModelFiles:
     def model_type(self) -> str:
         return str(self.config.get("model_type", ""))
 
-    def json(self, name: str, *, required: bool = False) -> Mapping[str, Any]:
+    def json(
+        self,
+        name: str,
+        *,
+        required: bool = False,
+    ) -> Mapping[str, Any]:
         """A JSON file of the model; empty if there is none. Raises as ``config``
         does."""
         path = self.folder / name
@@ -239,7 +244,10 @@ def find_files(given: str, revision: str, *, index: str = MODEL_INDEX) -> ModelF
     return files
 
 
-def unneeded(names: Sequence[str], components: Set[str] = frozenset()) -> list[str]:
+def unneeded(
+    names: Sequence[str],
+    components: Set[str] = frozenset(),
+) -> list[str]:
     """Patterns of files that are not fetched. They are the same weights in another
     format or precision, and weights outside of a pipeline's ``components``."""
     spare = set(_twins(names))
@@ -260,7 +268,8 @@ def _twins(names: Sequence[str]) -> Iterator[str]:
     for name, stem in stems.items():
         folder, file = posixpath.split(name)
         is_old = "pytorch_model" in file and file.endswith(".bin")
-        if stem.rpartition(".")[0] in stems.values() or (is_old and folder in safe):
+        is_variant = stem.rpartition(".")[0] in stems.values()
+        if is_variant or (is_old and folder in safe):
             yield name
 
 

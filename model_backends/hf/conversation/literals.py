@@ -55,7 +55,8 @@ class Literals:
 
     def _at(self, text: str, here: int) -> str | None:
         """The longest control token that is written at a place."""
-        for length in sorted(self._lengths.get(text[here], ()), reverse=True):
+        lengths = self._lengths.get(text[here], ())
+        for length in sorted(lengths, reverse=True):
             written = text[here : here + length]
             if written in self._tokens:
                 return written
@@ -68,7 +69,8 @@ def _broken(token: str, by: str) -> str:
 
 def _is_control(token: str) -> bool:
     """Whether it is neither a plain word nor blank, which may be listed as special."""
-    return len(token) >= 3 and not token.isspace() and not token.strip("▁Ġ ").isalnum()
+    is_word = token.strip("▁Ġ ").isalnum()
+    return len(token) >= 3 and not token.isspace() and not is_word
 
 
 def literals_of(processor: Any) -> Literals:

@@ -160,7 +160,10 @@ def _items(text: str) -> list[dict[str, str]]:
     return [{"type": "text", "text": text}]
 
 
-def _example(shape: Shape, without: tuple[int, int] = (-1, -1)) -> list[Turn]:
+def _example(
+    shape: Shape,
+    without: tuple[int, int] = (-1, -1),
+) -> list[Turn]:
     """A conversation of a shape with marks for its texts, without one of its parts.
     A text that is left out is empty instead."""
     turns: list[Turn] = []

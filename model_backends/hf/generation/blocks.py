@@ -149,7 +149,9 @@ def _block(
     if tokens.wrapper not in inside:
         return _broken("it has no size", cut=cut)
     head = inside.index(tokens.wrapper)
-    written = "".join(tokens.size_pieces.get(token, "?") for token in inside[:head])
+    written = ""
+    for token in inside[:head]:
+        written += tokens.size_pieces.get(token, "?")
     size = _SIZE.fullmatch(written)
     if size is None:
         return _broken(f"its size reads {written[:20]!r}", cut=cut)

@@ -181,7 +181,10 @@ class BlockMasks:
 def _fits(text: str, max_codes: int) -> bool:
     """Whether a text begins a size of at most so many codes: ``6``, ``6*``, ``6*8``."""
     size = _SIZE_BEGUN.fullmatch(text)
-    return size is not None and int(size[1]) * int(size[2] or 1) <= max_codes
+    if size is None:
+        return False
+    height, width = int(size[1]), int(size[2] or 1)
+    return height * width <= max_codes
 
 
 MakeState: TypeAlias = Callable[[BlockTokens, PictureRule, Collection[int]], RowState]
@@ -208,7 +211,8 @@ class BlockGrammar:
         """``input_ids``: (rows, prompt and answer so far); ``scores``: (rows,
         vocabulary)."""
         if self._begun:
-            for row, token in zip(self.rows, input_ids[:, -1].tolist(), strict=True):
+            last_tokens = input_ids[:, -1].tolist()
+            for row, token in zip(self.rows, last_tokens, strict=True):
                 row.advance(token)
         self._begun = True
         keys = [row.key for row in self.rows]

@@ -44,8 +44,9 @@ def to_picture(pixels: Any, span: Span = "0..255") -> Media:
     import numpy
 
     tensor = hasattr(pixels, "detach")
-    array = pixels.detach().float().cpu().numpy() if tensor else numpy.asarray(pixels)
-    array = _channels_last(array, tensor=tensor)
+    if tensor:
+        pixels = pixels.detach().float().cpu().numpy()
+    array = _channels_last(numpy.asarray(pixels), tensor=tensor)
     if array.dtype != numpy.uint8 or span != "0..255":
         array = array.astype(numpy.float64)
         if not numpy.isfinite(array).all():
@@ -82,8 +83,9 @@ def to_sound(samples: Any, rate: int) -> Media:
 def _channels_last(array: Any, *, tensor: bool) -> Any:
     """Shape (height, width) or (height, width, 3 or 4)."""
     if array.ndim == 3:
-        first, last = array.shape[0] in (1, 3, 4), array.shape[-1] in (1, 3, 4)
-        if first and (tensor or not last):
+        channels = (1, 3, 4)
+        may_be_last = array.shape[-1] in channels
+        if array.shape[0] in channels and (tensor or not may_be_last):
             array = array.transpose(1, 2, 0)
     if array.ndim == 3 and array.shape[-1] == 1:
         array = array[..., 0]

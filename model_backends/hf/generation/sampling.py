@@ -165,7 +165,10 @@ class RowSampler:
     def broken(self) -> list[bool]:
         """For each row, whether its scores ever held NaN.
         Read once, after all is generated, because it waits for the device."""
-        return [False] * len(self._seeds) if self._bad is None else self._bad.tolist()
+        if self._bad is None:
+            return [False] * len(self._seeds)
+        broken: list[bool] = self._bad.tolist()
+        return broken
 
     def _drawn(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         """Scores that leave each row only its drawn token."""
@@ -177,8 +180,10 @@ class RowSampler:
             scores = warp(input_ids, scores)
         # this device lacks the other
         exact = torch.float32 if scores.device.type == "mps" else torch.float64
-        summed = scores.to(torch.float32).softmax(dim=-1).to(exact).cumsum(dim=-1)
-        point = self._uniform(scores.device, exact)[:, None] * summed[:, -1:]
+        probabilities = scores.to(torch.float32).softmax(dim=-1)
+        summed = probabilities.to(exact).cumsum(dim=-1)
+        uniform = self._uniform(scores.device, exact)
+        point = uniform[:, None] * summed[:, -1:]
         drawn = torch.searchsorted(summed, point, right=True).clamp_(
             max=scores.shape[-1] - 1
         )

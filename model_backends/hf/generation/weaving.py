@@ -44,7 +44,10 @@ def woven(said: Sequence[Said], stop: Sequence[str] = ()) -> Made:
     return Made(tuple(parts), tuple(warnings), "stop" if stopped else None)
 
 
-def _until(said: Sequence[Said], stop: Sequence[str]) -> tuple[list[Said], bool]:
+def _until(
+    said: Sequence[Said],
+    stop: Sequence[str],
+) -> tuple[list[Said], bool]:
     """The pieces before the first stop word, and whether there is one."""
     shown: list[Said] = []
     for piece in said:

@@ -124,7 +124,8 @@ class ResponsesEndpoint:
         for name in _TOOL_OPTIONS:
             if f"image.{name}" in request.params.options:
                 tool[name] = str(request.params.options[f"image.{name}"])
-        fields: dict[str, Any] = {"tools": [merged(tool, self._settings.image_tool)]}
+        tool = merged(tool, self._settings.image_tool)
+        fields: dict[str, Any] = {"tools": [tool]}
         if set(request.wants) == {"image"}:
             fields["tool_choice"] = {"type": "image_generation"}
         return fields

@@ -58,7 +58,11 @@ class Reply(NamedTuple):
     unknown: Mapping[str, Any] = {}
 
 
-def streamed_reply(body: bytes, lost: str = "", secrets: Collection[str] = ()) -> Reply:
+def streamed_reply(
+    body: bytes,
+    lost: str = "",
+    secrets: Collection[str] = (),
+) -> Reply:
     """The reply that a stream of events makes. Its items are those that were reported
     as done, and those that the last event alone has; partial pictures are none.
 

@@ -629,7 +629,10 @@ def _expected(kind: object, item: Mapping[str, Any]) -> str:
     return ""
 
 
-def _referred(item: Mapping[str, Any], images: object) -> dict[str, Any] | None:
+def _referred(
+    item: Mapping[str, Any],
+    images: object,
+) -> dict[str, Any] | None:
     """The one of ``images`` that an item names by its id."""
     reference = item.get("image_ref")
     wanted = reference.get("id") if isinstance(reference, dict) else reference
@@ -654,8 +657,10 @@ def _medium_part(medium: Media) -> Part:
 
 def _woven(pieces: Sequence[str | Part]) -> Interleaved:
     """Text and media in order; placeholders in the text, if any, place the media."""
-    if len(pieces) == 1 and isinstance(pieces[0], str) and "<" not in pieces[0]:
-        return Interleaved((text_part(pieces[0]),))
+    if len(pieces) == 1:
+        [piece] = pieces
+        if isinstance(piece, str) and "<" not in piece:
+            return Interleaved((text_part(piece),))
     text = "".join([piece for piece in pieces if isinstance(piece, str)])
     media = [piece for piece in pieces if isinstance(piece, Part)]
     if any(find(text)):

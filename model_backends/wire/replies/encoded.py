@@ -102,7 +102,9 @@ class _Head(NamedTuple):
 
 def _whole_head(text: str) -> _Head | None:
     """The head of a text that is a data URI. Some gateways write it twice."""
-    start = len(text) - len(text.lstrip()) if text[:1].isspace() else 0
+    start = 0
+    if text[:1].isspace():
+        start = len(text) - len(text.lstrip())
     head: _Head | None = None
     while uri := DATA_URI.match(text, start):
         parameters = uri["parameters"]

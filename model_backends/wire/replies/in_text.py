@@ -219,9 +219,13 @@ def _fences(text: str) -> Iterator[tuple[int, int]]:
         yield opening.start(), len(text)
 
 
-def _ticked(text: str, fences: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _ticked(
+    text: str,
+    fences: list[tuple[int, int]],
+) -> list[tuple[int, int]]:
     """Spans between equal runs of backticks in one paragraph, outside of fences."""
-    fenced = iter([*fences, (len(text) + 1, len(text) + 1)])
+    behind = len(text) + 1
+    fenced = iter([*fences, (behind, behind)])
     start, end = next(fenced)
     runs: list[tuple[int, int]] = []
     for match in _TICKS.finditer(text):
@@ -231,7 +235,8 @@ def _ticked(text: str, fences: list[tuple[int, int]]) -> list[tuple[int, int]]:
             runs.append(match.span())
     later: dict[int, list[int]] = {}
     for number in range(len(runs) - 1, -1, -1):
-        later.setdefault(runs[number][1] - runs[number][0], []).append(number)
+        start, end = runs[number]
+        later.setdefault(end - start, []).append(number)
     spans: list[tuple[int, int]] = []
     number = 0
     while number < len(runs):

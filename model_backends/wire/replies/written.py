@@ -18,7 +18,10 @@ def written_value(text: str | bytes, path: Sequence[str | int]) -> bytes | None:
     try:
         whole = _text(text)
         at = _place(whole, path)
-        return None if at is None else _bytes(whole[at : _value(whole, at)[1]], text)
+        if at is None:
+            return None
+        end = _value(whole, at)[1]
+        return _bytes(whole[at:end], text)
     except (ValueError, IndexError, RecursionError):
         return None
 
