@@ -161,28 +161,27 @@ class _Reader:
             words, place = text(line.row, PROMPT), _place(line)
             given = self._given(line.row, place)
             asked = Message("user", Interleaved((text_part(words), *_beside(given))))
-            references = self._references(line.row, place)
+            references: tuple[Interleaved, ...] = ()
+            reference = line.row.get(REFERENCE)
+            if reference is None:
+                pictures = self._listed(line.row, SHOULD_BE, place)
+                if pictures:
+                    references = (Interleaved(_beside(pictures)),)
+            elif isinstance(reference, dict):
+                media = self._given(reference, None)
+                words = text(reference, "response")
+                answer = Interleaved.from_text(words, media, spellings=("span",))
+                references = (answer,)
+            else:
+                raise UsageError(
+                    "'reference' must be an object with 'response' and lists of files"
+                )
             return Sample(sample_id, (asked,), references, known)
         except Exception as error:  # whatever is wrong with a row, the others go on
             advice = f"; {_FETCH}" if isinstance(error, MissingDataError) else ""
             where = f"{self.file}:{line.number}"
             reason = f"{message_of(error)}{advice}"
             return BadRow(where, reason, sample_id, known)
-
-    def _references(
-        self, row: Mapping[str, Any], place: PromptPlace
-    ) -> tuple[Interleaved, ...]:
-        reference = row.get(REFERENCE)
-        if reference is None:
-            pictures = self._listed(row, SHOULD_BE, place)
-            return (Interleaved(_beside(pictures)),) if pictures else ()
-        if not isinstance(reference, dict):
-            raise UsageError(
-                "'reference' must be an object with 'response' and lists of files"
-            )
-        media = self._given(reference, None)
-        words = text(reference, "response")
-        return (Interleaved.from_text(words, media, spellings=("span",)),)
 
     def _given(
         self, row: Mapping[str, Any], place: PromptPlace | None

@@ -34,16 +34,8 @@ class Domain:
     def name(self) -> str:
         return self.words[0]
 
-    @property
-    def task(self) -> str:
-        return f"unim_{self.name}"
-
     def count(self, level: str) -> int:
         return self.counts[LEVELS.index(level)]
-
-    @property
-    def total(self) -> int:
-        return sum(self.counts)
 
 
 def domain_of(word: str) -> Domain | None:

@@ -184,7 +184,16 @@ class _Tracer:
         def answer(call: Call, path: str) -> Reply:
             if path not in known:
                 raise _LostError  # the run ended here
-            response = self._reply(call, path, known[path])
+            response, digest = known[path].failure, known[path].request_digest
+            if response is None:
+                entry = self._journal.get(known[path].key)
+                if entry is not None:
+                    response, digest = entry.response, entry.request_digest
+            if digest and digest != call.request.digest:
+                raise ReplayMismatchError(
+                    f"step {path} asks something else than it did in this run: the "
+                    "task or the agent was changed since"
+                )
             step = TracedStep(path, call, response)
             steps.append(step)
             if response is None:
@@ -213,41 +222,32 @@ class _Tracer:
             log.debug("the traced program raised an error", exc_info=error)
         return steps
 
-    def _reply(self, call: Call, path: str, known: _Known) -> Response | None:
-        entry = None if known.failure is not None else self._journal.get(known.key)
-        asked = known.request_digest if entry is None else entry.request_digest
-        if asked and asked != call.request.digest:
-            raise ReplayMismatchError(
-                f"step {path} asks something else than it did in this run: the task "
-                "or the agent was changed since"
-            )
-        return known.failure if entry is None else entry.response
-
 
 def trace_json(steps: Sequence[TracedStep]) -> list[dict[str, Any]]:
     """Steps as JSON: what each was asked (``messages``, ``wants``, ``params``), and
     what it said."""
-    return [_json(step) for step in steps]
-
-
-def _json(step: TracedStep) -> dict[str, Any]:
-    call, response = step.call, step.response
-    if response is None:
-        lost = ErrorInfo("internal", "its reply is no longer in the journal")
-        response = Response(error=lost)
-    asked = call.request.to_json()
-    return {
-        "path": step.path,
-        "role": call.role,
-        "title": call.title,
-        "messages": asked["messages"],
-        "wants": asked["wants"],
-        "params": asked["params"],
-        "parts": None if response.output is None else response.output.to_json(),
-        "error": None if response.error is None else response.error.to_json(),
-        "tokens": [response.usage.input_tokens, response.usage.output_tokens],
-        "seconds": response.latency,
-        "warnings": list(response.warnings),
-        "steps": trace_json(step.steps),
-        "evidence": response.evidence,
-    }
+    written = []
+    for step in steps:
+        call, response = step.call, step.response
+        if response is None:
+            lost = ErrorInfo("internal", "its reply is no longer in the journal")
+            response = Response(error=lost)
+        asked = call.request.to_json()
+        output, error, usage = response.output, response.error, response.usage
+        row = {
+            "path": step.path,
+            "role": call.role,
+            "title": call.title,
+            "messages": asked["messages"],
+            "wants": asked["wants"],
+            "params": asked["params"],
+            "parts": None if output is None else output.to_json(),
+            "error": None if error is None else error.to_json(),
+            "tokens": [usage.input_tokens, usage.output_tokens],
+            "seconds": response.latency,
+            "warnings": list(response.warnings),
+            "steps": trace_json(step.steps),
+            "evidence": response.evidence,
+        }
+        written.append(row)
+    return written

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mmeval.errors import ContentError
 from mmeval.media import Media
 from mmeval.metric import loaded
-from mmeval.metrics.image.networks.convolutions import AT_ONCE, Layers
+from mmeval.metrics.image.networks.convolutions import AT_ONCE, Layers, squeezed
 from mmeval.metrics.image.networks.vector_memory import embedded_once
 from mmeval.metrics.models import bound
 from mmeval.metrics.produced import (
@@ -20,6 +20,7 @@ from mmeval.metrics.produced import (
     undecodable,
 )
 from mmeval.records import Sample, Score, Trial
+from mmeval.tasks.mme_unify.clips.frames import key_frames, pixels_of
 from mmeval.tasks.mme_unify.video import BEST, WORST, video_score
 
 if TYPE_CHECKING:
@@ -81,6 +82,16 @@ def features_of(
     settings = bound(model)
     whole = (settings["fingerprint"], network.load, *key)
     return embedded_once([whole], features)[0]
+
+
+def key_features(network: Network, model: Model, clip: Media) -> Features:
+    """The features of the key frames of a clip."""
+    return features_of(
+        network,
+        model,
+        (clip.sha256, "key"),
+        lambda: [squeezed(pixels_of(one), network.side) for one in key_frames(clip)],
+    )
 
 
 def reference_clip(sample: Sample) -> Media | Score:

@@ -26,10 +26,10 @@ from mmeval.tasks.mme_unify.clips.features import (
     Network,
     distance_score,
     features_of,
+    key_features,
     reference_clip,
     scored_clip,
 )
-from mmeval.tasks.mme_unify.clips.frames import key_frames, pixels_of
 
 if TYPE_CHECKING:
     from mmeval.metrics.image.pictures import Pixels
@@ -76,12 +76,7 @@ def mme_unify_fid(
             anchor, pixels = reference_clip(trial.sample), first_frame
             if isinstance(anchor, Score):
                 return anchor
-        found = features_of(
-            _NETWORK,
-            model,
-            (clip.sha256, "key"),
-            lambda: [squeezed(pixels_of(one), SIDE) for one in key_frames(clip)],
-        )
+        found = key_features(_NETWORK, model, clip)
         picture = anchor
         try:
             wanted = features_of(

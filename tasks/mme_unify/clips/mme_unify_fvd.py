@@ -24,10 +24,11 @@ from mmeval.tasks.mme_unify.clips.features import (
     Network,
     distance_score,
     features_of,
+    key_features,
     reference_clip,
     scored_clip,
 )
-from mmeval.tasks.mme_unify.clips.frames import even_frames, key_frames, pixels_of
+from mmeval.tasks.mme_unify.clips.frames import even_frames
 
 _NETWORK = Network(resnet50, resnet50_features, SIDE)
 
@@ -60,12 +61,7 @@ def mme_unify_fvd(
         reference = reference_clip(trial.sample)
         if isinstance(reference, Score):
             return reference
-        found = features_of(
-            _NETWORK,
-            model,
-            (clip.sha256, "key"),
-            lambda: [squeezed(pixels_of(one), SIDE) for one in key_frames(clip)],
-        )
+        found = key_features(_NETWORK, model, clip)
         try:
             wanted = features_of(
                 _NETWORK,

@@ -79,10 +79,20 @@ class ItemPool:
             score = scores[name]
             if score["status"] == "unavailable":
                 self.unavailable[name] = None
-            items = _items(score)
-            if items is not None:
-                self.columns.setdefault(name, {})[trial] = items
-                self._seen[trial] = True
+            listed = score.get("evidence", {}).get(ITEMS)
+            if not isinstance(listed, list) or not listed:
+                continue
+            counted = [item for item in listed if not item.get(LEFT_OUT)]
+            qualities = [item.get(QUALITY) for item in counted]
+            known = [float(quality) for quality in qualities if quality is not None]
+            self.columns.setdefault(name, {})[trial] = Items(
+                answers=1,
+                known=len(known),
+                total=sum(known),
+                unscored=len(counted) - len(known),
+                left_out=len(listed) - len(counted),
+            )
+            self._seen[trial] = True
         evidence = scores.get(gq, {}).get("evidence", {})
         without = evidence.get(WITHOUT, ())
         if without:
@@ -104,20 +114,3 @@ class ItemPool:
             if own[trial] >= 0:
                 found[own[trial]] = found[own[trial]].plus(items)
         return found
-
-
-def _items(score: Mapping[str, Any]) -> Items | None:
-    """The items in the evidence of a score; None without any."""
-    listed = score.get("evidence", {}).get(ITEMS)
-    if not isinstance(listed, list) or not listed:
-        return None
-    counted = [item for item in listed if not item.get(LEFT_OUT)]
-    qualities = [item.get(QUALITY) for item in counted]
-    known = [float(quality) for quality in qualities if quality is not None]
-    return Items(
-        answers=1,
-        known=len(known),
-        total=sum(known),
-        unscored=len(counted) - len(known),
-        left_out=len(listed) - len(counted),
-    )

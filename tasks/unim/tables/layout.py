@@ -354,23 +354,19 @@ class _Tables:
         rows: list[tuple[Cell, ...]] = []
         for line in lines:
             cells: list[Cell] = [line.title]
+            meaning = line.means.get(SC, Means()).absolute
+            quality = line.means.get(GQ, Means()).absolute
             for column in columns:
-                value = self._value(column, line.means)
+                value: float | None = None
+                if column.kind != "of means":
+                    of_number = line.means.get(column.number, Means())
+                    value = getattr(of_number, column.kind)
+                elif meaning is not None and quality is not None:
+                    value = meaning * (self._eta + (1 - self._eta) * quality)
                 cells.append(None if value is None else 100 * value)
             rows.append((*cells, line.scored, line.lacks))
         headers = (header, *[column.header for column in columns], "Scored", "Lacks")
         return Table(title, headers, tuple(rows), tuple(notes), digits=1)
-
-    def _value(self, column: Column, means: Mapping[str, Means]) -> float | None:
-        if column.kind == "of means":
-            meaning = means.get(SC, Means()).absolute
-            quality = means.get(GQ, Means()).absolute
-            if meaning is None or quality is None:
-                return None
-            return meaning * (self._eta + (1 - self._eta) * quality)
-        of_number = means.get(column.number, Means())
-        value: float | None = getattr(of_number, column.kind)
-        return value
 
 
 def _lacking(counts: Mapping[str, int]) -> str:
