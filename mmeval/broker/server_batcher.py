@@ -69,7 +69,20 @@ class ServerBatcher:
         """The answer by a batch, else alone. Raises what concerns every call of the
         backend."""
         if not ticket.attempt and self._batches.takes(request):
-            response = await self._by_batch(request, ticket.trial)
+            if self._stopped is not None:
+                raise self._stopped
+            loop = asyncio.get_running_loop()
+            row = _Row(request, ticket.trial, loop.create_future())
+            self._waiting.append(row)
+            self._open.add(row)
+            self._newest = loop.time()
+            if not self._collecting:
+                self._collecting = True
+                self._begin(self._collect())
+            try:
+                response = await row.future
+            finally:
+                self._open.discard(row)
             if response.error is None or response.error.kind not in RETRYABLE:
                 return response
         async with self._connections:
@@ -97,22 +110,6 @@ class ServerBatcher:
     async def close(self) -> None:
         self.stop(StoppedError("closed before the call was made"))
 
-    async def _by_batch(self, request: Request, trial: str) -> Response:
-        if self._stopped is not None:
-            raise self._stopped
-        loop = asyncio.get_running_loop()
-        row = _Row(request, trial, loop.create_future())
-        self._waiting.append(row)
-        self._open.add(row)
-        self._newest = loop.time()
-        if not self._collecting:
-            self._collecting = True
-            self._begin(self._collect())
-        try:
-            return await row.future
-        finally:
-            self._open.discard(row)
-
     def _begin(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
@@ -121,11 +118,8 @@ class ServerBatcher:
     async def _collect(self) -> None:
         """Send what waits as soon as no more is expected, or a batch is full."""
         while self._waiting:
-            enough = (
-                QUIET
-                if len({row.trial for row in self._open}) >= self._live()
-                else LONG_QUIET
-            )
+            trials = {row.trial for row in self._open}
+            enough = QUIET if len(trials) >= self._live() else LONG_QUIET
             left = self._newest + enough - asyncio.get_running_loop().time()
             if left > 0 and len(self._waiting) < self.width:
                 await asyncio.sleep(min(left, QUIET))

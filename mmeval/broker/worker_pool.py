@@ -129,7 +129,13 @@ class WorkerPool:
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
         """Have the next free worker answer a batch.
         Raises ModelDiedError, BackendDownError, and StorageError."""
-        worker = await self._next()
+        worker = None
+        while worker is None:
+            if self._lost is not None:
+                raise self._lost
+            worker = await self._free.get()
+            if worker is None:
+                self._free.put_nowait(None)  # for the others that wait
         worker.open_rows = open_rows = dict(enumerate(batch))
 
         def reported(row: AnswerRow) -> None:
@@ -171,14 +177,6 @@ class WorkerPool:
             *(worker.end() for worker in self._workers), return_exceptions=True
         )
         atexit.unregister(self._kill)
-
-    async def _next(self) -> Worker:
-        while self._lost is None:
-            worker = await self._free.get()
-            if worker is not None:
-                return worker
-            self._free.put_nowait(None)  # for the others that wait
-        raise self._lost
 
     def _replace(self, worker: Worker, death: str, rows: int) -> None:
         self._deaths[worker] += 1

@@ -116,21 +116,19 @@ def is_path(value: Any, hint: Hint) -> bool:
 def as_meant(value: Any, hint: Hint) -> Any:
     """The value, or the word ``none`` for a null where the type has that word and no
     null: both are written alike."""
-    return (
-        "none"
-        if value is None and "none" in _words(hint) and not _fits(None, hint)
-        else value
-    )
+    if value is None and "none" in _words(hint) and not _fits(None, hint):
+        return "none"
+    return value
 
 
 def fault_of(value: Any, hint: Hint) -> str:
     """Why a value is not of a type, with near names; empty when it is.
     Types that YAML cannot write are not checked."""
     if _fits(value, hint):
-        faults = (mark.fault(value) for mark in marks_of(hint, Checked))
-        return next(
-            (f"must be {fault}, not {value!r:.80}" for fault in faults if fault), ""
-        )
+        for mark in marks_of(hint, Checked):
+            if fault := mark.fault(value):
+                return f"must be {fault}, not {value!r:.80}"
+        return ""
     near = did_you_mean(value, _words(hint)) if isinstance(value, str) else ""
     return f"must be {_wanted(hint)}, not {value!r:.80}{near}"
 
@@ -146,9 +144,9 @@ def _form(hint: Hint) -> _Form:
     kind: Any = get_origin(hint)
     if kind is Annotated:
         return _form(get_args(hint)[0])
-    return _Form(
-        "union" if kind in (Union, types.UnionType) else kind or hint, get_args(hint)
-    )
+    if kind in (Union, types.UnionType):
+        kind = "union"
+    return _Form(kind or hint, get_args(hint))
 
 
 def _fits(value: Any, hint: Hint) -> bool:
@@ -158,9 +156,9 @@ def _fits(value: Any, hint: Hint) -> bool:
     if kind is Literal:
         return any(type(value) is type(option) and value == option for option in inner)
     if kind in _LISTS:
-        return isinstance(value, (list, tuple)) and all(
-            _fits(item, inner[0] if inner else Any) for item in value
-        )
+        item_hint = inner[0] if inner else Any
+        is_list = isinstance(value, (list, tuple))
+        return is_list and all(_fits(item, item_hint) for item in value)
     if kind not in _NOUNS:
         return True
     if isinstance(value, bool):
@@ -168,24 +166,16 @@ def _fits(value: Any, hint: Hint) -> bool:
     return isinstance(value, (int, float) if kind is float else kind)
 
 
-def _one_of(values: Sequence[str]) -> str:
-    if len(values) <= 2:
-        return " or ".join(values)
-    return f"one of {', '.join(values)}"
-
-
 def _wanted(hint: Hint) -> str:
     kind, inner = _form(hint)
     if kind == "union":
         return " or ".join(map(_wanted, inner))
     if kind is Literal:
-        return _one_of([str(value) or '""' for value in inner])
+        words = [str(value) or '""' for value in inner]
+        return " or ".join(words) if len(words) <= 2 else f"one of {', '.join(words)}"
     if kind in _LISTS:
-        return (
-            f"a list, each {_wanted(inner[0])}"
-            if inner and inner[0] is not Any
-            else "a list"
-        )
+        is_typed = inner and inner[0] is not Any
+        return f"a list, each {_wanted(inner[0])}" if is_typed else "a list"
     return _NOUNS.get(kind, "something else")
 
 

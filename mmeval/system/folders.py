@@ -35,10 +35,21 @@ def replaced(folder: Path) -> Iterator[Path]:
     new.mkdir()
     try:
         yield new
-        if folder.exists():
-            _exchange(new, folder)
-        else:
+        if not folder.exists():
             new.rename(folder)
+            return
+        # in one step if the system can, else in two
+        import ctypes
+
+        with contextlib.suppress(AttributeError, OSError):
+            rename = ctypes.CDLL(None, use_errno=True).renameat2
+            names = (_HERE, os.fsencode(new), _HERE, os.fsencode(folder))
+            if rename(*names, _EXCHANGE) == 0:
+                return
+        aside = new.with_name(f"{new.name}.old")
+        folder.rename(aside)
+        new.rename(folder)
+        shutil.rmtree(aside, ignore_errors=True)
     finally:
         shutil.rmtree(new, ignore_errors=True)
 
@@ -90,11 +101,10 @@ def free_bytes(path: Path) -> int:
 
 def existing(path: Path) -> Path:
     """The folder itself, or the nearest existing one above it."""
-    return next(
-        folder
-        for folder in (path.absolute(), *path.absolute().parents)
-        if folder.is_dir()
-    )
+    folder = path.absolute()
+    while not folder.is_dir():
+        folder = folder.parent
+    return folder
 
 
 def own_cache() -> Path:
@@ -104,24 +114,9 @@ def own_cache() -> Path:
     try:
         if named:
             return Path(named).expanduser()
-        return (
-            Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "mmeval"
-        )
+        home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+        return Path(home).expanduser() / "mmeval"
     except RuntimeError:  # the user has no home folder
         raise StorageError(
             "this user has no home folder; name one for caches with MMEVAL_CACHE_DIR"
         ) from None
-
-
-def _exchange(new: Path, old: Path) -> None:
-    """Exchange the names of two folders: in one step if the system can, else in two."""
-    import ctypes
-
-    with contextlib.suppress(AttributeError, OSError):
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
-        if rename(_HERE, os.fsencode(new), _HERE, os.fsencode(old), _EXCHANGE) == 0:
-            return
-    aside = new.with_name(f"{new.name}.old")
-    old.rename(aside)
-    new.rename(old)
-    shutil.rmtree(aside, ignore_errors=True)

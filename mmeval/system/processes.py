@@ -40,8 +40,14 @@ class _Spawned(SpawnProcess):
     def _Popen(process_obj: BaseProcess) -> Any:  # noqa: N802  multiprocessing's name for what starts a process
         # it is started with the first process, and would let signals through again
         resource_tracker.ensure_running()
-        with _no_script(), _signals_blocked():
-            return SpawnProcess._Popen(process_obj)
+        with _one_at_a_time:  # else two threads may give each other the empty one back
+            script = sys.modules["__main__"]
+            sys.modules["__main__"] = ModuleType("__main__")
+            try:
+                with _signals_blocked():
+                    return SpawnProcess._Popen(process_obj)
+            finally:
+                sys.modules["__main__"] = script
 
 
 class _Forked(ForkProcess):
@@ -69,18 +75,6 @@ _one_at_a_time = threading.Lock()
 
 
 @contextmanager
-def _no_script() -> Iterator[None]:
-    """Replace the main module by an empty one for a process started in the block."""
-    with _one_at_a_time:  # else two threads may give each other the empty one back
-        script = sys.modules["__main__"]
-        sys.modules["__main__"] = ModuleType("__main__")
-        try:
-            yield
-        finally:
-            sys.modules["__main__"] = script
-
-
-@contextmanager
 def _signals_blocked() -> Iterator[None]:
     """Keep a signal from ending a process of the block before it has settled."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
@@ -94,9 +88,8 @@ def settle_signals() -> None:
     """In a child: leave the terminal's signals to the parent, and be ended by SIGTERM.
     All of them were blocked until now."""
     for number in ENDING:
-        signal.signal(
-            number, signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN
-        )
+        is_end = number == signal.SIGTERM
+        signal.signal(number, signal.SIG_DFL if is_end else signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
 
@@ -120,14 +113,11 @@ def last_lines(log: int, begin: int = 0) -> str:
     nothing."""
     begin = max(begin, os.fstat(log).st_size - _LAST_BYTES)
     lines = os.pread(log, _LAST_BYTES, begin).decode("utf-8", "replace").splitlines()
-    last = [line.strip() for line in lines if line.strip() and _OURS not in line][
-        -_LAST_LINES:
-    ]
-    return (
-        f"; the last it wrote: {printable(' | '.join(last), limit=_LAST_CHARS)}"
-        if last
-        else ""
-    )
+    last = [line.strip() for line in lines if line.strip() and _OURS not in line]
+    if not last:
+        return ""
+    words = printable(" | ".join(last[-_LAST_LINES:]), limit=_LAST_CHARS)
+    return f"; the last it wrote: {words}"
 
 
 def parent_id() -> int:
@@ -153,11 +143,11 @@ def end_with(parent: int) -> None:
         ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
         if is_orphan(parent):  # before the kernel knew
             os._exit(1)
-    else:
-        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+        return
 
+    def watch() -> None:
+        while not is_orphan(parent):
+            time.sleep(1)
+        os._exit(1)
 
-def _watch(parent: int) -> None:
-    while not is_orphan(parent):
-        time.sleep(1)
-    os._exit(1)
+    threading.Thread(target=watch, daemon=True).start()

@@ -116,14 +116,36 @@ class RayCluster:
                 ).start()
                 self._ray = connected.result()
             if self._run is not None and not self._is_looked_at:
-                self._share(self._run)
+                folder = (self._run / "workers").absolute()
+                folder.mkdir(parents=True, exist_ok=True)
+                # by a process that was killed; the log of a role may begin like that
+                for left in folder.glob(f"token-{'[0-9a-f]' * 8}"):
+                    left.unlink()
+                token = folder / f"token-{secrets.token_hex(4)}"
+                secret = secrets.token_hex(16)
+                token.write_text(secret)
+                backends = tuple(sorted(self.backends))
+                code = code_digest(backends)
+                self._shared = Shared(str(Path.cwd()), token, secret, backends, code)
                 self.look(self._closed)
                 self._is_looked_at = True
         return self._ray
 
     def nodes(self) -> list[RayNode]:
         """The nodes that are there, those left out included."""
-        return [_node(row) for row in self._ray.nodes() if row["Alive"]]
+        nodes: list[RayNode] = []
+        for row in self._ray.nodes():
+            if not row["Alive"]:
+                continue
+            id, host = row["NodeID"], row["NodeManagerAddress"]
+            name = row.get("NodeName") or ""
+            if name in ("", host):
+                name = f"{row['NodeManagerHostname']} ({id[:8]})"
+            resources = row["Resources"]
+            cpus, gpus = resources.get("CPU", 0.0), resources.get("GPU", 0.0)
+            address = (host, row["NodeManagerPort"])
+            nodes.append(RayNode(id, name, cpus, gpus, address))
+        return nodes
 
     def node(self, id: str) -> RayNode | None:
         """A node by its id; None for one that was gone before it was seen."""
@@ -289,19 +311,6 @@ class RayCluster:
         self._head = (host, int(port))
         return ray
 
-    def _share(self, run: Path) -> None:
-        folder = (run / "workers").absolute()
-        folder.mkdir(parents=True, exist_ok=True)
-        # by a process that was killed; the log of a role may begin like that too
-        for left in folder.glob(f"token-{'[0-9a-f]' * 8}"):
-            left.unlink()
-        token, secret = folder / f"token-{secrets.token_hex(4)}", secrets.token_hex(16)
-        token.write_text(secret)
-        backends = tuple(sorted(self.backends))
-        self._shared = Shared(
-            str(Path.cwd()), token, secret, backends, code_digest(backends)
-        )
-
     def _views(
         self, nodes: Sequence[RayNode], stop: threading.Event
     ) -> Iterator[tuple[RayNode, Exception | None]]:
@@ -342,24 +351,6 @@ def in_a_line(error: Exception) -> str:
     raised."""
     error = getattr(error, "cause", None) or error
     return shortened(" ".join(message_of(error).split()), 300)
-
-
-def _node(row: Mapping[str, Any]) -> RayNode:
-    resources, own = row["Resources"], row.get("NodeName") or ""
-    host = row["NodeManagerHostname"]
-    name = (
-        own
-        if own not in ("", row["NodeManagerAddress"])
-        else f"{host} ({row['NodeID'][:8]})"
-    )
-    address = (row["NodeManagerAddress"], row["NodeManagerPort"])
-    return RayNode(
-        row["NodeID"],
-        name,
-        resources.get("CPU", 0.0),
-        resources.get("GPU", 0.0),
-        address,
-    )
 
 
 def _reached(address: tuple[str, int]) -> bool:

@@ -20,10 +20,10 @@ import contextlib
 import hashlib
 import mimetypes
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
@@ -97,6 +97,7 @@ class ColumnsDataset:
 
     def __init__(self, source: DataSource) -> None:
         self._source, self._root = source, source.folder.absolute()
+        self._counted: int | None = None
         self._home, self._place = f"{self._root}/", str(source.folder)
         if source.repo:
             self._home = f"hf://datasets/{source.repo}@{source.revision}/"
@@ -217,27 +218,27 @@ class ColumnsDataset:
         return sha256.hexdigest()
 
     def __len__(self) -> int:
-        return self._length
-
-    @cached_property
-    def _length(self) -> int:
         """As the hub states it, else by the index of parquet files, else by reading all
         rows."""
         if self._source.repo:
             stated = (self._builder.info.splits or {}).get(self._source.split)
             if stated is not None and stated.num_examples:
                 return int(stated.num_examples)
+        if self._counted is not None:
+            return self._counted
         from datasets.utils.file_utils import xopen
         from pyarrow.parquet import ParquetFile
 
+        count = 0
         with self._explained():
-            if not all(file.endswith(".parquet") for file in self._files):
-                return sum(1 for _ in self._all())
-            total = 0
-            for file in self._files:
-                with xopen(file, "rb") as stream:
-                    total += ParquetFile(stream).metadata.num_rows
-            return total
+            if all(file.endswith(".parquet") for file in self._files):
+                for file in self._files:
+                    with xopen(file, "rb") as stream:
+                        count += ParquetFile(stream).metadata.num_rows
+            else:
+                count = sum(1 for _ in self._all())
+        self._counted = count
+        return count
 
     @property
     def _files(self) -> list[str]:
@@ -245,10 +246,14 @@ class ColumnsDataset:
         return [str(file) for file in files.get(self._source.split, ())]
 
     def __iter__(self) -> Iterator[Sample | BadRow]:
-        for position, row in enumerate(self._rows(), 1):
-            yield self._templates.sample(
-                row, position, self._cell, lambda path, _where: self._file(path)
-            )
+        with self._explained():
+            rows: Iterable[dict[str, Any] | UsageError] = self._first
+            if len(self._first) == _KEPT_ROWS:
+                rows = chain(rows, islice(self._all(), _KEPT_ROWS, None))
+            for position, row in enumerate(rows, 1):
+                yield self._templates.sample(
+                    row, position, self._cell, lambda path, _where: self._file(path)
+                )
 
     def _has_own_lines(
         self, declared: Mapping[str, Any], options: Mapping[str, Any]
@@ -279,12 +284,6 @@ class ColumnsDataset:
     @cached_property
     def _first(self) -> list[dict[str, Any] | UsageError]:
         return list(islice(self._all(), _KEPT_ROWS))
-
-    def _rows(self) -> Iterator[dict[str, Any] | UsageError]:
-        with self._explained():
-            yield from self._first
-            if len(self._first) == _KEPT_ROWS:
-                yield from islice(self._all(), _KEPT_ROWS, None)
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:

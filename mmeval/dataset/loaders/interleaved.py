@@ -45,6 +45,7 @@ the row.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections import Counter
@@ -149,8 +150,26 @@ class InterleavedDataset:
         return sum(self._scan.rows)
 
     def __iter__(self) -> Iterator[Sample | BadRow]:
-        for position, (row, resolve) in enumerate(self._rows(), 1):
-            yield self._sample(row, resolve, str(position))
+        for number, (row, resolve) in enumerate(self._rows(), 1):
+            position = str(number)
+            try:
+                if isinstance(row.values, UsageError):
+                    raise row.values
+                if not isinstance(row.values, dict):
+                    raise UsageError("is no object with keys")
+                values = with_media(row.values, self._media)
+                found = self._read(values, position, resolve)
+            except Exception as error:  # whatever is wrong with a row, the others go on
+                found = BadRow("", message_of(error))
+            if isinstance(found, BadRow):
+                id = found.id
+                if not id and isinstance(row.values, dict):
+                    with contextlib.suppress(UsageError):  # the id may be the fault
+                        id = row_id(row.values, position)
+                where = f"{row.file}: row {row.number}"
+                labels = {**_labels(row.values, self._media), **found.labels}
+                found = replace(found, where=where, id=id, labels=labels)
+            yield found
 
     def label_counts(self) -> Iterator[tuple[Mapping[str, str], int]]:
         """The rows by their labels. Nothing is known of tables, which hold their media:
@@ -185,27 +204,6 @@ class InterleavedDataset:
     @cached_property
     def _scan(self) -> RowScan:
         return scan_files(self.files)
-
-    def _sample(
-        self, row: DataRow, resolve: MediaFolder, position: str
-    ) -> Sample | BadRow:
-        try:
-            if isinstance(row.values, UsageError):
-                raise row.values
-            if not isinstance(row.values, dict):
-                raise UsageError("is no object with keys")
-            values = with_media(row.values, self._media)
-            found = self._read(values, position, resolve)
-        except Exception as error:  # whatever is wrong with a row, the others go on
-            found = BadRow("", message_of(error))
-        if isinstance(found, Sample):
-            return found
-        return replace(
-            found,
-            where=f"{row.file}: row {row.number}",
-            id=found.id or _known_id(row.values, position),
-            labels={**_labels(row.values, self._media), **found.labels},
-        )
 
 
 class MediaFolder:
@@ -334,14 +332,6 @@ def _labels(row: Any, media: Collection[str] = ()) -> dict[str, Any]:
         for key, value in row.items()
         if key not in _OWN_KEYS and key not in media
     }
-
-
-def _known_id(row: Any, position: str) -> str:
-    """The id of a faulty row; empty where the id is the fault."""
-    try:
-        return row_id(row, position) if isinstance(row, dict) else ""
-    except UsageError:
-        return ""
 
 
 def _messages(written: Any, reader: ContentReader) -> tuple[Message, ...]:

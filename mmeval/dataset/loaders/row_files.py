@@ -119,7 +119,26 @@ def _files_of_split(source: DataSource) -> tuple[Path, ...]:
                     path_inside(source.folder, str(file.relative_to(source.folder)))
                     for file in found
                 )
-    raise MissingDataError(_no_rows(top, source.split))
+
+    if not top.is_dir():
+        raise MissingDataError(f"{top}: there is no such data folder")
+    others: set[str] = set()
+    tables: list[str] = []
+    for path in sorted(top.iterdir()):
+        if path.suffix in SUFFIXES:
+            others.add(path.stem)
+        elif path.suffix in (".csv", ".tsv"):
+            tables.append(path.name)
+    hint = did_you_mean(source.split, others)
+    if others and not hint:
+        hint = f" (there is {listed(sorted(others), _MOST_NAMED)})"
+    if tables:
+        hint += f"; {listed(tables, 3)}: loader: datasets reads such files"
+    names = " nor ".join(f"{source.split}{suffix}" for suffix in SUFFIXES)
+    raise MissingDataError(
+        f"{top}: no rows of the split {source.split!r}: neither {names}. "
+        f"Set test_split, or dataset_kwargs: {{data_file: NAME}}{hint}"
+    )
 
 
 def _require_all_shards(files: Sequence[Path]) -> None:
@@ -141,25 +160,3 @@ def _require_all_shards(files: Sequence[Path]) -> None:
             f"{files[0].parent}: {listed(missing, _MOST_NAMED)} missing, of the files "
             "of one split; fetch the whole split"
         )
-
-
-def _no_rows(folder: Path, split: str) -> str:
-    if not folder.is_dir():
-        return f"{folder}: there is no such data folder"
-    others: set[str] = set()
-    tables: list[str] = []
-    for path in sorted(folder.iterdir()):
-        if path.suffix in SUFFIXES:
-            others.add(path.stem)
-        elif path.suffix in (".csv", ".tsv"):
-            tables.append(path.name)
-    hint = did_you_mean(split, others)
-    if others and not hint:
-        hint = f" (there is {listed(sorted(others), _MOST_NAMED)})"
-    if tables:
-        hint += f"; {listed(tables, 3)}: loader: datasets reads such files"
-    return (
-        f"{folder}: no rows of the split {split!r}: neither {split}.jsonl nor "
-        f"{split}.parquet nor {split}.json. "
-        f"Set test_split, or dataset_kwargs: {{data_file: NAME}}{hint}"
-    )

@@ -131,8 +131,18 @@ class TsvDataset:
                 continue
             # the pictures of the cell, or of the row whose index it is
             other = file.cell_of_index(cell, column)
-            texts = _listed(cell if other is None else other, column)
-            cells[column] = _content([self._picture(text, column) for text in texts])
+            pictures: list[Media] = []
+            for text in _listed(cell if other is None else other, column):
+                medium = embedded_medium(text)
+                try:
+                    pictures.append(medium or self._media(text, column))
+                except UsageError:
+                    raise UsageError(
+                        f"{column} is {text[:_LONGEST_INDEX]!r}: neither base64 of a "
+                        "picture, nor the index of a row, nor a path inside the data "
+                        "folder"
+                    ) from None
+            cells[column] = _content(pictures)
         if row.get(_IMAGE_PATH) and not row.get(_IMAGE):
             paths = _listed(row[_IMAGE_PATH], _IMAGE_PATH)
             cells[_IMAGE] = _content([self._media(path, _IMAGE_PATH) for path in paths])
@@ -141,18 +151,6 @@ class TsvDataset:
             options = {letter: row[letter] for letter in letters if row.get(letter)}
             cells["options"] = options or None
         return cells
-
-    def _picture(self, text: str, column: str) -> Media:
-        medium = embedded_medium(text)
-        if medium is not None:
-            return medium
-        try:
-            return self._media(text, column)
-        except UsageError:
-            raise UsageError(
-                f"{column} is {text[:_LONGEST_INDEX]!r}: neither base64 of a picture, "
-                "nor the index of a row, nor a path inside the data folder"
-            ) from None
 
 
 TsvRow: TypeAlias = Mapping[str, str] | UsageError
