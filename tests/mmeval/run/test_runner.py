@@ -22,8 +22,7 @@ from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample, user
 from mmeval.run import runner as runner_module
-from mmeval.run.options import BackendSpec, RunOptions, RunOutcome
-from mmeval.run.preparation import model_name, run_path
+from mmeval.run.options import BackendSpec, RunOutcome
 from mmeval.run.progress import left_to_judge
 from mmeval.store.shard import Shard
 from mmeval.task.task import Task
@@ -377,23 +376,6 @@ def test_what_is_wrong_is_refused_before_the_folder_is_touched(tmp_path: Path) -
         run_toy(tmp_path, rated, roles={"jugde": BackendSpec("toy")})
     assert (caught.value.name, caught.value.known) == ("jugde", ("judge", "rater"))
     assert not (tmp_path / "runs").exists()
-
-
-def test_a_run_lies_under_its_model_and_its_id() -> None:
-    options = RunOptions(
-        model=BackendSpec("hf", {"pretrained": "org/m"}), output_path=Path("runs")
-    )
-    changes: list[dict[str, Any]] = [{}, {"model_tag": "my tag"}, {"run_id": "night/7"}]
-    paths = [str(run_path(replace(options, **change))) for change in changes]
-    assert paths == [
-        "runs/org__m/default",
-        "runs/my__tag/default",
-        "runs/org__m/night__7",
-    ]
-    assert (
-        model_name(RunOptions(model=BackendSpec("empty"), output_path=Path()))
-        == "empty"
-    )
 
 
 @pytest.mark.parametrize("moved", [False, True], ids=["removed", "moved"])
