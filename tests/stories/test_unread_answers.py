@@ -1,6 +1,7 @@
 """Answers in media that mmeval does not read are unscored; damaged ones are wrong."""
 
 import json
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ BY_KIND = {
 
 
 def pairs(media: dict[str, Unread]) -> list[tuple[str, str]]:
+    """Each medium with one metric of its kind, in turn: each metric has several."""
+    turns = {kind: cycle(metrics) for kind, metrics in BY_KIND.items()}
     return [
-        (name, metric)
+        (name, next(turns[unread.kind]))
         for name, unread in media.items()
-        for metric in BY_KIND.get(unread.kind, ())
+        if unread.kind in turns
     ]
 
 
