@@ -363,9 +363,11 @@ class Scores:
         samples = []
         names = []
         for number, places in enumerate(clusters):
-            drawn += places
-            names += [str(number)] * len(places)
-            samples += [f"{number}:{self._samples[place]}" for place in places]
+            name = str(number)
+            for place in places:
+                drawn.append(place)
+                samples.append(f"{name}:{self._samples[place]}")
+                names.append(name)
         resample = self.at(drawn)
         resample._samples = samples
         resample._clusters = names
