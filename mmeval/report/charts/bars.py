@@ -42,43 +42,46 @@ def bars(
     ``spread`` is the known range of the values. ``narrow`` is a phone's width, with the
     labels above the bars."""
     width = NARROW if narrow else WIDTH
-    ends = [
-        end
-        for _, group in groups
-        for bar in group
-        for end in (bar.value, *(bar.interval or ()))
-        if end is not None
-    ]
-    scale = scale_for(ends, spread)
-    legend = _legend(series if len(series) > 1 else (), width)
-    top = legend[-1][1] + 24 if legend else TOP
+    chars = NARROW_CHARS if narrow else LABEL_CHARS
     above = LABEL if narrow else 0.0
-    heights = [above + len(group) * (BAR + GAP) + GROUP_GAP for _, group in groups]
+    labels = [fitted(label, chars) for label, _ in groups]
+    longest = 0.0 if narrow else max(map(text_width, labels), default=0.0)
+    ends: list[float] = []
+    heights = []
+    for _, group in groups:
+        heights.append(above + len(group) * (BAR + GAP) + GROUP_GAP)
+        for bar in group:
+            if bar.value is not None:
+                ends.append(bar.value)
+            ends += bar.interval or ()
+
+    # the names of the series above the bars, as many in a line as fit
+    legend: list[tuple[float, float, str]] = []
+    x, y = 8.0, TOP
+    for name in series if len(series) > 1 else ():
+        text = fitted(name, LABEL_CHARS)
+        taken = 30 + text_width(text)
+        if x + taken > width and x > 8:
+            x, y = 8.0, y + 18
+        legend.append((x, y, text))
+        x += taken
+    top = y + 24 if legend else TOP
+
     drawing = Drawing(width, top + sum(heights) + BOTTOM, title)
-    longest = (
-        0
-        if narrow
-        else max(
-            (text_width(fitted(label, LABEL_CHARS)) for label, _ in groups), default=0
-        )
-    )
-    axis = _Axis(scale, 12 + longest, width - VALUES)
-    for at, (x, y, name) in enumerate(legend):
+    axis = _Axis(scale_for(ends, spread), 12 + longest, width - VALUES)
+    for at, (x, y, text) in enumerate(legend):
         drawing.add("rect", f"bar series-{at % SERIES}", x=x, y=y, width=10, height=10)
-        drawing.text("label", name, x + 15, y + 9)
+        drawing.text("label", text, x + 15, y + 9)
     axis.draw(drawing, top, top + sum(heights))
-    for (label, group), height in zip(groups, heights, strict=True):
+    for label, (_, group), height in zip(labels, groups, heights, strict=True):
+        first = top + GROUP_GAP / 2
         if narrow:
-            drawing.text(
-                "label", fitted(label, NARROW_CHARS), 4, top + GROUP_GAP / 2 + 13
-            )
+            drawing.text("label", label, 4, first + 13)
         else:
-            middle = top + (height - GROUP_GAP) / 2 + GROUP_GAP / 2
-            drawing.text(
-                "label", fitted(label, LABEL_CHARS), axis.left - 6, middle + 4, "end"
-            )
+            middle = first + (height - GROUP_GAP) / 2
+            drawing.text("label", label, axis.left - 6, middle + 4, "end")
         for at, bar in enumerate(group):
-            _bar(drawing, bar, axis, top + above + GROUP_GAP / 2 + at * (BAR + GAP))
+            _bar(drawing, bar, axis, first + above + at * (BAR + GAP))
         top += height
     return drawing
 
@@ -107,31 +110,11 @@ def _bar(drawing: Drawing, bar: ChartBar, axis: _Axis, top: float) -> None:
         return
     zero, end = axis.at(0.0), axis.at(bar.value)
     colour = f"bar series-{bar.series % SERIES}"
-    drawing.add(
-        "rect",
-        colour,
-        x=min(zero, end),
-        y=top,
-        width=max(1.0, abs(end - zero)),
-        height=BAR,
-    )
+    left, length = min(zero, end), max(1.0, abs(end - zero))
+    drawing.add("rect", colour, x=left, y=top, width=length, height=BAR)
     if bar.interval is not None:
         low, high = map(axis.at, bar.interval)
         drawing.line("whisker", low, middle, high, middle)
         for x in (low, high):
             drawing.line("whisker", x, middle - 3, x, middle + 3)
     drawing.text("value", shown(bar.value), drawing.width - 4, middle + 4, "end")
-
-
-def _legend(names: Sequence[str], width: float) -> list[tuple[float, float, str]]:
-    """The places of the names of the series above the bars, as many in a line as
-    fit."""
-    places: list[tuple[float, float, str]] = []
-    x, y = 8.0, TOP
-    for name in (fitted(name, LABEL_CHARS) for name in names):
-        taken = 30 + text_width(name)
-        if x + taken > width and x > 8:
-            x, y = 8.0, y + 18
-        places.append((x, y, name))
-        x += taken
-    return places

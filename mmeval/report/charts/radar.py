@@ -12,6 +12,7 @@ from mmeval.report.charts.svg import CHAR_WIDTH, Drawing, fitted
 LABEL_CHARS = 19
 WIDTH, RADIUS, TOP = 640.0, 150.0, 40.0
 MIDDLE = TOP + RADIUS
+Point = tuple[float, float]
 LEAST, MOST = 3, 16
 """Slices of which a radar is made: fewer are a line, of more the labels stand upon each
 other."""
@@ -26,48 +27,36 @@ def radar(
 ) -> Drawing:
     """A radar chart: one value a label for each series, an open outline without one.
     A series without any value is left out of the legend."""
-    scale = scale_for(
-        [value for _, values in series for value in values if value is not None], spread
-    )
-    drawn = {
-        name: at
-        for at, (name, values) in enumerate(series)
-        if any(value is not None for value in values)
-    }
-    names = drawn if len(series) > 1 else {}
-    bottom = max(_point(at, len(labels), 1.15)[1] for at in range(len(labels))) + 24
-    drawing = Drawing(WIDTH, bottom + 20 * len(names), title)
+    known: list[float] = []
+    legend: dict[str, int] = {}
+    for number, (name, values) in enumerate(series):
+        own = [value for value in values if value is not None]
+        known += own
+        if own and len(series) > 1:
+            legend[name] = number
+    scale = scale_for(known, spread)
+    around = _circle(len(labels), 1.15)
+    bottom = max(y for _, y in around) + 24
+    drawing = Drawing(WIDTH, bottom + 20 * len(legend), title)
     for tick in scale.ticks:
-        if scale.share(tick):
-            ring = [
-                _point(at, len(labels), scale.share(tick)) for at in range(len(labels))
-            ]
-            drawing.add("path", "grid", d=_path([ring], closed=True), fill="none")
-            drawing.text(
-                "axis",
-                shown(tick),
-                WIDTH / 2 + 3,
-                MIDDLE - scale.share(tick) * RADIUS - 2,
-            )
-    for at, label in enumerate(labels):
-        x, y = _point(at, len(labels), 1.0)
-        drawing.line("grid", WIDTH / 2, MIDDLE, x, y)
-        x, y = _point(at, len(labels), 1.15)
-        anchor = (
-            "middle"
-            if abs(x - WIDTH / 2) < CHAR_WIDTH
-            else "start"
-            if x > WIDTH / 2
-            else "end"
-        )
-        drawing.text("label", fitted(label, LABEL_CHARS), x, y + 4, anchor)
+        share = scale.share(tick)
+        if share:
+            ring = _path([_circle(len(labels), share)], closed=True)
+            drawing.add("path", "grid", d=ring, fill="none")
+            y = MIDDLE - share * RADIUS - 2
+            drawing.text("axis", shown(tick), WIDTH / 2 + 3, y)
+    for at, (x, y) in enumerate(around):
+        drawing.line("grid", WIDTH / 2, MIDDLE, *_point(at, len(labels), 1.0))
+        anchor = "start" if x > WIDTH / 2 else "end"
+        if abs(x - WIDTH / 2) < CHAR_WIDTH:
+            anchor = "middle"
+        drawing.text("label", fitted(labels[at], LABEL_CHARS), x, y + 4, anchor)
     for number, (_, values) in enumerate(series):
         _outline(drawing, values, scale, number)
-    for line, (name, number) in enumerate(names.items()):
+    for line, (name, number) in enumerate(legend.items()):
         y = bottom + 20 * line
-        drawing.add(
-            "rect", f"bar series-{number % SERIES}", x=8, y=y, width=10, height=10
-        )
+        colour = f"bar series-{number % SERIES}"
+        drawing.add("rect", colour, x=8, y=y, width=10, height=10)
         drawing.text("label", fitted(name, 60), 23, y + 9)
     return drawing
 
@@ -76,47 +65,41 @@ def _outline(
     drawing: Drawing, values: Sequence[float | None], scale: Scale, number: int
 ) -> None:
     colour = f"series-{number % SERIES}"
-    points = [
-        None if v is None else _point(at, len(values), scale.share(v))
-        for at, v in enumerate(values)
-    ]
+    points = []
+    for at, value in enumerate(values):
+        share = None if value is None else scale.share(value)
+        points.append(None if share is None else _point(at, len(values), share))
     known = [point for point in points if point is not None]
     if len(known) == len(points):
-        drawing.add(
-            "path", f"area {colour}", d=_path([known], closed=True), fill_opacity="0.15"
-        )
-        drawing.add(
-            "path", f"line {colour}", d=_path([known], closed=True), fill="none"
-        )
+        path = _path([known], closed=True)
+        drawing.add("path", f"area {colour}", d=path, fill_opacity="0.15")
     else:
-        drawing.add(
-            "path", f"line {colour}", d=_path(_runs(points), closed=False), fill="none"
-        )
+        # the stretches of known points, around the circle
+        start = points.index(None)
+        stretches: list[list[Point]] = [[]]
+        for point in (*points[start:], *points[:start]):
+            if point is None:
+                stretches.append([])
+            else:
+                stretches[-1].append(point)
+        path = _path([stretch for stretch in stretches if stretch], closed=False)
+    drawing.add("path", f"line {colour}", d=path, fill="none")
     for x, y in known:
         drawing.add("circle", f"bar {colour}", cx=x, cy=y, r=3)
 
 
-def _runs(
-    points: Sequence[tuple[float, float] | None],
-) -> list[list[tuple[float, float]]]:
-    """The stretches of known points, around the circle."""
-    start = points.index(None)
-    runs: list[list[tuple[float, float]]] = [[]]
-    for point in (*points[start:], *points[:start]):
-        if point is None:
-            runs.append([])
-        else:
-            runs[-1].append(point)
-    return [run for run in runs if run]
+def _path(stretches: Sequence[Sequence[Point]], *, closed: bool) -> str:
+    path = ""
+    for points in stretches:
+        path += "M" + "L".join(f"{x:.2f} {y:.2f}" for x, y in points)
+    return f"{path}Z" if closed else path
 
 
-def _path(runs: Sequence[Sequence[tuple[float, float]]], *, closed: bool) -> str:
-    lines = ("M" + "L".join(f"{x:.2f} {y:.2f}" for x, y in run) for run in runs)
-    return "".join(lines) + ("Z" if closed else "")
+def _circle(count: int, share: float) -> list[Point]:
+    return [_point(at, count, share) for at in range(count)]
 
 
-def _point(at: int, of: int, share: float) -> tuple[float, float]:
+def _point(at: int, of: int, share: float) -> Point:
     angle = 2 * math.pi * at / of - math.pi / 2
-    return WIDTH / 2 + RADIUS * share * math.cos(
-        angle
-    ), MIDDLE + RADIUS * share * math.sin(angle)
+    distance = RADIUS * share
+    return WIDTH / 2 + distance * math.cos(angle), MIDDLE + distance * math.sin(angle)

@@ -22,31 +22,28 @@ class Scale:
 
 def scale_for(values: Iterable[float], spread: Sequence[float] | None) -> Scale:
     """A metric's whole range if known, else zero to round numbers around the values."""
-    finite = [value for value in values if math.isfinite(value)]
-    low, high = (
-        (min([0.0, *finite]), max([0.0, *finite]))
-        if spread is None
-        else (spread[0], spread[1])
-    )
+    if spread is None:
+        finite = [0.0, *filter(math.isfinite, values)]
+        low, high = min(finite), max(finite)
+    else:
+        low, high = spread
     if not high > low:
         high = low + 1.0
-    step = _round_step((high - low) / 4)
+
+    quarter = (high - low) / 4
+    size = 10.0 ** math.floor(math.log10(quarter))
+    step = size * 10
+    for factor in (5, 2.5, 2, 1):
+        if size * factor >= quarter * 0.999:
+            step = size * factor
     if spread is None:
         low, high = math.floor(low / step) * step, math.ceil(high / step) * step
-    first = math.ceil(low / step - 1e-9)
-    ticks = tuple(
-        step * number
-        for number in range(first, first + 12)
-        if step * number <= high + step * 1e-9
-    )
-    return Scale(low, high, ticks)
-
-
-def _round_step(step: float) -> float:
-    size = 10.0 ** math.floor(math.log10(step))
-    return next(
-        size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= step * 0.999
-    )
+    ticks = []
+    for number in range(12):
+        tick = step * (math.ceil(low / step - 1e-9) + number)
+        if tick <= high + step * 1e-9:
+            ticks.append(tick)
+    return Scale(low, high, tuple(ticks))
 
 
 def shown(value: float) -> str:

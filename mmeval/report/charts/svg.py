@@ -32,8 +32,9 @@ _STYLE = (
     ".whisker{stroke:#1f2933;stroke-width:1.2}"
     ".line{stroke-width:2;fill:none}"
     + "".join(
-        f".series-{at}{{fill:{c};stroke:none}}.line.series-{at}{{stroke:{c};fill:none}}"
-        for at, c in enumerate(COLOURS)
+        f".series-{at}{{fill:{colour};stroke:none}}"
+        f".line.series-{at}{{stroke:{colour};fill:none}}"
+        for at, colour in enumerate(COLOURS)
     )
     + "</style>"
 )
@@ -51,19 +52,12 @@ class Drawing:
     ) -> None:
         """Add an element. Underscores in attributes become hyphens; numbers are
         rounded."""
-        given = {
-            "class": classes,
-            **{
-                name.replace("_", "-"): _plain(value)
-                for name, value in attributes.items()
-            },
-        }
-        written = " ".join(
-            f'{name}="{escape(xml_text(value))}"' for name, value in given.items()
-        )
-        self._items.append(
-            f"<{element} {written}>{escape(xml_text(text), quote=False)}</{element}>"
-        )
+        start = f'{element} class="{escape(xml_text(classes))}"'
+        for name, value in attributes.items():
+            written = escape(xml_text(_plain(value)))
+            start += f' {name.replace("_", "-")}="{written}"'
+        content = escape(xml_text(text), quote=False)
+        self._items.append(f"<{start}>{content}</{element}>")
 
     def text(
         self, classes: str, text: str, x: float, y: float, anchor: str = "start"
@@ -77,21 +71,14 @@ class Drawing:
 
     def markup(self, *, head: str = "") -> str:
         """The drawing as one element. ``head`` is markup that comes first in it."""
-        size = f'viewBox="0 0 {_plain(self.width)} {_plain(self.height)}"'
-        own = f'width="{_plain(self.width)}" height="{_plain(self.height)}"'
+        width, height = _plain(self.width), _plain(self.height)
+        size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
         start = (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" {size} '
-            f'{own} fill="currentColor">'
+            'fill="currentColor">'
         )
-        return "".join(
-            [
-                start,
-                f"<title>{escape(xml_text(self.title), quote=False)}</title>",
-                head,
-                *self._items,
-                "</svg>",
-            ]
-        )
+        title = f"<title>{escape(xml_text(self.title), quote=False)}</title>"
+        return "".join([start, title, head, *self._items, "</svg>"])
 
 
 def standalone(drawing: Drawing) -> str:
@@ -124,9 +111,10 @@ def png(drawing: Drawing) -> bytes:
 def xml_text(text: str) -> str:
     """Replace what XML cannot hold and what turns the direction of writing."""
     clean = _NO_XML.sub("�", text)
-    return "".join(
-        "�" if unicodedata.category(char) == "Cf" else char for char in clean
-    )
+    for char in set(clean):
+        if unicodedata.category(char) == "Cf":
+            clean = clean.replace(char, "�")
+    return clean
 
 
 def fitted(text: str, chars: int) -> str:
@@ -137,12 +125,13 @@ def fitted(text: str, chars: int) -> str:
 
 def text_width(text: str) -> float:
     """A label's width in units, rather too large, as the reader's font is unknown."""
-    return sum(
-        FONT_SIZE
-        if unicodedata.east_asian_width(char) in "WF"
-        else _WIDER.get(unicodedata.category(char), CHAR_WIDTH)
-        for char in text
-    )
+    width = 0.0
+    for char in text:
+        if unicodedata.east_asian_width(char) in "WF":
+            width += FONT_SIZE
+        else:
+            width += _WIDER.get(unicodedata.category(char), CHAR_WIDTH)
+    return width
 
 
 def _plain(value: float | str) -> str:
