@@ -103,9 +103,8 @@ class ProgressBar(Quiet):
         from tqdm import tqdm
 
         self.close()
-        tqdm.monitor_interval = (
-            0  # no thread of its own: the bar is redrawn whenever an answer comes
-        )
+        # no thread of its own: the bar is redrawn whenever an answer comes
+        tqdm.monitor_interval = 0
         form = what + " {n:,}/{total:,}  {rate_noinv_fmt}  {remaining} left{postfix}"
         how: dict[str, Any] = {
             "unit": "",
@@ -126,15 +125,19 @@ class ProgressBar(Quiet):
     def _say(self, *, refresh: bool) -> None:
         """What stands behind the time left."""
         if self._bar is not None:
+            words = []
+            if self._judged:
+                words.append(f"judged {self._judged:,}")
+            if self._failed:
+                words.append(f"failed {self._failed:,}")
             spent = self._dollars()
-            said = [
-                f"judged {self._judged:,}" if self._judged else "",
-                f"failed {self._failed:,}" if self._failed else "",
-                dollars(spent) if spent else "",
-                f"waiting for {self._awaited}" if self._awaited else "",
-                f"loading {self._loading}" if self._loading else "",
-            ]
-            self._bar.set_postfix_str(", ".join(filter(None, said)), refresh=refresh)
+            if spent:
+                words.append(dollars(spent))
+            if self._awaited:
+                words.append(f"waiting for {self._awaited}")
+            if self._loading:
+                words.append(f"loading {self._loading}")
+            self._bar.set_postfix_str(", ".join(words), refresh=refresh)
 
     def close(self) -> None:
         if self._bar is not None:
@@ -152,8 +155,5 @@ def loading_line(model: str, seconds: float | None) -> str:
     """A note on a model that is being loaded, and with ``seconds`` on one that is."""
     if seconds is None:
         return f"loading {model}"
-    return (
-        f"loaded {model} in {seconds:.0f} s"
-        if seconds >= 10
-        else f"loaded {model} in {seconds:.1f} s"
-    )
+    decimals = 0 if seconds >= 10 else 1
+    return f"loaded {model} in {seconds:.{decimals}f} s"

@@ -19,18 +19,15 @@ def write_prompts(selection: Selection, out: TextIO) -> None:
 
 
 def first_prompt(task: Task) -> str:
-    kept = (sample for sample in rows_of(task.dataset()) if task.selected(sample))
-    sample = next((sample for sample in kept if not sample.fault), None)
-    if sample is None:
+    for sample in rows_of(task.dataset()):
+        if task.selected(sample) and not sample.fault:
+            break
+    else:
         return f"--- {task.name}: no sample passes the task's filter and can be asked"
-    lines = [
-        f"--- {task.name}, sample {printable(sample.id, limit=_MAX_LINE)}, wants "
-        f"{'+'.join(task.wanted(sample))}"
-    ]
+    name = printable(sample.id, limit=_MAX_LINE)
+    lines = [f"--- {task.name}, sample {name}, wants {'+'.join(task.wanted(sample))}"]
     for message in task.prompt(sample):
         lines.append(f"[{message.role}]")
-        lines += [
-            printable(line, limit=_MAX_LINE)
-            for line in message.content.rendered().splitlines()
-        ]
+        for line in message.content.rendered().splitlines():
+            lines.append(printable(line, limit=_MAX_LINE))
     return "\n".join([*lines, "---"])

@@ -90,26 +90,25 @@ class Publication:
             log.info("results: %s", published.file)
         if show is not None:
             show(published.table)
-            if form == "full" and any(
-                one.layout for one in (*outcome.selection, *outcome.selection.groups)
-            ):
+            selection = outcome.selection
+            layouts = [member.layout for member in (*selection, *selection.groups)]
+            if form == "full" and any(layouts):
                 show(layouts_at_end(outcome.folder, published.file))
         log_results(self.loggers, outcome, published)
-        page = (
-            write_at_end(outcome.folder, published.file, baseline=self.baseline)
-            if self.page
-            else None
-        )
+        page = None
+        if self.page:
+            page = write_at_end(outcome.folder, published.file, baseline=self.baseline)
         if page is not None and not ends_with_places:
             log.info("report: %s", page)
-        if show is not None and ends_with_places:
-            show(
-                last_lines(
+        if show is not None:
+            if ends_with_places:
+                lines = last_lines(
                     outcome, context, results=published.file, page=page, width=columns()
                 )
-            )
-        if show is not None and (line := last_line(outcome)):
-            write_line(line)
+                show(lines)
+            line = last_line(outcome)
+            if line:
+                write_line(line)
         return published
 
 
@@ -135,13 +134,11 @@ def publish(
     samples: dict[str, Path] = {}
     for task in outcome.selection if log_samples else ():
         chosen = outcome.chosen.get(task.name, every_trial)
-        rows = sample_rows(
-            outcome.folder, task, outcome.score_sets.get(task.name), chosen
-        )
-        samples[task.name] = (
-            folder / f"samples_{file_name(task.name)}_{file_time(moment)}.jsonl"
-        )
-        hashes[task.name] = write_samples(samples[task.name], rows)
+        score_set = outcome.score_sets.get(task.name)
+        rows = sample_rows(outcome.folder, task, score_set, chosen)
+        name = f"samples_{file_name(task.name)}_{file_time(moment)}.jsonl"
+        samples[task.name] = folder / name
+        hashes[task.name] = write_samples(folder / name, rows)
     written = write_results(outcome, context, moment=moment, task_hashes=hashes)
     document = json.loads(written.read_bytes())
     beside = Beside() if baseline is None else baseline.beside(document)
@@ -176,7 +173,8 @@ def end_of_shard(
     """Show how many trials a shard has, which has no results of its own, and log what
     it lacks."""
     # what its numbers are not is stated with the numbers of the whole run
-    own = [one for one in outcome.findings if one not in outcome.beside_table]
+    shown = outcome.beside_table
+    own = [finding for finding in outcome.findings if finding not in shown]
     _log_findings("of this run:", own, outcome.folder)
     counts, run = outcome.counts, outcome.folder.parent.parent
     show(
@@ -185,7 +183,8 @@ def end_of_shard(
         f"{counts.unsupported:,} not asked, {counts.unscored:,} unscored\n"
         f"results: mmeval merge {shlex.quote(str(run))}, when all shards are done\n"
     )
-    if line := last_line(outcome):
+    line = last_line(outcome)
+    if line:
         write_line(line)
 
 

@@ -8,6 +8,7 @@ import inspect
 import logging
 import sys
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Protocol
 
 from mmeval import plugins
@@ -79,19 +80,12 @@ def flat_numbers(outcome: RunOutcome) -> dict[str, float]:
         if result.slice:
             continue
         name = f"{result.task}/{result.metric}"
-        found = {
-            "": result.value,
-            "_stderr": result.stderr,
-            "_scored": result.scored,
-            "_n": result.n,
-        }
-        numbers.update(
-            {
-                f"{name}{what}": value
-                for what, value in found.items()
-                if value is not None
-            }
-        )
+        if result.value is not None:
+            numbers[name] = result.value
+        if result.stderr is not None:
+            numbers[f"{name}_stderr"] = result.stderr
+        numbers[f"{name}_scored"] = result.scored
+        numbers[f"{name}_n"] = result.n
     return numbers
 
 
@@ -109,15 +103,12 @@ def table_rows(outcome: RunOutcome) -> tuple[Sequence[str], list[list[Any]]]:
         "n",
         "higher_is_better",
     )
+    values = attrgetter(*columns)
     results = (*outcome.results, *outcome.group_results)
-    return columns, [
-        [getattr(result, column) for column in columns] for result in results
-    ]
+    return columns, [list(values(result)) for result in results]
 
 
 def described(published: Published) -> dict[str, Any]:
     """How the numbers came about, for a tracker: settings, versions, configurations."""
-    return {
-        key: published.document[key]
-        for key in ("config", "configs", "versions", "n-samples", "model_name")
-    }
+    keys = ("config", "configs", "versions", "n-samples", "model_name")
+    return {key: published.document[key] for key in keys}

@@ -25,9 +25,8 @@ class TrackioLogger:
     def log(self, outcome: RunOutcome, published: Published) -> None:
         trackio = need("trackio", "loggers")
         given = {"project": "mmeval", "name": outcome.model_name, **self._init}
-        trackio.init(
-            **{**given, "config": {**described(published), **given.get("config", {})}}
-        )
+        given["config"] = described(published) | given.get("config", {})
+        trackio.init(**given)
         try:
             trackio.log({**flat_numbers(outcome), "exit_code": outcome.exit_code})
         finally:

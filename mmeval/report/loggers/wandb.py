@@ -37,16 +37,11 @@ class WandbLogger:
             "job_type": "evaluation",
             **self._init,
         }
-        with wandb.init(
-            **{**given, "config": {**described(published), **given.get("config", {})}}
-        ) as run:
+        given["config"] = described(published) | given.get("config", {})
+        with wandb.init(**given) as run:
             columns, rows = table_rows(outcome)
-            run.log(
-                {
-                    **flat_numbers(outcome),
-                    "results": wandb.Table(columns=list(columns), data=rows),
-                }
-            )
+            table = wandb.Table(columns=list(columns), data=rows)
+            run.log({**flat_numbers(outcome), "results": table})
             run.summary["exit_code"] = outcome.exit_code
             kept = wandb.Artifact(f"results-{run.id}", type="results")
             kept.add_file(str(published.file))

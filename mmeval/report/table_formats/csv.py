@@ -53,38 +53,37 @@ def csv_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for row in rows:
+        texts = (row.task, row.alias, row.slice, row.version, row.metric)
         for at, (name, result) in enumerate(zip(names, row.results, strict=True)):
+            cells = [csv_text(text) for text in (name, *texts)]
+            cells.append(_yes(row.higher_is_better))
             if result is None:
-                empty = [""] * (len(COLUMNS) - len(_named(name, row)) - 1)
-                writer.writerow([*_named(name, row), *empty, row.absent[at]])
+                cells += [""] * (len(COLUMNS) - len(cells) - 1)
+                cells.append(row.absent[at])
             else:
                 why = row.unlike[at - 1] if at else ""
-                notes = (csv_text(why) or "yes", csv_text(str(row.own_notes[at])))
-                writer.writerow([*_named(name, row), *_numbers(result), *notes])
+                cells += _numbers(result)
+                cells += [csv_text(why) or "yes", csv_text(str(row.own_notes[at]))]
+            writer.writerow(cells)
     return out.getvalue()
 
 
-def _named(run: str, row: NumberRow) -> list[str]:
-    texts = map(
-        csv_text, (run, row.task, row.alias, row.slice, row.version, row.metric)
-    )
-    return [*texts, _yes(row.higher_is_better)]
-
-
 def _numbers(result: Result) -> list[str]:
-    intervals = (result.ci95, result.bounds, result.bounds_ci95)
-    pairs = [end for interval in intervals for end in interval or (None, None)]
-    values = [_number(value) for value in (result.value, result.stderr, *pairs)]
-    lost = (
+    values = [result.value, result.stderr]
+    for interval in (result.ci95, result.bounds, result.bounds_ci95):
+        values += interval or (None, None)
+    counts = (
+        result.n,
+        result.scored,
         result.failed,
         result.unscored,
         result.unavailable,
         result.unsupported,
         result.inapplicable,
+        result.clusters,
     )
-    counts = (result.n, result.scored, *lost, result.clusters)
     return [
-        *values,
+        *map(_number, values),
         *map(str, counts),
         _number(result.effective_clusters),
         str(result.bootstrap_iters),

@@ -3,7 +3,7 @@ r"""A table for LaTeX with booktabs rules, to ``\input`` into a table environmen
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from mmeval.records.score import Result
 from mmeval.results.numbers import NumberRow
@@ -33,13 +33,22 @@ NONE = "--"
 def latex_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
     """Values with their 95 % intervals, with their notes below the table, by
     letters."""
-    notes = list(dict.fromkeys(row.notes for row in rows if row.notes))
-    return booktabs(
-        f"ll{'r' * len(names)}",
-        ("Task", "Metric", *map(latex_text, names)),
-        _body(rows, notes),
-        (f"{_letter(at)} {latex_text(note)}" for at, note in enumerate(notes)),
-    )
+    marks: dict[str, str] = {"": ""}
+    body = []
+    last = ""
+    for row in rows:
+        mark = marks.setdefault(row.notes, _letter(len(marks)))
+        name = f"{row.task} {row.slice}"
+        shown = ""
+        if name != last:
+            shown = rf"\hspace*{{{row.depth}em}}{latex_text(row.label)}"
+        last = name
+        direction = r"$\uparrow$" if row.higher_is_better else r"$\downarrow$"
+        metric = f"{latex_text(row.metric)} {direction}{mark}"
+        body.append([shown, metric, *map(_number, row.results, row.absent)])
+    notes = [f"{mark} {latex_text(note)}" for note, mark in marks.items() if note]
+    headers = ["Task", "Metric", *map(latex_text, names)]
+    return booktabs(f"ll{'r' * len(names)}", headers, body, notes)
 
 
 def booktabs(
@@ -66,26 +75,8 @@ def booktabs(
 
 def latex_text(text: str) -> str:
     """Text from outside in which nothing is a command."""
-    return _CHARS.sub(
-        lambda found: _SPECIAL[found[0]], printable(text, limit=MAX_CHARS)
-    )
-
-
-def _body(rows: Sequence[NumberRow], notes: Sequence[str]) -> Iterator[list[str]]:
-    last = ""
-    for row in rows:
-        name = f"{row.task} {row.slice}"
-        shown = (
-            "" if name == last else rf"\hspace*{{{row.depth}em}}{latex_text(row.label)}"
-        )
-        mark = _letter(notes.index(row.notes)) if row.notes else ""
-        direction = r"$\uparrow$" if row.higher_is_better else r"$\downarrow$"
-        yield [
-            shown,
-            f"{latex_text(row.metric)} {direction}{mark}",
-            *map(_number, row.results, row.absent),
-        ]
-        last = name
+    clean = printable(text, limit=MAX_CHARS)
+    return _CHARS.sub(lambda found: _SPECIAL[found[0]], clean)
 
 
 def _number(result: Result | None, absent: str) -> str:
@@ -93,19 +84,16 @@ def _number(result: Result | None, absent: str) -> str:
         return absent
     if result.value is None:
         return NONE
-    interval = (
-        ""
-        if result.interval is None
-        else rf" {{\scriptsize [{result.interval[0]:.3f}, {result.interval[1]:.3f}]}}"
-    )
-    return f"{result.value:.3f}{interval}"
+    if result.interval is None:
+        return f"{result.value:.3f}"
+    low, high = result.interval
+    return rf"{result.value:.3f} {{\scriptsize [{low:.3f}, {high:.3f}]}}"
 
 
-def _letter(at: int) -> str:
-    """a, b, ... z, aa, ab, ... as a raised mark."""
+def _letter(number: int) -> str:
+    """a, b, ... z, aa, ab, ... as a raised mark, from 1 on."""
     letters = ""
-    at += 1
-    while at:
-        at, rest = divmod(at - 1, 26)
+    while number:
+        number, rest = divmod(number - 1, 26)
         letters = chr(ord("a") + rest) + letters
     return rf"\textsuperscript{{{letters}}}"

@@ -35,44 +35,35 @@ def layouts_at_end(folder: Path, results: Path) -> str:
     # the cells of a plugin's layout may be anything; the results are there already
     except Exception as error:
         log.debug("a layout failed", exc_info=error)
-        later = (
-            f"mmeval report {shlex.quote(str(folder))} --layout "
-            f"{' or '.join(names) or 'NAME'}"
-        )
         log.warning(
-            "the tables of the paper are not printed: %s; %s prints them",
+            "the tables of the paper are not printed: %s; mmeval report %s --layout %s "
+            "prints them",
             error,
-            later,
+            shlex.quote(str(folder)),
+            " or ".join(names) or "NAME",
         )
     return "".join(f"\n{text}" for text in texts if text)
 
 
 def markdown_tables(tables: Iterable[Table]) -> str:
     """Each with its title above and its notes below."""
-    return "\n".join(_markdown(table) for table in tables)
-
-
-def _markdown(table: Table) -> str:
-    rows = [[cell(shown(value, table.digits)) for value in row] for row in table.rows]
-    headers = [cell(header) for header in table.headers]
-    numbers = {
-        header
-        for header, is_number in zip(headers, number_columns(table), strict=True)
-        if is_number
-    }
-    lines = table_lines(headers, rows, right_aligned=numbers)
-    notes = [printable(note, limit=MAX_NOTE) for note in table.notes]
-    return (
-        "\n".join(
-            [
-                printable(table.title, limit=MAX_NOTE),
-                "",
-                *lines,
-                *(["", *notes] if notes else []),
-            ]
-        )
-        + "\n"
-    )
+    texts = []
+    for table in tables:
+        headers = [cell(header) for header in table.headers]
+        numbers = set()
+        for header, is_number in zip(headers, number_columns(table), strict=True):
+            if is_number:
+                numbers.add(header)
+        rows = []
+        for row in table.rows:
+            rows.append([cell(shown(value, table.digits)) for value in row])
+        lines = [printable(table.title, limit=MAX_NOTE), ""]
+        lines += table_lines(headers, rows, right_aligned=numbers)
+        if table.notes:
+            lines.append("")
+        lines += [printable(note, limit=MAX_NOTE) for note in table.notes]
+        texts.append("".join(f"{line}\n" for line in lines))
+    return "\n".join(texts)
 
 
 def shown(value: Cell, digits: int) -> str:
@@ -85,27 +76,28 @@ def shown(value: Cell, digits: int) -> str:
 def number_columns(table: Table) -> list[bool]:
     """Whether each column holds numbers and no text; none does in a table without
     rows."""
-    columns = (
-        zip(*table.rows, strict=True) if table.rows else ([""] for _ in table.headers)
-    )
-    return [not any(isinstance(value, str) for value in values) for values in columns]
+    is_number = [bool(table.rows)] * len(table.headers)
+    for row in table.rows:
+        for column, value in enumerate(row):
+            if isinstance(value, str):
+                is_number[column] = False
+    return is_number
 
 
 def latex_tables(tables: Iterable[Table]) -> str:
     """Tables with the rules of the package booktabs, one after the other."""
-    return "\n".join(
-        f"% {printable(table.title, limit=MAX_NOTE)}\n"
-        + booktabs(
-            "".join("r" if is_number else "l" for is_number in number_columns(table)),
-            map(latex_text, table.headers),
-            (
-                [latex_text(shown(value, table.digits)) for value in row]
-                for row in table.rows
-            ),
-            map(latex_text, table.notes),
-        )
-        for table in tables
-    )
+    texts = []
+    for table in tables:
+        columns = ""
+        for is_number in number_columns(table):
+            columns += "r" if is_number else "l"
+        rows = []
+        for row in table.rows:
+            rows.append([latex_text(shown(value, table.digits)) for value in row])
+        headers, notes = map(latex_text, table.headers), map(latex_text, table.notes)
+        title = printable(table.title, limit=MAX_NOTE)
+        texts.append(f"% {title}\n{booktabs(columns, headers, rows, notes)}")
+    return "\n".join(texts)
 
 
 def csv_tables(tables: Iterable[Table]) -> str:

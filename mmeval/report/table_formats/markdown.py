@@ -24,33 +24,18 @@ def markdown_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
     last = ""
     for row in rows:
         name = f"{row.task} {row.slice}"
-        first = (
-            ""
-            if name == last
-            else " " * row.depth + ("- " if row.depth else "") + cell(row.label)
-        )
+        first = version = ""
+        if name != last:
+            indent = f"{' ' * row.depth}- " if row.depth else ""
+            first, version = indent + cell(row.label), cell(row.version)
+        last = name
         numbers = _side_by_side(row) if several else number_cells(row.results[0])
         arrow = "↑" if row.higher_is_better else "↓"
         notes = cell(row.notes, limit=MAX_NOTE)
-        body.append(
-            [
-                first,
-                cell(row.version) if first else "",
-                cell(row.metric),
-                arrow,
-                *numbers,
-                notes,
-            ]
-        )
-        last = name
-    return (
-        "\n".join(
-            table_lines(
-                headers, body, right_aligned=set(columns) - {"±"}, if_filled="Notes"
-            )
-        )
-        + "\n"
-    )
+        body.append([first, version, cell(row.metric), arrow, *numbers, notes])
+    right = set(columns) - {"±"}
+    lines = table_lines(headers, body, right_aligned=right, if_filled="Notes")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def number_cells(result: Result | None) -> list[str]:
@@ -65,16 +50,14 @@ def number_cells(result: Result | None) -> list[str]:
 
 
 def _side_by_side(row: NumberRow) -> list[str]:
-    marks = ["", *("†" if why else "" for why in row.unlike)]
-    return [
-        absent if result is None else _with_interval(result) + mark
-        for result, absent, mark in zip(row.results, row.absent, marks, strict=True)
-    ]
-
-
-def _with_interval(result: Result) -> str:
-    if result.value is None:
-        return "N/A"
-    return f"{result.value:.4f}" + (
-        "" if result.interval is None else f" ({from_to(result.interval)})"
-    )
+    cells = []
+    for at, result in enumerate(row.results):
+        text = row.absent[at]
+        if result is not None:
+            text = "N/A" if result.value is None else f"{result.value:.4f}"
+            if result.value is not None and result.interval is not None:
+                text += f" ({from_to(result.interval)})"
+            if at and row.unlike[at - 1]:
+                text += "†"
+        cells.append(text)
+    return cells
