@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from mmeval.findings.finding import Finding
@@ -29,11 +29,11 @@ def not_computed(
     for row in rows:
         if not row.metric or row.is_known:
             continue
-        tasks = [row.task, *sorted(tasks_inside(row.task, members))]
-        found = list(dict.fromkeys(_findings(row.metric, tasks, documents)))
-        is_lost = any(one and (one.failed or one.unscored) for one in row.results)
-        if not found or is_lost:
-            found = [_by_counts(row.results)]
+        tasks = {row.task, *tasks_inside(row.task, members)}
+        found = _findings(row.metric, tasks, documents)
+        lost = [one and (one.failed or one.unscored) for one in row.results]
+        if not found or any(lost):
+            found = {_by_counts(row.results): None}
         for finding in found:
             by_finding.setdefault(finding, []).append(row)
     ours = documents[0].get("mmeval", {})
@@ -41,31 +41,36 @@ def not_computed(
     place = Place(tasks_of_run, run)
     shown = []
     for group in grouped(by_finding):
-        own = {
-            id(row): row for finding in group.findings for row in by_finding[finding]
-        }
+        own: dict[int, NumberRow] = {}
+        for finding in group.findings:
+            own |= {id(row): row for row in by_finding[finding]}
+        metrics: dict[tuple[str, str], list[str]] = {}
+        for row in own.values():
+            name = f"{row.alias}, {row.slice}" if row.slice else row.alias
+            href = link(row, uncounted=uncounted)
+            metrics.setdefault((name, href), []).append(row.metric)
+        places = []
+        for (name, href), names in metrics.items():
+            places.append({"name": name, "href": href, "metrics": ", ".join(names)})
         (words,) = page_rows(group.findings, place)
-        places = _places(own.values(), uncounted=uncounted)
         shown.append({**words, "text": cause_text(group), "places": places})
     return shown
 
 
 def _findings(
-    metric: str, tasks: Sequence[str], documents: Sequence[ResultsDocument]
-) -> Iterator[Finding]:
-    """What the results files have of the metrics that give a number."""
+    metric: str, tasks: Collection[str], documents: Sequence[ResultsDocument]
+) -> dict[Finding, None]:
+    """What the results files have of the metrics that give a number, once each."""
+    found: dict[Finding, None] = {}
     for document in documents:
         ours = document.get("mmeval", {})
         for row in ours.get("findings", ()):
             finding = Finding.from_json(row)
             subject = finding.subject
-            entry = _entry(ours, subject.task, subject.metric)
-            if subject.task in tasks and metric in entry.get("outputs", ()):
-                yield finding
-
-
-def _entry(ours: Mapping[str, Any], task: str, metric: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = ours.get("metrics", {}).get(task, {}).get(metric, {})
+            metrics = ours.get("metrics", {}).get(subject.task, {})
+            outputs = metrics.get(subject.metric, {}).get("outputs", ())
+            if subject.task in tasks and metric in outputs:
+                found[finding] = None
     return found
 
 
@@ -82,15 +87,3 @@ def _by_counts(results: Sequence[Result | None]) -> Finding:
     if any(result.failed for result in known):
         return Finding("failed", cause="no trial has a score")
     return Finding("unscored", cause="no trial has a score")
-
-
-def _places(rows: Iterable[NumberRow], *, uncounted: bool) -> list[dict[str, str]]:
-    found: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        name = f"{row.alias}, {row.slice}" if row.slice else row.alias
-        href = link(row, uncounted=uncounted)
-        found.setdefault((name, href), []).append(row.metric)
-    places = []
-    for (name, href), metrics in found.items():
-        places.append({"name": name, "href": href, "metrics": ", ".join(metrics)})
-    return places

@@ -35,29 +35,28 @@ def three_answers(
     full."""
     rows = index["rows"]
     rest = list(_answers(index, scored=True)) or list(_answers(index, scored=False))
-    alike = len({one.goodness for one in rest}) < 2
-    middle = median(one.goodness for one in rest) if rest else 0.0
+    alike = len({answer.goodness for answer in rest}) < 2
+    middle = median(answer.goodness for answer in rest) if rest else 0.0
     ways: tuple[tuple[str, Callable[[_Answer], float]], ...] = (
-        ("best", lambda one: -one.goodness),
-        ("worst", lambda one: one.goodness),
-        ("typical", lambda one: abs(one.goodness - middle)),
+        ("best", lambda answer: -answer.goodness),
+        ("worst", lambda answer: answer.goodness),
+        ("typical", lambda answer: abs(answer.goodness - middle)),
     )
     shown: list[dict[str, Any]] = []
     taken = set[tuple[int, int]]()
     for label, way in ways:
-        left = (
-            one
-            for one in rest
-            if (rows["task"][one.row], rows["index"][one.row]) not in taken
-        )
-        if one := min(
-            left, key=lambda one: (way(one), -one.kinds, one.row), default=None
-        ):
-            taken.add((rows["task"][one.row], rows["index"][one.row]))
-            shown.append(
-                _card(index, one.row, "" if alike else label, details(one.row))
-            )
-    return [shown[0], *reversed(shown[1:])] if shown else []
+        best: tuple[float, int, int] | None = None
+        for answer in rest:
+            rank = (way(answer), -answer.kinds, answer.row)
+            sample = (rows["task"][answer.row], rows["index"][answer.row])
+            if sample not in taken and (best is None or rank < best):
+                best = rank
+        if best is not None:
+            row = best[-1]
+            taken.add((rows["task"][row], rows["index"][row]))
+            shown.append(_card(index, row, "" if alike else label, details(row)))
+    # the best one, a typical one, the worst one
+    return [*shown[:1], *reversed(shown[1:])]
 
 
 def _answers(index: Mapping[str, Any], *, scored: bool) -> Iterator[_Answer]:
@@ -65,14 +64,12 @@ def _answers(index: Mapping[str, Any], *, scored: bool) -> Iterator[_Answer]:
     report may have many thousands."""
     rows = index["rows"]
     uncounted = index["statuses"].index("uncounted")
-    rates = {
-        metric["name"]: _rate(metric, rows["scores"][metric["name"]])
-        for metric in index["metrics"]
-    }
-    for row, (status, kinds) in enumerate(
-        zip(rows["status"], rows["kinds"], strict=True)
-    ):
-        if kinds and status != uncounted:
+    rates = {}
+    for metric in index["metrics"]:
+        name = metric["name"]
+        rates[name] = _rate(metric, rows["scores"][name])
+    for row, kinds in enumerate(rows["kinds"]):
+        if kinds and rows["status"][row] != uncounted:
             metric, value = _score(index, row)
             if not scored:
                 yield _Answer(0.0, kinds.count("+"), row)
@@ -93,11 +90,11 @@ def _rate(
     """How good a metric's score is: its place in the range that is known, else in that
     of its scores."""
     values = [value for value in column if value is not None]
-    low, high = (
-        metric["range"] or (min(values), max(values))
-        if values or metric["range"]
-        else (0.0, 1.0)
-    )
+    low, high = 0.0, 1.0
+    if metric["range"]:
+        low, high = metric["range"]
+    elif values:
+        low, high = min(values), max(values)
     width = high - low or 1.0
 
     def rate(value: float) -> float:
@@ -113,17 +110,17 @@ def _card(
     rows = index["rows"]
     task = index["tasks"][rows["task"][row]]
     metric, value = _score(index, row)
-    several = len(index["runs"]) > 1
-    run = f"run={task['run']}&" if several else ""
-    place = "/".join(
-        (quote(task["name"]), str(rows["index"][row]), str(rows["repeat"][row]))
-    )
-    parts = [found for part in trial["output"] or () if (found := _part(part))]
+    run = model = ""
+    if len(index["runs"]) > 1:
+        run = f"run={task['run']}&"
+        model = index["runs"][task["run"]]["model"]
+    place = f"{quote(task['name'])}/{rows['index'][row]}/{rows['repeat'][row]}"
+    parts = list(filter(None, map(_part, trial["output"] or ())))
     return {
         "label": label,
         "metric": "" if value is None else metric,
         "value": "" if value is None else f"{value:.3f}",
-        "run": index["runs"][task["run"]]["model"] if several else "",
+        "run": model,
         "task": task["alias"],
         "title": rows["title"][row] or rows["sample"][row],
         "href": f"#{run}trial={place}",
@@ -137,36 +134,22 @@ def _part(part: Mapping[str, Any]) -> dict[str, str] | None:
     is only named, ``other``. None for reasoning, and for space and punctuation between
     media."""
     kind, text = str(part["kind"]), str(part.get("text") or "")
-    name = str(
-        part.get("label")
-        or part.get("name")
-        or {"3d": "3D model", "audio": "sound"}.get(kind, kind)
-    )
-    pages = part.get("pages") or [""]
-    source = str(part.get("src") or pages[0])
     if kind == "reasoning" or (kind == "text" and not _WORD.search(text)):
         return None
     if kind in ("text", "document") and text:
         words = text.strip()
-        return {
-            "kind": "text",
-            "text": words if len(words) <= MAX_TEXT else f"{words[:MAX_TEXT]}…",
-        }
+        if len(words) > MAX_TEXT:
+            words = f"{words[:MAX_TEXT]}…"
+        return {"kind": "text", "text": words}
     if kind == "code" and text:
-        return {
-            "kind": "code",
-            "text": "\n".join(text.strip("\n").splitlines()[:MAX_LINES])[
-                : 2 * MAX_TEXT
-            ],
-        }
+        code = "\n".join(text.strip("\n").splitlines()[:MAX_LINES])
+        return {"kind": "code", "text": code[: 2 * MAX_TEXT]}
+    noun = {"3d": "3D model", "audio": "sound"}.get(kind, kind)
+    name = str(part.get("label") or part.get("name") or noun)
+    pages = part.get("pages") or [""]
+    source = str(part.get("src") or pages[0])
     if source:
-        return {
-            "kind": "image" if kind == "document" else kind,
-            "src": source,
-            "name": name,
-        }
-    return {
-        "kind": "other",
-        "name": name,
-        "note": str(part.get("note") or "")[:MAX_TEXT],
-    }
+        shown_as = "image" if kind == "document" else kind
+        return {"kind": shown_as, "src": source, "name": name}
+    note = str(part.get("note") or "")[:MAX_TEXT]
+    return {"kind": "other", "name": name, "note": note}

@@ -27,35 +27,30 @@ MAX_DEPTH = 60
 def script(call: str, *values: Any) -> bytes:
     """``mmeval.<call>(<json>, ...);`` as UTF-8.
     NaN and infinity become null, what nests too deeply is cut."""
-    body = b",".join(_json(value) for value in values)
-    return b"mmeval.%b(%b);\n" % (call.encode(), body)
-
-
-def _json(value: Any) -> bytes:
-    try:
-        line = to_line(value)
-    except (RecursionError, TypeError, ValueError):
-        line = to_line(_shallow(value))
-    for raw, escaped in _ESCAPES:
-        if raw in line:
+    lines = []
+    for value in values:
+        try:
+            line = to_line(value)
+        except (RecursionError, TypeError, ValueError):
+            line = to_line(_shallow(value))
+        for raw, escaped in _ESCAPES:
             line = line.replace(raw, escaped)
-    return _PROTO.sub(b'["__proto__"]:', line) if b"__proto__" in line else line
+        if b"__proto__" in line:
+            line = _PROTO.sub(b'["__proto__"]:', line)
+        lines.append(line)
+    return b"mmeval.%b(%b);\n" % (call.encode(), b",".join(lines))
 
 
 def _shallow(value: Any, depth: int = 0) -> Any:
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    if not isinstance(value, (Mapping, list, tuple)):
+        return str(value)
+    if depth == MAX_DEPTH:
+        return "…"
     if isinstance(value, Mapping):
-        return (
-            {str(k): _shallow(v, depth + 1) for k, v in value.items()}
-            if depth < MAX_DEPTH
-            else "…"
-        )
-    if isinstance(value, (list, tuple)):
-        return (
-            [_shallow(item, depth + 1) for item in value] if depth < MAX_DEPTH else "…"
-        )
-    return (
-        value if isinstance(value, (str, int, float)) or value is None else str(value)
-    )
+        return {str(key): _shallow(item, depth + 1) for key, item in value.items()}
+    return [_shallow(item, depth + 1) for item in value]
 
 
 class Chunks:

@@ -70,10 +70,9 @@ class _Text(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether it stays without colours, whatever is in it."""
-        long = len(self.inner) > MAX_CODE or any(
-            len(line) > MAX_LINE for line in self.inner.splitlines()
-        )
-        return not self.language or long
+        if not self.language or len(self.inner) > MAX_CODE:
+            return True
+        return any(len(line) > MAX_LINE for line in self.inner.splitlines())
 
 
 class Colours:
@@ -88,12 +87,19 @@ class Colours:
         """Add its ``language`` and ``tokens`` to a part of code with the next ``fill``.
         ``tokens`` are words in order with their classes; a text that has neither a
         fence nor colours gets none."""
-        found = _unfenced(shown["text"])
-        shown["language"] = found.language
-        if found.inner != shown["text"]:
-            shown["tokens"] = [("", found.inner)]
-        if not found.is_plain:
-            self._waiting.append((shown, found))
+        inner: str = shown["text"]
+        language = ""
+        fence = _FENCE.match(inner[:200])
+        if fence is not None:
+            language = fence[1].lower()
+            closed = _FENCE_END.search(inner, max(0, fence.end() - 1))
+            end = len(inner) if closed is None else closed.start()
+            inner = inner[fence.end() : max(fence.end(), end)]
+            shown["tokens"] = [("", inner)]
+        text = _Text(inner, language or _look(inner))
+        shown["language"] = text.language
+        if not text.is_plain:
+            self._waiting.append((shown, text))
 
     def fill(self) -> None:
         """Colour all that waits."""
@@ -128,19 +134,9 @@ class Colours:
                 shown["tokens"] = words
 
 
-def _unfenced(text: str) -> _Text:
-    fence = _FENCE.match(text[:200])
-    if fence is None:
-        return _Text(text, _look(text))
-    closed = _FENCE_END.search(text, max(0, fence.end() - 1))
-    inner = (
-        text[fence.end() : max(fence.end(), closed.start())]
-        if closed
-        else text[fence.end() :]
-    )
-    return _Text(inner, fence[1].lower() or _look(inner))
-
-
 def _look(text: str) -> str:
     head = text[:4_000]
-    return next((language for language, pattern in _LOOKS if pattern.search(head)), "")
+    for language, pattern in _LOOKS:
+        if pattern.search(head):
+            return language
+    return ""
