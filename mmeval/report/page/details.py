@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from mmeval.records.response import finish_reason_from, worst_finish
@@ -35,17 +36,13 @@ class ShownExchange:
 def exchanges(trial: StoredTrial, journal: Journal) -> list[ShownExchange]:
     """The calls of a trial, without the unmade one that ends an unsupported trial."""
     failed = trial.row.get("failed", {})
-    found = [
-        ShownExchange(
-            str(path),
-            str(role),
-            failed[path]["r"] if path in failed else _reply(journal, key),
-        )
-        for path, role, key in trial.row["x"]
-    ]
-    if (trial.row.get("error") or {}).get("kind") == "unsupported":
-        return [exchange for exchange in found if exchange.found is not None]
-    return found
+    is_unsupported = (trial.row.get("error") or {}).get("kind") == "unsupported"
+    made = []
+    for path, role, key in trial.row["x"]:
+        reply = failed[path]["r"] if path in failed else _reply(journal, key)
+        if reply is not None or not is_unsupported:
+            made.append(ShownExchange(str(path), str(role), reply))
+    return made
 
 
 def _reply(journal: Journal, key: str) -> TaskRow | None:
@@ -62,13 +59,17 @@ def output_of(
     if "output" in trial.row:
         own: list[TaskRow] = trial.row["output"]
         return own
-    first = next((exchange for exchange in made if exchange.found is not None), None)
-    return None if first is None else first.reply.get("output")
+    for exchange in made:
+        if exchange.found is not None:
+            return exchange.found.get("output")
+    return None
 
 
 def error_of(trial: StoredTrial, output: object) -> TaskRow | None:
     error: TaskRow | None = trial.row.get("error")
-    return error if error is not None else GONE if output is None else None
+    if error is None and output is None:
+        return GONE
+    return error
 
 
 def details(
@@ -87,82 +88,74 @@ def details(
     is_output = len(made) == 1 and "output" not in trial.row
     # nothing in it can be too long, so nothing has to be looked through
     whole = trial.size <= MAX_TEXT
-    return {
-        "input": [
-            {"role": m["role"], "parts": writer.parts(m["content"])}
-            for m in sample["input"]
-        ],
+    messages = []
+    for message in sample["input"]:
+        parts = writer.parts(message["content"])
+        messages.append({"role": message["role"], "parts": parts})
+    shown: dict[str, Any] = {
+        "input": messages,
         "references": [writer.parts(answer) for answer in sample["references"]],
         "output": None if output is None else writer.parts(output),
         "error": _error(error_of(trial, output)),
-        "warnings": _warnings(made),
-        "finish": _finish(made),
-        "scores": list(_scores(trial, outputs, journal, writer, whole=whole)),
-        "steps": [
-            _step(exchange, journal, writer, is_output=is_output) for exchange in made
-        ],
+        "warnings": [],
+        "finish": "",
+        "scores": _scores(trial, outputs, journal, writer, whole=whole),
+        "steps": [],
         "labels": labels if whole else bounded(labels),
         "metadata": sample["metadata"] if whole else bounded(sample["metadata"]),
-        **(
-            {"candidates": [writer.parts(content) for content in sample["candidates"]]}
-            if "candidates" in sample
-            else {}
-        ),
     }
+    warnings: dict[str, None] = {}
+    ends = []
+    for exchange in made:
+        for text in exchange.reply.get("warnings", ()):
+            warnings[str(text)[:MAX_TEXT]] = None
+        if exchange.role == "model":
+            ends.append(finish_reason_from(exchange.reply.get("finish_reason")))
+        step = _step(exchange, journal, writer, is_output=is_output)
+        shown["steps"].append(step)
+    shown["warnings"] = list(warnings)
+    # how the model's answer ended, where that is not simply its end
+    finish = worst_finish(ends)
+    if finish != "stop":
+        shown["finish"] = finish
+    if "candidates" in sample:
+        candidates = [writer.parts(content) for content in sample["candidates"]]
+        shown["candidates"] = candidates
+    return shown
 
 
 def bounded(value: Any, depth: int = 0) -> Any:
     """A value of JSON with its long texts and lists cut, each which is marked."""
     if isinstance(value, str):
-        return (
-            value
-            if len(value) <= MAX_TEXT
-            else f"{value[:MAX_TEXT]}… ({len(value):,} characters)"
-        )
-    if depth == MAX_DEPTH and isinstance(value, (Mapping, list)):
+        if len(value) <= MAX_TEXT:
+            return value
+        return f"{value[:MAX_TEXT]}… ({len(value):,} characters)"
+    if not isinstance(value, (Mapping, list)):
+        return value
+    if depth == MAX_DEPTH:
         return "…"
+    is_cut = len(value) > MAX_ITEMS
     if isinstance(value, Mapping):
-        kept = {
-            str(k)[:MAX_TEXT]: bounded(v, depth + 1)
-            for k, v in list(value.items())[:MAX_ITEMS]
-        }
-        return (
-            kept if len(value) <= MAX_ITEMS else {**kept, "…": f"{len(value):,} in all"}
-        )
-    if isinstance(value, list):
-        items = [bounded(item, depth + 1) for item in value[:MAX_ITEMS]]
-        return (
-            items if len(value) <= MAX_ITEMS else [*items, f"… ({len(value):,} in all)"]
-        )
-    return value
+        kept = {}
+        for name, item in islice(value.items(), MAX_ITEMS):
+            kept[str(name)[:MAX_TEXT]] = bounded(item, depth + 1)
+        if is_cut:
+            kept["…"] = f"{len(value):,} in all"
+        return kept
+    items = [bounded(item, depth + 1) for item in value[:MAX_ITEMS]]
+    if is_cut:
+        items.append(f"… ({len(value):,} in all)")
+    return items
 
 
 def _error(error: TaskRow | None) -> dict[str, str] | None:
     if error is None:
         return None
     message = str(error.get("message", ""))
-    if reply := error.get("reply"):
+    reply = error.get("reply")
+    if reply:
         message += f"; the reply was {reply!r}"
     return {"kind": str(error.get("kind", "")), "message": message[:MAX_TEXT]}
-
-
-def _warnings(made: Iterable[ShownExchange]) -> list[str]:
-    found = (
-        str(text)[:MAX_TEXT]
-        for exchange in made
-        for text in exchange.reply.get("warnings", ())
-    )
-    return list(dict.fromkeys(found))
-
-
-def _finish(made: Iterable[ShownExchange]) -> str:
-    """How the model's answer ended, where that is not simply its end."""
-    ended = worst_finish(
-        finish_reason_from(exchange.reply.get("finish_reason"))
-        for exchange in made
-        if exchange.role == "model"
-    )
-    return "" if ended == "stop" else ended
 
 
 def _step(
@@ -174,13 +167,13 @@ def _step(
     title: str = "",
 ) -> dict[str, Any]:
     reply = exchange.reply
-    parts: list[dict[str, Any]] | None = (
-        None if is_output else writer.parts(reply.get("output", ()))
-    )
-    lost = {
-        "kind": "internal",
-        "message": "it failed, or its reply is no longer in the journal",
-    }
+    parts: list[dict[str, Any]] | None = []
+    error = _error(reply.get("error"))
+    if exchange.found is None:
+        message = "it failed, or its reply is no longer in the journal"
+        error = {"kind": "internal", "message": message}
+    else:
+        parts = None if is_output else writer.parts(reply.get("output", ()))
     return {
         "path": exchange.path,
         "role": exchange.role,
@@ -189,8 +182,8 @@ def _step(
         "seconds": reply.get("latency", 0.0),
         "tokens": list(reply.get("usage", (0, 0)))[:2],
         "finish": finish_reason_from(reply.get("finish_reason")),
-        "parts": parts if exchange.found is not None else [],
-        "error": lost if exchange.found is None else _error(reply.get("error")),
+        "parts": parts,
+        "error": error,
         **_traced(reply, journal, writer),
     }
 
@@ -217,49 +210,47 @@ def _scores(
     writer: PartWriter,
     *,
     whole: bool,
-) -> Iterator[dict[str, Any]]:
+) -> list[dict[str, Any]]:
     if trial.scores is None:
-        return
+        return []
     verdicts: dict[str, list[TaskRow]] = {}
     for row in trial.verdicts:
-        verdicts.setdefault(
-            outputs.get(str(row["metric"]), str(row["metric"])), []
-        ).append(row)
+        metric = str(row["metric"])
+        verdicts.setdefault(outputs.get(metric, metric), []).append(row)
+    shown = []
     for name, score in trial.scores["scores"].items():
         evidence = score.get("evidence", {})
-        yield {
+        own = [_verdict(row, journal, writer) for row in verdicts.get(name, ())]
+        row = {
             "name": name,
             "status": score.get("status", "scored"),
             "value": score.get("value"),
             "reason": str(score.get("reason", ""))[:MAX_TEXT],
             "bounds": score.get("bounds"),
             "evidence": evidence if whole else bounded(evidence),
-            "verdicts": [
-                _verdict(row, journal, writer) for row in verdicts.get(name, ())
-            ],
+            "verdicts": own,
         }
+        shown.append(row)
+    return shown
 
 
 def _verdict(row: TaskRow, journal: Journal, writer: PartWriter) -> dict[str, Any]:
-    line = journal.row(str(row.get("key", "")))
+    reply = _reply(journal, str(row.get("key", ""))) or {}
+    served = f"{row.get('served', '')} {row.get('fingerprint', '')}"
+    try:
+        moment = time.localtime(float(row.get("at", "")))
+        judged_at = time.strftime("%Y-%m-%d %H:%M:%S", moment)
+    except (TypeError, ValueError, OverflowError, OSError):
+        judged_at = ""
     return {
         "path": str(row.get("path", "")),
         "role": str(row.get("role", "")),
         "asked": str(row.get("asked", "")),
-        "served": " ".join(
-            filter(None, (str(row.get("served", "")), str(row.get("fingerprint", ""))))
-        ),
-        "at": _moment(row.get("at")),
+        "served": served.strip(),
+        "at": judged_at,
         "seconds": row.get("latency", 0.0),
         "tokens": list(row.get("usage", (0, 0)))[:2],
         "error": str(row.get("error", "")),
-        "parts": [] if line is None else writer.parts(line["r"].get("output", ())),
-        **({} if line is None else _traced(line["r"], journal, writer)),
+        "parts": writer.parts(reply.get("output", ())),
+        **_traced(reply, journal, writer),
     }
-
-
-def _moment(at: Any) -> str:
-    try:
-        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(float(at)))
-    except (TypeError, ValueError, OverflowError, OSError):
-        return ""

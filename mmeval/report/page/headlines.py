@@ -3,10 +3,10 @@ shares of a gauge."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmeval.records.score import Key, Result
+from mmeval.records.score import Key
 from mmeval.report.baseline import Column
 from mmeval.report.charts.bars import SERIES
 from mmeval.report.charts.scale import Scale, scale_for
@@ -33,23 +33,19 @@ def headline_gauges(
     many what no other one holds."""
     known = [row for row in rows if row.is_known]
     room = max(1, MOST_LINES // min(len(names), SERIES))
-    shown = known if len(known) <= room else list(_outermost(known))[:room]
-    return [
-        {
-            **_row(row, names, ranges.get(row.metric), beside),
-            "href": link(row, uncounted=uncounted),
-        }
-        for row in shown
-    ]
-
-
-def _outermost(rows: Sequence[NumberRow]) -> Iterator[NumberRow]:
-    """The rows that are not below another one of them."""
-    depth = None
-    for row in rows:
-        if depth is None or row.depth <= depth:
-            depth = row.depth
-            yield row
+    shown = known
+    if len(known) > room:
+        # the rows that are not below another one of them
+        shown = []
+        for row in known:
+            if not shown or row.depth <= shown[-1].depth:
+                shown.append(row)
+    found = []
+    for row in shown[:room]:
+        line = _row(row, names, ranges.get(row.metric), beside)
+        line["href"] = link(row, uncounted=uncounted)
+        found.append(line)
+    return found
 
 
 def _row(
@@ -58,58 +54,50 @@ def _row(
     spread: Sequence[float] | None,
     beside: Column | None,
 ) -> dict[str, Any]:
-    its_own = None if beside is None else beside.values.get(Key(row.task, row.metric))
-    other = None if its_own is None else its_own.value
-    found = [
-        (name, at, result)
-        for at, (name, result) in enumerate(zip(names, row.results, strict=True))
-    ]
-    known = [
-        (name, at, result)
-        for name, at, result in found
-        if result is not None and result.value is not None
-    ]
-    ends = [
-        end
-        for _, _, result in known
-        for end in (result.value, *(result.interval or ()))
-        if end is not None
-    ]
-    scale = scale_for([*ends, *([] if other is None else [other])], spread)
+    ends: list[float] = []
+    for result in row.results:
+        if result is not None and result.value is not None:
+            ends += (result.value, *(result.interval or ()))
+    other = None
+    if beside is not None:
+        its_own = beside.values.get(Key(row.task, row.metric))
+        other = None if its_own is None else its_own.value
+    if other is not None:
+        ends.append(other)
+    scale = scale_for(ends, spread)
+
+    gauges = []
+    for series, (name, result) in enumerate(zip(names, row.results, strict=True)):
+        if result is None or result.value is None:
+            continue
+        low, high = result.interval or (result.value, result.value)
+        interval = ""
+        if result.interval is not None:
+            interval = from_to(result.interval, DIGITS)
+        gauge = {
+            "name": name if len(names) > 1 else "",
+            "series": series,
+            "value": f"{result.value:.{DIGITS}f}",
+            "interval": interval,
+            "scored": f"{result.scored:,} of {result.n:,}",
+            "zero": _percent(scale, 0.0),
+            "at": _percent(scale, result.value),
+            "low": _percent(scale, low),
+            "high": _percent(scale, high),
+        }
+        gauges.append(gauge)
+    baseline = None
+    if beside is not None and other is not None:
+        value = f"{other:.{DIGITS}f}"
+        place = _percent(scale, other)
+        baseline = {"name": beside.header, "value": value, "at": place}
     return {
         "name": row.alias,
         "metric": row.metric,
         "better": "up" if row.higher_is_better else "down",
         "inner": row.depth > 0,
-        "gauges": [
-            {
-                "name": name if len(names) > 1 else "",
-                "series": at,
-                **_gauge(result, scale),
-            }
-            for name, at, result in known[:SERIES]
-        ],
-        "beside": None
-        if beside is None or other is None
-        else {
-            "name": beside.header,
-            "value": f"{other:.{DIGITS}f}",
-            "at": _percent(scale, other),
-        },
-    }
-
-
-def _gauge(result: Result, scale: Scale) -> dict[str, Any]:
-    assert result.value is not None
-    low, high = result.interval or (result.value, result.value)
-    return {
-        "value": f"{result.value:.{DIGITS}f}",
-        "interval": "" if result.interval is None else from_to(result.interval, DIGITS),
-        "scored": f"{result.scored:,} of {result.n:,}",
-        "zero": _percent(scale, 0.0),
-        "at": _percent(scale, result.value),
-        "low": _percent(scale, low),
-        "high": _percent(scale, high),
+        "gauges": gauges[:SERIES],
+        "beside": baseline,
     }
 
 

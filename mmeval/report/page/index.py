@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 from array import array
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 from mmeval.records.score import Result
@@ -73,11 +74,12 @@ class Index:
         self._tasks: list[dict[str, Any]] = []
         self._metrics: dict[str, dict[str, Any]] = {}
         self._numbers = {
-            name: array("l") for name in ("task", "index", "repeat", "status")
+            "task": array("l"),
+            "index": array("l"),
+            "repeat": array("l"),
+            "status": array("l"),
         }
-        self._texts: dict[str, list[str]] = {
-            name: [] for name in ("sample", "title", "kinds")
-        }
+        self._texts: dict[str, list[str]] = {"sample": [], "title": [], "kinds": []}
         self._scores: dict[str, list[float | None]] = {}
         self._labels: dict[str, array[int]] = {}
         self._levels: dict[str, dict[str, int]] = {}
@@ -88,14 +90,13 @@ class Index:
 
     def begin_run(self, run: StoredRun) -> None:
         self._tallies.append(Counter())
-        self._runs.append(
-            {
-                "name": run.folder.resolve().name,
-                "model": run.model,
-                "folder": str(run.folder),
-                "findings": [finding.to_json() for finding in run.findings],
-            }
-        )
+        row = {
+            "name": run.folder.resolve().name,
+            "model": run.model,
+            "folder": str(run.folder),
+            "findings": [finding.to_json() for finding in run.findings],
+        }
+        self._runs.append(row)
 
     def begin_task(self, task: StoredTask, ours: TaskRow) -> None:
         """Begin the rows of a task; ``ours`` is what the results file has in
@@ -110,23 +111,19 @@ class Index:
             "comparable": comparable,
         }
         self._tasks.append(row)
-        directions = {
-            row["metric"]: row.get("higher_is_better", True)
-            for row in ours.get("results", ())
-        }
-        metrics = ours.get("metrics", {}).get(task.name, {}).values()
-        ranges = {
-            name: metric.get("range")
-            for metric in metrics
-            for name in metric.get("outputs", ())
-        }
-        own = (
-            row["metric"] for row in ours.get("results", ()) if row["task"] == task.name
-        )
-        for name in (*ranges, *own):
-            self._metrics.setdefault(
-                name, _metric(name, directions.get(name, True), ranges.get(name))
-            )
+        ranges: dict[str, Any] = {}
+        for metric in ours.get("metrics", {}).get(task.name, {}).values():
+            for name in metric.get("outputs", ()):
+                ranges[name] = metric.get("range")
+        directions: dict[str, bool] = {}
+        for result in ours.get("results", ()):
+            name = result["metric"]
+            directions[name] = result.get("higher_is_better", True)
+            if result["task"] == task.name:
+                ranges.setdefault(name, None)
+        for name, spread in ranges.items():
+            known = _metric(name, directions.get(name, True), spread)
+            self._metrics.setdefault(name, known)
 
     def add(
         self,
@@ -137,71 +134,46 @@ class Index:
     ) -> None:
         """Add a trial's row. Its record is read first, so that the columns stay
         alike."""
-        scores: Mapping[str, TaskRow] = (
-            {} if trial.scores is None else trial.scores["scores"]
-        )
-        values = {
-            n: _finite(s.get("value")) if s.get("status") == "scored" else None
-            for n, s in scores.items()
-        }
-        status = (
-            _status(error, trial.scores or {}, self._lacking)
-            if self._is_counted(trial.index, trial.repeat)
-            else "uncounted"
-        )
-        numbers = (
-            len(self._tasks) - 1,
-            trial.index,
-            trial.repeat,
-            STATUSES.index(status),
-        )
-        kinds = "+".join(
-            dict.fromkeys(
-                part["type"] for part in output or () if part["type"] != "reasoning"
-            )
-        )
-        texts = (
-            str(trial.sample["id"])[:MAX_NAME],
-            title(trial.sample),
-            self._kinds.setdefault(kinds, kinds),
-        )
-        levels = {
-            str(name)[:MAX_NAME]: None if value is None else level(value)
-            for name, value in labels.items()
-        }
-        self._was_asked.append(error is None or error.get("kind") not in _NEVER_ASKED)
-        for column, number in zip(self._numbers.values(), numbers, strict=True):
-            column.append(number)
-        for words, text in zip(self._texts.values(), texts, strict=True):
-            words.append(text)
+        scores = {} if trial.scores is None else trial.scores["scores"]
+        values: dict[str, float | None] = {}
+        for name, score in scores.items():
+            value = score.get("value") if score.get("status") == "scored" else None
+            is_number = isinstance(value, (int, float)) and math.isfinite(value)
+            values[name] = value if is_number else None
+        status = "uncounted"
+        if self._is_counted(trial.index, trial.repeat):
+            status = _status(error, trial.scores or {}, self._lacking)
+        number = STATUSES.index(status)
+        types = dict.fromkeys(part["type"] for part in output or ())
+        types.pop("reasoning", None)
+        kinds = "+".join(types)
+        sample, words = str(trial.sample["id"])[:MAX_NAME], title(trial.sample)
+        levels: dict[str, str | None] = {}
+        for name, label in labels.items():
+            levels[str(name)[:MAX_NAME]] = None if label is None else level(label)
+        was_asked = error is None or error.get("kind") not in _NEVER_ASKED
+
+        self._was_asked.append(was_asked)
+        self._numbers["task"].append(len(self._tasks) - 1)
+        self._numbers["index"].append(trial.index)
+        self._numbers["repeat"].append(trial.repeat)
+        self._numbers["status"].append(number)
+        self._texts["sample"].append(sample)
+        self._texts["title"].append(words)
+        self._texts["kinds"].append(self._kinds.setdefault(kinds, kinds))
         for name, value in values.items():
             scored = self._scores.setdefault(name, [])
             scored.extend([None] * (self.count - len(scored)))
             scored.append(value)
-        for name, found in levels.items():
-            self._add_level(name, found)
+        for name, text in levels.items():
+            known = self._levels.setdefault(name, {})
+            column = self._labels.setdefault(name, array("l"))
+            if text is not None:
+                column.extend([-1] * (self.count - len(column)))
+                column.append(known.setdefault(text, len(known)))
         self.count += 1
         self._tallies[-1][status] += 1
         self.uncounted += status == "uncounted"
-
-    def _add_level(self, name: str, found: str | None) -> None:
-        known = self._levels.setdefault(name, {})
-        column = self._labels.setdefault(name, array("l"))
-        if found is not None:
-            column.extend([-1] * (self.count - len(column)))
-            column.append(known.setdefault(found, len(known)))
-
-    def _padded(self) -> tuple[dict[str, list[float | None]], dict[str, list[int]]]:
-        """Scores and labels in columns of one length, whatever the last trials lack."""
-        scores = {
-            name: column + [None] * (self.count - len(column))
-            for name, column in self._scores.items()
-        }
-        labels = {
-            name: column.tolist() + [-1] * (self.count - len(column))
-            for name, column in self._labels.items()
-        }
-        return scores, labels
 
     def has_scores(self, row: NumberRow) -> bool:
         """Whether trials have scores by a number: one of several averages is no number
@@ -215,27 +187,39 @@ class Index:
     def asked(self, run: int) -> Asked:
         """What was asked in a run (counted from 0), of what stands behind its
         numbers."""
-        samples, trials = defaultdict[int, dict[int, bool]](dict), 0
+        chosen: set[tuple[int, int]] = set()
+        samples: set[tuple[int, int]] = set()
+        trials = 0
         for task, place, _, status, asked in zip(
             *self._numbers.values(), self._was_asked, strict=True
         ):
             if self._tasks[task]["run"] == run and STATUSES[status] != "uncounted":
-                samples[task][place] = samples[task].get(place, False) or bool(asked)
-                trials += asked
-        return Asked(
-            sum(sum(s.values()) for s in samples.values()),
-            sum(map(len, samples.values())),
-            trials,
-        )
+                chosen.add((task, place))
+                if asked:
+                    samples.add((task, place))
+                    trials += 1
+        return Asked(len(samples), len(chosen), trials)
 
     def to_json(
         self, *, made: str, version: str, headlines: Mapping[str, str]
     ) -> dict[str, Any]:
         """All of the index; ``headlines`` are the metrics that stand for their tasks'
         trials."""
-        for name in self._scores:
+        # columns of one length, whatever the last trials lack
+        scores: dict[str, list[float | None]] = {}
+        for name, scored in self._scores.items():
             self._metrics.setdefault(name, _metric(name, True, None))
-        scores, labels = self._padded()
+            scores[name] = scored + [None] * (self.count - len(scored))
+        labels = {}
+        levels = []
+        for name, column in self._labels.items():
+            labels[name] = column.tolist() + [-1] * (self.count - len(column))
+            levels.append({"name": name, "values": list(self._levels[name])})
+        tasks = []
+        for task in self._tasks:
+            tasks.append({**task, "headline": headlines.get(task["name"], "")})
+        numbers = {name: column.tolist() for name, column in self._numbers.items()}
+        metrics = [metric for name, metric in self._metrics.items() if name in scores]
         return {
             "format": FORMAT,
             "made": made,
@@ -244,24 +228,11 @@ class Index:
             "text_chunk": TEXT_CHUNK,
             "count": self.count,
             "runs": self._runs,
-            "tasks": [
-                {**task, "headline": headlines.get(task["name"], "")}
-                for task in self._tasks
-            ],
-            "metrics": [
-                metric for name, metric in self._metrics.items() if name in self._scores
-            ],
+            "tasks": tasks,
+            "metrics": metrics,
             "statuses": STATUSES,
-            "labels": [
-                {"name": name, "values": list(levels)}
-                for name, levels in self._levels.items()
-            ],
-            "rows": {
-                **{name: column.tolist() for name, column in self._numbers.items()},
-                **self._texts,
-                "scores": scores,
-                "labels": labels,
-            },
+            "labels": levels,
+            "rows": {**numbers, **self._texts, "scores": scores, "labels": labels},
         }
 
 
@@ -285,23 +256,18 @@ def level(value: Any) -> str:
 def title(sample: TaskRow) -> str:
     """The first words that are asked, on one line, with a word for each medium."""
     for message in reversed(sample["input"]):
-        if message["role"] == "user":
-            words = " ".join(
-                "".join(_spoken(part) for part in message["content"])[
-                    : 8 * MAX_TITLE
-                ].split()
-            )
-            if words:
-                return (
-                    words if len(words) <= MAX_TITLE else words[: MAX_TITLE - 1] + "…"
-                )
+        if message["role"] != "user":
+            continue
+        text = ""
+        for part in message["content"]:
+            kind = part["type"]
+            text += str(part.get("text") or "") if kind == "text" else f" [{kind}] "
+        words = " ".join(text[: 8 * MAX_TITLE].split())
+        if len(words) > MAX_TITLE:
+            return f"{words[: MAX_TITLE - 1]}…"
+        if words:
+            return words
     return ""
-
-
-def _spoken(part: TaskRow) -> str:
-    return (
-        str(part.get("text") or "") if part["type"] == "text" else f" [{part['type']}] "
-    )
 
 
 def searched(
@@ -309,39 +275,29 @@ def searched(
 ) -> str:
     """The text that the filter searches: name, input, answer, references, error."""
     sample = trial.sample
-    contents = [
-        *(m["content"] for m in sample["input"]),
-        output or (),
-        *sample["references"][:3],
-    ]
+    contents = [message["content"] for message in sample["input"]]
+    contents += [output or (), *sample["references"][:3]]
     texts = [str(sample["id"])]
-    texts += [
-        str(part["text"])[:MAX_SEARCHED]
-        for content in contents
-        for part in content
-        if part.get("text")
-    ]
+    for part in chain.from_iterable(contents):
+        if part.get("text"):
+            texts.append(str(part["text"])[:MAX_SEARCHED])
     if error is not None:
         texts.append(str(error.get("message", "")))
     if trial.scores is not None:
-        texts += [
-            str(score["reason"])
-            for score in trial.scores["scores"].values()
-            if score.get("reason")
-        ]
+        for score in trial.scores["scores"].values():
+            if score.get("reason"):
+                texts.append(str(score["reason"]))
     return "\n".join(texts)[:MAX_SEARCHED]
 
 
 def lacking(ours: TaskRow, task: str) -> frozenset[str]:
     """The numbers unavailable in all of a task, by ``mmeval`` in the results file."""
-    rows = (
-        row
-        for row in ours.get("results", ())
-        if row["task"] == task and not row.get("slice")
-    )
-    return frozenset(
-        row["metric"] for row in rows if is_unavailable(Result.from_json(row))
-    )
+    names = set()
+    for row in ours.get("results", ()):
+        is_whole = row["task"] == task and not row.get("slice")
+        if is_whole and is_unavailable(Result.from_json(row)):
+            names.add(row["metric"])
+    return frozenset(names)
 
 
 def _status(error: TaskRow | None, row: TaskRow, lacking: Container[str]) -> str:
@@ -354,12 +310,11 @@ def _status(error: TaskRow | None, row: TaskRow, lacking: Container[str]) -> str
     scores: Mapping[str, TaskRow] = row.get("scores", {})
     telling = [score for name, score in scores.items() if name not in lacking]
     found = {score.get("status", "scored") for score in telling or scores.values()}
-    return next((status for status in _WORST if status in found), "unscored")
+    for status in _WORST:
+        if status in found:
+            return status
+    return "unscored"
 
 
 def _metric(name: str, higher_is_better: Any, spread: Any) -> dict[str, Any]:
     return {"name": name, "higher_is_better": bool(higher_is_better), "range": spread}
-
-
-def _finite(value: Any) -> float | None:
-    return value if isinstance(value, (int, float)) and math.isfinite(value) else None
