@@ -97,8 +97,7 @@ def write_comparison(found: Comparison, folder: Path) -> Made:
         write_shell(new, context)
     for run in found.runs:
         run.close()
-    page = folder / "index.html"
-    return Made(page, writer.previews.left_over, writer.damaged, writer.unread)
+    return writer.made
 
 
 def outcomes(run: int, pair: RunPair, rows: Sequence[NumberRow]) -> Iterator[Outcome]:

@@ -34,35 +34,23 @@ class PartWriter:
     def part(self, row: Mapping[str, Any]) -> dict[str, Any]:
         kind, text, media = str(row["type"]), row.get("text"), row.get("media")
         if media is not None:
-            shown = self._medium(kind, media)
+            shown = dict(self._medium(kind, media))
         elif text is None:
-            shown = {
-                "kind": kind,
-                "dangling": True,
-                "raw": str(row.get("raw", ""))[:200],
-            }
+            raw = str(row.get("raw", ""))[:200]
+            shown = {"kind": kind, "dangling": True, "raw": raw}
         else:
-            shown = self._words(kind if kind in _TEXTS else "text", str(text))
-        return (
-            {**shown, "label": str(row["label"])[:200]} if row.get("label") else shown
-        )
-
-    def _words(self, kind: str, text: str) -> dict[str, Any]:
-        shown: dict[str, Any] = {"kind": kind, "text": text[:MAX_TEXT]}
-        if len(text) > MAX_TEXT:
-            shown["note"] = f"the first {MAX_TEXT:,} of {len(text):,} characters"
-        if kind == "code":
-            self._colours.later(shown)
+            kind, text = kind if kind in _TEXTS else "text", str(text)
+            shown = {"kind": kind, "text": text[:MAX_TEXT]}
+            if len(text) > MAX_TEXT:
+                shown["note"] = f"the first {MAX_TEXT:,} of {len(text):,} characters"
+            if kind == "code":
+                self._colours.later(shown)
+        if row.get("label"):
+            shown["label"] = str(row["label"])[:200]
         return shown
 
     def _medium(self, kind: str, row: Mapping[str, Any]) -> dict[str, Any]:
-        key = (
-            kind,
-            row.get("sha256"),
-            row.get("path"),
-            row.get("mime"),
-            row.get("name"),
-        )
+        key = (kind, *map(row.get, ("sha256", "path", "mime", "name")))
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= MAX_KNOWN:
@@ -72,9 +60,11 @@ class PartWriter:
 
     def _look(self, kind: str, row: Mapping[str, Any]) -> dict[str, Any]:
         mime = str(row.get("mime", ""))
+        name = str(row.get("name", ""))
         shown: dict[str, Any] = {
             "kind": kind,
-            "name": _given_name(row),
+            # the name given to a medium; none for one known only by its digest
+            "name": "" if _DIGEST.fullmatch(name) else name[:300],
             "mime": mime[:100],
             "size": row.get("size", 0),
             "sha256": str(row.get("sha256", ""))[:64],
@@ -84,18 +74,10 @@ class PartWriter:
         place = self._places.place(row)
         if place.media is None:
             return {**shown, "note": place.note}
-        if kind != "document" and kind_for(mime) not in (
-            kind,
-            "document" if kind == "code" else kind,
-        ):
+        is_code = kind == "code" and kind_for(mime) == "document"
+        if kind not in ("document", kind_for(mime)) and not is_code:
             return {**shown, "note": f"it is no {kind} but {mime}, and is not shown"}
-        if mime in SHOWN.get(kind, ()):
-            note = too_large(place.media) if kind == "image" else ""
-            return {**shown, "src": "" if note else place.src, "note": note}
-        return {**shown, **self._previews.of(place.media)}
-
-
-def _given_name(row: Mapping[str, Any]) -> str:
-    """The name given to a medium; empty for one known only by its digest."""
-    name = str(row.get("name", ""))
-    return "" if _DIGEST.fullmatch(name) else name[:300]
+        if mime not in SHOWN.get(kind, ()):
+            return shown | self._previews.of(place.media)
+        note = too_large(place.media) if kind == "image" else ""
+        return {**shown, "src": "" if note else place.src, "note": note}

@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -41,6 +41,7 @@ SHOWN: Mapping[str, frozenset[str]] = {
     "video": frozenset({"video/mp4", "video/webm", "video/ogg", "video/quicktime"}),
 }
 """The types that a browser's own element of a kind shows, and runs nothing."""
+_CHANGED = "its file has changed since it was recorded"
 MEDIA = "media"
 """The folder of a report that holds media: those made to be looked at, and with
 ``--copy_media`` all of them."""
@@ -85,12 +86,22 @@ class Places:
             name = media.name or f"{media.sha256[:12]}{suffix_for(media.mime)}"
             return MediaPlace(note=f"its file has gone: {name}")
         if size != media.size:
-            return MediaPlace(
-                note=f"its file has changed since it was recorded ({media.size} bytes "
-                f"then, {size} now)"
-            )
+            sizes = f"{media.size} bytes then, {size} now"
+            return MediaPlace(note=f"{_CHANGED} ({sizes})")
         found = MediaPlace(media, self._address(media.path))
-        return self._copied(found, media) if self._copy else found
+        return self._copied(media, media.path) if self._copy else found
+
+    def _copied(self, media: Media, path: Path) -> MediaPlace:
+        name = f"{media.sha256}{suffix_for(media.mime)}"
+        target = self._into / MEDIA / name
+        if not target.exists():
+            target.parent.mkdir(exist_ok=True)
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            if digest != media.sha256:
+                return MediaPlace(note=_CHANGED)
+            linked_or_copied(path, target)
+        return MediaPlace(media, f"{MEDIA}/{name}")
 
     def _address(self, path: Path) -> str:
         """Relative where the medium lies in the run's folder, else that of the file."""
@@ -98,22 +109,8 @@ class Places:
         whole = Path("/" + str(path.absolute()).lstrip("/"))
         if not whole.resolve().is_relative_to(self._run) or ".." in whole.parts:
             return whole.as_uri()
-        return quote(
-            os.fsencode(os.path.relpath(whole.resolve(), self._shown)), safe="/-_.~"
-        )
-
-    def _copied(self, found: MediaPlace, media: Media) -> MediaPlace:
-        assert media.path is not None
-        name = f"{media.sha256}{suffix_for(media.mime)}"
-        target = self._into / MEDIA / name
-        if not target.exists():
-            target.parent.mkdir(exist_ok=True)
-            with media.path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-            if digest != media.sha256:
-                return MediaPlace(note="its file has changed since it was recorded")
-            linked_or_copied(media.path, target)
-        return replace(found, src=f"{MEDIA}/{name}")
+        relative = os.path.relpath(whole.resolve(), self._shown)
+        return quote(os.fsencode(relative), safe="/-_.~")
 
 
 def linked_or_copied(source: Path, target: Path) -> None:

@@ -68,8 +68,15 @@ class Previews:
     def of(self, media: Media) -> dict[str, Any]:
         """What shows a medium that has no element: ``src``, ``pages``, ``mesh``,
         ``text``. There is a ``note`` where it cannot be shown."""
-        make = self._maker(media.mime)
-        if make is None:
+        if media.mime in _DRAWN:
+            make = self._picture
+        elif media.mime == "application/pdf":
+            make = self._pages
+        elif media.mime in _MESHES:
+            make = self._mesh
+        elif media.mime.startswith(TEXT_MIMES):
+            make = _text
+        else:
             return {"note": f"files of type {media.mime} are not shown"}
         known = self._failed.get(media.sha256)
         if known is not None:
@@ -80,47 +87,44 @@ class Previews:
             note = self._failed[media.sha256] = _note(media, error)
             return {"note": note}
 
-    def _maker(self, mime: str) -> Callable[[Media], dict[str, Any]] | None:
-        if mime in _DRAWN:
-            return self._picture
-        if mime == "application/pdf":
-            return self._pages
-        if mime in _MESHES:
-            return self._mesh
-        return _text if mime.startswith(TEXT_MIMES) else None
-
     def _picture(self, media: Media) -> dict[str, Any]:
+        def draw() -> None:
+            from mmeval.media.decode import image
+
+            self._save(image(media, limits=LIMITS), name)
+
         name = f"{media.sha256}.png"
-        if not self._made(name, lambda: self._save(_drawn(media), name)):
+        if not self._made(name, draw):
             return {"note": NO_TIME}
         return {"src": f"{MEDIA}/{name}"}
 
     def _pages(self, media: Media) -> dict[str, Any]:
+        def draw() -> None:
+            from mmeval.media.decode import page_count, pages
+
+            count = page_count(media, limits=LIMITS)
+            pictures = pages(media, dpi=PAGE_DPI, limits=LIMITS)
+            for number, picture in enumerate(islice(pictures, PAGES), start=1):
+                self._save(picture, f"{media.sha256}-{number}.png")
+            self._write(said, json.dumps({"page_count": count}).encode())
+
         said = f"{media.sha256}.json"
-        if not self._made(said, lambda: self._draw_pages(media, said)):
+        if not self._made(said, draw):
             return {"note": NO_TIME}
         count = json.loads((self._into / said).read_bytes())["page_count"]
-        names = [
-            f"{media.sha256}-{number}.png" for number in range(1, min(count, PAGES) + 1)
-        ]
-        shown = [f"{MEDIA}/{name}" for name in names if self._kept(name)]
+        shown = []
+        for number in range(1, min(count, PAGES) + 1):
+            name = f"{media.sha256}-{number}.png"
+            if self._kept(name):
+                shown.append(f"{MEDIA}/{name}")
         return {"pages": shown, "page_count": count}
 
-    def _draw_pages(self, media: Media, said: str) -> None:
-        from mmeval.media.decode import page_count, pages
-
-        count = page_count(media, limits=LIMITS)
-        pictures = pages(media, dpi=PAGE_DPI, limits=LIMITS)
-        for number, picture in enumerate(islice(pictures, PAGES), start=1):
-            self._save(picture, f"{media.sha256}-{number}.png")
-        self._write(said, json.dumps({"page_count": count}).encode())
-
     def _mesh(self, media: Media) -> dict[str, Any]:
+        def draw() -> None:
+            self._write(name, script("mesh", media.sha256, _geometry(media)))
+
         name = f"{media.sha256}.js"
-        if not self._made(
-            name,
-            lambda: self._write(name, script("mesh", media.sha256, _geometry(media))),
-        ):
+        if not self._made(name, draw):
             return {"note": NO_TIME}
         return {"mesh": f"{MEDIA}/{name}"}
 
@@ -176,12 +180,6 @@ def _note(media: Media, error: BaseException) -> str:
     return " ".join(words.split())[:500]
 
 
-def _drawn(media: Media) -> Image:
-    from mmeval.media.decode import image
-
-    return image(media, limits=LIMITS)
-
-
 def _geometry(media: Media) -> Mapping[str, Any]:
     """Vertices and faces as base64, a box around them, and what was left out."""
     import numpy as np
@@ -199,14 +197,12 @@ def _geometry(media: Media) -> Mapping[str, Any]:
             "shown"
         )
         vertices, faces = vertices[::step], faces[:0]
-    box = [
-        [round(float(value), 6) for value in corner]
-        for corner in (vertices.min(axis=0), vertices.max(axis=0))
-    ]
+    low = [round(float(value), 6) for value in vertices.min(axis=0)]
+    high = [round(float(value), 6) for value in vertices.max(axis=0)]
     return {
         "vertices": base64.b64encode(vertices.tobytes()).decode(),
         "faces": base64.b64encode(faces.tobytes()).decode(),
-        "box": box,
+        "box": [low, high],
         "note": note,
     }
 
@@ -217,9 +213,7 @@ def _text(media: Media) -> dict[str, Any]:
     from mmeval.media.decode import document_text
 
     text = document_text(media, limits=LIMITS)
-    note = (
-        f"the first {MAX_TEXT:,} of {len(text):,} characters"
-        if len(text) > MAX_TEXT
-        else ""
-    )
+    note = ""
+    if len(text) > MAX_TEXT:
+        note = f"the first {MAX_TEXT:,} of {len(text):,} characters"
     return {"text": text[:MAX_TEXT], "note": note}

@@ -41,45 +41,47 @@ def rendered(context: Mapping[str, Any]) -> str:
 def _template() -> Template:
     """The compiled template; to compile it takes longer than to render a small page."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    def breakable(text: str) -> Markup:
+        """A name that a line may break after the signs that join its words."""
+        return Markup("<wbr>").join(_JOINTS.split(text))
 
     environment = Environment(
         loader=FileSystemLoader(STATIC), autoescape=True, undefined=StrictUndefined
     )
-    environment.filters["breakable"] = _breakable
+    environment.filters["breakable"] = breakable
     return environment.get_template(TEMPLATE)
-
-
-def _breakable(text: str) -> Markup:
-    """A name that a line may break after the signs that join its words."""
-    from markupsafe import Markup, escape
-
-    return Markup("<wbr>").join(escape(piece) for piece in _JOINTS.split(text))
 
 
 def chart_rows(charts: Sequence[Chart]) -> list[dict[str, Any]]:
     from markupsafe import Markup
 
-    return [
-        {
+    rows = []
+    for chart in charts:
+        row = {
             "title": chart.title,
             "text": chart.words,
             "svg": Markup(chart.draw().markup()),
-            "narrow": None if chart.narrow is None else Markup(chart.narrow().markup()),
+            "narrow": None,
         }
-        for chart in charts
-    ]
+        if chart.narrow is not None:
+            row["narrow"] = Markup(chart.narrow().markup())
+        rows.append(row)
+    return rows
 
 
 def run_rows(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
-    return [
-        {
+    rows = []
+    for run in runs:
+        row = {
             "name": run.folder.resolve().name,
             "model": run.model,
             "folder": str(run.folder),
             "settings": _settings(run),
         }
-        for run in runs
-    ]
+        rows.append(row)
+    return rows
 
 
 _LEFT_OUT = frozenset(
@@ -88,20 +90,14 @@ _LEFT_OUT = frozenset(
 """Settings that do not change the numbers."""
 
 
-_SHOWN_AS = {"model": "backend"}
-"""The name of the model is on the page already."""
-
-
 def _settings(run: StoredRun) -> list[dict[str, str]]:
-    settings: Mapping[str, Any] = run.ours.get("settings") or run.record.get(
-        "settings", {}
-    )
+    settings = run.ours.get("settings") or run.record.get("settings", {})
+    shown: dict[str, Any] = {}
+    for name, value in settings.items():
+        if name not in _LEFT_OUT:
+            # the name of the model is on the page already
+            shown["backend" if name == "model" else name] = value
     sessions = run.record.get("sessions", [])
-    shown = {
-        _SHOWN_AS.get(name, name): value
-        for name, value in settings.items()
-        if name not in _LEFT_OUT
-    }
     shown |= {
         "backend": run.record.get("options", {}).get("model"),
         "protocol": list(dict.fromkeys(run.ours.get("protocols", {}).values())),
@@ -109,11 +105,11 @@ def _settings(run: StoredRun) -> list[dict[str, str]]:
         "command": sessions[-1].get("command") if sessions else None,
         "spent": _spent(run.ours.get("spent", {})),
     }
-    return [
-        {"name": str(name), "value": _plain(value)}
-        for name, value in shown.items()
-        if value not in (None, [], "")
-    ]
+    rows = []
+    for name, value in shown.items():
+        if value not in (None, [], ""):
+            rows.append({"name": str(name), "value": _plain(value)})
+    return rows
 
 
 def _spent(spent: Mapping[str, Any]) -> str:
@@ -138,4 +134,6 @@ def _spent(spent: Mapping[str, Any]) -> str:
 def _plain(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name}={_plain(item)}" for name, item in value.items())
-    return ", ".join(map(_plain, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value))
+    return str(value)

@@ -46,54 +46,38 @@ def tables(
     """
     if not rows:
         return []
-    below = (
-        list(dict.fromkeys(row.notes for row in rows if row.notes))
-        if len(names) > 1
-        else []
-    )
-    found = [
-        {
-            **_row(
-                row,
-                below.index(row.notes) + 1 if row.notes in below else None,
-                link(row, uncounted=uncounted),
-            ),
-            "beside": "" if beside is None else _beside(row, beside),
+    # notes of several runs stand below, by number
+    remarks: dict[str, int] = {}
+    found = []
+    for row in rows:
+        if row.notes and len(names) > 1:
+            remarks.setdefault(row.notes, len(remarks) + 1)
+        remark = remarks.get(row.notes)
+        other = None
+        if beside is not None:
+            other = beside.values.get(Key(row.task, row.metric, row.slice))
+        line = {
+            "depth": row.depth,
+            "name": row.label,
+            "href": link(row, uncounted=uncounted),
+            "version": row.version,
+            "metric": row.metric,
+            "better": "up" if row.higher_is_better else "down",
+            "notes": row.notes if remark is None else "",
+            "remark": remark,
+            "numbers": list(map(_number, row.results)),
+            "absent": list(row.absent),
+            "beside": "" if other is None else f"{other.value:.{DIGITS}f}",
         }
-        for row in rows
-    ]
-    baseline = "" if beside is None else beside.header
-    return [
-        {
-            "title": "Numbers",
-            "columns": list(names),
-            "baseline": baseline,
-            "rows": found,
-            "remarks": below,
-        }
-    ]
-
-
-def _beside(row: NumberRow, column: Column) -> str:
-    other = column.values.get(Key(row.task, row.metric, row.slice))
-    return "" if other is None else f"{other.value:.{DIGITS}f}"
-
-
-def _row(row: NumberRow, remark: int | None, href: str) -> dict[str, Any]:
-    return {
-        "depth": row.depth,
-        "name": row.label,
-        "href": href,
-        "version": row.version,
-        "metric": row.metric,
-        "better": "up" if row.higher_is_better else "down",
-        "notes": row.notes if remark is None else "",
-        "remark": remark,
-        "numbers": [
-            None if result is None else _number(result) for result in row.results
-        ],
-        "absent": list(row.absent),
+        found.append(line)
+    table = {
+        "title": "Numbers",
+        "columns": list(names),
+        "baseline": "" if beside is None else beside.header,
+        "rows": found,
+        "remarks": list(remarks),
     }
+    return [table]
 
 
 def link(row: NumberRow, *, uncounted: bool) -> str:
@@ -101,26 +85,33 @@ def link(row: NumberRow, *, uncounted: bool) -> str:
     empty for a group."""
     if row.is_group:
         return ""
-    name, _, level = row.slice.partition("=")
-    label = f"&label.{_quoted(name)}={_quoted(level)}" if row.slice else ""
-    return f"#task={_quoted(row.task)}{label}" + (
-        f"&status={','.join(STATUSES[:-1])}" if uncounted else ""
-    )
+    address = f"#task={_quoted(row.task)}"
+    if row.slice:
+        name, _, level = row.slice.partition("=")
+        address += f"&label.{_quoted(name)}={_quoted(level)}"
+    if uncounted:
+        address += f"&status={','.join(STATUSES[:-1])}"
+    return address
 
 
 def _quoted(text: str) -> str:
     return quote(text, safe="", errors="replace")
 
 
-def _number(result: Result) -> dict[str, Any]:
+def _number(result: Result | None) -> dict[str, Any] | None:
+    if result is None:
+        return None
     counts = {status: getattr(result, status) for status in _STATUSES}
+    interval = bounds = ""
+    if result.interval is not None:
+        interval = from_to(result.interval)
+    if result.bounds is not None and (result.failed or result.unscored):
+        bounds = from_to(result.bounds)
     return {
         "value": "" if result.value is None else f"{result.value:.{DIGITS}f}",
         "stderr": "" if result.stderr is None else f"{result.stderr:.{DIGITS}f}",
-        "interval": "" if result.interval is None else from_to(result.interval),
-        "bounds": from_to(result.bounds)
-        if result.bounds is not None and (result.failed or result.unscored)
-        else "",
+        "interval": interval,
+        "bounds": bounds,
         "counts": {name: count for name, count in counts.items() if count},
         "total": result.n,
     }
@@ -147,40 +138,32 @@ def papers(runs: Sequence[tuple[StoredRun, str]]) -> Papers:
                 tables = [paper(table) for table in tables_of(run, layout)]
             except Exception as error:  # the cells of a plugin's layout may be anything
                 log.debug("a layout failed", exc_info=error)
-                notes.append(
-                    f"The tables {layout}{of} are not shown: "
-                    f"{printable(str(error), limit=MAX_NOTE)}"
-                )
+                reason = _text(str(error))
+                notes.append(f"The tables {layout}{of} are not shown: {reason}")
             if tables:
-                found.append(
-                    {
-                        "title": "Tables of the layout "
-                        f"{layout}{f': {called}' if called else ''}",
-                        "tables": tables,
-                    }
-                )
+                title = f"Tables of the layout {layout}"
+                if called:
+                    title += f": {called}"
+                found.append({"title": title, "tables": tables})
     return Papers(tuple(found), tuple(notes))
 
 
 def paper(table: Table) -> dict[str, Any]:
-    headers = zip(table.headers, number_columns(table), strict=True)
+    headers = []
+    for header, is_number in zip(table.headers, number_columns(table), strict=True):
+        headers.append({"text": _text(header), "is_number": is_number})
+    rows = []
+    for row in table.rows:
+        cells = []
+        for value in row:
+            # unknown cells are empty on the page
+            text = "" if value is None else _text(shown(value, table.digits))
+            cells.append({"text": text, "is_number": not isinstance(value, str)})
+        rows.append(cells)
     return {
         "title": _text(table.title),
-        "headers": [
-            {"text": _text(header), "is_number": is_number}
-            for header, is_number in headers
-        ],
-        "rows": [
-            [
-                {
-                    "text": _text("" if value is None else shown(value, table.digits)),
-                    "is_number": not isinstance(value, str),
-                }
-                for value in row
-            ]
-            for row in table.rows
-        ],
-        # unknown cells are empty on the page
+        "headers": headers,
+        "rows": rows,
         "notes": [_text(note.replace(UNKNOWN, "Empty")) for note in table.notes],
     }
 

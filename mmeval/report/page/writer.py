@@ -77,28 +77,20 @@ class Made:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What the page lacks of the runs."""
-        return (*_damaged(self.damaged), *_not_drawn(self.left_over))
-
-
-def _damaged(count: int) -> Iterator[Finding]:
-    if count:
-        cause = (
-            "trials that are not shown, as their records cannot be read "
-            "(--verbosity DEBUG has the reasons)"
+        damaged = Finding(
+            "damaged",
+            count=self.damaged,
+            cause="trials that are not shown, as their records cannot be read "
+            "(--verbosity DEBUG has the reasons)",
         )
-        yield Finding("damaged", count=count, cause=cause)
-
-
-def _not_drawn(count: int) -> Iterator[Finding]:
-    if count:
-        cause = "pictures, documents or meshes that there was no time to draw"
-        yield Finding(
+        not_drawn = Finding(
             "budget",
-            count=count,
-            cause=cause,
+            count=self.left_over,
+            cause="pictures, documents or meshes that there was no time to draw",
             remedy="mmeval report {RUN}",
             severity="note",
         )
+        return tuple(finding for finding in (damaged, not_drawn) if finding.count)
 
 
 def write_report(
@@ -136,9 +128,7 @@ def write_report(
             for name in (CHARTS, TABLES):
                 if (folder / name).is_dir():
                     shutil.copytree(folder / name, new / name)
-    return Made(
-        folder / "index.html", writer.previews.left_over, writer.damaged, writer.unread
-    )
+    return writer.made
 
 
 @contextmanager
@@ -170,9 +160,10 @@ def check_replaceable(folder: Path) -> None:
     if not folder.is_dir():
         raise UsageError(f"{folder} is a file; name a folder for the report")
     found = {entry.name for entry in folder.iterdir()}
-    if found - _ENTRIES or (
-        found - {CHARTS, TABLES} and not (folder / "data" / "index.js").is_file()
-    ):
+    has_page = (folder / "data" / "index.js").is_file()
+    if not has_page:
+        found -= {CHARTS, TABLES}
+    if found - _ENTRIES or (found and not has_page):
         raise UsageError(
             f"{folder} holds something else than a report of mmeval; name another "
             "folder"
@@ -195,46 +186,51 @@ class PageWriter:
         self._folder = folder
         self._copy = copy_media
         self._baseline = baseline
-        (new / "data").mkdir()
+        data = new / "data"
+        data.mkdir()
         self.index = Index()
         self.previews = Previews(new, folder, seconds=preview_seconds)
         self.damaged = 0
         self.unread: list[Finding] = []
         self._lacks_answer = False
         self._colours = Colours()
-        self._details = Chunks(
-            new / "data", "details", CHUNK, before=self._colours.fill
-        )
-        self._texts = Chunks(new / "data", "text", TEXT_CHUNK)
+        self._details = Chunks(data, "details", CHUNK, before=self._colours.fill)
+        self._texts = Chunks(data, "text", TEXT_CHUNK)
+
+    @property
+    def made(self) -> Made:
+        """What the page has become, once it is finished."""
+        page = self._folder / "index.html"
+        return Made(page, self.previews.left_over, self.damaged, self.unread)
 
     def write(self, runs: Sequence[StoredRun], made: datetime) -> None:
         for run in runs:
             self.write_run(run)
         names = names_of(runs) if len(runs) > 1 else [runs[0].model]
-        rows = number_rows(_for_notes(runs), names)
-        headlines = headline_rows(rows)
+        documents: list[ResultsDocument] = [run.results for run in runs]
+        if not any(summary.compares(run) for run in runs):
+            # the first sentence states that no number compares: no row has a note of it
+            for at, document in enumerate(documents):
+                if document:
+                    ours = {**document["mmeval"], "not_comparable": []}
+                    documents[at] = {**document, "mmeval": ours}
+        rows = number_rows(documents, names)
         index = self.finish(made, rows)
         (self._new / "data" / "index.js").write_bytes(script("index", index))
-        context = self._context(runs, names, rows, headlines)
-        answers = three_answers(index, self._details.item)
-        write_shell(
-            self._new,
-            {**context, "answers": answers, "made": made.strftime("%Y-%m-%d %H:%M:%S")},
-        )
+        context = self._context(runs, names, rows)
+        context["answers"] = three_answers(index, self._details.item)
+        context["made"] = made.strftime("%Y-%m-%d %H:%M:%S")
+        write_shell(self._new, context)
 
     def finish(self, made: datetime, rows: Sequence[NumberRow]) -> dict[str, Any]:
         """Write what is still held, and return the index; its headlines are among
         ``rows``."""
         self._details.flush()
         self._texts.flush()
-        return self.index.to_json(
-            made=made.isoformat(timespec="seconds"),
-            version=__version__,
-            headlines={
-                row.task: row.metric
-                for row in headline_rows(list(filter(self.index.has_scores, rows)))
-            },
-        )
+        of_trials = [row for row in rows if self.index.has_scores(row)]
+        headlines = {row.task: row.metric for row in headline_rows(of_trials)}
+        moment = made.isoformat(timespec="seconds")
+        return self.index.to_json(made=moment, version=__version__, headlines=headlines)
 
     def write_run(
         self, run: StoredRun, wanted: Callable[[str], Wanted] = lambda _: every_trial
@@ -242,14 +238,14 @@ class PageWriter:
         """Write the trials of a run, of each task the ``wanted`` ones."""
         self._lacks_answer = False
         self.index.begin_run(run)
-        parts = PartWriter(
-            Places(run.folder, self._folder, self._new, copy=self._copy),
-            self.previews,
-            self._colours,
-        )
+        places = Places(run.folder, self._folder, self._new, copy=self._copy)
+        parts = PartWriter(places, self.previews, self._colours)
         for task in run.tasks:
             self.index.begin_task(task, run.ours)
-            outputs = _first_outputs(run, task)
+            # by metric, the number under which its verdicts are shown
+            outputs: dict[str, str] = {}
+            for name, metric in run.ours.get("metrics", {}).get(task.name, {}).items():
+                outputs[name] = (metric.get("outputs") or [name])[0]
             for trial in task.trials(wanted(task.name)):
                 try:
                     if trial is None:
@@ -293,50 +289,44 @@ class PageWriter:
         runs: Sequence[StoredRun],
         names: Sequence[str],
         rows: Sequence[NumberRow],
-        headlines: Sequence[NumberRow],
     ) -> dict[str, Any]:
-        called = names if len(runs) > 1 else [""]
         documents = [run.results for run in runs]
-        other = beside(runs[0], self._baseline) if len(runs) == 1 else Beside(None)
         uncounted = self.index.uncounted > 0
-        known = [row for row in rows if row.is_known]
         ranges = ranges_of(documents)
+        called: Sequence[str] = [""]
+        title, other = runs[0].name, Beside()
+        if len(runs) > 1:
+            called, title = names, f"{len(runs)} runs"
+        else:
+            other = beside(runs[0], self._baseline)
         tables_of_papers = papers(list(zip(runs, called, strict=True)))
-        charts = charts_of(
-            number_rows(documents, names, every_slice=True, repeats=False),
-            names,
-            ranges,
-        )
+        slices = number_rows(documents, names, every_slice=True, repeats=False)
+        charts = charts_of(slices, names, ranges)
+        summaries = []
+        for at, (run, name) in enumerate(zip(runs, called, strict=True)):
+            words = summary.lead(run, self.index.tally(at), self.index.asked(at))
+            notes = summary.notes(run)
+            summaries.append({"name": name, "lead": words, "notes": notes})
+        findings = self._findings(charts, runs)
         place = Place(run=shlex.join(str(run.folder) for run in runs))
+        notes = [*other.notes, *tables_of_papers.notes]
+        notes += summary.in_words(findings, place)
+        gauges = headline_gauges(
+            headline_rows(rows), names, ranges, uncounted=uncounted, beside=other.column
+        )
+        known = [row for row in rows if row.is_known]
+        missing = [row for row in rows if row.metric and not row.is_known]
+        folder = shlex.quote(str(runs[0].folder))
+        absent = not_computed(rows, documents, uncounted=uncounted, run=folder)
         return {
-            "title": f"{len(runs)} runs" if len(runs) > 1 else runs[0].name,
+            "title": title,
             "mmeval": __version__,
             "runs": run_rows(runs),
-            "summary": [
-                {
-                    "name": name,
-                    "lead": summary.lead(
-                        run, self.index.tally(at), self.index.asked(at)
-                    ),
-                    "notes": summary.notes(run),
-                }
-                for at, (run, name) in enumerate(zip(runs, called, strict=True))
-            ],
-            "notes": [
-                *other.notes,
-                *tables_of_papers.notes,
-                *summary.in_words(self._findings(charts, runs), place),
-            ],
-            "headlines": headline_gauges(
-                headlines, names, ranges, uncounted=uncounted, beside=other.column
-            ),
-            "missing": sum(bool(row.metric) and not row.is_known for row in rows),
-            "absent": not_computed(
-                rows,
-                documents,
-                uncounted=uncounted,
-                run=shlex.quote(str(runs[0].folder)),
-            ),
+            "summary": summaries,
+            "notes": notes,
+            "headlines": gauges,
+            "missing": len(missing),
+            "absent": absent,
             "tables": tables(known, names, uncounted=uncounted, beside=other.column),
             "layouts": tables_of_papers.layouts,
             "comparison": [],
@@ -356,8 +346,7 @@ class PageWriter:
                 "their status among the samples is: uncounted",
                 severity="note",
             )
-        yield from _not_drawn(self.previews.left_over)
-        yield from _damaged(self.damaged)
+        yield from reversed(self.made.findings)
         more = len(charts[MOST_CHARTS:])
         if more:
             folders = [str(run.folder) for run in runs]
@@ -370,30 +359,12 @@ class PageWriter:
             )
 
 
-def _for_notes(runs: Sequence[StoredRun]) -> list[ResultsDocument]:
-    """The contents of the results files; where no number of any run compares, which the
-    first sentence states, no row has a note of it."""
-    documents: list[ResultsDocument] = [run.results for run in runs]
-    if any(summary.compares(run) for run in runs):
-        return documents
-    return [
-        {**one, "mmeval": {**one["mmeval"], "not_comparable": []}} if one else one
-        for one in documents
-    ]
-
-
-def _first_outputs(run: StoredRun, task: StoredTask) -> dict[str, str]:
-    """By metric, the number under which its verdicts are shown."""
-    metrics = run.ours.get("metrics", {}).get(task.name, {})
-    return {
-        name: (metric.get("outputs") or [name])[0] for name, metric in metrics.items()
-    }
-
-
 def names_of(runs: Sequence[StoredRun]) -> list[str]:
     """What tells runs apart: the model where that is enough."""
     models = [run.model for run in runs]
     if len(set(models)) == len(models):
         return models
     names = [run.name for run in runs]
-    return names if len(set(names)) == len(names) else [str(run.folder) for run in runs]
+    if len(set(names)) == len(names):
+        return names
+    return [str(run.folder) for run in runs]
