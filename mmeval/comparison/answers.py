@@ -25,10 +25,9 @@ def answers_of(run: StoredRun, task: StoredTask) -> Mapping[tuple[str, int], str
 def answer_digest(parts: Sequence[TaskRow]) -> str:
     """Equal for equal parts in the same order: their kinds, words and the digests of
     their media. Hidden reasoning is left out: nothing that scores has seen it."""
-    return digest(
-        [
-            (part["type"], part.get("text"), (part.get("media") or {}).get("sha256"))
-            for part in parts
-            if part["type"] != "reasoning"
-        ]
-    )
+    known = []
+    for part in parts:
+        if part["type"] != "reasoning":
+            media = part.get("media") or {}
+            known.append((part["type"], part.get("text"), media.get("sha256")))
+    return digest(known)

@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmeval.comparison.run_pair import ComparedRun, RunPair
-from mmeval.results.compare import JUDGE_PARAMETERS, differences, judges_of
+from mmeval.results.compare import (
+    JUDGE_PARAMETERS,
+    changed_names,
+    differences,
+    judges_of,
+    metrics_of,
+)
 from mmeval.results.groups import tasks_inside
 from mmeval.results.numbers import NumberRow
 from mmeval.system.wording import printable
@@ -189,7 +195,8 @@ def _other_samples(
 def _asked(run: ComparedRun, task: str) -> Any:
     """Which samples of a task a run has asked; None: all there are."""
     unfinished = run.run.ours.get("unfinished", {}).get(task)
-    spans = run.run.ours.get("asked", {}).get(task, {}).get("samples")
+    asked = run.run.ours.get("asked", {}).get(task, {})
+    spans = asked.get("samples")
     return spans if unfinished is None else [spans, unfinished]
 
 
@@ -243,7 +250,8 @@ def _aspects(run: ComparedRun, tasks: Sequence[str]) -> dict[str, Any]:
     versions: dict[str, Any] = {}
     for task in tasks:
         parameters[task] = run.tasks[task].config.get("generation_kwargs")
-        repeats[task] = ours.get("asked", {}).get(task, {}).get("repeats")
+        asked = ours.get("asked", {}).get(task, {})
+        repeats[task] = asked.get("repeats")
         protocols[task] = ours.get("protocols", {}).get(task)
         versions[task] = run.run.results.get("versions", {}).get(task)
     generation["parameters"] = _one(parameters)
@@ -294,7 +302,7 @@ def _judge(run: ComparedRun, tasks: Sequence[str]) -> Any:
     by_task = {}
     for task in tasks:
         served = set()
-        for number in run.run.ours.get("metrics", {}).get(task, {}):
+        for number in metrics_of(run.run.ours, task):
             judges = judges_of(run.run.ours, task, run.metric(task, number))
             for role, name in judges or ():
                 served.add(name if role == "judge" else f"{role} {name}")
@@ -335,7 +343,7 @@ def _shortly(what: str, before: Any, now: Any) -> tuple[str, str]:
     the aspect is not named again."""
     if not (isinstance(before, Mapping) and isinstance(now, Mapping)):
         return _apart(_word(before), _word(now))
-    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    names = changed_names(before, now)
     words_before: list[str] = []
     words_now: list[str] = []
     for name in names[:_MOST_NAMED]:
@@ -354,8 +362,9 @@ def _apart(before: str, now: str) -> tuple[str, str]:
     """Two texts from the word on in which they differ, where they are long."""
     if max(len(before), len(now)) <= SHOWN:
         return _cut(before), _cut(now)
+    shorter = min(len(before), len(now))
     same = 0
-    while same < min(len(before), len(now)) and before[same] == now[same]:
+    while same < shorter and before[same] == now[same]:
         same += 1
     start = before.rfind(" ", 0, same) + 1 if same else 0
     if same - start > SHOWN // 2:  # a word that is longer than what is shown

@@ -161,7 +161,8 @@ class Family(NamedTuple):
         adjusted = corrected(values, options.correction)
         finds = levels(values, options.correction, options.alpha)
         return cls(
-            dict(zip(p, adjusted, strict=True)), dict(zip(p, finds, strict=True))
+            adjusted=dict(zip(p, adjusted, strict=True)),
+            levels=dict(zip(p, finds, strict=True)),
         )
 
 
@@ -373,6 +374,7 @@ def _number(
     options: Options,
 ) -> Number:
     refused_by_a, refused_by_b = found.refused
+    lacking_a, lacking_b = found.lacking
     test = found.test
     number = Number(
         task=row.task,
@@ -392,7 +394,7 @@ def _number(
         smallest_seen=None,
         bounds=found.bounds,
         left_out=found.left_out,
-        lacking={"a": dict(found.lacking[0]), "b": dict(found.lacking[1])},
+        lacking={"a": dict(lacking_a), "b": dict(lacking_b)},
         refused={"a": refused_by_a.answers, "b": refused_by_b.answers},
         judge_shift=found.shift,
         verdict="unlike" if found.is_unlike else "no_pairs",

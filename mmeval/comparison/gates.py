@@ -190,27 +190,31 @@ def _why_worse(
         p = _p_of_worse(number.test, margin, number.higher_is_better)
         p_over_pairs.append(p)
         if number.lacks_trials and number.worst is None:
-            p = _p_of_losing(number)
+            # Nobody knows how bad a lost score may be: the p against a run that loses
+            # trials no more often than the reference.
+            p = 1.0
+            in_a, in_b = number.lost
+            if in_b > in_a:
+                # both tails of an exact test of signs are alike
+                p = min(1.0, 2 * float(special.bdtr(in_a, in_a + in_b, 0.5)))
         elif number.lacks_trials:
             p = _p_of_worse(number.worst, margin, number.higher_is_better)
         p_at_worst.append(p)
     p_over_pairs = _corrected_by_run(numbers, p_over_pairs, correction)
     p_at_worst = _corrected_by_run(numbers, p_at_worst, correction)
     reasons: list[Reason | None] = []
-    for number, of_pairs, of_worst in zip(
-        numbers, p_over_pairs, p_at_worst, strict=True
-    ):
+    for at, number in enumerate(numbers):
+        reason: Reason | None = None
         if number.test is None:
-            reasons.append(_why_untested(number))
-        elif of_pairs < alpha:
-            reasons.append("worse")
-        elif number.lacks_trials and of_worst < alpha:
-            reasons.append("lost")
+            reason = _why_untested(number)
+        elif p_over_pairs[at] < alpha:
+            reason = "worse"
+        elif number.lacks_trials and p_at_worst[at] < alpha:
+            reason = "lost"
         elif number.test.least_p >= alpha:
             # whatever the scores were, the test could have found nothing
-            reasons.append("untested")
-        else:
-            reasons.append(None)
+            reason = "untested"
+        reasons.append(reason)
     return reasons
 
 
@@ -238,16 +242,6 @@ def _p_of_worse(test: Paired | None, margin: float, is_higher_better: bool) -> f
     limit = -margin if is_higher_better else margin
     is_beyond = test.difference < limit if is_higher_better else test.difference > limit
     return test.p_beyond(limit, above=is_higher_better) if is_beyond else 1.0
-
-
-def _p_of_losing(number: Number) -> float:
-    """Where nobody knows how bad a lost score may be: the p against a run that loses
-    trials no more often than the reference."""
-    in_a, in_b = number.lost
-    if in_b <= in_a:
-        return 1.0
-    # both tails of an exact test of signs are alike
-    return min(1.0, 2 * float(special.bdtr(in_a, in_a + in_b, 0.5)))
 
 
 def _place(number: Number) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.errors import UsageError
-from mmeval.results.compare import judges_in
+from mmeval.results.compare import changed_names, judges_in
 from mmeval.results.stored_run import StoredRun, run_folder
 from mmeval.system.wording import listed
 
@@ -45,11 +45,7 @@ def named_runs(given: str | Path) -> NamedRuns:
             raise UsageError(f"{name}: {folder} is named twice; it counts once")
     first = _setting(runs[0])
     for run in runs[1:]:
-        setting = _setting(run)
-        names = {**first, **setting}
-        unlike = [
-            aspect for aspect in names if first.get(aspect) != setting.get(aspect)
-        ]
+        unlike = changed_names(first, _setting(run))
         if unlike:
             raise UsageError(
                 f"{name}: {run.folder} is not a repeat of {runs[0].folder}: they "

@@ -67,10 +67,10 @@ def write_comparison(found: Comparison, folder: Path) -> Made:
     # the places of trials to show, by run and task
     wanted: dict[tuple[int, str], set[TrialPlace]] = {}
     for outcome in shown:
-        if outcome.reference is not None:
-            wanted.setdefault((0, outcome.task), set()).add(outcome.reference)
-        if outcome.place is not None:
-            wanted.setdefault((outcome.run, outcome.task), set()).add(outcome.place)
+        places = ((0, outcome.reference), (outcome.run, outcome.place))
+        for number, place in places:
+            if place is not None:
+                wanted.setdefault((number, outcome.task), set()).add(place)
 
     with new_report(folder, "mmeval compare") as new:
         writer = PageWriter(
@@ -117,7 +117,8 @@ def outcomes(run: int, pair: RunPair, rows: Sequence[NumberRow]) -> Iterator[Out
 def _of_task(
     run: int, pair: RunPair, task: str, pieces: Sequence[Piece], higher: bool
 ) -> Iterator[Outcome]:
-    a, b, matched = pair.a.scores(task), pair.b.scores(task), pair.matched(task)
+    a, b = pair.a.scores(task), pair.b.scores(task)
+    matched = pair.matched(task)
     if a is None or b is None or matched is None:
         return
     numbers = [piece.number for piece in pieces]
@@ -157,8 +158,8 @@ def _of_task(
         yield Outcome(
             run=run,
             task=task,
-            reference=None if at is None else (a.indexes[at], a.names[at][1]),
-            place=None if other is None else (b.indexes[other], b.names[other][1]),
+            reference=None if at is None else a.trial_place(at),
+            place=None if other is None else b.trial_place(other),
             kind=kind,
             difference=difference,
             size=size,
@@ -177,7 +178,11 @@ def _columns(
             run, place = 0, outcome.reference
         known[run, outcome.task, place] = outcome
     rows = index["rows"]
-    columns: dict[str, list[Any]] = {"outcome": [], "difference": [], "size": []}
+    columns: dict[str, list[Any]] = {
+        "outcome": [],
+        "difference": [],
+        "size": [],
+    }
     for number, sample, repeat in zip(
         rows["task"], rows["index"], rows["repeat"], strict=True
     ):

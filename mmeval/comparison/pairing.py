@@ -107,7 +107,8 @@ class TaskScores:
             if self._label:
                 of_samples[row["i"]] = row["sample"]["metadata"].get(self._label)
         first = len(self.indexes)
-        counts = counted_by(part.run.ours.get("asked", {}).get(part.task.name))
+        asked = part.run.ours.get("asked", {})
+        counts = counted_by(asked.get(part.task.name))
         repeats = 1
 
         def noted(rows: Iterable[TaskRow]) -> Iterator[TaskRow]:
@@ -120,8 +121,9 @@ class TaskScores:
                 self.names.append((row["s"], row["n"] + offset))
                 self.digests.append(digests.get(row["i"], ""))
                 if self._label:
-                    own = row.get("labels", {})
-                    self.levels.append(own.get(self._label, of_samples.get(row["i"])))
+                    of_sample = of_samples.get(row["i"])
+                    labels = row.get("labels", {})
+                    self.levels.append(labels.get(self._label, of_sample))
                 yield {**row, "n": row["n"] + offset} if offset else row
 
         rows = noted(part.task.score_rows(damaged_scores))
@@ -181,8 +183,13 @@ class TaskScores:
                     found[index, repeat + offset] = asked[1]
         return found
 
+    def trial_place(self, at: int) -> tuple[int, int]:
+        """A trial's sample by its place in the data, and its repeat."""
+        _, repeat = self.names[at]
+        return self.indexes[at], repeat
+
     def request(self, at: int) -> str:
-        return self.requests.get((self.indexes[at], self.names[at][1]), "")
+        return self.requests.get(self.trial_place(at), "")
 
     @cached_property
     def _rests(self) -> Mapping[int, str]:
@@ -359,8 +366,10 @@ class Pairs(NamedTuple):
         trial no bounds of its own."""
         whole = range(self.trials)
         sides = (self.a.at(whole), self.b.at(whole))
-        of_a = _rows(columns[0].filled(ends[0]), [at for at, _ in self.lost])
-        of_b = _rows(columns[1].filled(ends[1]), [at for _, at in self.lost])
+        lost_a = [at for at, _ in self.lost]
+        lost_b = [at for _, at in self.lost]
+        of_a = _rows(columns[0].filled(ends[0]), lost_a)
+        of_b = _rows(columns[1].filled(ends[1]), lost_b)
         for rows in zip(of_a, of_b, strict=True):
             known = rows[0] or rows[1]
             assert known is not None

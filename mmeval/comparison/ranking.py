@@ -57,7 +57,8 @@ def ranks(values: Sequence[float], surely: Collection[Order]) -> list[Rank]:
         last = count - sum(before == run for before, _ in surely)
         # Values are over the trials of all runs, tests over those of two. Where trials
         # are lost they may disagree, and the interval then holds both.
-        places.append(Rank(rank, (min(first, rank), max(last, rank))))
+        ci95 = (min(first, rank), max(last, rank))
+        places.append(Rank(rank, ci95))
     return places
 
 
@@ -140,7 +141,6 @@ def rankings_of(
     for row in rows:
         pairs: dict[tuple[int, int], Compared] = {}
         surely: set[Order] = set()
-        # the runs of which a test could have found anything
         seen: set[int] = set()
         for i, j in combinations(range(1 + len(of_first)), 2):
             place = (key_of(row), i, j)
@@ -155,26 +155,22 @@ def rankings_of(
             if is_apart or test.least_p < level[place]:
                 seen.update((i, j))
         if not any(compared.why == ONE_SIDED for compared in pairs.values()):
-            finds = _Finds(surely, seen)
-            rankings.append(_ranking(row, of_first, pairs, finds, adjusted))
+            ranking = _ranking(row, of_first, pairs, adjusted, surely=surely, seen=seen)
+            rankings.append(ranking)
     return tuple(rankings)
-
-
-class _Finds(NamedTuple):
-    """What the tests between all runs say: which are ``surely`` apart, and of which
-    runs a test could have found anything."""
-
-    surely: set[Order]
-    seen: set[int]
 
 
 def _ranking(
     row: NumberRow,
     of_first: Sequence[RunPair],
     pairs: Mapping[tuple[int, int], Compared],
-    finds: _Finds,
     adjusted: Mapping[Place, float],
+    *,
+    surely: Collection[Order],
+    seen: Collection[int],
 ) -> Ranking:
+    """``surely`` are the runs that are apart, ``seen`` those of which a test could have
+    found anything."""
     runs = [of_first[0].a, *(pair.b for pair in of_first)]
     names = [run.name for run in runs]
     differences = _differences(row, pairs, adjusted, len(runs))
@@ -196,18 +192,18 @@ def _ranking(
         return Ranking(row.task, row.metric, trials, unranked, (), differences)
 
     sign = 1 if row.higher_is_better else -1
-    places = ranks([sign * value for value in values], finds.surely)
+    places = ranks([sign * value for value in values], surely)
     order = sorted(range(len(runs)), key=lambda run: places[run].rank)
     ranked = []
     for run in order:
         rank, ci95 = places[run]
-        if run in finds.seen:
+        if run in seen:
             ranked.append(RankedRun(names[run], values[run], rank, ci95))
         else:
             why = _unseen(run, pairs)
             ranked.append(RankedRun(names[run], values[run], rank, None, why))
     together = []
-    for group in groups(order, finds.surely):
+    for group in groups(order, surely):
         together.append(tuple(names[run] for run in group))
     return Ranking(
         task=row.task,
@@ -266,7 +262,8 @@ def _joint(
     # several numbers of one task are about the same trials: the largest counts
     by_task: dict[str, int] = {}
     for piece, sides in pieces:
-        by_task[piece.task] = max(by_task.get(piece.task, 0), len(sides[0]))
+        so_far = by_task.get(piece.task, 0)
+        by_task[piece.task] = max(so_far, len(sides[0]))
     trials = sum(by_task.values())
     values = [0.0] * (1 + len(of_first))
     for piece, sides in pieces:
@@ -297,7 +294,8 @@ def _shared(piece: Piece, of_first: Sequence[RunPair]) -> list[Scores]:
     for pair in of_first:
         matched = pair.matched(piece.task)
         both = () if matched is None else matched.both
-        places = {at: [*places[at], other] for at, other in both if at in places}
+        known = [(at, other) for at, other in both if at in places]
+        places = {at: [*places[at], other] for at, other in known}
     shared: list[list[int]] = []
     for trial in places.values():
         scores_of_trial = [side[at] for side, at in zip(values, trial, strict=True)]

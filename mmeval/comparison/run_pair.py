@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mmeval.aggregate.aggregators import macro_mean, mean, weighted_mean
-from mmeval.aggregate.scores import Aggregator, load_aggregator
+from mmeval.aggregate.scores import Aggregator, Scores, load_aggregator
 from mmeval.aggregate.statistics import Interval
 from mmeval.comparison.answers import answers_of
 from mmeval.comparison.paired.contributions import Part
@@ -36,6 +36,7 @@ from mmeval.results.compare import (
     JUDGE_PARAMETERS,
     differences,
     metric_of,
+    metrics_of,
     name_of,
     range_of,
     unlike,
@@ -71,8 +72,16 @@ class Found(NamedTuple):
     have a score in both."""
 
     piece: Piece
+    a: TaskScores
+    b: TaskScores
     matched: Matched
     pairs: Pairs
+
+    @property
+    def columns(self) -> tuple[Scores, Scores]:
+        """All scores of the piece in both runs."""
+        number = self.piece.number
+        return self.a.columns[number], self.b.columns[number]
 
 
 class Lost(NamedTuple):
@@ -160,7 +169,7 @@ class ComparedRun:
         if task not in self._scores:
             wanted = self.wanted.get(task, ())
             ranges: dict[str, Interval] = {}
-            for metric in self.run.ours.get("metrics", {}).get(task, {}).values():
+            for metric in metrics_of(self.run.ours, task).values():
                 if metric.get("of_averages"):
                     continue
                 for name in metric["outputs"]:
@@ -328,8 +337,8 @@ class RunPair:
         template, other_template = self.a.template(task), self.b.template(task)
         if template == other_template:
             is_asked_alike = self.a.manner(task) == self.b.manner(task)
-            configs = (self.a.tasks[task].config, self.b.tasks[task].config)
-            is_partial = any(config.get("partial_output") for config in configs)
+            tasks = (self.a.tasks[task], self.b.tasks[task])
+            is_partial = any(one.config.get("partial_output") for one in tasks)
             if is_partial or not is_asked_alike:
                 # requests differ, but not in the words of the task
                 return same_sample
@@ -409,8 +418,8 @@ class RunPair:
         """What there is of a number, before anything is tested."""
         # several numbers of one task are about the same trials: the largest counts
         by_task: dict[str, Pairs] = {}
-        for piece, _, pairs in sorted(found, key=lambda one: one.pairs.trials):
-            by_task[piece.task] = pairs
+        for one in sorted(found, key=lambda one: one.pairs.trials):
+            by_task[one.piece.task] = one.pairs
 
         left_out: Counter[str] = Counter()
         of_a: Counter[str] = Counter()
@@ -455,17 +464,17 @@ class RunPair:
         if piece.number not in a.columns or piece.number not in b.columns:
             return None
         if within is not None:
-            matched = Matched.of(a, b, self._alike(piece.task, a, b), within)
-        return Found(piece, matched, Pairs.of(a, b, piece.number, matched))
+            alike = self._alike(piece.task, a, b)
+            matched = Matched.of(a, b, alike, within)
+        return Found(piece, a, b, matched, Pairs.of(a, b, piece.number, matched))
 
     def _test(self, found: Sequence[Found]) -> Paired | None:
         """The test of a mean of pieces, or of the only piece with another
         aggregator."""
-        aggregators = [
-            self.a.aggregator(piece.task, piece.number) for piece, _, _ in found
-        ]
+        aggregators = []
         widths = []
         for one in found:
+            aggregators.append(self.a.aggregator(one.piece.task, one.piece.number))
             low, high = one.pairs.a.range
             widths.append(high - low)
         if not all(aggregator in _BY_MEANS for aggregator, _ in aggregators):
@@ -490,10 +499,7 @@ class RunPair:
         ends: tuple[End, End] = (1, 0) if row.higher_is_better else (0, 1)
         whole = []
         for one in found:
-            a, b = self.a.scores(one.piece.task), self.b.scores(one.piece.task)
-            assert a is not None and b is not None
-            number = one.piece.number
-            pairs = one.pairs.completed((a.columns[number], b.columns[number]), ends)
+            pairs = one.pairs.completed(one.columns, ends)
             if pairs is None:
                 return None
             if pairs.trials:
@@ -523,15 +529,13 @@ class RunPair:
 
     def _bounds(self, found: Sequence[Found]) -> Interval | None:
         low = high = 0.0
-        for (piece, _, pairs), share in zip(found, _shares(found), strict=True):
-            a, b = self.a.scores(piece.task), self.b.scores(piece.task)
-            assert a is not None and b is not None
-            columns = (a.columns[piece.number], b.columns[piece.number])
+        for one, share in zip(found, _shares(found), strict=True):
+            piece = one.piece
             aggregator, options = self.a.aggregator(piece.task, piece.number)
             if aggregator in (mean, weighted_mean):
                 # only the value is used: this interval is the quickest one
                 options = {"interval": "bootstrap"}
-            ends = bounds_of(columns, pairs, aggregator, options)
+            ends = bounds_of(one.columns, one.pairs, aggregator, options)
             if ends is None:
                 return None
             low += share * ends[0]
@@ -543,13 +547,13 @@ class RunPair:
         judge's, and over the ``rest``. None without such answers."""
         alike: list[Found] = []
         others: list[Found] = []
-        for piece, matched, _ in found:
-            a, b = self.a.scores(piece.task), self.b.scores(piece.task)
-            assert a is not None and b is not None
-            first, second = self.a.answers(piece.task), self.b.answers(piece.task)
+        for one in found:
+            piece, a, b = one.piece, one.a, one.b
+            first = self.a.answers(piece.task)
+            second = self.b.answers(piece.task)
             both_alike: list[tuple[int, int]] = []
             both_others: list[tuple[int, int]] = []
-            for at, other in matched.both:
+            for at, other in one.matched.both:
                 answer = first.get(a.names[at])
                 if answer is not None and answer == second.get(b.names[other]):
                     both_alike.append((at, other))
@@ -559,7 +563,7 @@ class RunPair:
                 kept = Matched(both)
                 pairs = Pairs.of(a, b, piece.number, kept)
                 if pairs.trials:
-                    into.append(Found(piece, kept, pairs))
+                    into.append(one._replace(matched=kept, pairs=pairs))
         shift = self._told(alike)
         if shift is None:
             return None

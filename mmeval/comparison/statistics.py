@@ -179,27 +179,21 @@ class Paired:
             share = seen.smallest_unseen(clusters, needed, power)
             smallest = math.inf if share is None else share * self.width
         elif self.stderr:
-            smallest = self._smallest_by_spread(self.stderr, alpha, power)
+            # the signs need no degrees of freedom, but they come in steps, and their
+            # interval is widened by skewness
+            freedom, steps = self.freedom, 1.0
+            if self.method == "sign_flip":
+                freedom, steps = self.clusters - 1.0, 1 + 1 / self.clusters
+            reach = steps * seen.reach_of(self.freedom, freedom, alpha, power)
+            smallest = seen.smallest_difference(reach, self.stderr, self.growth)
+            if self.are_all_near:
+                beyond = seen.smallest_beyond_unseen(
+                    self.effective, self.width, self.stderr, alpha, power
+                )
+                smallest = max(smallest, beyond)
         else:
             smallest = math.inf
         return smallest if smallest <= self.width and smallest < math.inf else None
-
-    def _smallest_by_spread(self, stderr: float, alpha: float, power: float) -> float:
-        freedom = self.freedom
-        if self.method == "sign_flip":
-            # the signs need no degrees of freedom
-            freedom = self.clusters - 1.0
-        reach = seen.reach_of(self.freedom, freedom, alpha, power)
-        if self.method == "sign_flip":
-            # but they come in steps, and their interval is widened by skewness
-            reach *= 1 + 1 / self.clusters
-        smallest = seen.smallest_difference(reach, stderr, self.growth)
-        if self.are_all_near:
-            beyond = seen.smallest_beyond_unseen(
-                self.effective, self.width, stderr, alpha, power
-            )
-            smallest = max(smallest, beyond)
-        return smallest
 
     def clusters_needed(
         self, difference: float, alpha: float, power: float
@@ -382,7 +376,8 @@ def _is_right_or_wrong(parts: Sequence[Part], found: Contributions) -> bool:
         return False
     scores = np.concatenate((first.a, first.b))
     weights = np.concatenate((first.weights_a, first.weights_b))
-    return bool(((scores == 0) | (scores == 1)).all() and (weights == 1).all())
+    is_binary = np.isin(scores, (0, 1)).all()
+    return bool(is_binary and (weights == 1).all())
 
 
 def _is_for_student(found: Contributions) -> bool:
@@ -464,7 +459,8 @@ def corrected(values: Sequence[float], correction: Correction) -> list[float]:
     if correction == "holm":
         found = np.maximum.accumulate(p[order] * (count - ranks))
     else:
-        found = np.minimum.accumulate((p[order] * count / (ranks + 1))[::-1])[::-1]
+        scaled = p[order] * count / (ranks + 1)
+        found = np.minimum.accumulate(scaled[::-1])[::-1]
     back = np.empty(count)
     back[order] = np.minimum(found, 1.0)
     return [float(value) for value in back]

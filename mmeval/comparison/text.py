@@ -92,7 +92,23 @@ def _table(found: Comparison, short: Mapping[str, str]) -> list[str]:
         return []
     heads = ["run", "pairs", "value"] if several else ["pairs", *found.names]
     rows = [[*heads, "difference, 95 %", "p", "sees", ""]]
-    rows += [_cells(number, several=several) for number in numbers]
+    for number in numbers:
+        difference = "-" if number.difference is None else _signed(number.difference)
+        interval = ""
+        if number.ci95 is not None:
+            low, high = number.ci95
+            interval = f"  {number_text(low)} to {number_text(high)}"
+        pairs = f"{number.pairs:,}"
+        first = [number.run, pairs] if several else [pairs, number_text(number.a)]
+        row = [
+            *first,
+            number_text(number.b),
+            difference + interval.ljust(18),
+            _p(number.p_adjusted),
+            number_text(number.smallest_seen),
+            number.verdict.replace("_", " "),
+        ]
+        rows.append(row)
     shown = []
     for row in rows:
         cells = []
@@ -136,24 +152,6 @@ def _laid(row: Sequence[str], widths: Sequence[int], *, several: bool) -> str:
     for cell, width, is_left in zip(row, widths, is_text, strict=True):
         cells.append(cell.ljust(width) if is_left else cell.rjust(width))
     return "  ".join(cells).rstrip()
-
-
-def _cells(number: Number, *, several: bool) -> list[str]:
-    difference = "-" if number.difference is None else _signed(number.difference)
-    interval = ""
-    if number.ci95 is not None:
-        low, high = number.ci95
-        interval = f"  {number_text(low)} to {number_text(high)}"
-    pairs = f"{number.pairs:,}"
-    cells = [number.run, pairs] if several else [pairs, number_text(number.a)]
-    return [
-        *cells,
-        number_text(number.b),
-        difference + interval.ljust(18),
-        _p(number.p_adjusted),
-        number_text(number.smallest_seen),
-        number.verdict.replace("_", " "),
-    ]
 
 
 def _signed(value: float) -> str:

@@ -33,7 +33,24 @@ def forecast_text(forecast: Forecast) -> str:
     """The whole text: table, facts, findings, and the first request in full."""
     lines = ["dry run: nothing was loaded, sent or written", ""]
     lines += table_lines(_HEADERS, _rows(forecast), right_aligned=_RIGHT_ALIGNED)
-    lines += ["", *_facts(forecast)]
+    lines.append("")
+    answered = "new"
+    if forecast.answers:
+        answered = f"calls answered: {forecast.answers:,}"
+    if forecast.answers_beside:
+        answered += f"; in its run and other shards: {forecast.answers_beside:,}"
+    lines.append(f"run folder: {forecast.folder} ({answered})")
+    for role, place in forecast.places.items():
+        model, host = _shown(place.model), _shown(place.host)
+        lines.append(f"{role}: {model}, its data go to {host}")
+    lines += [f"node {_shown(str(node))}" for node in forecast.nodes]
+    lines += _money(forecast)
+    needed, free = size(forecast.disk_bytes), size(forecast.free_bytes)
+    lines.append(f"disk: about {needed} needed at most, {free} free")
+    equal = sum(load.equal for load in forecast.by_role().values())
+    if equal:
+        lines.append(f"calls equal to others, which are made once: {equal:,.0f}")
+    lines += terminal_lines(forecast.findings, Place(forecast.words))
     first = forecast.first
     if first is not None:
         model = _shown(forecast.places[first.role].model)
@@ -63,7 +80,8 @@ def _rows(forecast: Forecast) -> list[list[str]]:
             rows.append([*first, *[""] * (len(_HEADERS) - 2)])
     if len(forecast.tasks) > 1:
         for role, load in forecast.by_role().items():
-            rows.append(["all", "", cell(role), *_numbers(forecast, role, load)])
+            numbers = _numbers(forecast, role, load)
+            rows.append(["all", "", cell(role), *numbers])
     return rows
 
 
@@ -86,27 +104,6 @@ def _numbers(forecast: Forecast, role: str, load: Load) -> list[str]:
 def _range(found: TokenRange) -> str:
     low, high = short(found.low), short(found.high)
     return high if low == high else f"{low} to {high}"
-
-
-def _facts(forecast: Forecast) -> Iterator[str]:
-    answered = "new"
-    if forecast.answers:
-        answered = f"calls answered: {forecast.answers:,}"
-    if forecast.answers_beside:
-        answered += f"; in its run and other shards: {forecast.answers_beside:,}"
-    yield f"run folder: {forecast.folder} ({answered})"
-    for role, place in forecast.places.items():
-        yield f"{role}: {_shown(place.model)}, its data go to {_shown(place.host)}"
-    yield from (f"node {_shown(str(node))}" for node in forecast.nodes)
-    yield from _money(forecast)
-    yield (
-        f"disk: about {size(forecast.disk_bytes)} needed at most, "
-        f"{size(forecast.free_bytes)} free"
-    )
-    equal = sum(load.equal for load in forecast.by_role().values())
-    if equal:
-        yield f"calls equal to others, which are made once: {equal:,.0f}"
-    yield from terminal_lines(forecast.findings, Place(forecast.words))
 
 
 def _shown(text: str) -> str:

@@ -86,9 +86,18 @@ def results_document(
     for task in tasks:
         members[task.name] = []
     directions: dict[str, dict[str, bool]] = {}
+    trials: dict[str, int] = {}
     for result in (*outcome.results, *outcome.group_results):
         name, _ = name_and_filter(result.metric)
         directions.setdefault(result.task, {})[name] = result.higher_is_better
+        if not result.slice:
+            trials[result.task] = max(result.n, trials.get(result.task, 0))
+    # rows of the data set, and samples that this run asked
+    samples = {}
+    for task in tasks:
+        effective = trials.get(task.name, 0) // max(1, task.repeats)
+        original = max(outcome.rows.get(task.name, 0), effective)
+        samples[task.name] = {"original": original, "effective": effective}
     instruction = context.system_instruction
     instruction_sha = hashlib.sha256(instruction.encode()).hexdigest()
     return {
@@ -99,7 +108,7 @@ def results_document(
         "versions": versions,
         "n-shot": dict.fromkeys((*names, *group_names), 0),
         "higher_is_better": directions,
-        "n-samples": {task.name: _sample_counts(task, outcome) for task in tasks},
+        "n-samples": samples,
         "config": {**run_config(context), **without_secrets(context.metadata)},
         "git_hash": _git_hash(),
         "date": datetime.strptime(outcome.started, "%Y-%m-%dT%H-%M-%S").timestamp(),
@@ -158,18 +167,6 @@ def _config(task: Task) -> dict[str, Any]:
         "profile": task.config.get("profile", "standard"),
         "metric_list": [{"metric": name} for name in numbers],
     }
-
-
-def _sample_counts(task: Task, outcome: RunOutcome) -> dict[str, int]:
-    """``original``: rows of the data set; ``effective``: samples that this run
-    asked."""
-    trials = 0
-    for result in outcome.results:
-        if result.task == task.name and not result.slice:
-            trials = max(trials, result.n)
-    effective = trials // max(1, task.repeats)
-    original = max(outcome.rows.get(task.name, 0), effective)
-    return {"original": original, "effective": effective}
 
 
 def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:

@@ -166,8 +166,9 @@ def sample_rows(
     media = MediaStore(folder / "media")
     with closing(Journal(folder / "journal", media, writable=False)) as journal:
         every = trial_rows(folder, task.name)
-        chosen = (row for row in every if wanted(row.trial["i"], row.trial["n"]))
-        for index, of_sample in groupby(chosen, key=lambda row: int(row.trial["i"])):
+        chosen = (rows for rows in every if wanted(rows.trial["i"], rows.trial["n"]))
+        by_sample = groupby(chosen, key=lambda rows: int(rows.trial["i"]))
+        for index, of_sample in by_sample:
             sample: Sample | None = None
             trials: list[Trial] = []
             found: list[Mapping[str, Score]] = []

@@ -9,7 +9,7 @@ from mmeval.records.score import Key
 from mmeval.report.baseline import Column
 from mmeval.report.markdown import cell, table_lines
 from mmeval.report.table_formats.markdown import number_cells
-from mmeval.results.numbers import Notes, NumberRow, ResultsDocument, number_rows
+from mmeval.results.numbers import NumberRow, ResultsDocument, number_rows
 from mmeval.run.options import BackendSpec
 from mmeval.settings.report_options import ReportContext, as_arguments
 from mmeval.system.wording import printable
@@ -107,8 +107,22 @@ def _table(
             name = indent + cell(row.slice or shown.alias)
             version = "" if row.slice else cell(shown.version)
         last = row.task, row.slice
-        numbers = _numbers(row, baseline)
-        body.append([name, version, *numbers, _in_cells(row.own_notes[0])])
+        notes = row.own_notes[0]
+        of_number = (
+            notes.missing,
+            notes.no_option,
+            cell(notes.no_interval),
+            notes.refused,
+            cell(notes.weights),
+            cell(notes.reasons),
+            notes.comparable,
+            notes.reference,
+            notes.unfinished,
+            notes.left_out,
+            notes.subset,
+        )
+        words = "; ".join(filter(None, of_number))
+        body.append([name, version, *_numbers(row, baseline), words])
     headers.append("Notes")
     return table_lines(headers, body, right_aligned=right_aligned, if_filled="Notes")
 
@@ -124,20 +138,3 @@ def _numbers(row: NumberRow, baseline: Column | None) -> list[str]:
         other = baseline.values.get(Key(row.task, row.metric, row.slice))
         numbers.append("N/A" if other is None else f"{other.value:.4f}")
     return [cell(filter_name), "0", cell(name), arrow, *numbers]
-
-
-def _in_cells(notes: Notes) -> str:
-    of_number = (
-        notes.missing,
-        notes.no_option,
-        cell(notes.no_interval),
-        notes.refused,
-        cell(notes.weights),
-        cell(notes.reasons),
-        notes.comparable,
-        notes.reference,
-        notes.unfinished,
-        notes.left_out,
-        notes.subset,
-    )
-    return "; ".join(filter(None, of_number))

@@ -90,14 +90,16 @@ def differences(
         reason = f"{task} had version {was}, now it has {has}"
         yield Difference("version", reason)
 
-    was, has = (task in ours.get("not_comparable", ()) for ours in (before, now))
+    was = task in before.get("not_comparable", ())
+    has = task in now.get("not_comparable", ())
     if was != has:
         reason = (
             "one of the two was made on bundled samples, or by a stand-in of a "
             "metric, the other was not"
         )
         yield Difference("data", reason)
-    was, has = (task in ours.get("uses_reference", ()) for ours in (before, now))
+    was = task in before.get("uses_reference", ())
+    has = task in now.get("uses_reference", ())
     if was != has:
         reason = f"used reference information of {task}, the other did not"
         yield Difference("data", f"one of the two {reason}")
@@ -150,11 +152,17 @@ def _judged_differently(
         yield Difference(aspect, f"{reason}: {listed(list(now), 3)}", before, now)
 
 
+def changed_names(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """The names under which two mappings do not hold the same."""
+    names = {**before, **now}
+    return [name for name in names if before.get(name) != now.get(name)]
+
+
 def _changed(
     before: Mapping[str, Any], now: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """What is not the same in both, None where one side lacks it."""
-    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    names = changed_names(before, now)
     return (
         {name: before.get(name) for name in names},
         {name: now.get(name) for name in names},
@@ -162,7 +170,7 @@ def _changed(
 
 
 def _by_name(
-    roles: Mapping[str, tuple[dict[str, Any], dict[str, Any]]], which: int
+    roles: Mapping[str, tuple[Mapping[str, Any], ...]], which: int
 ) -> dict[str, Any]:
     """Who judges (0) or the parameters (1), by name and role."""
     found = {}
@@ -183,7 +191,8 @@ def judging_roles(
         if entry.get("metric") != metric:
             continue
         for role, identity in entry.get("roles", {}).items():
-            model, parameters = {}, dict(plan.get("role_params", {}).get(role, {}))
+            model = {}
+            parameters = dict(plan.get("role_params", {}).get(role, {}))
             for name, value in identity.items():
                 if name in _PARAMETERS:
                     parameters[name] = value
@@ -201,10 +210,15 @@ def _without_address(value: Any) -> Any:
     return {name: _without_address(item) for name, item in known.items()}
 
 
+def metrics_of(ours: Mapping[str, Any], task: str) -> Mapping[str, Mapping[str, Any]]:
+    """The metrics of a task by name, as the results file defines them."""
+    tasks: Mapping[str, Mapping[str, Mapping[str, Any]]] = ours.get("metrics", {})
+    return tasks.get(task, {})
+
+
 def name_of(ours: Mapping[str, Any], task: str, output: str) -> str:
     """The name of the metric that gives a number."""
-    metrics: Mapping[str, Mapping[str, Any]] = ours.get("metrics", {}).get(task, {})
-    for name, metric in metrics.items():
+    for name, metric in metrics_of(ours, task).items():
         if output in metric.get("outputs", (name,)):
             return name
     return ""
@@ -212,15 +226,14 @@ def name_of(ours: Mapping[str, Any], task: str, output: str) -> str:
 
 def metric_of(ours: Mapping[str, Any], task: str, output: str) -> Mapping[str, Any]:
     """The metric of a number, as the results file defines it."""
-    metrics: Mapping[str, Mapping[str, Any]] = ours.get("metrics", {}).get(task, {})
-    return metrics.get(name_of(ours, task, output), {})
+    return metrics_of(ours, task).get(name_of(ours, task, output), {})
 
 
 def range_of(metric: Mapping[str, Any]) -> tuple[float, float]:
     """The range that the results file states for a metric; without ends where it has
     none."""
-    spread = metric.get("range")
-    return (-math.inf, math.inf) if spread is None else (spread[0], spread[1])
+    low, high = metric.get("range") or (-math.inf, math.inf)
+    return low, high
 
 
 def judges_of(

@@ -83,7 +83,8 @@ def tables_of(run: StoredRun, name: str) -> list[Table]:
             notes = [made_with(run)]
             for note in skipped_metrics_note(run):
                 notes.append(f"{note[:1].upper()}{note[1:]}.")
-            tables[0] = replace(tables[0], notes=(*notes, *tables[0].notes))
+            notes += tables[0].notes
+            tables[0] = replace(tables[0], notes=tuple(notes))
         return tables
     # a plugin's layout may raise anything and call sys.exit
     except (Exception, SystemExit) as error:
@@ -102,7 +103,8 @@ def scores_of(run: StoredRun, task: StoredTask, number: str) -> Scores:
     if metric.get("of_averages"):
         return found
     counts = counted_by(run.ours.get("asked", {}).get(task.name))
-    counted = (row for row in task.score_rows() if counts(row["i"], row["n"]))
+    every = task.score_rows()
+    counted = (row for row in every if counts(row["i"], row["n"]))
     fill({number: found}, counted)
     return found
 

@@ -122,7 +122,15 @@ def number_rows(
         averages.append(_pieces(document, "pieces", only="of_averages"))
     if repeats is None:
         repeats = every_slice
-    left_out = set() if repeats else _repeated(tables, pieces)
+    left_out: set[Key] = set()
+    if not repeats:
+        # the numbers that repeat another row in each of the runs
+        needed: set[Key] = set()
+        for table, of_table in zip(tables, pieces, strict=True):
+            alike = repeated(table.values(), of_table)
+            left_out |= alike
+            needed |= table.keys() - alike
+        left_out -= needed
     found: list[NumberRow] = []
     for task, depth in depths(shown, members).items():
         own = [key for key in keys if key.task == task and key not in left_out]
@@ -175,19 +183,6 @@ def _pieces(document: ResultsDocument, which: str, only: str = "outputs") -> Pie
     return pieces
 
 
-def _repeated(
-    tables: Sequence[Mapping[Key, Result]], pieces: Sequence[Pieces]
-) -> set[Key]:
-    """The numbers that repeat another row in each of the runs."""
-    needed: set[Key] = set()
-    repeats: set[Key] = set()
-    for table, own in zip(tables, pieces, strict=True):
-        alike = repeated(table.values(), own)
-        repeats |= alike
-        needed |= table.keys() - alike
-    return repeats - needed
-
-
 def _row(
     key: Key,
     depth: int,
@@ -207,7 +202,8 @@ def _row(
     own_notes: list[Notes] = []
     partial: list[bool] = []
     for result, document, own_reasons in zip(results, documents, reasons, strict=True):
-        alias = alias or document.get("results", {}).get(key.task, {}).get("alias")
+        entry = document.get("results", {}).get(key.task, {})
+        alias = alias or entry.get("alias")
         version = version or document.get("versions", {}).get(key.task)
         is_listed = key.task in document.get("group_subtasks", {})
         in_its_place = NOT_ASKED if document and not is_listed else NOT_THERE
@@ -220,13 +216,13 @@ def _row(
 
     of_all = _together(names, own_notes)
     differences = []
-    for name, other, result in zip(names[1:], documents[1:], results[1:], strict=True):
+    for at in range(1, len(documents)):
         why = ""
-        if documents[0] and other:
-            why = unlike(documents[0], other, inside, key.metric)
+        if documents[0] and documents[at]:
+            why = unlike(documents[0], documents[at], inside, key.metric)
         differences.append(why)
-        if why and results[0] is not None and result is not None:
-            of_all.append(f"{name} does not compare with {names[0]}: {why}")
+        if why and results[0] is not None and results[at] is not None:
+            of_all.append(f"{names[at]} does not compare with {names[0]}: {why}")
 
     made_of: set[str] = set()
     of_averages = False

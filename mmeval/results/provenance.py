@@ -16,7 +16,8 @@ def made_with(run: StoredRun) -> str:
     shown = {task.name for task in run.tasks}
     for task, judges in run.ours.get("judges", {}).items():
         for row in judges if task in shown else ():
-            asked, served = str(row.get("asked", "")), str(row.get("served", ""))
+            asked = str(row.get("asked", ""))
+            served = str(row.get("served", ""))
             name = served or asked
             if asked and served and asked != served:
                 name = f"{asked} (served as {served})"

@@ -196,7 +196,20 @@ class StoredRun:
         configs: Mapping[str, TaskRow] = self.record.get("tasks", {})
         tasks = []
         for name in self.ours.get("protocols", configs):
-            config, score_set = configs.get(name, {}), self._score_set(name)
+            sets = self.folder / "scores" / file_name(name)
+            score_set: Path | None = None
+            if self.results:
+                own = str(self.ours.get("score_sets", {}).get(name, ""))
+                if own and own == file_name(own):
+                    score_set = sets / own
+            else:
+                # the set that was begun last
+                score_set = max(
+                    sets.glob("*/"),
+                    key=lambda entry: entry.stat().st_mtime,
+                    default=None,
+                )
+            config = configs.get(name, {})
             tasks.append(StoredTask(name, config, self.folder, score_set))
         return tuple(tasks)
 
@@ -205,16 +218,6 @@ class StoredRun:
         """What the folder holds besides: earlier commands asked for it."""
         shown = {task.name for task in self.tasks}
         return [name for name in self.record.get("tasks", {}) if name not in shown]
-
-    def _score_set(self, task: str) -> Path | None:
-        """That of the results file; of a run without one, the set that was begun
-        last."""
-        sets = self.folder / "scores" / file_name(task)
-        if not self.results:
-            begun = sets.glob("*/")
-            return max(begun, key=lambda folder: folder.stat().st_mtime, default=None)
-        name = str(self.ours.get("score_sets", {}).get(task, ""))
-        return sets / name if name and name == file_name(name) else None
 
     def close(self) -> None:
         if "journal" in self.__dict__:

@@ -183,15 +183,9 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
                     labels=labels,
                     faulty=is_faulty(row),
                 )
-            elif score is None:
-                column.add(
-                    sample,
-                    repeat,
-                    Score.unscored("not scored yet"),
-                    cluster=cluster,
-                    labels=labels,
-                    refused=refused,
-                )
+                continue
+            if score is None:
+                known = Score.unscored("not scored yet")
             elif score["status"] == "scored" and score["value"] is not None:
                 weight = score.get("weight", 1.0)
                 no_option = score.get("evidence", {}).get(NO_OPTION, False)
@@ -205,18 +199,19 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
                     no_option=bool(no_option),
                     refused=refused,
                 )
+                continue
+            elif _WITHOUT_VALUE & score.keys():
+                known = Score.from_json(score)
             else:
                 known = score["status"]
-                if _WITHOUT_VALUE & score.keys():
-                    known = Score.from_json(score)
-                column.add(
-                    sample,
-                    repeat,
-                    known,
-                    cluster=cluster,
-                    labels=labels,
-                    refused=refused,
-                )
+            column.add(
+                sample,
+                repeat,
+                known,
+                cluster=cluster,
+                labels=labels,
+                refused=refused,
+            )
 
 
 def is_faulty(row: Mapping[str, Any]) -> bool:

@@ -107,7 +107,9 @@ def contributions_of(parts: Sequence[Part]) -> Contributions:
             places.setdefault(name, len(places))
 
     count = len(places)
-    added, influence, shares = np.zeros(count), np.zeros(count), np.zeros(count)
+    added, influence = np.zeros(count), np.zeros(count)
+    shares = np.zeros(count)
+    # the share of each part's trials that each cluster holds
     held: list[Values] = []
     has_single = False
     for part in parts:
@@ -122,15 +124,27 @@ def contributions_of(parts: Sequence[Part]) -> Contributions:
         distances = adjusted(own.residuals.tolist(), own.shares.tolist())
         influence += part.share * np.asarray(distances)
 
-    added[np.abs(added) <= _TIES * np.abs(added).max(initial=0.0)] = 0.0
+    largest = np.abs(added).max(initial=0.0)
+    added[np.abs(added) <= _TIES * largest] = 0.0
     counts = shares > 0
     if has_single:
         return Contributions(added[counts], shares[counts], None, 0.0)
+
+    variances, freedoms = [], []
+    for members in connected([part.clusters for part in parts]):
+        whole = math.fsum(parts[member].share for member in members)
+        combined = np.zeros(count)
+        for member in members:
+            combined += parts[member].share / whole * held[member]
+        own_clusters = combined > 0
+        apart = influence[own_clusters]
+        variances.append(float(apart @ apart))
+        freedoms.append(freedom(combined[own_clusters].tolist()))
     return Contributions(
         added[counts],
         shares[counts],
         influence[counts],
-        _freedom(parts, held, influence),
+        satterthwaite(variances, freedoms),
     )
 
 
@@ -164,18 +178,3 @@ def _within_part(part: Part, of_trials: Ints, count: int) -> _WithinPart:
 def _sums(places: Ints, values: Values, count: int) -> Values:
     sums: Values = np.bincount(places, values, count).astype(float, copy=False)
     return sums
-
-
-def _freedom(parts: Sequence[Part], held: Sequence[Values], influence: Values) -> float:
-    """The degrees of freedom; ``held`` has the share of each part's trials that each
-    cluster holds."""
-    variances, freedoms = [], []
-    for members in connected([part.clusters for part in parts]):
-        whole = math.fsum(parts[member].share for member in members)
-        combined = np.zeros(len(influence))
-        for member in members:
-            combined += parts[member].share / whole * held[member]
-        own = combined > 0
-        variances.append(float(influence[own] @ influence[own]))
-        freedoms.append(freedom(combined[own].tolist()))
-    return satterthwaite(variances, freedoms)

@@ -189,11 +189,10 @@ def power_of_shares(
     # chance: (count - 2 * rarer) / sqrt(count) > reach; below 0 there are none.
     rarer = np.ceil((counts - reach * np.sqrt(counts)) / 2) - 1
     lost = (share - difference) / 2 / share
-    one_way, other_way = (
-        np.where(rarer >= 0, special.bdtr(np.maximum(rarer, 0), counts, side), 0.0)
-        for side in (lost, 1 - lost)
-    )
-    return float(chance @ (one_way + other_way))
+    most = np.maximum(rarer, 0)
+    beyond_chance = special.bdtr(most, counts, lost)
+    beyond_chance += special.bdtr(most, counts, 1 - lost)
+    return float(chance @ np.where(rarer >= 0, beyond_chance, 0.0))
 
 
 def power_of_equivalence(
@@ -218,21 +217,15 @@ def power_of_equivalence(
         # more won pairs have a higher score
         enough = int(np.searchsorted(scores, reach, side="right"))
         if pairs * differing <= _RARE and chance[count] > _SMALL_CHANCE:
-            enough = _enough_for_tail(enough, int(count), pairs, margin, alpha)
+            # the fewest won pairs that the exact tail lets pass too
+            while enough <= count:
+                tail = ExactTail(enough, int(count) - enough, pairs)
+                if tail.doubt(-margin, above=False) < alpha / 2:
+                    break
+                enough += 1
         missed = special.bdtr(enough - 1, count, 0.5) if enough else 0.0
         shown += chance[count] * (1 - missed)
     return float(shown)
-
-
-def _enough_for_tail(
-    first: int, differing: int, pairs: int, margin: float, alpha: float
-) -> int:
-    """The fewest won pairs, from ``first`` on, that the exact tail lets pass too."""
-    for won in range(first, differing + 1):
-        tail = ExactTail(won, differing - won, pairs)
-        if tail.doubt(-margin, above=False) < alpha / 2:
-            return won
-    return differing + 1
 
 
 def fewest(is_enough: Callable[[int], bool], first: int) -> int:

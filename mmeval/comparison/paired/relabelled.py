@@ -83,13 +83,14 @@ def resampled(
     else:
         random = np.random.default_rng(_SEED)
         ways = random.random((iterations - 1, count)) < 0.5
-        ways = np.vstack((np.zeros((1, count), dtype=bool), ways))
+        as_seen = np.zeros((1, count), dtype=bool)
+        ways = np.vstack((as_seen, ways))
     sizes = np.abs(difference_of(ways))
     if not np.isfinite(sizes).all():
         return None
     # the way that was seen, the first one, is one of them
     as_large = np.count_nonzero(sizes >= sizes[0] * (1 - _TIES))
-    size = float(max(np.abs(a.values).max(), np.abs(b.values).max()))
+    size = float(np.abs([*a.values, *b.values]).max())
     return Resampled(np.sort(draws), float(as_large / len(ways)), size)
 
 
@@ -105,7 +106,8 @@ def _medians(a: Scores, b: Scores) -> Callable[[Swaps], Values]:
             is_swapped = ways[start : start + rows][:, cluster_of]
             first = np.where(is_swapped, values_b, values_a)
             second = np.where(is_swapped, values_a, values_b)
-            found.append(np.median(second, axis=1) - np.median(first, axis=1))
+            medians = np.median(second, axis=1), np.median(first, axis=1)
+            found.append(medians[0] - medians[1])
         return np.concatenate(found)
 
     return differences
@@ -114,7 +116,22 @@ def _medians(a: Scores, b: Scores) -> Callable[[Swaps], Values]:
 def _one_by_one(
     a: Scores, b: Scores, aggregator: Aggregator, options: Mapping[str, Any]
 ) -> Callable[[Swaps], Values]:
-    both = _joined(a, b)
+    # the rows of both, those of ``a`` first
+    both = a.at(range(len(a)))
+    for place, row in enumerate(b):
+        name = (row.sample, row.repeat)
+        if row.value is None:
+            score = Score(None, evidence=row.evidence, weight=row.weight)
+            both.add(*name, score, cluster=row.cluster, labels=row.labels)
+        else:
+            both.add_value(
+                *name,
+                row.value,
+                cluster=row.cluster,
+                labels=row.labels,
+                weight=row.weight,
+                no_option=place in b.no_option,
+            )
     clusters = list(a.by_cluster().values())
 
     def value(rows: Sequence[int]) -> float:
@@ -135,25 +152,3 @@ def _one_by_one(
         return np.array(found)
 
     return differences
-
-
-def _joined(a: Scores, b: Scores) -> Scores:
-    """The rows of both, those of ``a`` first."""
-    both = a.at(range(len(a)))
-    for place, row in enumerate(b):
-        score = Score(row.value, evidence=row.evidence, weight=row.weight)
-        if row.value is None:
-            both.add(
-                row.sample, row.repeat, score, cluster=row.cluster, labels=row.labels
-            )
-        else:
-            both.add_value(
-                row.sample,
-                row.repeat,
-                row.value,
-                cluster=row.cluster,
-                labels=row.labels,
-                weight=row.weight,
-                no_option=place in b.no_option,
-            )
-    return both

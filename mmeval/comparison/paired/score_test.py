@@ -81,7 +81,8 @@ def score(
     share = np.clip(share, max(0.0, -limit), (1 - limit) / 2)
     variance = pairs * (2 * share + limit * (1 - limit))
     apart = np.asarray(won - lost - pairs * limit, dtype=float)
-    certain = np.where(np.abs(apart) < _SAME, 0.0, np.copysign(math.inf, apart))
+    endless = np.copysign(math.inf, apart)
+    certain = np.where(np.abs(apart) < _SAME, 0.0, endless)
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = apart / np.sqrt(np.maximum(variance, 0.0))
     return np.where(variance > 1e-300, statistic, certain), share
@@ -90,7 +91,8 @@ def score(
 def _likely_counts(pairs: int, share: float) -> NDArray[np.intp]:
     middle = pairs * share
     reach = _DEVIATIONS * math.sqrt(middle * (1 - share)) + 8
-    return np.arange(max(0, int(middle - reach)), min(pairs, int(middle + reach)) + 1)
+    least, most = int(middle - reach), int(middle + reach)
+    return np.arange(max(0, least), min(pairs, most) + 1)
 
 
 def _chance(

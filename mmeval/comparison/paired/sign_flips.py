@@ -83,7 +83,8 @@ class DrawnFlips:
         found = []
         for start in range(0, DRAWS, rows):
             number = min(rows, DRAWS - start)
-            bits = np.frombuffer(random.bytes(number * count // 8 + 1), dtype=np.uint8)
+            drawn = random.bytes(number * count // 8 + 1)
+            bits = np.frombuffer(drawn, dtype=np.uint8)
             is_flipped = np.unpackbits(bits, count=number * count)
             sums = is_flipped.reshape(number, count).astype(float) @ both
             found.append(sums[sums[:, 1] > 0])
@@ -93,7 +94,8 @@ class DrawnFlips:
 
     def doubt(self, limit: float, *, above: bool) -> float:
         means = self._means
-        rounding = _TIES * max(abs(limit), float(np.abs(means).max(initial=0.0)))
+        largest = float(np.abs(means).max(initial=0.0))
+        rounding = _TIES * max(abs(limit), largest)
         if above:
             apart = int(np.searchsorted(means, limit - rounding, side="left"))
         else:

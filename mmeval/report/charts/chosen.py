@@ -70,7 +70,8 @@ def ranges_of(
     """The finite ranges of metrics in results files."""
     ranges = {}
     for document in documents:
-        for metrics in document.get("mmeval", {}).get("metrics", {}).values():
+        ours = document.get("mmeval", {})
+        for metrics in ours.get("metrics", {}).values():
             for name, metric in metrics.items():
                 for output in metric.get("outputs", (name,)):
                     ranges[output] = metric.get("range")
@@ -115,7 +116,7 @@ def _breakdown(
     if cut:
         title += f" ({cut})"
     levels = [row.slice.partition("=")[2] for row in rows]
-    groups = [(level, _bars(row)) for level, row in zip(levels, rows, strict=True)]
+    groups = list(zip(levels, map(_bars, rows), strict=True))
     words = _in_words(rows, names, whole=False)
     draw = partial(bars, title, groups, series=names, spread=spread)
     name = f"{first.task}-{first.metric}-{label}"

@@ -17,7 +17,8 @@ class Scale:
 
     def share(self, value: float) -> float:
         """The place of a value, from 0 at the low end to 1 at the high one, clipped."""
-        return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
+        share = (value - self.low) / (self.high - self.low)
+        return min(1.0, max(0.0, share))
 
 
 def scale_for(values: Iterable[float], spread: Sequence[float] | None) -> Scale:
@@ -37,7 +38,8 @@ def scale_for(values: Iterable[float], spread: Sequence[float] | None) -> Scale:
         if size * factor >= quarter * 0.999:
             step = size * factor
     if spread is None:
-        low, high = math.floor(low / step) * step, math.ceil(high / step) * step
+        low = math.floor(low / step) * step
+        high = math.ceil(high / step) * step
     ticks = []
     for number in range(12):
         tick = step * (math.ceil(low / step - 1e-9) + number)

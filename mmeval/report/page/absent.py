@@ -10,6 +10,7 @@ from mmeval.findings.group import grouped
 from mmeval.findings.render import Place, cause_text, page_rows
 from mmeval.records.score import Result
 from mmeval.report.page.tables import link
+from mmeval.results.compare import metrics_of
 from mmeval.results.groups import tasks_inside
 from mmeval.results.numbers import NumberRow, ResultsDocument, groups_of
 from mmeval.run.availability import words_for
@@ -67,7 +68,7 @@ def _findings(
         for row in ours.get("findings", ()):
             finding = Finding.from_json(row)
             subject = finding.subject
-            metrics = ours.get("metrics", {}).get(subject.task, {})
+            metrics = metrics_of(ours, subject.task)
             outputs = metrics.get(subject.metric, {}).get("outputs", ())
             if subject.task in tasks and metric in outputs:
                 found[finding] = None

@@ -49,7 +49,8 @@ def _shallow(value: Any, depth: int = 0) -> Any:
     if depth == MAX_DEPTH:
         return "…"
     if isinstance(value, Mapping):
-        return {str(key): _shallow(item, depth + 1) for key, item in value.items()}
+        items = value.items()
+        return {str(name): _shallow(item, depth + 1) for name, item in items}
     return [_shallow(item, depth + 1) for item in value]
 
 

@@ -96,7 +96,13 @@ class Colours:
             end = len(inner) if closed is None else closed.start()
             inner = inner[fence.end() : max(fence.end(), end)]
             shown["tokens"] = [("", inner)]
-        text = _Text(inner, language or _look(inner))
+        if not language:
+            head = inner[:4_000]
+            for known, pattern in _LOOKS:
+                if pattern.search(head):
+                    language = known
+                    break
+        text = _Text(inner, language)
         shown["language"] = text.language
         if not text.is_plain:
             self._waiting.append((shown, text))
@@ -132,11 +138,3 @@ class Colours:
         for (shown, text), words in zip(batch, found, strict=True):
             if words is not None and "".join(word for _, word in words) == text.inner:
                 shown["tokens"] = words
-
-
-def _look(text: str) -> str:
-    head = text[:4_000]
-    for language, pattern in _LOOKS:
-        if pattern.search(head):
-            return language
-    return ""

@@ -199,7 +199,8 @@ def _traced(reply: TaskRow, journal: Journal, writer: PartWriter) -> dict[str, A
         if "error" in step:
             found = {"error": step["error"], "latency": step["seconds"]}
         made = ShownExchange(str(step["path"]), str(step["role"]), found)
-        steps.append(_step(made, journal, writer, title=str(step.get("title", ""))))
+        title = str(step.get("title", ""))
+        steps.append(_step(made, journal, writer, title=title))
     return {"steps": steps, "evidence": bounded(reply["trace"]["evidence"])}
 
 

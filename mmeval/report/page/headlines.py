@@ -67,7 +67,8 @@ def _row(
     scale = scale_for(ends, spread)
 
     gauges = []
-    for series, (name, result) in enumerate(zip(names, row.results, strict=True)):
+    for series, name in enumerate(names):
+        result = row.results[series]
         if result is None or result.value is None:
             continue
         low, high = result.interval or (result.value, result.value)

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from mmeval.records.score import Result
+from mmeval.results.compare import metrics_of
 from mmeval.results.notes import is_unavailable
 from mmeval.results.numbers import NumberRow
 from mmeval.results.stored_run import (
@@ -79,7 +80,11 @@ class Index:
             "repeat": array("l"),
             "status": array("l"),
         }
-        self._texts: dict[str, list[str]] = {"sample": [], "title": [], "kinds": []}
+        self._texts: dict[str, list[str]] = {
+            "sample": [],
+            "title": [],
+            "kinds": [],
+        }
         self._scores: dict[str, list[float | None]] = {}
         self._labels: dict[str, array[int]] = {}
         self._levels: dict[str, dict[str, int]] = {}
@@ -112,7 +117,7 @@ class Index:
         }
         self._tasks.append(row)
         ranges: dict[str, Any] = {}
-        for metric in ours.get("metrics", {}).get(task.name, {}).values():
+        for metric in metrics_of(ours, task.name).values():
             for name in metric.get("outputs", ()):
                 ranges[name] = metric.get("range")
         directions: dict[str, bool] = {}
@@ -213,7 +218,8 @@ class Index:
         labels = {}
         levels = []
         for name, column in self._labels.items():
-            labels[name] = column.tolist() + [-1] * (self.count - len(column))
+            missing = self.count - len(column)
+            labels[name] = column.tolist() + [-1] * missing
             levels.append({"name": name, "values": list(self._levels[name])})
         tasks = []
         for task in self._tasks:

@@ -32,7 +32,8 @@ class PartWriter:
         return [self.part(row) for row in rows]
 
     def part(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        kind, text, media = str(row["type"]), row.get("text"), row.get("media")
+        kind = str(row["type"])
+        text, media = row.get("text"), row.get("media")
         if media is not None:
             shown = dict(self._medium(kind, media))
         elif text is None:

@@ -98,9 +98,10 @@ def _settings(run: StoredRun) -> list[dict[str, str]]:
             # the name of the model is on the page already
             shown["backend" if name == "model" else name] = value
     sessions = run.record.get("sessions", [])
+    protocols = dict.fromkeys(run.ours.get("protocols", {}).values())
     shown |= {
         "backend": run.record.get("options", {}).get("model"),
-        "protocol": list(dict.fromkeys(run.ours.get("protocols", {}).values())),
+        "protocol": list(protocols),
         "begun": run.record.get("created"),
         "command": sessions[-1].get("command") if sessions else None,
         "spent": _spent(run.ours.get("spent", {})),

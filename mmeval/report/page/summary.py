@@ -24,14 +24,16 @@ def lead(run: StoredRun, tally: Mapping[str, int], asked: Asked) -> list[str]:
         return list(_without_numbers(run, tally))
     # what was asked of what was chosen, who judged, and whether a number compares
     rows = number_rows([run.results], [run.name], empty=True)
-    names = _listed(list(dict.fromkeys(row.alias for row in rows if not row.depth)))
+    outermost = dict.fromkeys(row.alias for row in rows if not row.depth)
+    names = _listed(list(outermost))
     counts = f"samples: {asked.samples:,}"
     if asked.samples != asked.chosen:
         counts += f" of {asked.chosen:,}"
     if asked.trials > asked.samples:
         counts += f", trials with repeats: {asked.trials:,}"
     models: dict[str, list[str]] = {}
-    for role, model in sorted(judges_in(run.ours, run.ours.get("judges", ()))):
+    judging = judges_in(run.ours, run.ours.get("judges", ()))
+    for role, model in sorted(judging):
         models.setdefault(role, []).append(model)
     judges = [f"the {role} was {_listed(own)}" for role, own in models.items()]
     if not judges:

@@ -34,6 +34,7 @@ from mmeval.report.page.places import Places
 from mmeval.report.page.previews import Previews
 from mmeval.report.page.shell import chart_rows, run_rows, write_shell
 from mmeval.report.page.tables import papers, tables
+from mmeval.results.compare import metrics_of
 from mmeval.results.numbers import NumberRow, ResultsDocument, number_rows
 from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial
 from mmeval.store.paths import Wanted, every_trial
@@ -244,7 +245,7 @@ class PageWriter:
             self.index.begin_task(task, run.ours)
             # by metric, the number under which its verdicts are shown
             outputs: dict[str, str] = {}
-            for name, metric in run.ours.get("metrics", {}).get(task.name, {}).items():
+            for name, metric in metrics_of(run.ours, task.name).items():
                 outputs[name] = (metric.get("outputs") or [name])[0]
             for trial in task.trials(wanted(task.name)):
                 try:
@@ -304,7 +305,8 @@ class PageWriter:
         charts = charts_of(slices, names, ranges)
         summaries = []
         for at, (run, name) in enumerate(zip(runs, called, strict=True)):
-            words = summary.lead(run, self.index.tally(at), self.index.asked(at))
+            tally, asked = self.index.tally(at), self.index.asked(at)
+            words = summary.lead(run, tally, asked)
             notes = summary.notes(run)
             summaries.append({"name": name, "lead": words, "notes": notes})
         findings = self._findings(charts, runs)

@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Sequence
 
-from mmeval.records.score import Result
 from mmeval.results.numbers import NumberRow
 from mmeval.system.wording import printable
 
@@ -54,7 +53,8 @@ def csv_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
     writer.writerow(COLUMNS)
     for row in rows:
         texts = (row.task, row.alias, row.slice, row.version, row.metric)
-        for at, (name, result) in enumerate(zip(names, row.results, strict=True)):
+        for at, name in enumerate(names):
+            result = row.results[at]
             cells = [csv_text(text) for text in (name, *texts)]
             cells.append(_yes(row.higher_is_better))
             if result is None:
@@ -62,33 +62,27 @@ def csv_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
                 cells.append(row.absent[at])
             else:
                 why = row.unlike[at - 1] if at else ""
-                cells += _numbers(result)
+                values = [result.value, result.stderr]
+                for interval in (result.ci95, result.bounds, result.bounds_ci95):
+                    values += interval or (None, None)
+                cells += map(_number, values)
+                counts = (
+                    result.n,
+                    result.scored,
+                    result.failed,
+                    result.unscored,
+                    result.unavailable,
+                    result.unsupported,
+                    result.inapplicable,
+                    result.clusters,
+                )
+                cells += map(str, counts)
+                cells.append(_number(result.effective_clusters))
+                cells.append(str(result.bootstrap_iters))
+                cells.append(_yes(result.suspended))
                 cells += [csv_text(why) or "yes", csv_text(str(row.own_notes[at]))]
             writer.writerow(cells)
     return out.getvalue()
-
-
-def _numbers(result: Result) -> list[str]:
-    values = [result.value, result.stderr]
-    for interval in (result.ci95, result.bounds, result.bounds_ci95):
-        values += interval or (None, None)
-    counts = (
-        result.n,
-        result.scored,
-        result.failed,
-        result.unscored,
-        result.unavailable,
-        result.unsupported,
-        result.inapplicable,
-        result.clusters,
-    )
-    return [
-        *map(_number, values),
-        *map(str, counts),
-        _number(result.effective_clusters),
-        str(result.bootstrap_iters),
-        _yes(result.suspended),
-    ]
 
 
 def _number(value: float | None) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from mmeval.records.score import Result
 from mmeval.results.numbers import NumberRow
 from mmeval.system.wording import printable
 
@@ -45,7 +44,16 @@ def latex_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
         last = name
         direction = r"$\uparrow$" if row.higher_is_better else r"$\downarrow$"
         metric = f"{latex_text(row.metric)} {direction}{mark}"
-        body.append([shown, metric, *map(_number, row.results, row.absent)])
+        cells = [shown, metric]
+        for result, absent in zip(row.results, row.absent, strict=True):
+            text = absent
+            if result is not None:
+                text = NONE if result.value is None else f"{result.value:.3f}"
+                if result.value is not None and result.interval is not None:
+                    low, high = result.interval
+                    text += rf" {{\scriptsize [{low:.3f}, {high:.3f}]}}"
+            cells.append(text)
+        body.append(cells)
     notes = [f"{mark} {latex_text(note)}" for note, mark in marks.items() if note]
     headers = ["Task", "Metric", *map(latex_text, names)]
     return booktabs(f"ll{'r' * len(names)}", headers, body, notes)
@@ -77,17 +85,6 @@ def latex_text(text: str) -> str:
     """Text from outside in which nothing is a command."""
     clean = printable(text, limit=MAX_CHARS)
     return _CHARS.sub(lambda found: _SPECIAL[found[0]], clean)
-
-
-def _number(result: Result | None, absent: str) -> str:
-    if result is None:
-        return absent
-    if result.value is None:
-        return NONE
-    if result.interval is None:
-        return f"{result.value:.3f}"
-    low, high = result.interval
-    return rf"{result.value:.3f} {{\scriptsize [{low:.3f}, {high:.3f}]}}"
 
 
 def _letter(number: int) -> str:

@@ -108,9 +108,11 @@ def csv_tables(tables: Iterable[Table]) -> str:
     writer.writerow(("table", "row", "column", "value"))
     for table in tables:
         title = _plain(table.title)
+        headers = [_plain(header) for header in table.headers]
         for row in table.rows:
-            for header, value in zip(table.headers[1:], row[1:], strict=True):
-                writer.writerow((title, _plain(row[0]), _plain(header), _plain(value)))
+            cells = [_plain(value) for value in row]
+            for header, value in zip(headers[1:], cells[1:], strict=True):
+                writer.writerow((title, cells[0], header, value))
         writer.writerows((title, "", "note", _plain(note)) for note in table.notes)
     return out.getvalue()
 

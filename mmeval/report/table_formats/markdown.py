@@ -29,7 +29,16 @@ def markdown_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
             indent = f"{' ' * row.depth}- " if row.depth else ""
             first, version = indent + cell(row.label), cell(row.version)
         last = name
-        numbers = _side_by_side(row) if several else number_cells(row.results[0])
+        numbers = [] if several else number_cells(row.results[0])
+        for at, result in enumerate(row.results if several else ()):
+            text = row.absent[at]
+            if result is not None:
+                text = "N/A" if result.value is None else f"{result.value:.4f}"
+                if result.value is not None and result.interval is not None:
+                    text += f" ({from_to(result.interval)})"
+                if at and row.unlike[at - 1]:
+                    text += "†"
+            numbers.append(text)
         arrow = "↑" if row.higher_is_better else "↓"
         notes = cell(row.notes, limit=MAX_NOTE)
         body.append([first, version, cell(row.metric), arrow, *numbers, notes])
@@ -47,17 +56,3 @@ def number_cells(result: Result | None) -> list[str]:
     stderr = "N/A" if result.stderr is None else f"{result.stderr:.4f}"
     interval = "N/A" if result.interval is None else from_to(result.interval)
     return [value, "±", stderr, interval, f"{result.scored}/{result.n}"]
-
-
-def _side_by_side(row: NumberRow) -> list[str]:
-    cells = []
-    for at, result in enumerate(row.results):
-        text = row.absent[at]
-        if result is not None:
-            text = "N/A" if result.value is None else f"{result.value:.4f}"
-            if result.value is not None and result.interval is not None:
-                text += f" ({from_to(result.interval)})"
-            if at and row.unlike[at - 1]:
-                text += "†"
-        cells.append(text)
-    return cells
