@@ -133,11 +133,9 @@ class AnswerFormat:
     @property
     def options(self) -> tuple[str, ...]:
         """The names of the reader's arguments besides the path."""
-        return (
-            ()
-            if self.read is None
-            else tuple(inspect.signature(self.read).parameters)[1:]
-        )
+        if self.read is None:
+            return ()
+        return tuple(inspect.signature(self.read).parameters)[1:]
 
 
 def load_format(name: str) -> AnswerFormat:
@@ -162,14 +160,12 @@ def open_answers(name: str, path: Path, options: Mapping[str, Any]) -> Answers:
         )
     for option, value in options.items():
         if option not in form.options:
-            takes = (
-                f"It takes: {', '.join(form.options)}."
-                if form.options
-                else "It takes none."
-            )
-            raise UnknownNameError(
-                f"argument of the format {name!r}", option, form.options, takes
-            )
-        if fault := fault_of(value, hint_of(form.read, option)):
+            what = f"argument of the format {name!r}"
+            takes = "It takes none."
+            if form.options:
+                takes = f"It takes: {', '.join(form.options)}."
+            raise UnknownNameError(what, option, form.options, takes)
+        fault = fault_of(value, hint_of(form.read, option))
+        if fault:
             raise UsageError(f"the format {name!r}: {option} {fault}", name=option)
     return form.read(path, **options)

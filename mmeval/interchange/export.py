@@ -30,19 +30,16 @@ class _Trials:
     """The trials of one task, with a count of those whose record cannot be read."""
 
     def __init__(self, run: StoredRun, name: str) -> None:
-        self._run, self._name = run, name
+        self._run = run
+        self._name = name
         self.damaged = 0
 
     def __call__(self) -> Iterator[Trial]:
         return (one.trial for one in self._read(None))
 
     def scored(self) -> Iterator[ScoredTrial]:
-        return self._read(
-            next(
-                (task.score_set for task in self._run.tasks if task.name == self._name),
-                None,
-            )
-        )
+        score_sets = {task.name: task.score_set for task in self._run.tasks}
+        return self._read(score_sets.get(self._name))
 
     def _read(self, score_set: Path | None) -> Iterator[ScoredTrial]:
         self.damaged = 0
@@ -86,23 +83,22 @@ def export(
                 f"{into} is there already; --force replaces it, --output_path FOLDER "
                 "writes elsewhere"
             )
-    trials = {name: _Trials(run, name) for name in _chosen(run, tasks)}
-    answered = AnsweredRun(
-        run.model,
-        tuple(AnsweredTask(name, read, read.scored) for name, read in trials.items()),
-    )
+    trials: dict[str, _Trials] = {}
+    answered: list[AnsweredTask] = []
+    for name in _chosen(run, tasks):
+        read = trials[name] = _Trials(run, name)
+        answered.append(AnsweredTask(name, read, read.scored))
     try:
         with replaced(into.resolve()) as new:
-            done = form.write(answered, new)
-            made_of = {
+            done = form.write(AnsweredRun(run.model, tuple(answered)), new)
+            manifest = {
                 "mmeval": __version__,
                 "model": run.model,
                 "run": run.folder.name,
                 "tasks": list(trials),
+                **done.manifest,
             }
-            (new / MANIFEST).write_text(
-                json.dumps({**made_of, **done.manifest}, indent=1) + "\n"
-            )
+            (new / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
     except OSError as error:
         raise StorageError(
             f"{into}: cannot be written ({error.strerror or error}); free space, or "
@@ -113,20 +109,16 @@ def export(
 
 def _chosen(run: StoredRun, tasks: Sequence[str]) -> list[str]:
     known = run.record.get("tasks", {})
-    members = {
-        name: group["members"] for name, group in run.record.get("groups", {}).items()
-    }
+    groups = run.record.get("groups", {})
+    members = {name: group["members"] for name, group in groups.items()}
+    wanted: set[str] = set()
     for name in tasks:
         if name not in known and name not in members:
-            raise UnknownNameError(
-                "task of this run",
-                name,
-                [*known, *members],
-                f"It has: {', '.join(known)}.",
-            )
+            hint = f"It has: {', '.join(known)}."
+            raise UnknownNameError("task of this run", name, [*known, *members], hint)
+        wanted.update(tasks_inside(name, members))
     if not known:
         raise UsageError(f"{run.folder} has no task yet")
-    wanted = {one for name in tasks for one in tasks_inside(name, members)}
     return [name for name in known if not tasks or name in wanted]
 
 

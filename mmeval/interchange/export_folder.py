@@ -94,16 +94,15 @@ class ExportFolder(ABC):
             else:
                 foreign.append(task.name)
         if not self._places:
-            why = (
-                f"its tasks are not in {self.benchmark} ({listed(foreign, 3)})"
-                if foreign
-                else "all its samples are damaged"
-            )
+            why = "all its samples are damaged"
+            if foreign:
+                why = f"its tasks are not in {self.benchmark} ({listed(foreign, 3)})"
             raise UsageError(f"nothing of this run has a place in the layout: {why}")
         faulty: set[_Place] = set()
         taken: set[_Place] = set()
         for task in own:
-            for one in self._read(task):
+            read = (ScoredTrial(trial, {}) for trial in task.trials())
+            for one in task.scored() if self.scored else read:
                 place = _place(one.trial)
                 if one.trial.sample.fault:
                     faulty.add(place)
@@ -114,36 +113,42 @@ class ExportFolder(ABC):
                 else:
                     taken.add(place)
                     self.add(one)
-        left_out = (
-            (f"left out, as not in {self.benchmark}: {listed(foreign, 3)}",)
-            if foreign
-            else ()
-        )
+        gaps: list[str] = []
+        if foreign:
+            gaps.append(f"left out, as not in {self.benchmark}: {listed(foreign, 3)}")
         more = self.finish()
         self.counts["faulty"] = len(faulty)
         missing = {
             "failed": f"the model had failed; {self.unanswered}",
             "unasked": f"the model could not be asked; {self.unanswered}",
             "faulty": f"the sample is damaged and was not asked; no {self.entry}",
+            **self.gaps,
         }
-        gaps, notes = (
-            tuple(self._lines(words))
-            for words in ({**missing, **self.gaps}, self.notes)
+        gaps += self._lines(missing)
+        gaps += more
+        return Exported(
+            self.counts["answers"],
+            self.counts["media"],
+            tuple(gaps),
+            tuple(self._lines(self.notes)),
+            self.manifest,
         )
-        done = self.counts["answers"], self.counts["media"]
-        return Exported(*done, (*left_out, *gaps, *more), notes, self.manifest)
 
     def own(self, trial: Trial) -> dict[str, Any]:
         """What our own key of an entry says of an answer, which is counted: why it
         failed, and the kinds that the model was not asked for."""
-        left_out = {"left_out": list(trial.left_out)} if trial.left_out else {}
+        own: dict[str, Any] = {}
         if trial.output is not None:
             self.counts["answers"] += 1
             self.counts["repeats"] += trial.repeat > 0
-            return left_out
-        assert trial.error is not None
-        self.counts["unasked" if trial.error.kind == "unsupported" else "failed"] += 1
-        return {"error": trial.error.to_json(), **left_out}
+        else:
+            assert trial.error is not None
+            is_unasked = trial.error.kind == "unsupported"
+            self.counts["unasked" if is_unasked else "failed"] += 1
+            own["error"] = trial.error.to_json()
+        if trial.left_out:
+            own["left_out"] = list(trial.left_out)
+        return own
 
     def exact(
         self, output: Interleaved, files: Mapping[str, str], seal: str
@@ -167,10 +172,8 @@ class ExportFolder(ABC):
     def write_lines(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write a file of rows, each a line of ASCII."""
         with (self.path / name).open("w", encoding="utf-8") as file:
-            file.writelines(
-                json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n"
-                for row in rows
-            )
+            for row in rows:
+                file.write(json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n")
 
     def _has_places(self, task: AnsweredTask) -> bool:
         """Note the answers of a task; false where a trial has no place: then none of
@@ -195,17 +198,11 @@ class ExportFolder(ABC):
             self._places[place] = before or now
         return True
 
-    def _read(self, task: AnsweredTask) -> Iterator[ScoredTrial]:
-        return (
-            task.scored()
-            if self.scored
-            else (ScoredTrial(trial, {}) for trial in task.trials())
-        )
-
     def _lines(self, words: Mapping[str, str]) -> Iterator[str]:
         """A line for each count that is not 0."""
         for key, how in words.items():
-            if count := self.counts[key]:
+            count = self.counts[key]
+            if count:
                 yield f"{self.nouns.get(key, 'answers')}: {count:,}; {how}"
 
 
@@ -216,9 +213,7 @@ def _place(trial: Trial) -> _Place:
 def stem_of(name: str, repeat: int) -> str:
     """The beginning of the names of a trial's media, by a sample's id as far as it can
     be part of a file name."""
-    stem = (
-        name
-        if _PLAIN_ID.fullmatch(name)
-        else f"{file_name(name)[:40]}_{digest(name)[:8]}"
-    )
+    stem = name
+    if not _PLAIN_ID.fullmatch(name):
+        stem = f"{file_name(name)[:40]}_{digest(name)[:8]}"
     return f"{stem}_repeat{repeat}" if repeat else stem

@@ -21,10 +21,10 @@ def read_own(path: Path) -> Answers:
     damaged."""
     if path.is_file():
         return SamplesAnswers([path])
-    files = (
-        [] if (path / "run.json").is_file() else sorted(path.glob("samples_*.jsonl"))
-    )
-    return SamplesAnswers(files) if files else RunAnswers(run_folder(path))
+    files = list(path.glob("samples_*.jsonl"))
+    if files and not (path / "run.json").is_file():
+        return SamplesAnswers(files)
+    return RunAnswers(run_folder(path))
 
 
 FORMAT = AnswerFormat(

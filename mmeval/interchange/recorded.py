@@ -24,9 +24,7 @@ def recorded_question(row: Mapping[str, Any], media_root: Path) -> str:
     """The digest of a recorded question, without media. Raises UsageError if
     damaged."""
     try:
-        return _asked(
-            tuple(Message.from_json(message, media_root) for message in row["input"])
-        )
+        return _asked([Message.from_json(item, media_root) for item in row["input"]])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(
             f"its question is damaged ({type(error).__name__}: {error})"
@@ -34,9 +32,8 @@ def recorded_question(row: Mapping[str, Any], media_root: Path) -> str:
 
 
 def _asked(messages: Sequence[Message]) -> str:
-    return content_digest(
-        b"question", [(message.role, message.content) for message in messages]
-    )
+    contents = [(message.role, message.content) for message in messages]
+    return content_digest(b"question", contents)
 
 
 def parts_of(rows: object, media_root: Path) -> Interleaved:
@@ -44,23 +41,23 @@ def parts_of(rows: object, media_root: Path) -> Interleaved:
     media."""
     if not isinstance(rows, list):
         raise UsageError(f"an answer is a list of parts, not {type(rows).__name__}")
-    return Interleaved(tuple(_part(row, media_root) for row in rows))
-
-
-def _part(row: object, media_root: Path) -> Part:
-    if not isinstance(row, dict):
-        raise UsageError(f"a part is an object, not {type(row).__name__}")
-    kind, words, medium = row.get("type"), row.get("text"), row.get("media")
-    texts = {"raw": row.get("raw", words or ""), "label": row.get("label", "")}
-    if kind not in PART_KINDS:
-        raise UsageError(f"{kind!r:.80} is no kind of part")
-    if not isinstance(words, str | None) or not all(
-        isinstance(value, str) for value in texts.values()
-    ):
-        raise UsageError(f"a part of the kind {kind!r} has words that are no text")
-    return Part(
-        kind, words, None if medium is None else _medium(medium, media_root), **texts
-    )
+    parts: list[Part] = []
+    for row in rows:
+        if not isinstance(row, dict):
+            raise UsageError(f"a part is an object, not {type(row).__name__}")
+        kind = row.get("type")
+        if kind not in PART_KINDS:
+            raise UsageError(f"{kind!r:.80} is no kind of part")
+        words: Any = row.get("text")
+        raw: Any = row.get("raw", words or "")
+        label: Any = row.get("label", "")
+        if not all(isinstance(text, str) for text in (words or "", raw, label)):
+            raise UsageError(f"a part of the kind {kind!r} has words that are no text")
+        medium = None
+        if row.get("media") is not None:
+            medium = _medium(row["media"], media_root)
+        parts.append(Part(kind, words, medium, raw, label))
+    return Interleaved(tuple(parts))
 
 
 def _medium(row: object, media_root: Path) -> Media:
@@ -86,19 +83,16 @@ def _medium(row: object, media_root: Path) -> Media:
 
 def error_of(row: object) -> Response:
     """Parse a recorded failure, with its kind. Raises UsageError for a damaged one."""
-    if (
-        not isinstance(row, dict)
-        or row.get("kind") not in ERROR_KINDS
-        or not isinstance(row.get("message"), str)
-    ):
+    found = row if isinstance(row, dict) else {}
+    kind = found.get("kind")
+    message = found.get("message")
+    if kind not in ERROR_KINDS or not isinstance(message, str):
         raise UsageError("its failure is damaged")
-    return Response(error=ErrorInfo(row["kind"], row["message"]), finish_reason="error")
+    return Response(error=ErrorInfo(kind, message), finish_reason="error")
 
 
 def kinds_of(values: object) -> tuple[PartKind, ...]:
     """The recorded kinds of part; what is none is left out."""
-    return (
-        tuple(kind for kind in PART_KINDS if kind in values)
-        if isinstance(values, list)
-        else ()
-    )
+    if not isinstance(values, list):
+        return ()
+    return tuple(kind for kind in PART_KINDS if kind in values)

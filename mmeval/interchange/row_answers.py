@@ -64,7 +64,14 @@ class RowAnswers:
         self.remarks: list[str] = []
         for file in layout.files(path):
             self._add(file)
-        self.remarks += missing_remarks(self._missing())
+        # the paths of all answers that lead to no file
+        missing: list[str] = []
+        for folders, entry in self._placed():
+            is_exact = self._is_exact(entry)
+            for name in exact_files(entry.own) if is_exact else entry.names:
+                if not self._media.has(name, folders):
+                    missing.append(name)
+        self.remarks += missing_remarks(missing)
 
     @property
     def model(self) -> str:
@@ -73,7 +80,14 @@ class RowAnswers:
     @cached_property
     def digest(self) -> str:
         """The digest of the files and their media; a missing one has its place."""
-        return digest([[file.name, *self._digests(file)] for file in self._files])
+        files = {
+            file: [file.name, Media.from_path(file).sha256] for file in self._files
+        }
+        for folders, entry in self._placed():
+            names = (*entry.names, *exact_files(entry.own))
+            for name in dict.fromkeys(names):
+                files[entry.file].append(self._media.sha256(name, folders))
+        return digest(list(files.values()))
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -105,8 +119,9 @@ class RowAnswers:
             if key is None:
                 keyless += 1
                 continue
+            names: list[str] = []
             try:
-                names = _names_in(row, layout)
+                layout.answer(row, names.append)
                 own = own_of(row)
             except UsageError as error:
                 raise UsageError(f"{place}: {error}") from None
@@ -127,23 +142,23 @@ class RowAnswers:
             self._found.setdefault((file.repeat, entry.key), []).append(entry)
 
     def _entry(self, sample: Sample, repeat: int) -> Entry | None:
+        """The row of a sample: of equal questions the one in its own position, else
+        the first."""
         for key in self._layout.keys(sample):
             found = self._found.get((repeat, key))
-            if found:
-                return self._in_position(found, sample)
+            if not found:
+                continue
+            if self._layout.position is not None:
+                position = self._layout.position(sample.id)
+                for entry in found:
+                    if entry.number == position:
+                        return entry
+            return found[0]
         return None
 
-    def _in_position(self, found: list[Entry], sample: Sample) -> Entry:
-        """Of equal questions the one in the sample's own position, else the first."""
-        if self._layout.position is not None:
-            position = self._layout.position(sample.id)
-            for entry in found:
-                if entry.number == position:
-                    return entry
-        return found[0]
-
     def _response(self, entry: Entry, sample: Sample) -> Response:
-        layout, own = self._layout, entry.own
+        layout = self._layout
+        own = entry.own
         folders = self._folders_of(entry.file)
         missing: list[str] = []
 
@@ -185,33 +200,9 @@ class RowAnswers:
         """The folders from which the paths of a file start."""
         return file.parent, self._folder, Path.cwd()
 
-    def _missing(self) -> Iterator[str]:
-        """The paths of all answers that lead to no file."""
+    def _placed(self) -> Iterator[tuple[tuple[Path, ...], Entry]]:
+        """All rows, each with the folders from which its paths start."""
         for file, entries in self._files.items():
             folders = self._folders_of(file)
             for entry in entries:
-                exact = self._is_exact(entry)
-                names = exact_files(entry.own) if exact else entry.names
-                for name in names:
-                    if not self._media.has(name, folders):
-                        yield name
-
-    def _digests(self, file: Path) -> Iterator[str]:
-        yield Media.from_path(file).sha256
-        folders = self._folders_of(file)
-        for entry in self._files[file]:
-            names = (*entry.names, *exact_files(entry.own))
-            for name in dict.fromkeys(names):
-                yield self._media.sha256(name, folders)
-
-
-def _names_in(row: Row, layout: RowLayout) -> list[str]:
-    """The paths of media that the fields of a row name. Raises UsageError for an
-    invalid row."""
-    names: list[str] = []
-
-    def note(name: str) -> None:
-        names.append(name)
-
-    layout.answer(row, note)
-    return names
+                yield folders, entry

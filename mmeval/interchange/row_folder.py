@@ -33,8 +33,20 @@ class RowFolder(ExportFolder):
 
     def add(self, one: ScoredTrial) -> None:
         trial = one.trial
+        own = self.own(trial)
+        output = trial.output
+        if output is None:
+            row = self.layout.row(trial.sample, None, {})
+        else:
+            media = self._put_media(trial, output)
+            files = {medium.sha256: file for file, medium in media.items()}
+            row = self.fields(trial, output, files)
+            if not self.is_given_back(row, output, media):
+                own |= self.exact(output, files, self.layout.seal(row))
+        if own:
+            row[OWN] = own
         rows = self.rows.setdefault(self.file_of(trial), {})
-        rows[trial.sample.id] = self._row(trial)
+        rows[trial.sample.id] = row
 
     def finish(self) -> Sequence[str]:
         for name, rows in self.rows.items():
@@ -73,25 +85,13 @@ class RowFolder(ExportFolder):
         text = json.dumps(document, indent=1, allow_nan=False)
         (self.path / name).write_text(f"{text}\n")
 
-    def _row(self, trial: Trial) -> dict[str, Any]:
-        own, output = self.own(trial), trial.output
-        if output is None:
-            return {**self.layout.row(trial.sample, None, {}), OWN: own}
-        media = self._put_media(trial, output)
-        files = {medium.sha256: file for file, medium in media.items()}
-        row = self.fields(trial, output, files)
-        if not self.is_given_back(row, output, media):
-            own |= self.exact(output, files, self.layout.seal(row))
-        if own:
-            row[OWN] = own
-        return row
-
     def _put_media(self, trial: Trial, output: Interleaved) -> dict[str, Media]:
         """Write each medium of an answer once. Returns them by their files."""
         layout = self.layout
         pictures = output.media("image") if layout.pictures else ()
         media: dict[str, Media] = {}
-        for number, medium in enumerate(dict.fromkeys((*pictures, *output.media())), 1):
+        different = dict.fromkeys((*pictures, *output.media()))
+        for number, medium in enumerate(different, 1):
             form = layout.pictures if medium in pictures else layout.media
             file = self.put(medium, form.format(self.stem(trial), number))
             media[file] = medium

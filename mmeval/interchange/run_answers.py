@@ -25,7 +25,7 @@ from mmeval.records.response import (
     worst_finish,
 )
 from mmeval.records.sample import Sample
-from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial, journal_notes
+from mmeval.results.stored_run import StoredRun, StoredTask, journal_notes
 from mmeval.system.json_lines import from_line, to_line
 
 MODEL = "model"
@@ -63,9 +63,8 @@ class RunAnswers:
         for task, trials in sorted(self._trials.items()):
             for (sample, repeat), made in sorted(trials.items()):
                 row = from_line(made.line)
-                sha256.update(
-                    to_line([task, sample, repeat, row.get("d"), row.get("error")])
-                )
+                facts = [task, sample, repeat, row.get("d"), row.get("error")]
+                sha256.update(to_line(facts))
         return sha256.hexdigest()[:DIGEST_CHARS]
 
     @property
@@ -83,12 +82,18 @@ class RunAnswers:
 
     def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:
         question = question_of(sample)
-        name = task if task in self._trials else self._renamed(sample.id, question)
-        if name is None:
+        names = [task] if task in self._trials else []
+        if not names:  # it may be renamed: the only one with this sample and question
+            for other, trials in self._trials.items():
+                first = trials.get((sample.id, 0))
+                if first is not None and first.question == question:
+                    names.append(other)
+        if len(names) != 1:
             known = ", ".join(self._trials) or "none"
             return Absent(
                 f"{self._run.folder} has no task {task}; its tasks are: {known}"
             )
+        name = names[0]
         made = self._trials[name].get((sample.id, repeat))
         if made is None:
             return Absent(
@@ -111,75 +116,50 @@ class RunAnswers:
                 place,
             )
 
-    def _renamed(self, sample: str, question: str) -> str | None:
-        """The only task with this sample and question; None for none or several."""
-        asked = [
-            name
-            for name, trials in self._trials.items()
-            if (m := trials.get((sample, 0))) and m.question == question
-        ]
-        return asked[0] if len(asked) == 1 else None
-
     def close(self) -> None:
         self._run.close()
 
     def _response(self, row: Mapping[str, Any]) -> Response:
         if row.get("error") is not None:
             return error_of(row["error"])
-        own = self._last_reply(row)
-        if own is None:
+        # The answer of one call is the model's last reply. That of a program is in the
+        # row; it may have asked no model, or its replies are gone.
+        reply: Mapping[str, Any] | None = None
+        finishes: list[FinishReason] = []
+        for _, role, key in row.get("x", ()):
+            if role != MODEL:
+                continue
+            line = self._run.journal.row(key)
+            reply = None if line is None else line["r"]
+            if reply is not None:
+                finishes.append(finish_reason_from(reply.get("finish_reason")))
+        if reply is None and "output" not in row:
             raise MissingDataError("its answer is no longer in the journal")
-        output = parts_of(
-            row["output"] if "output" in row else own.get("output"), self._media
-        )
+        reply = reply or {}
+        written = row["output"] if "output" in row else reply.get("output")
         return Response(
-            output=output,
-            finish_reason=self._finish(row),
-            served=str(own.get("served", "")),
-            warnings=tuple(map(str, own.get("warnings", ()))),
-            fingerprint=str(own.get("fingerprint", "")),
+            output=parts_of(written, self._media),
+            finish_reason=worst_finish(finishes),
+            served=str(reply.get("served", "")),
+            warnings=tuple(map(str, reply.get("warnings", ()))),
+            fingerprint=str(reply.get("fingerprint", "")),
             left_out=kinds_of(row.get("left_out")),
         )
-
-    def _finish(self, row: Mapping[str, Any]) -> FinishReason:
-        """How the trial's answer ended, over all replies of the model."""
-        keys = [key for _, role, key in row.get("x", ()) if role == MODEL]
-        lines = [self._run.journal.row(key) for key in keys]
-        replies = [line["r"] for line in lines if line is not None]
-        return worst_finish(
-            finish_reason_from(reply.get("finish_reason")) for reply in replies
-        )
-
-    def _last_reply(self, row: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """The model's last reply in a trial, the answer of one call; empty for
-        programs."""
-        keys = [key for _, role, key in row.get("x", ()) if role == MODEL]
-        if not keys:
-            return {} if "output" in row else None
-        line = self._run.journal.row(keys[-1])
-        if line is None:
-            return {} if "output" in row else None
-        reply: Mapping[str, Any] = line["r"]
-        return reply
 
     def _made(self, name: str) -> Iterator[tuple[tuple[str, int], _Made]]:
         task = StoredTask(name, {}, self._run.folder, None)
         number = 0
         for trial in task.trials():
+            if trial is None:
+                self._damaged += 1
+                continue
             try:
-                key, question = self._key_of(trial)
+                key = (str(trial.sample["id"]), int(trial.repeat))
+                question = recorded_question(trial.sample, self._media)
             except (UsageError, KeyError, TypeError, ValueError):
                 self._damaged += 1
                 continue
-            assert trial is not None
             if trial.sample.get("fault"):  # it was never asked, so there is no answer
                 continue
             yield key, _Made(number, question, to_line(trial.row))
             number += 1
-
-    def _key_of(self, trial: StoredTrial | None) -> tuple[tuple[str, int], str]:
-        if trial is None:
-            raise UsageError("damaged")
-        return (str(trial.sample["id"]), int(trial.repeat)), recorded_question(
-            trial.sample, self._media
-        )

@@ -21,7 +21,7 @@ from mmeval.interchange.recorded import (
 from mmeval.records.digests import DIGEST_CHARS
 from mmeval.records.response import Response, finish_reason_from
 from mmeval.records.sample import Sample
-from mmeval.system.foreign_lines import ForeignLine, line_at, lines_of
+from mmeval.system.foreign_lines import line_at, lines_of
 from mmeval.system.wording import file_name
 
 _NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl")
@@ -45,29 +45,23 @@ class _File:
         self.rows: dict[str, _Row] = {}
         self.count = 0
         for line in lines_of(path):
-            name, row = self._row(line)
-            # it was never asked, so there is no answer
-            if line.row["doc"].get("fault"):
+            answers = line.row.get("parts")
+            document = line.row.get("doc")
+            name = document.get("id") if isinstance(document, dict) else None
+            if not isinstance(name, str) or not isinstance(answers, list):
+                raise UsageError(
+                    f"{line.place}: this is not a line of a samples file of mmeval: it "
+                    "needs doc and parts"
+                )
+            try:
+                question = recorded_question(document, path.parent / "media")
+            except UsageError as error:
+                raise UsageError(f"{line.place}: {error}") from None
+            if document.get("fault"):  # it was never asked, so there is no answer
                 continue
-            self.rows[name] = row
-            self.count += row.repeats
-
-    def _row(self, line: ForeignLine) -> tuple[str, _Row]:
-        document, answers = line.row.get("doc"), line.row.get("parts")
-        if (
-            not isinstance(document, dict)
-            or not isinstance(document.get("id"), str)
-            or not isinstance(answers, list)
-        ):
-            raise UsageError(
-                f"{line.place}: this is not a line of a samples file of mmeval: it "
-                "needs doc and parts"
-            )
-        try:
-            question = recorded_question(document, self.path.parent / "media")
-        except UsageError as error:
-            raise UsageError(f"{line.place}: {error}") from None
-        return document["id"], _Row(line.offset, question, self.count, len(answers))
+            repeats = len(answers)
+            self.rows[name] = _Row(line.offset, question, self.count, repeats)
+            self.count += repeats
 
     def response(self, row: _Row, repeat: int) -> Response:
         """Read an answer. Raises UsageError and MissingDataError where it cannot be
@@ -96,16 +90,17 @@ class SamplesAnswers:
     model = ""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        newest = {
-            _task_of(path): path for path in sorted(paths, key=lambda path: path.name)
-        }
+        newest: dict[str, Path] = {}
+        for path in sorted(paths, key=lambda path: path.name):
+            match = _NAME.fullmatch(path.name)
+            newest[match["task"] if match else path.stem] = path
         self._single = len(paths) == 1
         self._files = {name: _File(path) for name, path in newest.items()}
-        self.remarks: Sequence[str] = (
-            [f"of {len(paths)} samples files the newest of each task are read"]
-            if len(newest) < len(paths)
-            else []
-        )
+        self.remarks: list[str] = []
+        if len(newest) < len(paths):
+            self.remarks.append(
+                f"of {len(paths)} samples files the newest of each task are read"
+            )
 
     @cached_property
     def digest(self) -> str:
@@ -152,8 +147,3 @@ class SamplesAnswers:
 
     def close(self) -> None:
         """Nothing is held open."""
-
-
-def _task_of(path: Path) -> str:
-    match = _NAME.fullmatch(path.name)
-    return match["task"] if match else path.stem

@@ -40,13 +40,15 @@ def exact_part(row: object, medium: Callable[[str], Media | None]) -> Part:
     ``medium`` reads a file, or returns None."""
     if not isinstance(row, dict) or row.get("type") not in PART_KINDS:
         raise UsageError(DAMAGED)
-    words, file = row.get("text"), row.get("file")
-    texts = {"raw": row.get("raw", words or ""), "label": row.get("label", "")}
-    if not all(
-        isinstance(text, str) for text in (*texts.values(), words or "", file or "")
-    ):
-        raise UsageError(DAMAGED)
-    return Part(row["type"], words, None if file is None else medium(file), **texts)
+    words: Any = row.get("text")
+    file: Any = row.get("file")
+    raw: Any = row.get("raw", words or "")
+    label: Any = row.get("label", "")
+    for text in (words or "", file or "", raw, label):
+        if not isinstance(text, str):
+            raise UsageError(DAMAGED)
+    found = None if file is None else medium(file)
+    return Part(row["type"], words, found, raw, label)
 
 
 def medium_inside(folder: Path, name: str) -> Media:
@@ -63,21 +65,21 @@ def medium_inside(folder: Path, name: str) -> Media:
 
 def exact_files(own: Mapping[str, Any]) -> list[str]:
     """The files that the parts under our own key name, each once."""
-    rows = (row for row in own.get("parts", ()) if isinstance(row, dict))
-    names = (row.get("file") for row in rows)
-    return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+    names: dict[str, None] = {}
+    for row in own.get("parts", ()):
+        if isinstance(row, dict) and isinstance(row.get("file"), str):
+            names[row["file"]] = None
+    return list(names)
 
 
 def own_of(row: Mapping[str, Any], *, parts: type = list) -> Mapping[str, Any]:
     """The object under our own key; ``parts``: type of its parts. Raises UsageError."""
     found = row.get(OWN, {})
-    if not isinstance(found, dict) or not isinstance(
-        found.get("parts", parts()), parts
-    ):
-        raise UsageError(
-            f"{OWN!r} must be an object; remove the key, or export the answers again"
-        )
-    return found
+    if isinstance(found, dict) and isinstance(found.get("parts", parts()), parts):
+        return found
+    raise UsageError(
+        f"{OWN!r} must be an object; remove the key, or export the answers again"
+    )
 
 
 def read_manifest(

@@ -55,7 +55,12 @@ def embedded_medium(text: str) -> Media | None:
     payload = text[uri.end() :] if uri else text
     if uri and not uri[0].lower().endswith(";base64,"):
         return Media.from_bytes(unquote_to_bytes(payload))
-    return Media.from_bytes(_decoded(payload))
+    try:
+        return Media.from_bytes(base64_bytes(payload))
+    except ValueError:
+        raise UsageError(
+            "a medium in the data is damaged: its base64 cannot be decoded"
+        ) from None
 
 
 def medium_inside(text: str) -> str:
@@ -76,11 +81,9 @@ def medium_inside(text: str) -> str:
 def is_sound(value: Any) -> bool:
     """Whether a value is a sound as numbers, ``{"array": ..., "sampling_rate":
     ...}``."""
-    return (
-        isinstance(value, Mapping)
-        and value.keys() >= SOUND_KEYS
-        and value.keys() <= SOUND_KEYS | {"path", "bytes"}
-    )
+    if not isinstance(value, Mapping):
+        return False
+    return SOUND_KEYS <= value.keys() <= SOUND_KEYS | {"path", "bytes"}
 
 
 def sound_medium(value: Mapping[str, Any]) -> Media:
@@ -134,12 +137,3 @@ def base64_bytes(payload: str) -> bytes:
     addresses. Raises ValueError for what is not base64."""
     letters = "".join(payload.split()).translate(_OTHER_LETTERS).rstrip("=")
     return base64.b64decode(letters + "=" * (-len(letters) % 4), validate=True)
-
-
-def _decoded(payload: str) -> bytes:
-    try:
-        return base64_bytes(payload)
-    except ValueError:
-        raise UsageError(
-            "a medium in the data is damaged: its base64 cannot be decoded"
-        ) from None

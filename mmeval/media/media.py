@@ -78,7 +78,9 @@ class Media:
         self.path = path
         self.data = data
         self.name = name or (path.name if path else "")
-        self._sha256, self._mime, self._size = sha256, mime, size
+        self._sha256 = sha256
+        self._mime = mime
+        self._size = size
         self._memo: dict[Hashable, object] | None = None
         # True while a record's digest has not been compared with the file's bytes
         self._unproven = False
@@ -86,8 +88,9 @@ class Media:
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """The state for another process, without the memo (large, or of this
         process)."""
-        kept = (name for name in self.__slots__ if name != "_memo")
-        return None, {**{name: getattr(self, name) for name in kept}, "_memo": None}
+        state = {name: getattr(self, name) for name in self.__slots__}
+        state["_memo"] = None
+        return None, state
 
     @classmethod
     def from_path(cls, path: Path) -> Media:
@@ -104,13 +107,21 @@ class Media:
     @property
     def sha256(self) -> str:
         if self._sha256 is None:
-            self._sha256 = self._hash()
+            if self.data is not None:
+                self._sha256 = hashlib.sha256(self.data).hexdigest()
+            else:
+                with self._open_whole() as file:
+                    self._sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         return self._sha256
 
     @property
     def mime(self) -> str:
         if self._mime is None:
-            self._mime = self._sniff()
+            if self.data is not None:
+                self._mime = sniff_file(BytesIO(self.data), self.name)
+            else:
+                with self._open() as file:
+                    self._mime = sniff_file(file, self.name)
         return self._mime
 
     @property
@@ -121,7 +132,11 @@ class Media:
     def size(self) -> int:
         """Bytes."""
         if self._size is None:
-            self._size = len(self.data) if self.data is not None else self._stat_size()
+            if self.data is not None:
+                self._size = len(self.data)
+            else:
+                with self._open() as file:
+                    self._size = os.fstat(file.fileno()).st_size
         return self._size
 
     @property
@@ -150,7 +165,14 @@ class Media:
         with self._open_whole() as file:
             data = file.read()
         if self._unproven:
-            self._prove(data)
+            sha256 = hashlib.sha256(data).hexdigest()
+            if (sha256, len(data)) != (self._sha256, self._size):
+                raise CorruptMediaError(
+                    f"{self.path}: the file has changed since it was recorded (sha256 "
+                    f"{self._sha256}, {self._size} bytes; now {len(data)} bytes); "
+                    "restore the file, or begin a new run with --fresh"
+                )
+            self._unproven = False
         return data
 
     def to_json(self) -> dict[str, Any]:
@@ -180,18 +202,6 @@ class Media:
         )
         media._unproven = True
         return media
-
-    def _prove(self, data: bytes) -> None:
-        """Check the recorded size and digest; CorruptMediaError where the bytes
-        differ."""
-        if len(data) == self._size and hashlib.sha256(data).hexdigest() == self._sha256:
-            self._unproven = False
-            return
-        raise CorruptMediaError(
-            f"{self.path}: the file has changed since it was recorded (sha256 "
-            f"{self._sha256}, {self._size} bytes; now "
-            f"{len(data)} bytes); restore the file, or begin a new run with --fresh"
-        )
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[BufferedReader]:
@@ -223,22 +233,6 @@ class Media:
                     "read; make it smaller"
                 )
             yield file
-
-    def _hash(self) -> str:
-        if self.data is not None:
-            return hashlib.sha256(self.data).hexdigest()
-        with self._open_whole() as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-
-    def _stat_size(self) -> int:
-        with self._open() as file:
-            return os.fstat(file.fileno()).st_size
-
-    def _sniff(self) -> str:
-        if self.data is not None:
-            return sniff_file(BytesIO(self.data), self.name)
-        with self._open() as file:
-            return sniff_file(file, self.name)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Media) and other.sha256 == self.sha256
@@ -282,11 +276,8 @@ def path_inside(root: Path, relative: str) -> Path:
                 FileNotFoundError, NotADirectoryError, PermissionError
             ):
                 path.lstat()
-    except (
-        OSError,
-        RuntimeError,
-        ValueError,
-    ) as error:  # a loop of links, a NUL character, a name that is too long
+    # a loop of links, a NUL character, a name that is too long
+    except (OSError, RuntimeError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise UsageError(
             f"{relative[:200]!r} is not a path inside {root} ({why})"
@@ -307,12 +298,7 @@ def _kept_inside(target: Path, root: Path) -> bool:
         return True
     # huggingface_hub keeps <data set>/snapshots/<commit>/... as links into <data
     # set>/blobs.
-    folder = next(
-        (
-            folder
-            for folder in (root, *root.parents)
-            if folder.parent.name == "snapshots"
-        ),
-        None,
-    )
-    return folder is not None and target.is_relative_to(folder.parent.parent / "blobs")
+    for folder in (root, *root.parents):
+        if folder.parent.name == "snapshots":
+            return target.is_relative_to(folder.parent.parent / "blobs")
+    return False

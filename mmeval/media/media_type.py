@@ -165,7 +165,9 @@ _HTML = re.compile(r"<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 def sniff_file(file: BinaryIO, name: str = "") -> str:
     """The MIME type of a file by its first bytes, the directory of a zip or of an old
     office file, and an MP4's tracks."""
-    head, size, tail = file.read(SNIFF_BYTES), file.seek(0, os.SEEK_END), b""
+    head = file.read(SNIFF_BYTES)
+    size = file.seek(0, os.SEEK_END)
+    tail = b""
     if head.startswith(b"\xd0\xcf\x11\xe0") and len(head) > 52:
         file.seek(old_office_directory(head))
         tail = file.read(SNIFF_BYTES)
@@ -197,11 +199,8 @@ def sniff_mime(
         return "video/quicktime"
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return ZIP
-    if (
-        size is not None
-        and len(head) >= 84
-        and size == 84 + 50 * int.from_bytes(head[80:84], "little")
-    ):
+    triangles = int.from_bytes(head[80:84], "little")
+    if size == 84 + 50 * triangles and len(head) >= 84:
         return "model/stl"
     return unread_mime(head) or _sniff_text(head, name)
 
@@ -252,9 +251,11 @@ def boxes(file: BinaryIO, at: int, end: int) -> Iterator[Box]:
     while at + 8 <= end:
         file.seek(at)
         head = file.read(16)
-        length, start = int.from_bytes(head[:4]), at + 8
+        length = int.from_bytes(head[:4])
+        start = at + 8
         if length == 1:
-            length, start = int.from_bytes(head[8:16]), at + 16
+            length = int.from_bytes(head[8:16])
+            start = at + 16
         stop = at + length if length else end
         if stop < start:
             return
@@ -278,13 +279,16 @@ def _by_content(mime: str, head: bytes, tail: bytes) -> str:
 
 def _by_brand(head: bytes) -> str:
     """The MIME type of an MP4 or HEIF file, by the brands at its beginning."""
-    major, end = head[8:12], min(len(head), int.from_bytes(head[:4]))
-    any_heif = major in _ANY_HEIF_BRANDS
-    brands = [head[at : at + 4] for at in range(16, end, 4)] if any_heif else [major]
-    found = (
-        mime for name, mime in _MP4_BRANDS for brand in brands if brand.startswith(name)
-    )
-    return next(found, "image/heic" if any_heif else "video/mp4")
+    brands = [head[8:12]]
+    usual = "video/mp4"
+    if brands[0] in _ANY_HEIF_BRANDS:
+        end = min(len(head), int.from_bytes(head[:4]))
+        brands = [head[at : at + 4] for at in range(16, end, 4)]
+        usual = "image/heic"
+    for name, mime in _MP4_BRANDS:
+        if any(brand.startswith(name) for brand in brands):
+            return mime
+    return usual
 
 
 def _is_transport_stream(head: bytes) -> bool:

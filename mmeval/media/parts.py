@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -105,19 +106,28 @@ class Interleaved:
             return cls((text_part(text),) if text else ())
         given = {canonical_label(name): item for name, item in (media or {}).items()}
         tags = list(find(text, spellings))
-        names = _names(tags)
-        parts = _weave(text, tags, [given.get(name) for name in names])
-        named = set(names)
-        return cls(
-            (
-                *parts,
-                *(
-                    _appended(label, item)
-                    for label, item in given.items()
-                    if label not in named
-                ),
-            )
-        )
+        items: list[Media | str | None] = []
+        named: set[str] = set()
+        unnumbered: Counter[str] = Counter()
+        for tag in tags:
+            name = tag.label
+            if tag.index is None:  # it is counted among its like
+                unnumbered[tag.kind] += 1
+                name = f"{tag.kind}{unnumbered[tag.kind]}"
+            named.add(name)
+            items.append(given.get(name))
+        parts = _weave(text, tags, items)
+        for label, item in given.items():
+            if label in named:
+                continue
+            kind = label_kind(label)
+            if isinstance(item, str):
+                parts.append(Part(kind or "code", text=item, label=label))
+                continue
+            if kind is None or kind in ("text", "code"):
+                kind = item.kind
+            parts.append(Part(kind, media=item, label=label))
+        return cls(tuple(parts))
 
     @classmethod
     def from_reply(
@@ -133,12 +143,11 @@ class Interleaved:
         media without a placeholder follow the text in their order. A medium has the
         kind of its content, or of the part that holds it.
         """
-        beside = (
-            media_part(item) if isinstance(item, Media) else item for item in media
-        )
-        return cls(
-            tuple(_filled(cls.from_text(text, spellings=spellings).parts, beside))
-        )
+        beside: list[Part] = []
+        for item in media:
+            beside.append(media_part(item) if isinstance(item, Media) else item)
+        written = cls.from_text(text, spellings=spellings)
+        return cls(tuple(_filled(written.parts, beside)))
 
     @property
     def raw(self) -> str:
@@ -154,33 +163,36 @@ class Interleaved:
     def words(self) -> str:
         """The text parts alone; where other parts are left out, a blank separates
         words."""
-        texts: list[str] = []
-        for is_text, run in groupby(self.parts, key=lambda part: part.kind == "text"):
-            text = "".join(part.text or "" for part in run) if is_text else ""
-            glued = (
-                texts and text and not texts[-1][-1].isspace() and not text[0].isspace()
-            )
-            texts += [" ", text] if glued else [text] if text else []
-        return "".join(texts)
+        words = ""
+        was_text = True
+        for part in self.parts:
+            if part.kind != "text":
+                was_text = False
+            elif part.text:
+                if not was_text and _run_together(words, part.text):
+                    words += " "
+                words += part.text
+                was_text = True
+        return words
 
     def media(self, kind: PartKind | None = None) -> tuple[Media, ...]:
         """The media in order, of one kind or of all; dangling placeholders have
         none."""
-        return tuple(
-            p.media
-            for p in self.parts
-            if p.media is not None and kind in (None, p.kind)
-        )
+        found: list[Media] = []
+        for part in self.parts:
+            if part.media is not None and kind in (None, part.kind):
+                found.append(part.media)
+        return tuple(found)
 
     @property
     def empty(self) -> bool:
         """True for nothing but white space and reasoning: no medium, placeholder or
         code."""
-        return all(
-            part.kind == "reasoning"
-            or (part.kind == "text" and not (part.text or "").strip())
-            for part in self.parts
-        )
+        for part in self.parts:
+            is_blank = part.kind == "text" and not (part.text or "").strip()
+            if part.kind != "reasoning" and not is_blank:
+                return False
+        return True
 
     def rendered(self, spelling: str = "tag") -> str:
         """The text with non-text parts as fresh placeholders, numbered by order per
@@ -213,27 +225,21 @@ class Interleaved:
         :meth:`filled` puts them, a labelled one only to its own placeholder; what
         stands between texts keeps its place.
         """
-        last = max(
-            (
-                at
-                for at, part in enumerate(self.parts)
-                if part.raw and part.kind != "reasoning"
-            ),
-            default=-1,
-        )
         parts: list[Part] = []
         loose: list[Part] = []
-        for written, run in groupby(
-            enumerate(self.parts),
-            key=lambda item: bool(item[1].raw) and _shown(item[1]),
-        ):
-            if written:
-                read, unread = _read_again([part for _, part in run], spellings)
-                parts.extend(read)
-                loose.extend(unread)
+        behind: list[Part] = []
+        for is_written, run in groupby(self.parts, key=_is_written):
+            if is_written:
+                parts += behind
+                behind = []
+                read, unread = _read_again(list(run), spellings)
+                parts += read
+                loose += unread
             else:
-                for at, part in run:
-                    (parts if at < last or not _shown(part) else loose).append(part)
+                behind = list(run)
+        # what no text follows
+        for part in behind:
+            (parts if part.kind == "reasoning" else loose).append(part)
         again = tuple(_filled(parts, loose))
         return self if again == self.parts else Interleaved(again)
 
@@ -246,21 +252,19 @@ class Interleaved:
         before them.
         """
         parts: list[Part] = []
-        for is_text, run in groupby(
-            self.parts, key=lambda part: part.kind in ("text", "reasoning")
-        ):
-            members = list(run)
-            if not is_text:
-                parts += members
+        words = ""
+        for part in self.parts:
+            if part.kind == "text":
+                text = part.text or ""
+                words += f"\n{text}" if _run_together(words, text) else text
                 continue
-            words = ""
-            for text in (part.text or "" for part in members if part.kind == "text"):
-                glued = (
-                    words and text and not words[-1].isspace() and not text[0].isspace()
-                )
-                words += f"\n{text}" if glued else text
-            parts += [part for part in members if part.kind == "reasoning"]
-            parts += [text_part(words.strip())] if words.strip() else []
+            if part.kind != "reasoning":
+                if words.strip():
+                    parts.append(text_part(words.strip()))
+                words = ""
+            parts.append(part)
+        if words.strip():
+            parts.append(text_part(words.strip()))
         return self if tuple(parts) == self.parts else Interleaved(tuple(parts))
 
     def to_json(self) -> list[dict[str, Any]]:
@@ -283,23 +287,20 @@ def _filled(parts: Sequence[Part], loose: Iterable[Part]) -> list[Part]:
     given: dict[str, Part] = {}
     left: list[Part] = []
     for part in loose:
-        fits = (
-            place
-            for place, hole in open_.items()
-            if hole.kind == part.kind and part.label in ("", hole.label)
-        )
-        place = next(fits, None)
-        if place is None:
-            left.append(part)
+        for place, hole in open_.items():
+            if hole.kind == part.kind and part.label in ("", hole.label):
+                given[place] = part
+                del open_[place]
+                break
         else:
-            given[place] = part
-            del open_[place]
-    filled = []
+            left.append(part)
+    filled: list[Part] = []
     for at, part in enumerate(parts):
         held = given.get(_place(part, at)) if part.dangling else None
-        filled.append(
-            part if held is None else replace(part, media=held.media, text=held.text)
-        )
+        if held is None:
+            filled.append(part)
+        else:
+            filled.append(replace(part, media=held.media, text=held.text))
     return filled + left
 
 
@@ -323,20 +324,25 @@ def _read_again(
     tags = [tag for tag in find(text, spellings) if tag.kind != "text"]
     items: list[Media | str | None] = []
     for tag in tags:
-        part_there = held.get(tag.start)
-        same = part_there is not None and (part_there.kind, part_there.raw) == (
-            tag.kind,
-            tag.raw,
-        )
-        kept = held.pop(tag.start) if same else None
-        items.append(None if kept is None else kept.media or kept.text)
-    return _weave(text, tags, items), [
-        replace(part, raw="", label="") for part in held.values()
-    ]
+        item: Media | str | None = None
+        there = held.get(tag.start)
+        if there is not None and (there.kind, there.raw) == (tag.kind, tag.raw):
+            item = there.media or there.text
+            del held[tag.start]
+        items.append(item)
+    unread = [replace(part, raw="", label="") for part in held.values()]
+    return _weave(text, tags, items), unread
 
 
-def _shown(part: Part) -> bool:
-    return part.kind != "reasoning"
+def _is_written(part: Part) -> bool:
+    return part.raw != "" and part.kind != "reasoning"
+
+
+def _run_together(words: str, text: str) -> bool:
+    """Whether two texts would be one word where they meet."""
+    if not words or not text:
+        return False
+    return not words[-1].isspace() and not text[0].isspace()
 
 
 def split_reasoning(text: str, opening: str, closing: str) -> list[Part]:
@@ -348,15 +354,15 @@ def split_reasoning(text: str, opening: str, closing: str) -> list[Part]:
     an opening tag that is merely mentioned while thinking does not keep the answer
     hidden.
     """
-    marks = (
-        list(re.finditer(f"{re.escape(opening)}|{re.escape(closing)}", text))
-        if opening and closing
-        else []
-    )
+    marks: list[re.Match[str]] = []
+    if opening and closing:
+        pattern = f"{re.escape(opening)}|{re.escape(closing)}"
+        marks = list(re.finditer(pattern, text))
     parts: list[Part] = []
     at = here = 0
     if marks and marks[0][0] == closing != opening:
-        at, here = marks[0].end(), 1
+        at = marks[0].end()
+        here = 1
         parts.append(_reasoning(text[:at], text[: marks[0].start()]))
     while here < len(marks):
         start = marks[here]
@@ -366,12 +372,17 @@ def split_reasoning(text: str, opening: str, closing: str) -> list[Part]:
         last = _closing_mark(marks, here, closing)
         if start.start() > at:
             parts.append(text_part(text[at : start.start()]))
-        inner_end, at = (len(text), len(text)) if last is None else marks[last].span()
+        inner_end = at = len(text)
+        here = len(marks)
+        if last is not None:
+            inner_end, at = marks[last].span()
+            here = last + 1
         parts.append(
             _reasoning(text[start.start() : at], text[start.end() : inner_end])
         )
-        here = len(marks) if last is None else last + 1
-    return [*parts, text_part(text[at:])] if at < len(text) else parts
+    if at < len(text):
+        parts.append(text_part(text[at:]))
+    return parts
 
 
 def _reasoning(raw: str, inner: str) -> Part:
@@ -394,19 +405,6 @@ def _closing_mark(
     return at
 
 
-def _names(tags: Sequence[Tag]) -> list[str]:
-    """The label of each placeholder; one without a number is counted among its like."""
-    names: list[str] = []
-    unnumbered: dict[str, int] = {}
-    for tag in tags:
-        if tag.index is None:
-            unnumbered[tag.kind] = unnumbered.get(tag.kind, 0) + 1
-        names.append(
-            tag.label if tag.index is not None else f"{tag.kind}{unnumbered[tag.kind]}"
-        )
-    return names
-
-
 def _weave(
     text: str, tags: Sequence[Tag], items: Sequence[Media | str | None]
 ) -> list[Part]:
@@ -420,22 +418,10 @@ def _weave(
             continue
         if tag.start > at:
             parts.append(text_part(text[at : tag.start]))
-        media, words = (
-            (None, item) if item is None or isinstance(item, str) else (item, None)
-        )
-        parts.append(
-            Part(tag.kind, text=words, media=media, raw=tag.raw, label=tag.label)
-        )
+        words = item if isinstance(item, str) else None
+        media = item if isinstance(item, Media) else None
+        parts.append(Part(tag.kind, words, media, raw=tag.raw, label=tag.label))
         at = tag.end
     if at < len(text):
         parts.append(text_part(text[at:]))
     return parts
-
-
-def _appended(label: str, item: Media | str) -> Part:
-    kind = label_kind(label)
-    if isinstance(item, str):
-        return Part(kind or "code", text=item, label=label)
-    return Part(
-        item.kind if kind in (None, "text", "code") else kind, media=item, label=label
-    )

@@ -140,27 +140,17 @@ def find(text: str, spellings: Sequence[str] = DEFAULT_SPELLINGS) -> Iterator[Ta
     if not spellings or ("<" not in text and "#" not in text):
         return
     for match in _compiled(tuple(spellings)).finditer(text):
-        tag = _tag(match)
-        if tag is not None:
-            yield tag
-
-
-def _tag(match: re.Match[str]) -> Tag | None:
-    # a spelling's groups are its name and its number, last
-    spelling = (match.lastgroup or "").removesuffix("_i")
-    if spelling == "pair":
-        return Tag("image", None, match[0], match.start(), match.end(), spelling)
-    number = match[f"{spelling}_i"]
-    if len(number) > MAX_INDEX_DIGITS:
-        return None
-    return Tag(
-        _KINDS[match[spelling].lower()],
-        int(number),
-        match[0],
-        match.start(),
-        match.end(),
-        spelling,
-    )
+        # a spelling's groups are its name and its number, last
+        spelling = (match.lastgroup or "").removesuffix("_i")
+        kind: TagKind = "image"
+        index = None
+        if spelling != "pair":
+            number = match[f"{spelling}_i"]
+            if len(number) > MAX_INDEX_DIGITS:
+                continue
+            kind = _KINDS[match[spelling].lower()]
+            index = int(number)
+        yield Tag(kind, index, match[0], match.start(), match.end(), spelling)
 
 
 def render(kind: TagKind, ordinal: int, spelling: str = "tag") -> str:

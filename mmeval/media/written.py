@@ -73,7 +73,8 @@ class ContentReader:
         shared: Mapping[str, Any] | None = None,
         spellings: Sequence[str] = DEFAULT_SPELLINGS,
     ) -> None:
-        self.resolve, self.spellings = resolve, spellings
+        self.resolve = resolve
+        self.spellings = spellings
         self.shared = self._media(shared, "media") if shared else {}
         self._named: set[str] = set()
 
@@ -82,19 +83,30 @@ class ContentReader:
         ``where``."""
         if isinstance(written, str):
             return self._text(written, {})
-        if isinstance(written, Mapping):
-            return self._text_with_media(written, where)
         if isinstance(written, list):
-            return Interleaved(
-                tuple(
-                    self._part(part, f"{where}[{i}]") for i, part in enumerate(written)
-                )
+            parts: list[Part] = []
+            for position, part in enumerate(written):
+                parts.append(self._part(part, f"{where}[{position}]"))
+            return Interleaved(tuple(parts))
+        if not isinstance(written, Mapping):
+            raise UsageError(
+                f'{where} is {_named_type(written)}; write a text, {{"text", "media"}} '
+                "or a list of parts",
+                name=where,
             )
-        raise UsageError(
-            f'{where} is {_named_type(written)}; write a text, {{"text", "media"}} or '
-            "a list of parts",
-            name=where,
-        )
+        if "type" in written:
+            raise UsageError(
+                f"{where} is a single part; put it into a list", name=where
+            )
+        unknown = written.keys() - {"text", "media"}
+        if unknown:
+            raise UnknownNameError(f"key of {where}", min(unknown), ("text", "media"))
+        text = written.get("text") or ""
+        if not isinstance(text, str):
+            raise UsageError(
+                f"{where}.text is {_named_type(text)}, not a text", name=f"{where}.text"
+            )
+        return self._text(text, self._media(written.get("media"), f"{where}.media"))
 
     def unnamed(self) -> list[str]:
         """Labels of the row's media that no text read so far has named."""
@@ -115,27 +127,9 @@ class ContentReader:
             return Interleaved.from_text(text, own, spellings=self.spellings)
         tagged = {tag.label for tag in find(text, self.spellings)}
         self._named |= tagged
-        borrowed = {
-            label: item for label, item in self.shared.items() if label in tagged
-        }
-        return Interleaved.from_text(
-            text, {**borrowed, **own}, spellings=self.spellings
-        )
-
-    def _text_with_media(self, written: Mapping[str, Any], where: str) -> Interleaved:
-        if "type" in written:
-            raise UsageError(
-                f"{where} is a single part; put it into a list", name=where
-            )
-        unknown = written.keys() - {"text", "media"}
-        if unknown:
-            raise UnknownNameError(f"key of {where}", min(unknown), ("text", "media"))
-        text = written.get("text") or ""
-        if not isinstance(text, str):
-            raise UsageError(
-                f"{where}.text is {_named_type(text)}, not a text", name=f"{where}.text"
-            )
-        return self._text(text, self._media(written.get("media"), f"{where}.media"))
+        media = {label: item for label, item in self.shared.items() if label in tagged}
+        media.update(own)
+        return Interleaved.from_text(text, media, spellings=self.spellings)
 
     def _media(self, written: Any, where: str) -> dict[str, Media | str]:
         if written is None:
@@ -155,17 +149,19 @@ class ContentReader:
                     "image1",
                     name=where,
                 )
-            if value is not None:  # parquet fills the labels that a row lacks with null
-                found[label] = self._medium(label, value, f"{where} {key}")
+            if value is None:  # parquet fills the labels that a row lacks with null
+                continue
+            if isinstance(value, str) and label.startswith("code"):
+                found[label] = value
+                continue
+            place = f"{where} {key}"
+            medium = self._held(value, place)
+            if medium is None:
+                raise UsageError(
+                    f"{place} is {_named_type(value)}, not a path", name=place
+                )
+            found[label] = medium
         return found
-
-    def _medium(self, label: str, value: Any, where: str) -> Media | str:
-        if isinstance(value, str) and label.startswith("code"):
-            return value
-        medium = self._held(value, where)
-        if medium is None:
-            raise UsageError(f"{where} is {_named_type(value)}, not a path", name=where)
-        return medium
 
     def _held(self, value: Any, where: str) -> Media | None:
         """The medium that a value is or holds; None where it is nothing of the kind."""
@@ -174,21 +170,22 @@ class ContentReader:
         if isinstance(value, Interleaved):
             return next(iter(value.media()), None)
         if isinstance(value, Mapping) and not is_sound(value):
-            given = [value[key] for key in _MEDIUM_KEYS if value.get(key) is not None]
-            return self._held(given[0], where) if given else None
+            for key in _MEDIUM_KEYS:
+                if value.get(key) is not None:
+                    return self._held(value[key], where)
+        medium: Media | None = None
         try:
-            return self._read_medium(value, where)
+            if isinstance(value, bytes):
+                medium = Media.from_bytes(value)
+            elif isinstance(value, str):
+                medium = embedded_medium(value) or self.resolve(value, where)
+            elif is_sound(value):
+                medium = sound_medium(value)
         except UsageError as error:
             about = str(error)
             fault = about if about.startswith(where) else f"{where}: {about}"
             raise UsageError(fault, name=where) from None
-
-    def _read_medium(self, value: Any, where: str) -> Media | None:
-        if isinstance(value, bytes):
-            return Media.from_bytes(value)
-        if isinstance(value, str):
-            return embedded_medium(value) or self.resolve(value, where)
-        return sound_medium(value) if is_sound(value) else None
+        return medium
 
     def _next_shared(self, kind: str) -> Media | None:
         """The first of the row's media of a kind that no text or part has named."""
@@ -214,9 +211,7 @@ class ContentReader:
                 raise UsageError(
                     f'{where} needs "text", which is {_named_type(text)}', name=where
                 )
-            return (
-                text_part(text) if kind == "text" else Part("code", text=text, raw=text)
-            )
+            return text_part(text) if kind == "text" else Part("code", text, raw=text)
         if kind not in MEDIA_KINDS:
             raise UnknownNameError(
                 f"type of part in {where}:", str(kind), ("text", "code", *MEDIA_KINDS)

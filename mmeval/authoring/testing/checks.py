@@ -17,15 +17,8 @@ from typing import NamedTuple
 from mmeval.authoring.testing.media import UNREADABLE, small_media
 from mmeval.backend.capabilities import Capabilities
 from mmeval.backend.contract import BatchBackend
-from mmeval.media.media import Media
-from mmeval.media.parts import (
-    PART_KINDS,
-    Interleaved,
-    Part,
-    PartKind,
-    media_part,
-    text_part,
-)
+from mmeval.media.media import MEDIA_KINDS, Media
+from mmeval.media.parts import Interleaved, Part, PartKind, media_part, text_part
 from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import HOPELESS, Response
 from mmeval.records.sample import Message, message
@@ -105,16 +98,13 @@ def start(backend: BatchBackend) -> None:
 
 def combinations(capabilities: Capabilities) -> list[tuple[PartKind, ...]]:
     """The kinds to ask for: each alone and, if one call gives several, all together."""
-    kinds = tuple(
-        kind
-        for kind in capabilities.outputs
-        if kind != "code" or "text" not in capabilities.outputs
-    )
-    alone = [(kind,) for kind in kinds]
-    together = (
-        capabilities.output_mode in ("parallel", "interleaved") and len(kinds) > 1
-    )
-    return [*alone, kinds] if together else list(alone)
+    kinds = list(capabilities.outputs)
+    if "text" in kinds and "code" in kinds:
+        kinds.remove("code")
+    wants: list[tuple[PartKind, ...]] = [(kind,) for kind in kinds]
+    if len(kinds) > 1 and capabilities.output_mode in ("parallel", "interleaved"):
+        wants.append(tuple(kinds))
+    return wants
 
 
 def usual_prompts(capabilities: Capabilities) -> list[Message]:
@@ -126,14 +116,13 @@ def usual_prompts(capabilities: Capabilities) -> list[Message]:
         "is it so",
         "why not",
     )
-    media = [
-        small_media(kind) for kind in ("image", "audio") if kind in capabilities.inputs
-    ]
-    shown = [*((medium,) for medium in media), *((),) * len(words)]
-    return [
-        message("user", text, *medium, "and then")
-        for text, medium in zip(words, shown, strict=False)
-    ]
+    kinds: tuple[PartKind, ...] = ("image", "audio")
+    media = [small_media(kind) for kind in kinds if kind in capabilities.inputs]
+    prompts: list[Message] = []
+    for number, text in enumerate(words):
+        shown = media[number : number + 1]
+        prompts.append(message("user", text, *shown, "and then"))
+    return prompts
 
 
 def requests(
@@ -162,29 +151,33 @@ def check_rows(backend: BatchBackend, asked: Sequence[Request]) -> None:
 
 def check_kinds(backend: BatchBackend, asked: Sequence[Request]) -> None:
     """Check that answers have the wanted kinds only; parallel ones in wanted order."""
-    wants, mode = asked[0].wants, backend.capabilities.output_mode
-    found = [_kinds(response) for response in _answers(backend, asked)]
-    allowed = {*wants, "reasoning", *(("code",) if "text" in wants else ())}
-    for row, kinds in enumerate(found):
+    wants = asked[0].wants
+    mode = backend.capabilities.output_mode
+    allowed = {*wants, "reasoning"}
+    if "text" in wants:
+        allowed.add("code")
+    given: set[PartKind] = set()
+    for row, response in enumerate(_answers(backend, asked)):
+        parts = () if response.output is None else response.output.parts
+        # a placeholder that lacks its medium is none of them
+        kinds = [part.kind for part in parts if not part.dangling]
+        given.update(kinds)
         foreign = sorted(set(kinds) - allowed)
         assert not foreign, (
             f"row {row} holds {'+'.join(foreign)}, which was not wanted: "
             f"{'+'.join(wants)} was"
         )
-        lacking = [
-            kind for kind in wants if kind not in kinds and kind not in ("text", "code")
-        ]
-        assert not lacking or mode == "interleaved", (
-            f"row {row} holds no {lacking[0]}, which its capabilities promise"
-        )
+        for kind in wants:
+            is_there = kind in kinds or kind in ("text", "code")
+            assert is_there or mode == "interleaved", (
+                f"row {row} holds no {kind}, which its capabilities promise"
+            )
         order = [wants.index(kind) for kind in kinds if kind in wants]
         assert mode != "parallel" or order == sorted(order), (
             f"row {row}: {'+'.join(kinds)} is not {'+'.join(wants)}"
         )
     for kind in wants:
-        assert any(kind in kinds for kinds in found), (
-            f"no answer holds {kind}, which its capabilities promise"
-        )
+        assert kind in given, f"no answer holds {kind}, which its capabilities promise"
 
 
 def check_batch(backend: BatchBackend, asked: Sequence[Request]) -> None:
@@ -204,13 +197,11 @@ def check_seeds(backend: BatchBackend, asked: Sequence[Request]) -> None:
     others."""
     drawn = [_at_temperature(1.0, request) for request in asked]
     first = _answers(backend, drawn)
-    _expect_same(
-        first, _answers(backend, drawn), "with the same seed otherwise than before"
-    )
-    other = _answers(
-        backend, [request.with_seed(request.seed + 1000) for request in drawn]
-    )
-    assert any(not _same(one, two) for one, two in zip(first, other, strict=True)), (
+    again = _answers(backend, drawn)
+    _expect_same(first, again, "with the same seed otherwise than before")
+    others = _answers(backend, _with_other_seeds(drawn))
+    pairs = zip(first, others, strict=True)
+    assert any(not _same(one, other) for one, other in pairs), (
         "other seeds gave the same answers: the seed of a request must change the "
         "answers at temperature 1 (a model "
         "that never draws: deterministic=True, or --skip seeds)"
@@ -221,12 +212,9 @@ def check_no_draws(backend: BatchBackend, asked: Sequence[Request]) -> None:
     """Check that at temperature 1 every seed gives the same answers.
     For a backend that never draws, instead of :func:`check_seeds`."""
     drawn = [_at_temperature(1.0, request) for request in asked]
-    other = _answers(
-        backend, [request.with_seed(request.seed + 1000) for request in drawn]
-    )
-    _expect_same(
-        _answers(backend, drawn), other, "with another seed otherwise than before"
-    )
+    others = _answers(backend, _with_other_seeds(drawn))
+    first = _answers(backend, drawn)
+    _expect_same(first, others, "with another seed otherwise than before")
 
 
 def check_neighbours(backend: BatchBackend, asked: Sequence[Request]) -> None:
@@ -235,25 +223,24 @@ def check_neighbours(backend: BatchBackend, asked: Sequence[Request]) -> None:
     together = _answers(backend, drawn)
     alone = _answers(backend, drawn[:1])
     _expect_same(together[:1], alone, "alone otherwise than beside others")
-    others = [request.with_seed(request.seed + 1000) for request in drawn[1:]]
+    others = _with_other_seeds(drawn[1:])
     moved = _answers(backend, [*others, drawn[0]])[-1:]
-    _expect_same(
-        together[:1], moved, "beside rows with other seeds otherwise than before"
-    )
+    how = "beside rows with other seeds otherwise than before"
+    _expect_same(together[:1], moved, how)
 
 
 def check_order(backend: BatchBackend, asked: Sequence[Request]) -> None:
     """Check that order of parts matters: reversed, some prompt has another answer."""
-    greedy = [
-        _at_temperature(0.0, request)
-        for request in asked
-        if len(request.messages[-1].content.parts) > 1
-    ]
-    turned = []
-    for request in greedy:
+    greedy: list[Request] = []
+    turned: list[Request] = []
+    for request in asked:
         *before, last = request.messages
+        if len(last.content.parts) < 2:
+            continue
         reversed_last = Message(last.role, Interleaved(last.content.parts[::-1]))
-        turned.append(replace(request, messages=(*before, reversed_last)))
+        other = replace(request, messages=(*before, reversed_last))
+        greedy.append(_at_temperature(0.0, request))
+        turned.append(_at_temperature(0.0, other))
     pairs = zip(_answers(backend, greedy), _answers(backend, turned), strict=True)
     assert not greedy or any(not _same(one, two) for one, two in pairs), (
         "no answer changed when the parts of the prompts were reversed: their order "
@@ -270,11 +257,8 @@ def check_refusals(backend: BatchBackend, asked: Sequence[Request]) -> None:
     for name, part in _bad_parts(backend.capabilities):
         bad = replace(first, messages=(message("user", text_part("look "), part),))
         before, refused, after = _answers(backend, [first, bad, last])
-        _expect_same(
-            expected,
-            [before, after],
-            f"beside a row with {name} otherwise than without",
-        )
+        how = f"beside a row with {name} otherwise than without"
+        _expect_same(expected, [before, after], how)
         if refused.error is None:
             assert part.kind in backend.capabilities.inputs, (
                 f"{name} was answered: {_shown(refused)}"
@@ -302,22 +286,15 @@ CHECKS: Mapping[str, BatchCheck] = {
 
 def _bad_parts(capabilities: Capabilities) -> list[tuple[str, Part]]:
     """A part of each unsupported kind, and an unreadable one of each supported kind."""
-    media = [kind for kind in PART_KINDS if kind not in ("text", "code", "reasoning")]
-    foreign = [kind for kind in media if kind not in capabilities.inputs]
-    broken = [kind for kind in UNREADABLE if kind in capabilities.inputs]
-    return [
-        *(
-            (
-                f"a part of the kind {kind}, which is not taken",
-                media_part(small_media(kind), kind),
-            )
-            for kind in foreign
-        ),
-        *(
-            (f"an unreadable {kind}", media_part(UNREADABLE[kind], kind))
-            for kind in broken
-        ),
-    ]
+    found: list[tuple[str, Part]] = []
+    for kind in MEDIA_KINDS:
+        if kind not in capabilities.inputs:
+            part = media_part(small_media(kind), kind)
+            found.append((f"a part of the kind {kind}, which is not taken", part))
+    for taken, medium in UNREADABLE.items():
+        if taken in capabilities.inputs:
+            found.append((f"an unreadable {taken}", media_part(medium, taken)))
+    return found
 
 
 def _answers(backend: BatchBackend, asked: Sequence[Request]) -> list[Response]:
@@ -349,6 +326,10 @@ def _at_temperature(temperature: float, request: Request) -> Request:
     return replace(request, params=replace(request.params, temperature=temperature))
 
 
+def _with_other_seeds(asked: Sequence[Request]) -> list[Request]:
+    return [request.with_seed(request.seed + 1000) for request in asked]
+
+
 def _expect_same(
     expected: Sequence[Response], found: Sequence[Response], how: str
 ) -> None:
@@ -361,64 +342,49 @@ def _expect_same(
 def _same(one: Response, other: Response) -> bool:
     """Whether two responses are equal within the tolerances."""
     if one.output is None or other.output is None:
-        return (
-            one.error is not None
-            and other.error is not None
-            and one.error.kind == other.error.kind
-        )
-    ours, theirs = one.output.parts, other.output.parts
-    return len(ours) == len(theirs) and all(map(_same_part, ours, theirs))
-
-
-def _same_part(one: Part, other: Part) -> bool:
-    if (
-        one.kind != other.kind
-        or one.text != other.text
-        or (one.media is None) != (other.media is None)
-    ):
+        if one.error is None or other.error is None:
+            return False
+        return one.error.kind == other.error.kind
+    if len(one.output.parts) != len(other.output.parts):
         return False
-    if one.media is None or other.media is None or one.media == other.media:
-        return True
-    return _close_media(one.media, other.media)
+    for ours, theirs in zip(one.output.parts, other.output.parts, strict=True):
+        is_same = (ours.kind, ours.text) == (theirs.kind, theirs.text)
+        if not is_same or not _are_close(ours.media, theirs.media):
+            return False
+    return True
 
 
-def _close_media(one: Media, other: Media) -> bool:
+def _are_close(one: Media | None, other: Media | None) -> bool:
     import numpy as np
 
     from mmeval.media import decode
 
+    if one is None or other is None or one == other:
+        return one == other
     if one.kind != other.kind or one.kind not in ("image", "audio"):
         return False
     if one.kind == "image":
-        pixels = [
-            np.asarray(decode.image(medium), dtype=np.int16) for medium in (one, other)
-        ]
-        return pixels[0].shape == pixels[1].shape and bool(
-            np.abs(pixels[0] - pixels[1]).max() <= PIXEL_TOLERANCE
-        )
-    sounds = [decode.audio(medium) for medium in (one, other)]
-    ours, theirs = (sound.samples for sound in sounds)
-    alike = sounds[0].rate == sounds[1].rate and ours.shape == theirs.shape
-    return alike and bool(np.abs(ours - theirs).max() <= SAMPLE_TOLERANCE)
-
-
-def _kinds(response: Response) -> list[str]:
-    """The kinds of an answer's parts, without placeholders that lack their medium."""
-    return (
-        []
-        if response.output is None
-        else [part.kind for part in response.output.parts if not part.dangling]
-    )
+        pixels = np.asarray(decode.image(one), dtype=np.int16)
+        others = np.asarray(decode.image(other), dtype=np.int16)
+        if pixels.shape != others.shape:
+            return False
+        return bool(np.abs(pixels - others).max() <= PIXEL_TOLERANCE)
+    sound = decode.audio(one)
+    other_sound = decode.audio(other)
+    samples = sound.samples
+    other_samples = other_sound.samples
+    if sound.rate != other_sound.rate or samples.shape != other_samples.shape:
+        return False
+    return bool(np.abs(samples - other_samples).max() <= SAMPLE_TOLERANCE)
 
 
 def _shown(response: Response) -> str:
     if response.error is not None:
         return f"the error {response.error.kind} ({response.error.words})"
-    parts = response.output.parts if response.output is not None else ()
-    shown = [
-        repr(part.text)
-        if part.media is None
-        else f"{part.kind} {part.media.sha256[:8]}"
-        for part in parts
-    ]
+    shown: list[str] = []
+    for part in response.output.parts if response.output is not None else ():
+        if part.media is None:
+            shown.append(repr(part.text))
+        else:
+            shown.append(f"{part.kind} {part.media.sha256[:8]}")
     return " + ".join(shown) or "nothing"

@@ -23,18 +23,12 @@ def small_media(kind: PartKind, number: int = 0) -> Media:
     if kind == "image":
         from PIL import Image
 
-        gradients = (
-            (5 * x, 5 * y, (255 - 2 * x - 2 * y + number) % 256)
-            for y in range(SIDE)
-            for x in range(SIDE)
-        )
-        return png(
-            Image.frombytes("RGB", (SIDE, SIDE), b"".join(map(bytes, gradients)))
-        )
+        y, x = np.mgrid[:SIDE, :SIDE]
+        gradients = np.stack([5 * x, 5 * y, (255 - 2 * x - 2 * y + number) % 256], -1)
+        return png(Image.fromarray(gradients.astype(np.uint8)))
     if kind == "audio":
-        return wav(
-            (np.sin(np.arange(RATE) / (6 + number)) / 4).astype(np.float32), RATE
-        )
+        tone = np.sin(np.arange(RATE) / (6 + number)) / 4
+        return wav(tone.astype(np.float32), RATE)
     return Media.from_bytes(f"medium {number} of the kind {kind}".encode())
 
 
