@@ -74,19 +74,12 @@ class _Ending:
         if self.has_come or self.code is not None:
             os._exit(errors.EXIT_INTERRUPTED if self.code is None else self.code)
         self.has_come = True
-        if _imports_extension(frame):
-            write_line(_INTERRUPTED)
-            os._exit(errors.EXIT_INTERRUPTED)
+        while frame is not None:
+            if frame.f_code in _EXTENSION_IMPORTS:
+                write_line(_INTERRUPTED)
+                os._exit(errors.EXIT_INTERRUPTED)
+            frame = frame.f_back
         raise KeyboardInterrupt
-
-
-def _imports_extension(frame: FrameType | None) -> bool:
-    """Whether a frame, or one that has called it, imports an extension module."""
-    while frame is not None:
-        if frame.f_code in _EXTENSION_IMPORTS:
-            return True
-        frame = frame.f_back
-    return False
 
 
 def _leave_work_behind(code: int, *, interrupted: bool) -> None:
@@ -114,35 +107,25 @@ def _run(words: list[str]) -> int:
         return stop.code if isinstance(stop.code, int) else errors.EXIT_USAGE
     except MmevalError as error:
         _trace_if_debugging(words)
-        return _say(
-            str(error) if isinstance(error, Interrupted) else f"error: {error}",
-            error.exit_code,
-        )
+        head = "" if isinstance(error, Interrupted) else "error: "
+        write_line(f"{head}{error}")
+        return error.exit_code
     # an unexpected error is one line for the user, the traceback on request
     except Exception as error:
-        if not _trace_if_debugging(words):
-            unexpected = (
-                f"unexpected {type(error).__name__}: {error}; run it again with "
+        if _trace_if_debugging(words):
+            return errors.EXIT_UNEXPECTED
+        if isinstance(error, OSError) and error.errno in _DISK_ERRORS:
+            where = f"{error.filename}: " if error.filename else ""
+            write_line(
+                f"error: {where}{error.strerror}. What was written before is kept: "
+                "free space, then run the same command"
+            )
+        else:
+            write_line(
+                f"error: unexpected {type(error).__name__}: {error}; run it again with "
                 "--verbosity DEBUG (or MMEVAL_LOG_LEVEL=DEBUG) for the traceback"
             )
-            _say(f"error: {_disk_trouble(error) or unexpected}", 0)
         return errors.EXIT_UNEXPECTED
-
-
-def _disk_trouble(error: Exception) -> str:
-    """What to do about a disk that cannot be written; empty for any other error."""
-    if not isinstance(error, OSError) or error.errno not in _DISK_ERRORS:
-        return ""
-    where = f"{error.filename}: " if error.filename else ""
-    return (
-        f"{where}{error.strerror}. What was written before is kept: free space, then "
-        "run the same command"
-    )
-
-
-def _say(message: str, code: int) -> int:
-    write_line(message)
-    return code
 
 
 def _trace_if_debugging(words: Sequence[str]) -> bool:

@@ -89,11 +89,11 @@ class Evaluation:
     samples: Mapping[str, Path]
 
     def __repr__(self) -> str:
-        numbers = ", ".join(
-            f"{r.task} {r.metric}={r.value}"
-            for r in self.results[:SHOWN_NUMBERS]
-            if not r.slice
-        )
+        shown: list[str] = []
+        for result in self.results[:SHOWN_NUMBERS]:
+            if not result.slice:
+                shown.append(f"{result.task} {result.metric}={result.value}")
+        numbers = ", ".join(shown)
         return (
             f"<Evaluation in {self.folder}: exit code {self.exit_code}, "
             f"{len(self.results)} numbers, first {numbers}>"
@@ -156,26 +156,23 @@ def simple_evaluate(
             raise UsageError(
                 f"{name} has no effect here: {_OF_THE_HARNESS[name]}", name=name
             )
-    given = {
-        **{name: value for name, value in flags.items() if name not in _OF_THE_HARNESS},
-        "model_args": model_args,
-        "log_samples": log_samples,
-        "seed": [
-            random_seed,
-            numpy_random_seed,
-            torch_random_seed,
-            fewshot_random_seed,
-        ],
-    }
+    given: dict[str, Any] = {"model": model, "tasks": tasks}
+    for name, value in flags.items():
+        if name not in _OF_THE_HARNESS:
+            given[name] = value
+    given["model_args"] = model_args
+    given["log_samples"] = log_samples
+    given["seed"] = [
+        random_seed,
+        numpy_random_seed,
+        torch_random_seed,
+        fewshot_random_seed,
+    ]
     if output_path is not None:
-        return _as_dictionary(
-            evaluate(model=model, tasks=tasks, output_path=output_path, **given)
-        )
+        return _as_dictionary(evaluate(output_path=output_path, **given))
     given["report"] = False  # it would be removed at once
     with _temporary_folder() as folder:
-        return _as_dictionary(
-            evaluate(model=model, tasks=tasks, output_path=folder, **given)
-        )
+        return _as_dictionary(evaluate(output_path=folder, **given))
 
 
 @contextmanager
@@ -200,11 +197,12 @@ def _temporary_folder() -> Iterator[Path]:
 
 def _as_dictionary(found: Evaluation) -> dict[str, Any]:
     document = dict(found.document)
-    if found.samples:
-        document["samples"] = {
-            task: [json.loads(line) for line in file.read_bytes().splitlines()]
-            for task, file in found.samples.items()
-        }
+    samples: dict[str, list[Any]] = {}
+    for task, file in found.samples.items():
+        lines = file.read_bytes().splitlines()
+        samples[task] = [json.loads(line) for line in lines]
+    if samples:
+        document["samples"] = samples
     return document
 
 
@@ -233,8 +231,17 @@ def _evaluate(
     tasks: TaskName | Sequence[TaskName],
     flags: Mapping[str, Any],
 ) -> Evaluation:
-    named = [tasks] if isinstance(tasks, str | Path | Mapping) else list(tasks)
-    plan = _plan(model, [_shown(name) for name in named], flags)
+    given = [tasks] if isinstance(tasks, str | Path | Mapping) else list(tasks)
+    named: list[str | Mapping[str, Any]] = []
+    shown: list[str] = []
+    for task in given:
+        if isinstance(task, Mapping):
+            named.append(task)
+            shown.append(str(task.get("task") or task.get("group") or INLINE))
+        else:
+            named.append(str(task))
+            shown.append(str(task))
+    plan = _plan(model, shown, flags)
     publication = Publication.prepared(
         plan.loggers,
         plan.baseline,
@@ -243,8 +250,7 @@ def _evaluate(
         table=plan.table,
     )
     selection = select(
-        [name if isinstance(name, Mapping) else str(name) for name in named]
-        or plan.tasks,
+        named or plan.tasks,
         include_path=plan.include_path,
         overrides=plan.overrides,
         roles=frozenset(plan.options.roles),
@@ -272,40 +278,32 @@ def _plan(
         return make_plan(_settings({**given, "model": model or None}))
     _check_model(model, flags)
     # What folders and tables call a backend that has no plugin name.
-    name = (
-        model.identity.get("model")
-        or model.identity.get("backend")
-        or type(model).__name__
-    )
+    identity = model.identity
+    name = identity.get("model") or identity.get("backend") or type(model).__name__
     plan = make_plan(_settings({**given, "model": str(name)}))
-    return replace(
-        plan,
-        options=replace(
-            plan.options, model=replace(plan.options.model, instance=model)
-        ),
-    )
+    spec = replace(plan.options.model, instance=model)
+    return replace(plan, options=replace(plan.options, model=spec))
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, Setting]:
     """The flags, typed. Raises UsageError for unknown ones and those without effect."""
     known = [flag.name for flag in FLAGS if flag.name not in COMMAND_LINE_ONLY]
+    plain: dict[str, Any] = {}
     for name, value in given.items():
-        if name in COMMAND_LINE_ONLY and value is not None:
-            raise UsageError(
-                f"{name} has no effect here: {COMMAND_LINE_ONLY[name]}", name=name
-            )
-        if name not in known and name not in REFUSED and name not in COMMAND_LINE_ONLY:
+        if name in COMMAND_LINE_ONLY:
+            if value is not None:
+                raise UsageError(
+                    f"{name} has no effect here: {COMMAND_LINE_ONLY[name]}", name=name
+                )
+        elif name not in known and name not in REFUSED:
             raise UsageError(
                 f"there is no argument {name!r}{did_you_mean(name, known)}",
                 name=name,
                 known=known,
             )
-    plain = {
-        name: str(value) if isinstance(value, Path) else value
-        for name, value in given.items()
-    }
-    given_only = {name: value for name, value in plain.items() if value is not None}
-    return resolve(FLAGS, given_only, {}, config_file(given_only, {}), spelt="{}")
+        if value is not None:
+            plain[name] = str(value) if isinstance(value, Path) else value
+    return resolve(FLAGS, plain, {}, config_file(plain, {}), spelt="{}")
 
 
 def _check_model(model: object, flags: Mapping[str, Any]) -> None:
@@ -316,10 +314,8 @@ def _check_model(model: object, flags: Mapping[str, Any]) -> None:
                 "arguments where it is made"
             )
             raise UsageError(message, name=name)
-    if not all(
-        hasattr(model, part)
-        for part in ("capabilities", "identity", "provenance", "close")
-    ):
+    parts = ("capabilities", "identity", "provenance", "close")
+    if not all(hasattr(model, part) for part in parts):
         raise UsageError(
             f"model is a {type(model).__name__}, which is neither the name of a "
             "backend nor one: a backend has "
@@ -327,10 +323,3 @@ def _check_model(model: object, flags: Mapping[str, Any]) -> None:
             "docs/writing-a-backend.md)",
             name="model",
         )
-
-
-def _shown(task: TaskName) -> str:
-    """What the record of a run calls a task that it was given."""
-    if isinstance(task, Mapping):
-        return str(task.get("task") or task.get("group") or INLINE)
-    return str(task)

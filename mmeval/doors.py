@@ -25,10 +25,12 @@ def door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
         import ast
 
         tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
-        imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
-        return {
-            alias.name: str(node.module) for node in imports for alias in node.names
-        }
+        found: dict[str, str] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    found[alias.name] = str(node.module)
+        return found
 
     def load(name: str) -> Any:
         if name not in module.__all__:

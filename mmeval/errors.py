@@ -90,8 +90,11 @@ class MmevalError(Exception):
         how_to_fix: str = "",
     ) -> None:
         super().__init__(f"{sentence(message)} {how_to_fix}" if how_to_fix else message)
-        self.name, self.known, self.how_to_fix = name, tuple(known), how_to_fix
-        self.file, self.line = None if file is None else Path(file), line
+        self.name = name
+        self.known = tuple(known)
+        self.how_to_fix = how_to_fix
+        self.file = None if file is None else Path(file)
+        self.line = line
 
 
 class UsageError(MmevalError):
@@ -277,11 +280,9 @@ def sentence(text: object) -> str:
 
 def message_of(error: BaseException) -> str:
     """The message of an error, with its class before it unless it is one of ours."""
-    return (
-        str(error)
-        if isinstance(error, MmevalError)
-        else f"{type(error).__name__}: {error}"
-    )
+    if isinstance(error, MmevalError):
+        return str(error)
+    return f"{type(error).__name__}: {error}"
 
 
 def written_instead(name: str, written: Iterable[str]) -> str:
@@ -293,13 +294,11 @@ def written_instead(name: str, written: Iterable[str]) -> str:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``; did you mean "x"?`` for the names nearest to a mistyped one, or empty."""
     bare = {_bare(item): item for item in known}
-    near = [
-        bare[one]
-        for one in difflib.get_close_matches(_bare(name), list(bare), n=3, cutoff=0.6)
-    ]
+    near = difflib.get_close_matches(_bare(name), list(bare), n=3, cutoff=0.6)
     if not near:
         return ""
-    return "; did you mean " + " or ".join(f'"{item}"' for item in near) + "?"
+    shown = " or ".join(f'"{bare[item]}"' for item in near)
+    return f"; did you mean {shown}?"
 
 
 def _bare(name: str) -> str:
@@ -323,11 +322,11 @@ def raised_at(error: BaseException, *callers: str) -> str:
     """
     import traceback  # it takes longer to import than the help takes to print
 
-    frames = [
-        (frame.f_code.co_filename, line)
-        for frame, line in traceback.walk_tb(error.__traceback__)
-    ]
-    while frames and frames[-1][0].startswith("<frozen "):  # of an import
-        frames.pop()
-    file, line = frames[-1] if frames else ("", 0)
+    file = ""
+    line = 0
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        name = frame.f_code.co_filename
+        if not name.startswith("<frozen "):  # of an import
+            file = name
+            line = number
     return "" if not file or file in callers else f" ({Path(file).name}:{line})"

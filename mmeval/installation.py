@@ -11,6 +11,9 @@ ROOT = Path(__file__).resolve().parent.parent
 """The folder that holds the code that runs: a checkout, or site-packages."""
 
 
+_DAMAGED = (KeyError, TypeError, AttributeError)
+
+
 def refuse_mixture() -> None:
     """Raise ImportError where the other project's files lie among ours: some of the
     same name are gone. One that was installed last may be imported in place of this;
@@ -42,7 +45,8 @@ def install_command(extra: str = "") -> str:
             folder = str(ROOT)
         return f'pip install -e "{folder}{brackets}"'
     source = _source()
-    return f'pip install "{DISTRIBUTION}{brackets}{f" @ {source}" if source else ""}"'
+    address = f" @ {source}" if source else ""
+    return f'pip install "{DISTRIBUTION}{brackets}{address}"'
 
 
 def _source() -> str:
@@ -55,15 +59,10 @@ def _source() -> str:
         if not written:
             return ""
         origin = json.loads(written)
-        if repository := origin.get("vcs_info"):
+        repository = origin.get("vcs_info")
+        if repository:
             return f"{repository['vcs']}+{origin['url']}@{repository['commit_id']}"
         return str(origin["url"])
-    except (
-        PackageNotFoundError,
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-    ):
-        return ""  # not installed, or not as pip does it
+    # not installed, or not as pip does it
+    except (PackageNotFoundError, OSError, ValueError, *_DAMAGED):
+        return ""

@@ -71,10 +71,8 @@ class _Registered(EntryPoint):
     def __init__(self, group: str, name: str, plugin: Any) -> None:
         # a metric is a record around its function
         described = getattr(plugin, "function", plugin)
-        value = (
-            f"{described.__module__}:"
-            f"{getattr(described, '__qualname__', type(described).__qualname__)}"
-        )
+        own = getattr(described, "__qualname__", type(described).__qualname__)
+        value = f"{described.__module__}:{own}"
         super().__init__(name=name, value=value, group=group)
         vars(self)["plugin"] = plugin
 
@@ -115,14 +113,12 @@ def _claims(group: PluginGroup) -> Mapping[str, tuple[EntryPoint, ...]]:
     """Every entry point by name, those of this process last."""
     claims = _registered(tuple(sys.path))[group]
     own = _of_script[group]
-    return (
-        {
-            **claims,
-            **{name: (*claims.get(name, ()), entry) for name, entry in own.items()},
-        }
-        if own
-        else claims
-    )
+    if not own:
+        return claims
+    found = dict(claims)
+    for name, entry in own.items():
+        found[name] = (*claims.get(name, ()), entry)
+    return found
 
 
 @cache
@@ -140,11 +136,10 @@ def _registered(
     for group in GROUPS:
         claims: dict[str, dict[tuple[str, str], EntryPoint]] = {}
         for entry in found.select(group=group):
-            claims.setdefault(entry.name, {})[(distribution_of(entry), entry.value)] = (
-                entry
-            )
+            place = (distribution_of(entry), entry.value)
+            claims.setdefault(entry.name, {})[place] = entry
         registered[group] = {
-            name: tuple(entries.values()) for name, entries in sorted(claims.items())
+            name: tuple(claims[name].values()) for name in sorted(claims)
         }
     return registered
 
@@ -171,7 +166,11 @@ def names(group: PluginGroup) -> list[str]:
 
 def entries(group: PluginGroup) -> list[EntryPoint]:
     """All entry points of a group, those with clashing names included."""
-    return [entry for _, found in sorted(_claims(group).items()) for entry in found]
+    claims = _claims(group)
+    found: list[EntryPoint] = []
+    for name in sorted(claims):
+        found += claims[name]
+    return found
 
 
 def load(group: PluginGroup, name: str) -> Any:
@@ -216,18 +215,12 @@ def _find(group: PluginGroup, name: str) -> EntryPoint:
     owner, _, short = name.rpartition("/")
     found = registered.get(short, ())
     if owner:
-        found = tuple(
-            entry
-            for entry in found
-            if distribution_of(entry) == re.sub(r"[-_.]+", "-", owner).lower()
-        )
+        plain = re.sub(r"[-_.]+", "-", owner).lower()
+        found = tuple(entry for entry in found if distribution_of(entry) == plain)
     if not found:
-        what = group.removeprefix("mmeval.").removesuffix("s").replace("_", " ")
-        listed = {
-            "mmeval.model_backends": "backends",
-            "mmeval.hf_adapters": "adapters",
-        }.get(group)
-        listed = listed or group.removeprefix("mmeval.")
+        kind = group.removeprefix("mmeval.")
+        what = kind.removesuffix("s").replace("_", " ")
+        listed = kind.removeprefix("model_").removeprefix("hf_")
         hint = f"'mmeval ls {listed}' lists them"
         if not registered:
             hint = (
@@ -254,5 +247,7 @@ def package_folder(package: str) -> Path | None:
     # reports which tasks are missing
     except (Exception, SystemExit):
         return None
-    locations = list(spec.submodule_search_locations or ()) if spec is not None else []
-    return Path(locations[0]) if locations and Path(locations[0]).is_dir() else None
+    locations = [] if spec is None else list(spec.submodule_search_locations or ())
+    if not locations or not Path(locations[0]).is_dir():
+        return None
+    return Path(locations[0])

@@ -127,9 +127,7 @@ def _check_name(name: object, called: str) -> None:
     """Raises UsageError for a decorator without parentheses, which registers
     nothing."""
     if not isinstance(name, str):
-        of = (
-            name.name
-            if isinstance(name, Metric)
-            else getattr(name, "__name__", "a_name")
-        )
-        raise UsageError(f'{called} needs a name: write @mmeval.{called}("{of}")')
+        own = getattr(name, "__name__", "a_name")
+        if isinstance(name, Metric):
+            own = name.name
+        raise UsageError(f'{called} needs a name: write @mmeval.{called}("{own}")')

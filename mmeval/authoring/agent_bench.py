@@ -155,40 +155,37 @@ def drive(
 
 def result_of(driven: Driven) -> dict[str, Any]:
     """The result of a case, as JSON."""
-    response = driven.response
-    output = response.output
-    error = response.error
+    steps: list[dict[str, Any]] = []
+    for call, reply in driven.steps:
+        texts: list[str] = []
+        media: list[dict[str, Any]] = []
+        for asked in call.request.messages:
+            if asked.content.raw:
+                texts.append(asked.content.raw)
+            for part in asked.content.parts:
+                if part.media is not None:
+                    media.append({"kind": part.kind, **part.media.to_json()})
+        step = {
+            "path": reply.path,
+            "role": call.role,
+            "title": call.title,
+            "text": "\n".join(texts),
+            "media": media,
+            "options": call.request.params.to_json(),
+        }
+        if reply.response.error is not None:
+            step["error"] = reply.response.error.to_json()
+        steps.append(step)
+    output = driven.response.output
+    error = driven.response.error
     return {
         "answer": None if output is None else output.raw,
         "parts": None if output is None else output.to_json(),
         "error": None if error is None else error.to_json(),
-        "warnings": list(response.warnings),
-        "evidence": response.evidence,
-        "steps": [_step(call, reply) for call, reply in driven.steps],
+        "warnings": list(driven.response.warnings),
+        "evidence": driven.response.evidence,
+        "steps": steps,
     }
-
-
-def _step(call: Call, reply: Reply) -> dict[str, Any]:
-    """A step: what was asked, and the error that came."""
-    texts: list[str] = []
-    media: list[dict[str, Any]] = []
-    for asked in call.request.messages:
-        if asked.content.raw:
-            texts.append(asked.content.raw)
-        for part in asked.content.parts:
-            if part.media is not None:
-                media.append({"kind": part.kind, **part.media.to_json()})
-    step = {
-        "path": reply.path,
-        "role": call.role,
-        "title": call.title,
-        "text": "\n".join(texts),
-        "media": media,
-        "options": call.request.params.to_json(),
-    }
-    if reply.response.error is not None:
-        step["error"] = reply.response.error.to_json()
-    return step
 
 
 class _Player:
@@ -218,7 +215,9 @@ class _Player:
             return self._left.pop(0)
         if self._tool is not None:
             kind = self._tool.makes
-            count = self._tool.parts or call.request.params.options_of(kind).get("n", 1)
+            count = self._tool.parts
+            if not count:
+                count = call.request.params.options_of(kind).get("n", 1)
             parts: list[Part] = []
             for _ in range(count):
                 if kind in MEDIA_KINDS:

@@ -213,7 +213,8 @@ def measure(
                 outcome = run(Selection(once), options, progress=Logged())
             found[which] = [result for result in outcome.results if not result.slice]
             for number, causes in _unscored(outcome).items():
-                lost.setdefault(number, {})[which] = causes.most_common(1)[0][0]
+                [(cause, _)] = causes.most_common(1)
+                lost.setdefault(number, {})[which] = cause
             if any(result.suspended for result in found[which]):
                 break  # the others would wait for the same role, just as long
     measured: list[Bounds] = []

@@ -297,7 +297,9 @@ def _not_a_text(value: Any) -> str:
 def _is_list_of_python(text: str) -> bool:
     """Whether a text is a list or a mapping as Python writes it, and not JSON, which
     answers may have to be."""
-    if text.strip()[:1] not in ("[", "{") or _json_of(text) is not None:
+    if not text.strip().startswith(("[", "{")):
+        return False
+    if _json_of(text) is not None:
         return False
     try:
         return isinstance(literal(text), (list, dict))

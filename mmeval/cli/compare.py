@@ -213,7 +213,8 @@ def run(args: argparse.Namespace) -> int:
     page = Path(args.output_path).expanduser() if values.switch(args.report) else None
     if page is not None:
         check_replaceable(page)
-    found = compare(*args.folders, **{name: getattr(args, name) for name in OPTIONS})
+    options = {name: getattr(args, name) for name in OPTIONS}
+    found = compare(*args.folders, **options)
     if args.format == "text":
         print_text(comparison_text(found, columns()))
     elif args.format == "json":

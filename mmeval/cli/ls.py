@@ -7,7 +7,7 @@ import inspect
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -220,38 +220,35 @@ def _load(kind: str, name: str) -> object:
 
 
 def _metric_row(name: str, owner: str, metric: Metric) -> list[str]:
+    """What it needs are packages, with the command to install missing ones; the models
+    that it opens by default, missing ones marked; and its roles."""
+    from mmeval.metric.bound import bind
+
     spread = "of its pieces"
     if metric.range_of is None or not metric.derived:
         low, high = metric.range
         spread = f"{low:g}..{high:g}".replace("inf", "∞")
+    bound = bind(metric)
+    needs: list[str] = []
+    missing = {error.package: error for error in bound.missing()}
+    for need in bound.needs:
+        module = need.partition(":")[0]
+        error = missing.get(module.partition(".")[0])
+        needs.append(module if error is None else f"{module} ({error.command})")
+    missing_models = dict(bound.missing_models())
+    for switch, model in bound.models.items():
+        if model["name"]:
+            state = " (not here)" if switch in missing_models else ""
+            needs.append(f"model {model['name']}{state}")
+    needs += [f"role {role}" for role in metric.roles]
     return [
         cell(name),
         cell(metric.version),
         spread,
         "↑" if metric.higher_is_better else "↓",
-        cell(", ".join(_needs(metric)), limit=200),
+        cell(", ".join(needs), limit=200),
         cell(owner),
     ]
-
-
-def _needs(metric: Metric) -> Iterator[str]:
-    """The packages that a metric needs, with the command to install missing ones; the
-    models that it opens by default, missing ones marked; its roles."""
-    from mmeval.metric.bound import bind
-
-    bound = bind(metric)
-    missing = {error.package: error for error in bound.missing()}
-    for need in bound.needs:
-        module = need.partition(":")[0]
-        error = missing.get(module.partition(".")[0])
-        yield module if error is None else f"{module} ({error.command})"
-    missing_models = dict(bound.missing_models())
-    for switch, model in bound.models.items():
-        if model["name"]:
-            state = " (not here)" if switch in missing_models else ""
-            yield f"model {model['name']}{state}"
-    for role in metric.roles:
-        yield f"role {role}"
 
 
 def _tool_row(name: str, owner: str, tool: Tool) -> list[str]:
@@ -282,7 +279,8 @@ def _backend_row(name: str, owner: str, backend: object) -> list[str]:
     asks = ""
     if isinstance(backend, Agent):
         asks = listed(asked_words(backend), _MOST_NAMED)
-    return [cell(name), cell(owner), cell(asks), cell(_purpose(backend), limit=120)]
+    purpose = cell(_purpose(backend), limit=120)
+    return [cell(name), cell(owner), cell(asks), purpose]
 
 
 def _format_row(name: str, owner: str, form: AnswerFormat) -> list[str]:

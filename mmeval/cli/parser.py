@@ -64,7 +64,8 @@ class Parser(argparse.ArgumentParser):
 
     def _separated(self, words: Sequence[str]) -> Iterator[str]:
         """Write a switch as ``--switch=true`` before a word that is not its value."""
-        for word, after in zip(words, [*words[1:], "-"], strict=False):
+        following = [*words[1:], "-"]  # of the last word nothing is a value
+        for word, after in zip(words, following, strict=False):
             action = self._option_string_actions.get(word)
             if action is not None and action.nargs == "?" and action.const is True:
                 is_its_value = after.startswith("-") or after.lower() in SWITCH_WORDS
@@ -75,7 +76,8 @@ class Parser(argparse.ArgumentParser):
     def _complaint(self, word: str) -> str:
         if not word.startswith("-"):
             return f"unexpected argument {word!r} ('{self.prog} --help' explains)"
-        name = "--" + word.partition("=")[0].lstrip("-").replace("-", "_")
+        written = word.partition("=")[0]
+        name = "--" + written.lstrip("-").replace("-", "_")
         if name in self.explained:
             return (
                 f"unknown flag {name}: {self.explained[name]} ('{self.prog} --help' "
@@ -94,7 +96,7 @@ class Parser(argparse.ArgumentParser):
             advice = (
                 f"; if {role} is a role that a task asks, write --role {role}=BACKEND"
             )
-        unknown = f"unknown flag {word.partition('=')[0]}{advice}{self.unknown_hint}"
+        unknown = f"unknown flag {written}{advice}{self.unknown_hint}"
         return f"{unknown} ('{self.prog} --help' lists the flags)"
 
 

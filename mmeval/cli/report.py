@@ -168,7 +168,8 @@ def _findings_below(runs: Sequence[StoredRun], names: Sequence[str]) -> str:
     """The findings of each run, below the tables of all."""
     lines: list[str] = []
     for run, name in zip(runs, names, strict=True):
-        tasks = words_for(run.ours.get("settings", {}), run.ours.get("metrics", {}))
+        settings = run.ours.get("settings", {})
+        tasks = words_for(settings, run.ours.get("metrics", {}))
         place = Place(tasks, shlex.quote(str(run.folder)))
         own = markdown_lines(run.findings, place)
         if own and len(runs) > 1:

@@ -158,6 +158,8 @@ def _context(
     )
     made: dict[str, Any] = record.get("settings", {})
     shown = with_roles(made, given)
+    metadata = {**made.get("metadata", {})}
+    metadata.update(given.get("metadata", {}))
     return ReportContext(
         model=record["options"]["model"],
         model_args=shown.get("model_args", {}),
@@ -169,6 +171,6 @@ def _context(
         use_cache=shown.get("use_cache", ""),
         system_instruction=shown.get("system_instruction", ""),
         profile=shown.get("profile", ""),
-        metadata={**made.get("metadata", {}), **given.get("metadata", {})},
+        metadata=metadata,
         settings=shown,
     )

@@ -35,9 +35,13 @@ def metadata() -> Iterator[Finding]:
     if not found:
         cause = "not installed, so its tasks and metrics are not found"
         yield _package(DISTRIBUTION, cause, _reinstall())
-    for position, one in enumerate(found):
-        if position == 0 or is_checkout():
-            yield from _stale(one, _where(one), shadowed=position > 0)
+    for position, one in enumerate(found if is_checkout() else found[:1]):
+        differences = "; ".join(_differences(one))
+        if differences:
+            cause = f"the installation is stale: {differences}"
+            finding = _package(_where(one), cause, _reinstall())
+            is_shadowed = position > 0
+            yield replace(finding, severity="note") if is_shadowed else finding
     for one in distributions(name="mmeval"):
         cause = f"{_where(one)} is another project, or an old version of this"
         yield _package("mmeval", cause, "pip uninstall mmeval")
@@ -47,9 +51,8 @@ def copies() -> Iterator[Finding]:
     """Check for other copies of the package on Python's path."""
     here = {ROOT}
     for entry in sys.path:
-        file = Path(
-            entry or ".", "mmeval", "__init__.py"
-        ).resolve()  # an editable installation has a link to ours
+        # an editable installation has a link to ours
+        file = Path(entry or ".", "mmeval", "__init__.py").resolve()
         folder = file.parent.parent
         if folder in here or not file.is_file():
             continue
@@ -75,14 +78,6 @@ def own_distributions() -> list[Distribution]:
     return list(found.values())
 
 
-def _stale(one: Distribution, where: str, *, shadowed: bool) -> Iterator[Finding]:
-    differences = "; ".join(_differences(one))
-    if differences:
-        cause = f"the installation is stale: {differences}"
-        found = _package(where, cause, _reinstall())
-        yield replace(found, severity="note") if shadowed else found
-
-
 def _differences(one: Distribution) -> Iterator[str]:
     """Metadata that differ from the code: the version, in a checkout also setup.cfg."""
     if one.version != __version__:
@@ -92,21 +87,19 @@ def _differences(one: Distribution) -> Iterator[str]:
     config = configparser.ConfigParser(delimiters=("=",), interpolation=None)
     config.optionxform = str  # type: ignore[assignment,method-assign]  # keep the case of names
     config.read(ROOT / "setup.cfg", "utf-8")
-    plugins = {(e.group, e.name, e.value) for e in one.entry_points}
-    written = {
-        (group, *pair)
-        for group, text in config["options.entry_points"].items()
-        for pair in _pairs(text)
-    }
-    yield from _difference(
-        "plugins",
-        {f"{g} {n}" for g, n, _ in written - plugins},
-        {n for _, n, _ in plugins - written},
-    )
+    plugins = {(entry.group, entry.name, entry.value) for entry in one.entry_points}
+    written: set[tuple[str, str, str]] = set()
+    for group, text in config["options.entry_points"].items():
+        for line in text.splitlines():
+            name, equals, value = line.partition("=")
+            if equals:
+                written.add((group, name.strip(), value.strip()))
+    lacking = {f"{group} {name}" for group, name, _ in written - plugins}
+    gone = {name for _, name, _ in plugins - written}
+    yield from _difference("plugins", lacking, gone)
+    stated = one.metadata.get_all("Provides-Extra") or ()
+    known = {name.replace("_", "-") for name in stated}
     extras = {name.replace("_", "-") for name in config["options.extras_require"]}
-    known = {
-        name.replace("_", "-") for name in one.metadata.get_all("Provides-Extra") or ()
-    }
     yield from _difference("extras", extras - known, known - extras)
 
 
@@ -117,19 +110,12 @@ def _difference(what: str, lacking: set[str], gone: set[str]) -> Iterator[str]:
         yield f"it has {what} that setup.cfg has not: {listed(sorted(gone), _NAMED)}"
 
 
-def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    for line in text.splitlines():
-        name, equals, value = line.partition("=")
-        if equals:
-            yield name.strip(), value.strip()
-
-
 def _where(one: Distribution) -> str:
     # the only source; absent for other finders than files
     folder = getattr(one, "_path", None)
-    return (
-        str(Path(str(folder)).resolve()) if folder is not None else "an unknown place"
-    )
+    if folder is None:
+        return "an unknown place"
+    return str(Path(str(folder)).resolve())
 
 
 def _reinstall() -> str:

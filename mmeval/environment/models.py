@@ -39,7 +39,14 @@ def described(
 ) -> Iterator[tuple[str, str]]:
     """Each role with its model, where data go, what it takes and gives."""
     for role, backend in found.items():
-        yield role, _described(specs[role].name, backend)
+        can = backend.capabilities
+        hosts = hosts_of(backend)
+        place = f"data go to {hosts}" if hosts else "on this machine"
+        yield (
+            role,
+            f"{asked_model(backend.identity)} ({specs[role].name}), {place}; takes "
+            f"{_kinds(can.inputs)}; gives {_kinds(can.outputs)}",
+        )
         if isinstance(backend, AgentBackend):
             asks = ", ".join(asked_words(backend.agent))
             yield role, f"asks {asks}; here {', '.join(backend.asked) or 'nothing'}"
@@ -50,21 +57,7 @@ def close(found: Mapping[str, AnyBackend]) -> None:
         asyncio.run(backend.close())
 
 
-def _described(name: str, backend: AnyBackend) -> str:
-    """What a backend takes and gives, and where data go."""
-    can = backend.capabilities
-    hosts = hosts_of(backend)
-    model = asked_model(backend.identity)
-    place = f"data go to {hosts}" if hosts else "on this machine"
-    return (
-        f"{model} ({name}), {place}; takes {_kinds(can.inputs)}; gives "
-        f"{_kinds(can.outputs)}"
-    )
-
-
 def _kinds(kinds: Collection[str]) -> str:
     """Kinds in their usual order, without reasoning, which is never asked for."""
-    return (
-        ", ".join(kind for kind in PART_KINDS if kind in kinds and kind != "reasoning")
-        or "nothing"
-    )
+    shown = [kind for kind in PART_KINDS if kind in kinds and kind != "reasoning"]
+    return ", ".join(shown) or "nothing"

@@ -54,14 +54,10 @@ class HubProbe:
                 self._error = None
         except urllib.error.HTTPError:  # any answer shows that it can be reached
             self._error = None
-        except (
-            OSError,
-            HTTPException,
-            ValueError,
-        ) as error:  # ValueError: HF_ENDPOINT is not an address
-            self._error = (
-                str(getattr(error, "reason", "") or error) or type(error).__name__
-            )
+        # ValueError: HF_ENDPOINT is not an address
+        except (OSError, HTTPException, ValueError) as error:
+            reason = getattr(error, "reason", "") or error
+            self._error = str(reason) or type(error).__name__
 
 
 def offline(environ: Mapping[str, str]) -> list[str]:

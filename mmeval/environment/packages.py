@@ -25,12 +25,16 @@ def versions() -> Iterator[Finding]:
     from packaging.requirements import Requirement
 
     for own in own_distributions()[:1]:
-        lines = [Requirement(line) for line in own.requires or ()]
-        always = [item for item in lines if _applies(item, "")]
-        optional = [item for item in lines if not _applies(item, "")]
-        needed = {"": always}
-        for extra in sorted(own.metadata.get_all("Provides-Extra") or ()):
-            needed[extra] = [item for item in optional if _applies(item, extra)]
+        extras = sorted(own.metadata.get_all("Provides-Extra") or ())
+        needed: dict[str, list[Requirement]] = {"": [], **{name: [] for name in extras}}
+        for line in own.requires or ():
+            item = Requirement(line)
+            if _applies(item, ""):
+                needed[""].append(item)
+                continue
+            for extra in extras:
+                if _applies(item, extra):
+                    needed[extra].append(item)
         # Most packages are needed by several extras, and their metadata are long.
         installed = functools.cache(_installed)
         for extra, items in needed.items():
@@ -78,13 +82,13 @@ def _findings(
     for _, item in sorted(items.items()):
         number = installed(item.name)
         if number is None:
-            if not always:
-                continue
+            is_fault = always
             cause = "not installed"
         else:
-            if item.specifier.contains(number, prereleases=True):
-                continue
+            is_fault = not item.specifier.contains(number, prereleases=True)
             cause = f"{number} is installed, {item.specifier} is needed"
+        if not is_fault:
+            continue
         yield Finding(
             "package",
             Subject(name=item.name),

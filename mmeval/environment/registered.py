@@ -17,7 +17,9 @@ _FILES = "mmeval.tasks"
 def loaded() -> Iterator[Finding]:
     """Load every plugin once. A missing extra is not a defect of a plugin."""
     for group in plugins.GROUPS:
-        for entry in plugins.entries(group) if group != _FILES else ():
+        if group == _FILES:
+            continue
+        for entry in plugins.entries(group):
             name = f"{plugins.distribution_of(entry)}/{entry.name}"
             try:
                 plugins.load(group, name)

@@ -24,7 +24,7 @@ class Group:
     @property
     def severity(self) -> Severity:
         """The worst one."""
-        own = [finding.severity for finding in self.findings]
+        own = {finding.severity for finding in self.findings}
         return min(own, key=SEVERITIES.index)
 
     @property
@@ -34,7 +34,10 @@ class Group:
     @property
     def example(self) -> str:
         """The first one."""
-        return next((one.example for one in self.findings if one.example), "")
+        for finding in self.findings:
+            if finding.example:
+                return finding.example
+        return ""
 
     @property
     def remedy(self) -> str:
@@ -50,17 +53,18 @@ class Group:
 
     def names(self, field: str) -> tuple[str, ...]:
         """The different values of one field of the subjects, in order."""
-        values = (getattr(finding.subject, field) for finding in self.findings)
-        return tuple(dict.fromkeys(value for value in values if value))
+        values = dict.fromkeys(getattr(item.subject, field) for item in self.findings)
+        return tuple(value for value in values if value)
 
     @property
     def places(self) -> tuple[str, ...]:
         """The files of the subjects, each with its line."""
         found = []
         for finding in self.findings:
-            file, line = finding.subject.file, finding.subject.line
-            if file:
-                found.append(f"{file}:{line}" if line else file)
+            subject = finding.subject
+            if subject.file:
+                line = f":{subject.line}" if subject.line else ""
+                found.append(f"{subject.file}{line}")
         return tuple(dict.fromkeys(found))
 
 
@@ -74,9 +78,6 @@ def grouped(findings: Iterable[Finding]) -> tuple[Group, ...]:
         key = (finding.kind, finding.cause, finding.remedy)
         found.setdefault(key, {})[finding] = None
     groups = [Group(tuple(own)) for own in found.values()]
-    groups.sort(key=_rank)
+    groups.sort(key=lambda group: KINDS.index(group.kind))
+    groups.sort(key=lambda group: SEVERITIES.index(group.severity))
     return tuple(groups)
-
-
-def _rank(group: Group) -> tuple[int, int]:
-    return SEVERITIES.index(group.severity), KINDS.index(group.kind)

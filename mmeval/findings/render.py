@@ -44,7 +44,8 @@ def terminal_lines(
 ) -> list[str]:
     """A line for each group: kind, subject, count, cause; below it the remedy."""
     groups = grouped(findings)
-    column = max((len(LABELS[group.kind]) for group in groups), default=0) + len(_GAP)
+    widths = [len(LABELS[group.kind]) for group in groups]
+    column = max(widths, default=0) + len(_GAP)
     indent = " " * column
     lines: list[str] = []
     for label, text, remedy in _rows(groups, place):
@@ -89,20 +90,20 @@ def _shell_words(command: str) -> list[str]:
         words = shlex.split(command)
     except ValueError:  # a quotation that is not closed: not for a shell
         return [printable(command, limit=_MAX_CHARS)]
-    return [_typed(word) for word in words]
-
-
-def _typed(word: str) -> str:
-    if word == "&&":  # between two commands
-        return word
-    if word.isprintable():
-        return shlex.quote(word)
-    safe = word.replace("\\", "\\\\").replace("'", "\\'")
-    chars = [
-        char if char.isprintable() else char.encode("unicode_escape").decode()
-        for char in safe
-    ]
-    return f"$'{''.join(chars)}'"
+    typed: list[str] = []
+    for word in words:
+        if word == "&&":  # between two commands
+            typed.append(word)
+        elif word.isprintable():
+            typed.append(shlex.quote(word))
+        else:
+            safe = word.replace("\\", "\\\\").replace("'", "\\'")
+            for char in set(safe):
+                if not char.isprintable():
+                    code = char.encode("unicode_escape").decode()
+                    safe = safe.replace(char, code)
+            typed.append(f"$'{safe}'")
+    return typed
 
 
 def page_rows(
@@ -174,19 +175,12 @@ def causes(findings: Iterable[Finding]) -> str:
 def subject_text(group: Group) -> str:
     """The narrowest names of the subjects, and the tasks that they are in."""
     tasks = group.names("task")
-    for names in (
-        group.places,
-        group.names("sample"),
-        group.names("metric"),
-        group.names("role"),
-        group.names("name"),
-    ):
-        if names:
-            return f"{listed(names, SHOWN)}{_inside(tasks)}"
-    return listed(tasks, SHOWN)
-
-
-def _inside(tasks: Sequence[str]) -> str:
+    names = group.places
+    for field in ("sample", "metric", "role", "name"):
+        names = names or group.names(field)
+    if not names:
+        return listed(tasks, SHOWN)
+    inside = f" in {len(tasks):,} tasks"
     if len(tasks) < 2:
-        return "".join(f" in {task}" for task in tasks)
-    return f" in {len(tasks):,} tasks"
+        inside = "".join(f" in {task}" for task in tasks)
+    return f"{listed(names, SHOWN)}{inside}"

@@ -43,7 +43,8 @@ class _Trials:
 
     def _read(self, score_set: Path | None) -> Iterator[ScoredTrial]:
         self.damaged = 0
-        for found in StoredTask(self._name, {}, self._run.folder, score_set).trials():
+        task = StoredTask(self._name, {}, self._run.folder, score_set)
+        for found in task.trials():
             try:
                 if found is None:
                     raise ValueError
@@ -72,7 +73,8 @@ def export(
     be used, StorageError.
     """
     assert form.write is not None
-    if into.exists() and not (into.is_dir() and not any(into.iterdir())):
+    is_empty_folder = into.is_dir() and not any(into.iterdir())
+    if into.exists() and not is_empty_folder:
         if not (into / MANIFEST).is_file():
             raise UsageError(
                 f"{into} exists and was not written by mmeval export; move it away, or "
@@ -127,8 +129,9 @@ def _gaps(run: StoredRun, trials: dict[str, _Trials]) -> Iterator[str]:
     if damaged:
         yield f"trials with a damaged record, not exported: {damaged:,}"
     yield from journal_notes(run)
+    data = run.record.get("data", {})
     for name in trials:
-        if run.record.get("data", {}).get(name, {}).get("subset") is not None:
+        if data.get(name, {}).get("subset") is not None:
             yield (
                 f"{name}: the run asked a part of its samples; the others have no "
                 "answer"

@@ -91,7 +91,10 @@ class RowAnswers:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        return {self._named(file): len(rows) for file, rows in self._files.items()}
+        counts: dict[str, int] = {}
+        for file, entries in self._files.items():
+            counts[self._named(file)] = len(entries)
+        return counts
 
     def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:  # noqa: ARG002
         entry = self._entry(sample, repeat)

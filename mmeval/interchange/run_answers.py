@@ -47,9 +47,8 @@ class RunAnswers:
         self._run = StoredRun(folder)
         self._media = folder / "media"
         self._damaged = 0
-        self._trials = {
-            name: dict(self._made(name)) for name in self._run.record.get("tasks", {})
-        }
+        names = self._run.record.get("tasks", {})
+        self._trials = {name: dict(self._made(name)) for name in names}
 
     @property
     def model(self) -> str:

@@ -42,7 +42,8 @@ def wav(samples: np.ndarray[Any, np.dtype[np.float32]], rate: int) -> Media:
     sound = sound.reshape(len(sound), -1)
     if not numpy.isfinite(sound).all():
         raise ValueError("some samples are not numbers (NaN or infinite)")
-    whole = numpy.rint(numpy.clip(sound, -1.0, 1.0) * 32767.0).astype("<i2")
+    clipped = numpy.clip(sound, -1.0, 1.0)
+    whole = numpy.rint(clipped * 32767.0).astype("<i2")
     file = io.BytesIO()
     with wave.open(file, "wb") as out:
         out.setnchannels(whole.shape[1])

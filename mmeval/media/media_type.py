@@ -347,9 +347,10 @@ def _handlers(
             return
         if box.name != path[0]:
             continue
+        stop = min(box.end, end)
         if len(path) > 1:
-            yield from _handlers(file, box.start, min(box.end, end), path[1:], budget)
-        elif box.start + 12 <= min(box.end, end):
+            yield from _handlers(file, box.start, stop, path[1:], budget)
+        elif box.start + 12 <= stop:
             # after the version, the flags and a field without meaning
             file.seek(box.start + 8)
             yield file.read(4)

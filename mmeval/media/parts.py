@@ -104,7 +104,9 @@ class Interleaved:
         """
         if not media and "<" not in text and "#" not in text:
             return cls((text_part(text),) if text else ())
-        given = {canonical_label(name): item for name, item in (media or {}).items()}
+        given: dict[str, Media | str] = {}
+        for label, item in (media or {}).items():
+            given[canonical_label(label)] = item
         tags = list(find(text, spellings))
         items: list[Media | str | None] = []
         named: set[str] = set()
@@ -361,9 +363,10 @@ def split_reasoning(text: str, opening: str, closing: str) -> list[Part]:
     parts: list[Part] = []
     at = here = 0
     if marks and marks[0][0] == closing != opening:
+        hidden = text[: marks[0].start()]
         at = marks[0].end()
         here = 1
-        parts.append(_reasoning(text[:at], text[: marks[0].start()]))
+        parts.append(_reasoning(text[:at], hidden))
     while here < len(marks):
         start = marks[here]
         if start[0] != opening:
@@ -420,7 +423,7 @@ def _weave(
             parts.append(text_part(text[at : tag.start]))
         words = item if isinstance(item, str) else None
         media = item if isinstance(item, Media) else None
-        parts.append(Part(tag.kind, words, media, raw=tag.raw, label=tag.label))
+        parts.append(Part(tag.kind, words, media, tag.raw, tag.label))
         at = tag.end
     if at < len(text):
         parts.append(text_part(text[at:]))

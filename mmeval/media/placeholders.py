@@ -150,7 +150,8 @@ def find(text: str, spellings: Sequence[str] = DEFAULT_SPELLINGS) -> Iterator[Ta
                 continue
             kind = _KINDS[match[spelling].lower()]
             index = int(number)
-        yield Tag(kind, index, match[0], match.start(), match.end(), spelling)
+        start, end = match.span()
+        yield Tag(kind, index, match[0], start, end, spelling)
 
 
 def render(kind: TagKind, ordinal: int, spelling: str = "tag") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -67,9 +67,8 @@ def count(
     """Read every row once for all tasks that share the data set. ``place`` identifies
     its rows, whichever are used. Each different medium is decoded while ``look`` has
     time. ``totals`` are the labels to sum."""
-    found = Counts(
-        samples={task.name: 0 for task in tasks}, totals=dict.fromkeys(totals, 0)
-    )
+    names = [task.name for task in tasks]
+    found = Counts(samples=dict.fromkeys(names, 0), totals=dict.fromkeys(totals, 0))
     look = MediaLook() if look is None else look
     bad = BadSamples()
     candidates = _Candidates()
@@ -79,20 +78,15 @@ def count(
             found.read = False
             break
         found.rows += 1
-        mark = digest(
-            [
-                place,
-                sample.id,
-                sample.fault,
-                *(message.content.raw for message in sample.input),
-            ]
-        )
+        texts = [message.content.raw for message in sample.input]
+        mark = digest([place, sample.id, sample.fault, *texts])
         found.row_marks.add(mark)
         for task in tasks:
             found.samples[task.name] += task.selected(sample)
         for label in totals:
             value = sample.metadata.get(label)
-            found.totals[label] += value if type(value) is int else 0
+            if type(value) is int:
+                found.totals[label] += value
         if sample.fault:
             bad.add("", sample)
             found.bad_marks.add(mark)
@@ -191,7 +185,7 @@ def wrong_files(
     for name, sha256 in expected.items():
         subject = Subject(task, file=str(folder / name))
         try:
-            actual = _digest(path_inside(folder, name), hashlib.sha256)
+            actual = _digest(path_inside(folder, name), hashlib.sha256())
         except (OSError, MmevalError):
             cause = "missing, or it cannot be read"
             yield Finding("missing_data", subject, cause=cause, severity="error")
@@ -215,7 +209,12 @@ def damaged(files: Iterable[HubFile], folder: Path) -> Iterator[Finding]:
                 remedy=PREPARE_DATA,
                 severity="error",
             )
-        elif there != file.size or _digest_as_hub(path, file) != file.etag:
+            continue
+        # small files are known by the digest of git
+        sha = hashlib.sha1(b"blob %d\0" % file.size, usedforsecurity=False)
+        if file.is_large:
+            sha = hashlib.sha256()
+        if there != file.size or _digest(path, sha) != file.etag:
             yield Finding(
                 "damaged",
                 subject,
@@ -238,14 +237,12 @@ def medium_fault(part: Part, media: Media, look: MediaLook) -> str:
 def _count_medium(part: Part, media: Media, found: Counts, look: MediaLook) -> str:
     """Count a medium, unless it is missing; what is wrong with a new one."""
     try:
-        # A medium of a table has no path; its name may repeat, so its content counts
-        # too.
-        file = (
-            str(media.path)
-            if media.path is not None
-            else f"{media.name} {media.sha256}"
-        )
         _ = media.size
+        file = str(media.path)
+        if media.path is None:
+            # A medium of a table has no path; its name may repeat, so its content
+            # counts too.
+            file = f"{media.name} {media.sha256}"
     except (MmevalError, OSError):  # worded there
         return medium_fault(part, media, look)
     mark = (part.kind, file)
@@ -255,13 +252,6 @@ def _count_medium(part: Part, media: Media, found: Counts, look: MediaLook) -> s
     return medium_fault(part, media, look)
 
 
-def _digest_as_hub(path: Path, file: HubFile) -> str:
-    if file.is_large:
-        return _digest(path, hashlib.sha256)
-    as_git = hashlib.sha1(b"blob %d\0" % file.size, usedforsecurity=False)
-    return _digest(path, lambda: as_git)
-
-
-def _digest(path: Path, digest: Callable[[], hashlib._Hash]) -> str:
+def _digest(path: Path, sha: hashlib._Hash) -> str:
     with path.open("rb") as file:
-        return hashlib.file_digest(file, digest).hexdigest()
+        return hashlib.file_digest(file, lambda: sha).hexdigest()

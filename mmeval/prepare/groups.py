@@ -32,24 +32,19 @@ def together(chosen: ChosenTasks, checks: Sequence[DataCheck]) -> Iterator[Toget
     by_task = {check.task: check for check in checks}
     members = {name: group.members for name, group in chosen.groups.items()}
     for name, file in chosen.group_files.items():
-        own = [by_task[task] for task in tasks_inside(name, members)]
         expected = file.keys.expected
-        if expected != GroupExpectedKeys() and all(check.read for check in own):
-            yield _together(name, expected, own)
-
-
-def _together(
-    group: str, expected: GroupExpectedKeys, checks: Sequence[DataCheck]
-) -> Together:
-    whole = Counts()
-    for check in checks:
-        if check.counts is not None:
-            whole.row_marks |= check.counts.row_marks
-            whole.media_marks |= check.counts.media_marks
-            whole.bad_marks |= check.counts.bad_marks
-    rows = len(whole.row_marks)
-    media = {} if whole.bad_marks else expected.media
-    findings = different(group, {"rows": (expected.rows, rows)}, media, whole.media)
-    found = tuple(findings)
-    ready = not found and all(check.ready for check in checks)
-    return Together(group, ready, rows, whole.media, found)
+        own = [by_task[task] for task in tasks_inside(name, members)]
+        if expected == GroupExpectedKeys() or not all(check.read for check in own):
+            continue
+        whole = Counts()
+        for check in own:
+            if check.counts is not None:
+                whole.row_marks |= check.counts.row_marks
+                whole.media_marks |= check.counts.media_marks
+                whole.bad_marks |= check.counts.bad_marks
+        rows = len(whole.row_marks)
+        numbers = {"rows": (expected.rows, rows)}
+        media = {} if whole.bad_marks else expected.media
+        findings = tuple(different(name, numbers, media, whole.media))
+        ready = not findings and all(check.ready for check in own)
+        yield Together(name, ready, rows, whole.media, findings)

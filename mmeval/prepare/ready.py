@@ -68,14 +68,26 @@ def check_data(
         own = findings[item.task.name] = unfetched(item, states)
         if own:
             continue
+        data = item.data
+        options = repr(data.options)
         try:
-            shared.setdefault(_data_set(item), []).append(item)
+            data_set = _DataSet(
+                item.file.keys.loader, data.folder, data.name, data.split, options
+            )
         except MmevalError as error:
             own += unopened(item, error)
+            continue
+        shared.setdefault(data_set, []).append(item)
     counts: dict[str, Counts] = {}
-    for members in shared.values():
+    for data_set, members in shared.items():
+        place = str(data_set._replace(options=""))
+        task_list = [item.task for item in members]
+        totals: set[str] = set()
+        for item in members:
+            totals |= item.file.keys.expected.totals.keys()
         try:
-            found = _count(members, look)
+            dataset = members[0].data()
+            found = count(dataset, task_list, place, look, sorted(totals))
         # a plugin's loader may raise anything and call sys.exit
         except (Exception, SystemExit) as error:
             for item in members:
@@ -96,8 +108,9 @@ def unfetched(item: WantedTask, states: States) -> list[Finding]:
     state = None if source is None else states.get(source)
     if isinstance(state, MmevalError):
         return unopened(item, state)
-    damages = () if state is None else state.damages
-    return [_of_task(finding, item.task.name) for finding in damages]
+    if state is None:
+        return []
+    return [_of_task(finding, item.task.name) for finding in state.damages]
 
 
 def unreached(states: States, *, weights: bool) -> Iterator[Finding]:
@@ -105,8 +118,12 @@ def unreached(states: States, *, weights: bool) -> Iterator[Finding]:
     there are local files."""
     command = PREPARE_WEIGHTS if weights else PREPARE_DATA
     for source, state in states.items():
-        error = state.unasked if isinstance(state, Measured) else state
-        severity: Severity = "note" if isinstance(state, Measured) else "error"
+        error: MmevalError | None
+        severity: Severity
+        if isinstance(state, Measured):
+            error, severity = state.unasked, "note"
+        else:
+            error, severity = state, "error"
         subject = Subject(name=source.repo)
         if isinstance(error, OutOfReachError):
             variable = offline(source.kind)
@@ -134,27 +151,10 @@ def unopened(item: WantedTask, error: BaseException) -> list[Finding]:
     return [finding_of(error, item.file.subject_at(("dataset_path",)))]
 
 
-def _data_set(item: WantedTask) -> _DataSet:
-    data = item.data
-    return _DataSet(
-        item.file.keys.loader, data.folder, data.name, data.split, repr(data.options)
-    )
-
-
-def _count(members: Sequence[WantedTask], look: MediaLook | None) -> Counts:
-    """Read data once for the tasks that share them."""
-    first = members[0]
-    place = str(_data_set(first)._replace(options=""))
-    totals: set[str] = set()
-    for item in members:
-        totals |= item.file.keys.expected.totals.keys()
-    tasks = [item.task for item in members]
-    return count(first.data(), tasks, place, look, sorted(totals))
-
-
 def _of_contents(item: WantedTask, counts: Counts) -> Iterator[Finding]:
     """What is wrong with data that were read."""
-    expected, name = item.file.keys.expected, item.task.name
+    expected = item.file.keys.expected
+    name = item.task.name
     # where every row can be read, a run does not need them
     severity: Severity = "error" if counts.findings else "note"
     for finding in by_hand(item):
@@ -182,13 +182,15 @@ def by_hand(item: WantedTask) -> Iterator[Finding]:
     """The missing files that the user has to fetch, with where to get and to put
     them."""
     data = item.data
-    try:
-        folder = data.local() if data.path and data.data_dir is None else None
-    except MmevalError:
-        folder = None
-    if data.data_dir is not None:
-        folder = data.folder if data.data_dir.is_dir() else data.data_dir
-    places = [place for place in (folder, data.beside) if place is not None]
+    folder = data.data_dir
+    if folder is not None and folder.is_dir():
+        folder = data.folder
+    elif folder is None and data.path:
+        try:
+            folder = data.local()
+        except MmevalError:
+            folder = None
+    places = [data.beside] if folder is None else [folder, data.beside]
     for entry in item.file.keys.by_hand:
         if any(path_inside(place, entry.path).exists() for place in places):
             continue
@@ -196,7 +198,8 @@ def by_hand(item: WantedTask) -> Iterator[Finding]:
         cause = f"fetch {entry.path} by hand: {entry.source}{note}"
         remedy = "--data_dir FOLDER"
         if folder is not None:
-            cause, remedy = f"{cause}; put it at {folder / entry.path}", ""
+            cause += f"; put it at {folder / entry.path}"
+            remedy = ""
         yield Finding(
             "missing_data",
             Subject(item.task.name),

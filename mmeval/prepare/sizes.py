@@ -46,33 +46,43 @@ def measured(source: Source) -> State:
         listing = hub.listing(source.repo, source.revision, kind=source.kind)
         source = _chosen(source, listing)
     except MmevalError as error:
-        return Measured(source, None, unasked=error) if _is_here(source) else error
-    files = tuple(
-        file for file in listing.files if not source.only or file.path in source.only
-    )
+        # some of its files may be on this machine
+        if source.into is not None:
+            is_here = source.into.is_dir()
+        else:
+            snapshot = cached_snapshot(source.repo, source.revision, source.kind)
+            is_here = snapshot is not None
+        return Measured(source, None, unasked=error) if is_here else error
+    files = listing.files
+    if source.only:
+        files = tuple(file for file in files if file.path in source.only)
     listing = Listing(listing.commit, files)
     if source.into is None:
         to_fetch = hub.not_here(source.repo, listing, kind=source.kind)
-    else:
-        folder = source.into
-        to_fetch = tuple(
-            file for file in files if size_on_disk(folder / file.path) != file.size
-        )
-    return Measured(source, listing, to_fetch)
+        return Measured(source, listing, to_fetch)
+    missing: list[HubFile] = []
+    for file in files:
+        if size_on_disk(source.into / file.path) != file.size:
+            missing.append(file)
+    return Measured(source, listing, tuple(missing))
 
 
 def _chosen(source: Source, listing: Listing) -> Source:
     there = {file.path for file in listing.files}
-    chosen = {item: first_of(item, there.__contains__) for item in source.only}
-    lacking = [
-        item.replace("|", " or ") for item, name in chosen.items() if name is None
-    ]
-    if lacking:
+    chosen: list[str] = []
+    missing: list[str] = []
+    for item in source.only:
+        name = first_of(item, there.__contains__)
+        if name is None:
+            missing.append(item.replace("|", " or "))
+        else:
+            chosen.append(name)
+    if missing:
         raise MissingDataError(
-            f"{source}: the hub has no file {', '.join(lacking)} there; name another "
+            f"{source}: the hub has no file {', '.join(missing)} there; name another "
             "revision, or report it to the metric's author"
         )
-    return replace(source, only=tuple(name for name in chosen.values() if name))
+    return replace(source, only=tuple(chosen))
 
 
 def lacking_space(found: Sequence[Measured]) -> Iterator[Finding]:
@@ -99,10 +109,3 @@ def lacking_space(found: Sequence[Measured]) -> Iterator[Finding]:
 def target_folder(source: Source) -> Path:
     """The folder for the files of a source."""
     return cache_folder() if source.into is None else source.into
-
-
-def _is_here(source: Source) -> bool:
-    """Whether some of its files are on this machine."""
-    if source.into is not None:
-        return source.into.is_dir()
-    return cached_snapshot(source.repo, source.revision, source.kind) is not None

@@ -51,64 +51,51 @@ class Source:
     into: Path | None = None
 
     def __str__(self) -> str:
-        return (
-            f"{'weights' if self.only else NOUN[self.kind]} {self.repo} at "
-            f"{self.revision}"
-        )
+        noun = "weights" if self.only else NOUN[self.kind]
+        return f"{noun} {self.repo} at {self.revision}"
 
 
-def wanted(
-    chosen: ChosenTasks,
-    overrides: TaskOverrides,
-    *,
-    roles: frozenset[str] = frozenset(),
-) -> list[WantedTask]:
-    """Build the chosen tasks for a run with these ``roles``. Raises UsageError for
+def wanted(chosen: ChosenTasks, overrides: TaskOverrides) -> list[WantedTask]:
+    """Build the chosen tasks for a run without other roles. Raises UsageError for
     overrides that cannot be used, MissingDataError where ``--data bundled`` has no
     samples."""
-    return [
-        WantedTask(replace(build(file, overrides, roles=roles), name=name), file)
-        for name, file in chosen.tasks.items()
-    ]
+    found: list[WantedTask] = []
+    for name, file in chosen.tasks.items():
+        found.append(WantedTask(replace(build(file, overrides), name=name), file))
+    return found
 
 
 def sources(tasks: Sequence[WantedTask], *, weights: bool) -> dict[Source, list[str]]:
     """The sources of tasks, each once, with the names of the tasks that need it."""
     found: dict[Source, tuple[Source, list[str]]] = {}
     for item in tasks:
-        needed = [data_source(item.data)]
-        if weights:
-            needed += [
-                source
-                for metric in item.task.metrics
-                for source in _models(metric.bound)
-            ]
-        for source in filter(None, needed):
+        name = item.task.name
+        own = data_source(item.data)
+        needed = [] if own is None else [own]
+        for metric in item.task.metrics if weights else ():
+            needed += _models(metric.bound)
+        for source in needed:
             same = replace(source, only=())
             known, users = found.get(same, (source, []))
             files = tuple(dict.fromkeys((*known.only, *source.only)))
-            found[same] = (
-                replace(known, only=files),
-                list(dict.fromkeys((*users, item.task.name))),
-            )
+            if name not in users:
+                users = [*users, name]
+            found[same] = (replace(known, only=files), users)
     return dict(found.values())
 
 
 def data_source(data: TaskData) -> Source | None:
     """The source of a task's data; None for data in a local folder."""
-    if (
-        data.bundled is not None
-        or not is_hub_name(data.path)
-        or (data.beside / data.path).is_dir()
-    ):
+    if data.bundled is not None or not is_hub_name(data.path):
+        return None
+    if (data.beside / data.path).is_dir():
         return None
     revision = data.revision or UNPINNED
     if data.data_dir is None:
         return Source(data.path, revision)
     target = data.data_dir / data.path
-    if not (
-        target / ".cache" / "huggingface"
-    ).is_dir():  # not begun by us, so they may be complete
+    if not (target / ".cache" / "huggingface").is_dir():
+        # not begun by us, so they may be complete
         try:
             replace(data)()
         except MmevalError:
@@ -134,17 +121,13 @@ def unpinned(item: WantedTask) -> Iterator[Finding]:
 def fetch(source: Source) -> Path:
     """Fetch the missing files of a source; return its folder. Raises as
     ``hub.snapshot`` does, and KeyboardInterrupt at once, even during a large file."""
+    names = [name for item in source.only for name in item.split("|")]
     work = partial(
         hub.snapshot,
         source.repo,
         source.revision,
         kind=source.kind,
-        only=tuple(
-            glob.escape(name)
-            for item in source.only
-            for name in item.split("|")
-            if name
-        ),
+        only=tuple(glob.escape(name) for name in names if name),
         into=source.into,
     )
     return asyncio.run(OwnThread("mmeval-fetch").do(work))
@@ -153,6 +136,7 @@ def fetch(source: Source) -> Path:
 def _models(bound: BoundMetric) -> Iterator[Source]:
     """The missing models of a metric that the hub has."""
     for switch, _ in bound.missing_models():
-        named, model = named_in(bound.models[switch]), bound.metric.models[switch]
+        named = named_in(bound.models[switch])
+        model = bound.metric.models[switch]
         if named.folder is None and not model.by_hand:
             yield Source(named.name, named.revision or UNPINNED, "model", model.files)

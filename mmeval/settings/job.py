@@ -35,9 +35,10 @@ def _of_array(environ: Mapping[str, str]) -> Shard:
         "SLURM_ARRAY_TASK_COUNT": "",
     }
     texts = [environ.get(name, value) for name, value in usual.items()]
-    if not all(text.isdecimal() for text in texts) or int(texts[2]) == 0:
+    numbers = [int(text) for text in texts if text.isdecimal()]
+    if len(numbers) < len(texts) or numbers[2] == 0:
         raise UsageError(f"auto needs whole numbers in {', '.join(usual)}; write I/N")
-    task, first, step, count = map(int, texts)
+    task, first, step, count = numbers
     if (task - first) % step:
         raise UsageError(
             "auto needs an array that is a plain range, such as 0-63; write I/N"
@@ -56,7 +57,8 @@ def shard_at(number: int, of: int) -> Shard:
 
 
 def _shard(place: str, count: str, named: str) -> Shard:
-    if not (place.isdecimal() and count.isdecimal() and int(place) < int(count)):
+    are_numbers = place.isdecimal() and count.isdecimal()
+    if not are_numbers or int(place) >= int(count):
         raise UsageError(
             f"auto: place {place} of {count} by {named}; places are counted from 0. "
             "Write I/N"

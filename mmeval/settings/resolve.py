@@ -50,7 +50,8 @@ def resolve(
             if name not in REFUSED:
                 continue
             words = value if isinstance(value, list) else [value]
-            if len(words) != 1 or str(words[0]).lower() not in HARMLESS.get(name, ()):
+            written = [str(word).lower() for word in words]
+            if len(written) != 1 or written[0] not in HARMLESS.get(name, ()):
                 raise UsageError(
                     f"{origin} has no effect here: {REFUSED[name]}", name=origin
                 )

@@ -60,8 +60,10 @@ def scalar(text: str) -> Any:
         return float(text)
     if text[:1] in ("[", "{"):
         return _in_brackets(text)
-    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
-    return text[1:-1] if is_quoted else text
+    for quote in ("'", '"'):
+        if len(text) > 1 and text.startswith(quote) and text.endswith(quote):
+            return text[1:-1]
+    return text
 
 
 def _in_brackets(text: str) -> Any:
@@ -212,16 +214,18 @@ def seed(value: Any) -> int:
     items = value
     if not isinstance(value, (list, tuple)):
         items = split_outside_brackets(str(value))
-    seeds = [_as_number(str(item)) for item in items]
-    if len(seeds) not in (1, 4) or not all(isinstance(seed, int) for seed in seeds):
+    seeds = [scalar(str(item)) for item in items]
+    # type: neither true nor false
+    if len(seeds) not in (1, 4) or not all(type(seed) is int for seed in seeds):
         raise UsageError(f"one whole number, or four, is expected, not {value!r}")
-    first, *others = seeds
-    if others not in ([], [1234, 1234, 1234], [first, first, first]):
+    first: int = seeds[0]
+    others = set(seeds[1:])
+    if others not in (set(), {1234}, {first}):
         raise UsageError(
             f"only the first seed has a use here; write {first} or "
             f"{first},1234,1234,1234"
         )
-    return int(first or 0)
+    return first
 
 
 def batch_size(value: Any) -> BatchSize:
@@ -366,9 +370,11 @@ def roles(value: Any) -> dict[str, tuple[str, dict[str, Any]]]:
     """``NAME=BACKEND[,k=v...]`` or ``NAME=FILE.yaml``, several of them, or a mapping.
     The environment separates them by ``;``. A mapping, as in a file, is of names to
     such texts or to ``{backend: ..., k: v}``."""
-    if isinstance(value, Mapping):
-        return {str(name): _backend(str(name), given) for name, given in value.items()}
     found: dict[str, tuple[str, dict[str, Any]]] = {}
+    if isinstance(value, Mapping):
+        for key, spec in value.items():
+            found[str(key)] = _backend(str(key), spec)
+        return found
     for item in _items(value):
         name, equals, given = text(item).partition("=")
         if not equals or not name.strip():
@@ -387,9 +393,11 @@ def backend(value: Any) -> tuple[str, dict[str, Any]]:
 def loggers(value: Any) -> dict[str, dict[str, Any]]:
     """``NAME[,k=v...]``, one or several, or a mapping of names to arguments.
     The environment separates them by ``;``."""
-    if isinstance(value, Mapping):
-        return {str(name): arguments(given or {}) for name, given in value.items()}
     found: dict[str, dict[str, Any]] = {}
+    if isinstance(value, Mapping):
+        for key, given in value.items():
+            found[str(key)] = arguments(given or {})
+        return found
     for item in _items(value):
         name, _, spelt = text(item).partition(",")
         if not name.strip() or "=" in name or name.strip() in found:

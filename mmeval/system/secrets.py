@@ -47,7 +47,9 @@ _NOT_OF_A_KEY = re.compile(r"[\s<>|]")
 def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
     """The mapping with the values of keys, tokens and passwords hidden, at any depth:
     by their names, in the words of a command, and wherever else they stand."""
-    named = {name: _by_name(str(name), value) for name, value in values.items()}
+    named: dict[str, Any] = {}
+    for name, value in values.items():
+        named[name] = _by_name(str(name), value)
     hidden: dict[str, Any] = without_values(named, secret_values(values))
     return hidden
 
@@ -59,17 +61,25 @@ def secret_values(values: Mapping[str, Any]) -> frozenset[str]:
     Left out are values that could be words of an answer: shorter ones than
     ``MIN_CHARS``, and plain words such as the ``placeholder`` of an ``api_key``.
     """
-    return frozenset(
-        value for name, value in _secrets_in(values) if _is_telling(name, value)
-    )
+    found: set[str] = set()
+    for name, value in _secrets_in(values):
+        if len(value) < MIN_CHARS or _NOT_OF_A_KEY.search(value):
+            continue
+        is_path = _PATH.fullmatch(value) and not _BASE64.fullmatch(value)
+        if name.startswith("-") and is_path:
+            continue  # the option may be a switch, and the next word a file
+        if len(value) >= _LONG_CHARS or not _PLAIN_WORD.fullmatch(value):
+            found.add(value)
+    return frozenset(found)
 
 
 def hidden_names(values: Mapping[str, Any], path: str = "") -> Iterator[str]:
     """Names whose values :func:`without_secrets` has hidden; ``a.b`` in a mapping."""
     for name, value in values.items():
+        words = _words(value) if name == COMMAND else ()
         if isinstance(value, Mapping):
             yield from hidden_names(value, f"{path}{name}.")
-        elif _is_hidden(value) or (name == COMMAND and _holds_hidden(value)):
+        elif _is_hidden(value) or any(HIDDEN in word for word in words):
             yield f"{path}{name}"
 
 
@@ -100,10 +110,10 @@ def without_values(item: Any, values: Collection[str]) -> Any:
     if isinstance(item, str):
         return text_without_values(item, values)
     if isinstance(item, Mapping):
-        return {
-            without_values(name, values): without_values(value, values)
-            for name, value in item.items()
-        }
+        hidden: dict[Any, Any] = {}
+        for name, value in item.items():
+            hidden[without_values(name, values)] = without_values(value, values)
+        return hidden
     if isinstance(item, list | tuple):
         return [without_values(value, values) for value in item]
     return item
@@ -115,12 +125,16 @@ def _by_name(name: str, value: Any) -> Any:
     if isinstance(value, str) and value and _SECRET.search(name):
         return HIDDEN
     if name == COMMAND:
-        return _without_secret_words(value)
+        # also plain words and short ones
+        secrets = {secret for _, secret in _secret_words(_words(value))}
+        return without_values(
+            value, [secret for secret in secrets if len(secret) >= _LEAST_CHARS]
+        )
     if isinstance(value, Mapping):
-        return {
-            inner: _by_name(_name_below(name, inner), item)
-            for inner, item in value.items()
-        }
+        hidden: dict[Any, Any] = {}
+        for inner, item in value.items():
+            hidden[inner] = _by_name(_name_below(name, inner), item)
+        return hidden
     if isinstance(value, list | tuple):
         return [_by_name(name, item) for item in value]
     return value
@@ -146,20 +160,6 @@ def _name_below(outer: str, inner: object) -> str:
     return outer if _SECRET.search(outer) else str(inner)
 
 
-def _is_telling(name: str, value: str) -> bool:
-    """Whether a value is a secret wherever it stands."""
-    if len(value) < MIN_CHARS or _NOT_OF_A_KEY.search(value):
-        return False
-    if name.startswith("-") and _is_path(value):
-        # the option may be a switch, and the next word a file
-        return False
-    return len(value) >= _LONG_CHARS or not _PLAIN_WORD.fullmatch(value)
-
-
-def _is_path(value: str) -> bool:
-    return bool(_PATH.fullmatch(value)) and not _BASE64.fullmatch(value)
-
-
 # --- commands -------------------------------------------------------------------------
 
 
@@ -181,38 +181,16 @@ def _secret_words(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     a command itself (``sh -c``)."""
     before = ""
     for word in words:
-        name, value = _assignment(word)
-        if _SECRET.search(name):
-            yield name, _without_scheme(value)
-        elif _takes_a_secret(before) and not word.startswith("-"):
+        is_option = before.startswith("-") and _SECRET.search(before)
+        assigned = _ASSIGNMENT.fullmatch(word)  # or a header ``NAME: VALUE``
+        if assigned is not None and _SECRET.search(assigned["name"]):
+            yield assigned["name"], _without_scheme(assigned["value"])
+        elif is_option and not word.startswith("-"):
             yield before, _without_scheme(word)
         elif " " in word:
             yield from _secret_words(_words(word))
         before = word
 
 
-def _takes_a_secret(option: str) -> bool:
-    return option.startswith("-") and bool(_SECRET.search(option))
-
-
-def _assignment(word: str) -> tuple[str, str]:
-    """Name and value of ``NAME=VALUE`` or of a header ``NAME: VALUE``; empty ones of
-    another word."""
-    match = _ASSIGNMENT.fullmatch(word)
-    return (match["name"], match["value"]) if match else ("", "")
-
-
 def _without_scheme(value: str) -> str:
     return _SCHEME.sub("", value)
-
-
-def _without_secret_words(command: Any) -> Any:
-    """A command with its secrets hidden, also plain words and short ones."""
-    words = _words(command)
-    secrets = [value for _, value in _secret_words(words)]
-    long = [value for value in secrets if len(value) >= _LEAST_CHARS]
-    return without_values(command, long)
-
-
-def _holds_hidden(command: Any) -> bool:
-    return any(HIDDEN in word for word in _words(command))

@@ -14,20 +14,23 @@ breaks a line."""
 
 def split_names(texts: Iterable[str]) -> tuple[str, ...]:
     """``["a,b c", "d"]`` as a, b, c, d, once each. A file or folder stays whole."""
-    found: list[str] = []
+    found: dict[str, None] = {}
     for text in texts:
         try:
             is_path = Path(text).exists()
         except (OSError, ValueError):  # too long, or with a null character
             is_path = False
-        found += [text] if is_path else re.split(r"[,\s]+", text)
-    return tuple(dict.fromkeys(name for name in found if name))
+        names = [text] if is_path else re.split(r"[,\s]+", text)
+        found.update(dict.fromkeys(names))
+    found.pop("", None)
+    return tuple(found)
 
 
 def listed(names: Sequence[str], most: int) -> str:
     """``a, b and 3 more``: the first names, and how many others there are."""
     more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+    shown = ", ".join(names[:most])
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def shortened(text: str, limit: int) -> str:
@@ -38,22 +41,17 @@ def size(count: float) -> str:
     """Bytes in the unit that reads best: ``0 B``, ``12.3 MiB``."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if count < 1024:
-            return (
-                f"{count:.0f} {unit}"
-                if unit == "B" or count >= 100
-                else f"{count:.1f} {unit}"
-            )
+            digits = 0 if unit == "B" or count >= 100 else 1
+            return f"{count:.{digits}f} {unit}"
         count /= 1024
     return f"{count:,.1f} TiB"
 
 
 def printable(text: str, *, limit: int) -> str:
     """Text on one line that cannot steer a terminal, cut at ``limit`` characters."""
-    safe = (
-        text
-        if text.isprintable()
-        else "".join(char if char.isprintable() else " " for char in text)
-    )
+    safe = text
+    if not text.isprintable():
+        safe = "".join(char if char.isprintable() else " " for char in text)
     return safe if len(safe) <= limit else safe[: limit - 1] + "…"
 
 
@@ -61,15 +59,11 @@ def escaped(text: str) -> str:
     """Text with control characters spelt out (``\\x1b``); line breaks and tabs stay."""
     if text.isprintable():
         return text
-    steers = {
-        char
-        for char in text
-        if char not in "\n\t" and unicodedata.category(char) in _STEERS
-    }
-    return "".join(
-        char.encode("unicode_escape").decode() if char in steers else char
-        for char in text
-    )
+    codes: dict[int, str] = {}
+    for char in set(text) - {"\n", "\t"}:
+        if unicodedata.category(char) in _STEERS:
+            codes[ord(char)] = char.encode("unicode_escape").decode()
+    return text.translate(codes)
 
 
 def file_name(name: str) -> str:

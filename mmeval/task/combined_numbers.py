@@ -86,7 +86,8 @@ def _combined(keys: NumberKeys, parts: Mapping[str, TaskMetric]) -> CombinedNumb
         highs.append(high)
     ends = (-math.inf, math.inf)
     if there and keys.missing == "unknown":
-        ends = (math.fsum(lows) / len(lows), math.fsum(highs) / len(highs))
+        count = len(there)
+        ends = (math.fsum(lows) / count, math.fsum(highs) / count)
     elif there:
         ends = (min(lows), max(highs))
     missing = len(lacking) + len(skipped)

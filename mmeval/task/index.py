@@ -87,7 +87,8 @@ class TaskIndex:
         """Add a folder whose files win, as of ``--include_path``; recursively if
         ``deep``."""
         ranks = [root.rank for root in self._roots]
-        own = _Root(folder, "", str(folder), max(ranks, default=0) + 1, deep)
+        rank = max(ranks, default=0) + 1
+        own = _Root(folder, "", str(folder), rank, deep)
         return TaskIndex(roots=[*self._roots, own])
 
     @cached_property

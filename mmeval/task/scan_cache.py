@@ -123,4 +123,7 @@ def _has_our_shape(stamps: Any, rows: Any) -> bool:
     """Whether what a cache file holds is what this module writes."""
     if not isinstance(stamps, dict) or not isinstance(rows, dict):
         return False
-    return all(isinstance(row, list) and len(row) == _FIELDS for row in rows.values())
+    for row in rows.values():
+        if not isinstance(row, list) or len(row) != _FIELDS:
+            return False
+    return True

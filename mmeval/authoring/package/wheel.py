@@ -88,8 +88,9 @@ def wheel_of(place: Path) -> Path:
         build.BuildBackendException,
         build.FailedProcessError,
     ) as error:
-        said = getattr(getattr(error, "exception", None), "output", None) or b""
-        reason = said.decode(errors="replace").strip().rpartition("\n")[2] or str(error)
+        output = getattr(getattr(error, "exception", None), "output", None) or b""
+        lines = output.decode(errors="replace").strip().splitlines()
+        reason = lines[-1] if lines else str(error)
         raise UsageError(
             f"{place}: its wheel cannot be built ({reason}); 'python -m build "
             f"{place}' says more"

@@ -91,7 +91,8 @@ def _suggested(written: str) -> str:
     # é is e
     decomposed = unicodedata.normalize("NFKD", written.casefold())
     plain = decomposed.encode("ascii", "ignore").decode()
-    near = re.sub(r"[^a-z0-9]+", "_", plain).strip("_").lstrip("0123456789_")[:_LONGEST]
+    joined = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")
+    near = joined.lstrip("0123456789_")[:_LONGEST]
     if keyword.iskeyword(near):
         near = f"{near}_bench"
     return f'; did you mean "{near}"?' if near and near != written else ""

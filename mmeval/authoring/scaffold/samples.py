@@ -40,30 +40,28 @@ class ExampleRows(NamedTuple):
 
     def sounds(self) -> dict[str, bytes]:
         """As ``pictures``, for the sounds."""
-        return {
-            f"media/tone_{hertz}.wav": _tone(hertz)
-            for hertz in (self.announced, self.played)
-        }
+        import numpy
+
+        sounds: dict[str, bytes] = {}
+        times = numpy.arange(int(_RATE * _SECONDS)) / _RATE
+        for hertz in (self.announced, self.played):
+            waves = _LOUDNESS * numpy.sin(2 * numpy.pi * hertz * times)
+            sound = wav(waves.astype(numpy.float32), _RATE)
+            sounds[f"media/tone_{hertz}.wav"] = sound.read()
+        return sounds
 
 
 def rows_of(task: int) -> ExampleRows:
     """The rows of the ``task``-th task, counted from 0; those of other tasks differ."""
     names = list(_COLOURS)
-    colours = (names[(2 * task) % len(names)], names[(2 * task + 1) % len(names)])
-    return ExampleRows(
-        *colours, _LOWEST_TONE + 20 * task, _LOWEST_TONE + 20 * task + 10
-    )
+    first = (2 * task) % len(names)
+    second = (2 * task + 1) % len(names)
+    tone = _LOWEST_TONE + 20 * task
+    return ExampleRows(names[first], names[second], tone, tone + 10)
 
 
 def _square(colour: str, side: int) -> bytes:
     from PIL import Image
 
-    return png(Image.new("RGB", (side, side), _COLOURS[colour])).read()
-
-
-def _tone(hertz: int) -> bytes:
-    import numpy
-
-    times = numpy.arange(int(_RATE * _SECONDS)) / _RATE
-    waves = numpy.sin(2 * numpy.pi * hertz * times)
-    return wav((_LOUDNESS * waves).astype(numpy.float32), _RATE).read()
+    picture = Image.new("RGB", (side, side), _COLOURS[colour])
+    return png(picture).read()

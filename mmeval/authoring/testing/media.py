@@ -24,7 +24,8 @@ def small_media(kind: PartKind, number: int = 0) -> Media:
         from PIL import Image
 
         y, x = np.mgrid[:SIDE, :SIDE]
-        gradients = np.stack([5 * x, 5 * y, (255 - 2 * x - 2 * y + number) % 256], -1)
+        blue = (255 - 2 * x - 2 * y + number) % 256
+        gradients = np.stack([5 * x, 5 * y, blue], axis=-1)
         return png(Image.fromarray(gradients.astype(np.uint8)))
     if kind == "audio":
         tone = np.sin(np.arange(RATE) / (6 + number)) / 4

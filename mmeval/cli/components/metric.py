@@ -297,7 +297,8 @@ def _json_line(
         }
         if score.weight != 1:
             rows[name]["weight"] = score.weight
-    row: dict[str, Any] = {**(labels or {}), **rows[metric.outputs[0]]}
+    row: dict[str, Any] = dict(labels or {})
+    row.update(rows[metric.outputs[0]])
     if len(rows) > 1:
         row["outputs"] = rows
     return json.dumps(row, ensure_ascii=False, default=str) + "\n"

@@ -119,7 +119,8 @@ class _Worker:
 
     def __init__(self) -> None:
         ours, theirs = multiprocessing.Pipe()
-        path = json.dumps([entry or str(Path.cwd()) for entry in sys.path])
+        folders = [entry or str(Path.cwd()) for entry in sys.path]
+        path = json.dumps(folders)
         command = [
             multiprocessing.spawn.get_executable(),
             "-I",

@@ -74,7 +74,8 @@ def check_tables(data: bytes) -> None:
     Raises NotImplementedError for packed ones, and for encrypted tracks.
     """
     promised = 0
-    for number, box in enumerate(_nested(data, io.BytesIO(data), 0, len(data), 0)):
+    nested = _nested(data, io.BytesIO(data), 0, len(data), 0)
+    for number, box in enumerate(nested):
         if number > _MOST_BOXES:
             raise ValueError(f"it has more than {_MOST_BOXES} boxes")
         if box.name == b"cmov":
@@ -252,7 +253,8 @@ def _avi(data: bytes) -> int:
 def _iso(data: bytes) -> int:
     """MP4 and QuickTime: the end of the last box at the top."""
     end = 0
-    for box in islice(boxes(io.BytesIO(data), 0, len(data)), _MOST_PIECES):
+    top = boxes(io.BytesIO(data), 0, len(data))
+    for box in islice(top, _MOST_PIECES):
         if box.name not in _ISO_BOXES:
             break
         end = max(end, box.end)
@@ -272,8 +274,9 @@ def _element_end(data: bytes, at: int) -> int:
     if at >= len(data) or not data[at]:
         return 0
     width = 9 - data[at].bit_length()
-    size = int.from_bytes(data[at : at + width], "big") & ((1 << 7 * width) - 1)
-    return 0 if size == (1 << 7 * width) - 1 else at + width + size
+    most = (1 << 7 * width) - 1
+    size = int.from_bytes(data[at : at + width], "big") & most
+    return 0 if size == most else at + width + size
 
 
 def _ogg(data: bytes) -> int:
@@ -288,9 +291,10 @@ def _mpeg(data: bytes) -> int:
     """The end by the Xing header's byte count; 0 if it fits within a writer's slip."""
     start = 0
     if data.startswith(b"ID3"):
-        start = 10
-        for byte, shift in zip(data[6:10], (21, 14, 7, 0), strict=False):
-            start += (byte & 0x7F) << shift
+        size = 0
+        for byte in data[6:10]:
+            size = (size << 7) + (byte & 0x7F)
+        start = 10 + size
     found = _XING.search(data, start, start + 256)
     if found is None:
         return 0

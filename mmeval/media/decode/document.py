@@ -299,8 +299,9 @@ def _boxes(media: Media, document: Any, number: int, limits: DecodeLimits) -> St
         if pieces > _MOST_PIECES:
             # one below the other
             for at, line in enumerate(text.get_text_bounded().splitlines()):
-                if line.strip():
-                    found.append(TextBox(0, at, 1, at + 1, " ".join(line.split())))
+                words = " ".join(line.split())
+                if words:
+                    found.append(TextBox(0, at, 1, at + 1, words))
             return Step({}, (json.dumps(found).encode("ascii"),))
         left, bottom, right, top = page.get_cropbox()
         size = (right - left, top - bottom)

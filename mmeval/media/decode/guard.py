@@ -115,7 +115,8 @@ def decoding(media: Media, what: str) -> Iterator[None]:
         if kind != _PANIC and not isinstance(error, Exception):
             raise
         # without memory addresses: same file, same reason
-        first_line = _ADDRESS.sub("the file", str(error)).strip().partition("\n")[0]
+        message = _ADDRESS.sub("the file", str(error))
+        first_line = message.strip().partition("\n")[0]
         reason = first_line[:300] or kind
         words = f"{media.label}: it cannot be decoded as {what} ({reason})"
         is_class = (

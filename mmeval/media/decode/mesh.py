@@ -116,9 +116,9 @@ def mesh_steps(
     import trimesh
 
     # Import what trimesh imports when first used, so that no medium pays for it.
-    square = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    triangle = trimesh.Trimesh(np.eye(3), [[0, 1, 2]])
     for known in ("ply", "obj", "off", "stl", "glb"):
-        file: Any = square.export(file_type=known)
+        file: Any = triangle.export(file_type=known)
         data = file.encode() if isinstance(file, str) else file
         trimesh.load_scene(io.BytesIO(data), file_type=known).graph.nodes_geometry  # noqa: B018
     file_type = "glb" if kind == "gltf" else kind
@@ -191,9 +191,11 @@ def _one_geometry(
                 f"{media.label}: some of its vertices are not numbers (NaN or infinite)"
             )
     if not solid:
-        return np.concatenate([part.vertices for part in parts]), np.empty((0, 3))
+        points = np.concatenate([part.vertices for part in parts])
+        return points, np.empty((0, 3))
     for part in solid:
-        if part.faces.min() < 0 or part.faces.max() >= len(part.vertices):
+        is_behind = part.faces.max() >= len(part.vertices)
+        if is_behind or part.faces.min() < 0:
             raise CorruptMediaError(
                 f"{media.label}: a face names a vertex that does not exist"
             )

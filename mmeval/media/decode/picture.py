@@ -163,7 +163,8 @@ def _eight_bit(picture: Image) -> Image:
         strip = grey[start : start + rows].astype(np.float64)
         if is_wide:
             strip /= 257.0
-        eight[start : start + rows] = np.clip(np.nan_to_num(strip), 0, 255).round()
+        shades = np.clip(np.nan_to_num(strip), 0, 255)
+        eight[start : start + rows] = shades.round()
     shown = Pictures.fromarray(eight)
     shown.info.update(picture.info)
     return shown

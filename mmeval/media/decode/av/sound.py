@@ -177,7 +177,8 @@ class _Joined:
         self.count = end
 
     def whole(self) -> np.ndarray[Any, np.dtype[np.float32]]:
-        self._room.resize((self.count, self._room.shape[1]), refcheck=False)
+        channels = self._room.shape[1]
+        self._room.resize((self.count, channels), refcheck=False)
         return self._room
 
 
@@ -203,7 +204,17 @@ def _check_audio_size(
 def _sound_file_blocks(
     media: Media, data: bytes, limits: DecodeLimits, *, whole: bool
 ) -> Generator[Audio, None, None]:
-    with _sound_file(media, data) as file:
+    """The blocks as libsndfile reads them. Raises NotImplementedError for a codec or a
+    depth that it does not read, and what soundfile raises."""
+    import soundfile
+
+    try:
+        opened_file = soundfile.SoundFile(io.BytesIO(data))
+    except soundfile.LibsndfileError as error:
+        if is_unread(data, media.mime, error.code):
+            raise NotImplementedError(error.error_string) from error
+        raise
+    with opened_file as file:
         declared = file.frames
         if declared >= _UNKNOWN_LENGTH:
             yield from _sound_track_blocks(media, data, limits)
@@ -221,19 +232,6 @@ def _sound_file_blocks(
                 f"{media.label}: it is cut short, {count} of {declared} frames could "
                 "be read"
             )
-
-
-def _sound_file(media: Media, data: bytes) -> Any:
-    """The file as libsndfile opens it, a context. Raises NotImplementedError for a
-    codec or a depth that it does not read, and what soundfile raises."""
-    import soundfile
-
-    try:
-        return soundfile.SoundFile(io.BytesIO(data))
-    except soundfile.LibsndfileError as error:
-        if is_unread(data, media.mime, error.code):
-            raise NotImplementedError(error.error_string) from error
-        raise
 
 
 def _sound_track_blocks(

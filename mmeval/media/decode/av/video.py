@@ -144,7 +144,7 @@ class _Changes:
         if before.shape != shades.shape:
             return 255.0
         if not self._buffers or self._buffers[0].shape != shades.shape:
-            self._buffers = [np.empty(shades.shape, np.uint8) for _ in range(2)]
+            self._buffers = [np.empty_like(shades), np.empty_like(shades)]
         more, less = self._buffers
         np.maximum(shades, before, out=more)
         np.minimum(shades, before, out=less)
@@ -185,7 +185,8 @@ def _turn_of(frame: Any) -> _Turn:
         return _Turn(False, False, False)
     # (a b u, c d v, x y w): a pixel (column, row) is shown at (a*column + c*row,
     # b*column + d*row)
-    a, b, _, c, d, *_ = np.frombuffer(matrix, np.int32).tolist()
+    numbers = np.frombuffer(matrix, np.int32).tolist()
+    a, b, _, c, d = numbers[:5]
     if abs(b) > abs(a):
         return _Turn(True, c < 0, b < 0)
     return _Turn(False, a < 0, d < 0)

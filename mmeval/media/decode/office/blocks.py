@@ -82,8 +82,9 @@ def _flow(element: Any, names: str) -> Iterator[list[Any]]:
     """
     for child in element.iterchildren("*"):
         if child.tag == f"{names}tbl":
-            rows = _rows(child, names)
-            yield from (block for block in _tables(rows) if any(map(any, block[1])))
+            for block in _tables(_rows(child, names)):
+                if any(map(any, block[1])):
+                    yield block
         elif child.tag != _OTHERWISE:
             yield from _flow(child, names)
             text = _text(child, names).strip() if child.tag == f"{names}p" else ""

@@ -277,13 +277,14 @@ class _PlainFile:
         size = 12 + sum(len(chunk) for chunk in chunks)
         return b"".join([_MAGIC, struct.pack("<II", _VERSION, size), *chunks])
 
-    def _fan(self, corners: NDArray[np.uint32] | range) -> int:
+    def _fan(self, outline: NDArray[np.uint32] | range) -> int:
         """The triangles of a fan: its first corner, with each two that follow."""
         import numpy as np
 
-        around = np.asarray(corners, np.uint32)
+        around = np.asarray(outline, np.uint32)
         first = np.broadcast_to(around[:1], max(0, len(around) - 2))
-        triangles = np.stack([first, around[1:-1], around[2:]], axis=1)
+        corners = [first, around[1:-1], around[2:]]
+        triangles = np.stack(corners, axis=1)
         return self._added(triangles.ravel(), _UNSIGNED, "SCALAR")
 
     def _added(self, values: NDArray[Any], kind: int, shape: str) -> int:

@@ -100,10 +100,12 @@ def _elements(lines: Sequence[str]) -> list[_Element]:
         if words[:1] == ["element"]:
             elements.append(_Element(words[1], int(words[2]), []))
         elif words[:2] == ["property", "list"]:
-            listed = _Property(words[4], _NUMBERS[words[3]], _NUMBERS[words[2]])
+            length, number, name = words[2:5]
+            listed = _Property(name, _NUMBERS[number], _NUMBERS[length])
             elements[-1].properties.append(listed)
         elif words[:1] == ["property"]:
-            elements[-1].properties.append(_Property(words[2], _NUMBERS[words[1]]))
+            number, name = words[1:3]
+            elements[-1].properties.append(_Property(name, _NUMBERS[number]))
     return elements
 
 

@@ -40,7 +40,8 @@ def plain_ply(data: bytes) -> bytes:
         return data
     formats: list[bytes] = []
     others: list[bytes] = []
-    for line in re.split(rb"[\r\n]+", data[start.end() : end.start()]):
+    header = data[start.end() : end.start()]
+    for line in re.split(rb"[\r\n]+", header):
         word = line.split(maxsplit=1)[:1]
         if word == [b"format"]:
             formats.append(line)
@@ -70,8 +71,9 @@ def plain_off(media: Media, data: bytes) -> bytes:
         )
     if start["vertices"] is None:
         return plain
-    counts = [start["vertices"], start["faces"] or start["faces_below"]]
-    return b"\n".join([b"OFF", b" ".join(counts), plain[start.end() :]])
+    faces = start["faces"] or start["faces_below"]
+    counts = start["vertices"] + b" " + faces
+    return b"\n".join([b"OFF", counts, plain[start.end() :]])
 
 
 def plain_obj(data: bytes) -> bytes:
