@@ -276,7 +276,21 @@ def _plan(
     given = {"tasks": tasks or None, **flags}
     if isinstance(model, str):
         return make_plan(_settings({**given, "model": model or None}))
-    _check_model(model, flags)
+    for flag in ("model_args", "device"):
+        if flags.get(flag):
+            message = (
+                f"{flag} has no effect here: the model is made already; give its "
+                "arguments where it is made"
+            )
+            raise UsageError(message, name=flag)
+    for part in ("capabilities", "identity", "provenance", "close"):
+        if not hasattr(model, part):
+            raise UsageError(
+                f"model is a {type(model).__name__}, which is neither the name of a "
+                "backend nor one: a backend has capabilities, identity, provenance "
+                "and close (see docs/writing-a-backend.md)",
+                name="model",
+            )
     # What folders and tables call a backend that has no plugin name.
     identity = model.identity
     name = identity.get("model") or identity.get("backend") or type(model).__name__
@@ -304,22 +318,3 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Setting]:
         if value is not None:
             plain[name] = str(value) if isinstance(value, Path) else value
     return resolve(FLAGS, plain, {}, config_file(plain, {}), spelt="{}")
-
-
-def _check_model(model: object, flags: Mapping[str, Any]) -> None:
-    for name in ("model_args", "device"):
-        if flags.get(name):
-            message = (
-                f"{name} has no effect here: the model is made already; give its "
-                "arguments where it is made"
-            )
-            raise UsageError(message, name=name)
-    parts = ("capabilities", "identity", "provenance", "close")
-    if not all(hasattr(model, part) for part in parts):
-        raise UsageError(
-            f"model is a {type(model).__name__}, which is neither the name of a "
-            "backend nor one: a backend has "
-            "capabilities, identity, provenance and close (see "
-            "docs/writing-a-backend.md)",
-            name="model",
-        )

@@ -138,7 +138,17 @@ def drive(
     backend = create_backend(name, case.args)
     assert isinstance(backend, AgentBackend)
     backend.cast(players)
-    request = _request(backend, case, folder)
+    files = [media_part(medium_at(folder, file)) for file in case.files]
+    if isinstance(case.prompt, str):
+        content = Interleaved.from_reply(case.prompt, files, spellings=_TAGS)
+    else:
+        reader = ContentReader(
+            lambda path, _where: medium_at(folder, path), spellings=_TAGS
+        )
+        content = Interleaved((*reader.read(case.prompt, "prompt").parts, *files))
+    gives = backend.agent.gives
+    usual = tuple(kind for kind in backend.capabilities.outputs if kind in gives)
+    request = Request((message("user", content),), wants=case.wants or usual)
     steps: list[tuple[Call, Reply]] = []
 
     def answer(call: Call, path: str) -> Reply:
@@ -286,17 +296,3 @@ def _response(written: Any, reader: ContentReader, role: str) -> Response:
             raise UnknownNameError("kind of error", str(kind), ERROR_KINDS)
         return Response.failed(kind, "as the case says")
     return Response(reader.read(written, f"a reply of {role}"))
-
-
-def _request(backend: AgentBackend, case: AgentCase, folder: Path) -> Request:
-    reader = ContentReader(
-        lambda path, _where: medium_at(folder, path), spellings=_TAGS
-    )
-    files = [media_part(medium_at(folder, name)) for name in case.files]
-    if isinstance(case.prompt, str):
-        content = Interleaved.from_reply(case.prompt, files, spellings=_TAGS)
-    else:
-        content = Interleaved((*reader.read(case.prompt, "prompt").parts, *files))
-    gives = backend.agent.gives
-    usual = tuple(kind for kind in backend.capabilities.outputs if kind in gives)
-    return Request((message("user", content),), wants=case.wants or usual)

@@ -197,7 +197,6 @@ def _check_task(
     if isinstance(task.dataset, TaskData):
         task = replace(task, dataset=replace(task.dataset, fetch=False))
     data = SampleChecks(file, task, context.rows, tally.look)
-    sound = True
     findings = [
         *_check_metrics(task, strict=context.strict),
         *undescribed([task], context.backends),
@@ -205,9 +204,17 @@ def _check_task(
         *_check_roles(file, task),
         *_check_package(file),
         *unpinned(WantedTask(task, file)),
-        *_check_data(data, is_optional=name in context.optional),
     ]
-    for finding in findings:
+    of_rows = list(data.findings())
+    if name in context.optional and data.read and not data.selected:
+        # a member of a group whose filter keeps no row is without data, as in a run
+        try:
+            check_any(task, task.dataset())
+        except MissingDataError as error:
+            data.absent = True
+            of_rows = [finding_of(error, Subject(name))]
+    sound = True
+    for finding in (*findings, *of_rows):
         sound = sound and finding.severity != "error"
         yield finding
     if data.absent:
@@ -216,20 +223,6 @@ def _check_task(
             tally.bundled.append(name)
     if sound:
         tally.sound.append(Sound(file, task, data.selected))
-
-
-def _check_data(data: SampleChecks, *, is_optional: bool) -> list[Finding]:
-    """The findings of a task's rows. A member of a group whose filter keeps none of
-    them is without data, as it is in a run."""
-    findings = list(data.findings())
-    if not is_optional or not data.read or data.selected:
-        return findings
-    try:
-        check_any(data.task, data.task.dataset())
-    except MissingDataError as error:
-        data.absent = True
-        return [finding_of(error, Subject(data.task.name))]
-    return findings
 
 
 def _check_metrics(task: Task, *, strict: bool) -> Iterator[Finding]:

@@ -329,6 +329,8 @@ class _Report:
         self.findings += found.of_folder
 
     def _print(self) -> int:
+        from mmeval.run.availability import words_for
+
         code = exit_code(self.findings)
         if self.settings["json"].value:
             document = {
@@ -341,7 +343,19 @@ class _Report:
             }
             print_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
         else:
-            for line in self._lines():
+            lines: list[str] = []
+            for label, text in self._texts():
+                lines += textwrap.wrap(
+                    f"{label:{_LABEL}}{text}",
+                    columns(),
+                    subsequent_indent=" " * _LABEL,
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                )
+            settings = {name: setting.value for name, setting in self.settings.items()}
+            place = Place(words_for({**settings, "tasks": self.names}, ()))
+            lines += terminal_lines(self.findings, place, columns())
+            for line in lines:
                 print_text(f"{line}\n")
             print_text(self.tables)
         return code
@@ -354,31 +368,16 @@ class _Report:
                 return []
         return [sound.task.name for sound in self.tally.sound]
 
-    def _lines(self) -> Iterator[str]:
-        from mmeval.run.availability import words_for
-
-        settings = {name: setting.value for name, setting in self.settings.items()}
-        place = Place(words_for({**settings, "tasks": self.names}, ()))
+    def _texts(self) -> Iterator[Fact]:
+        """What can run, then the facts."""
         if self.tally.tasks and not self.findings:
             for sound in self.tally.sound:
                 metrics = ", ".join(metric.name for metric in sound.task.metrics)
                 text = f"{sound.task.name}: {sound.samples:,} samples; {metrics}"
-                yield from _wrapped("can run", text)
+                yield "can run", text
         elif self.names:
             text = f"{len(self._able())} of {len(self.tally.tasks)} tasks"
             if self.tally.bundled:
                 text += f"; with --data bundled {len(self.tally.bundled)} more"
-            yield from _wrapped("can run", text)
-        for label, text in self.facts:
-            yield from _wrapped(label, text)
-        yield from terminal_lines(self.findings, place, columns())
-
-
-def _wrapped(label: str, text: str) -> list[str]:
-    return textwrap.wrap(
-        f"{label:{_LABEL}}{text}",
-        columns(),
-        subsequent_indent=" " * _LABEL,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+            yield "can run", text
+        yield from self.facts

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -190,6 +191,13 @@ def _rows(
 ) -> ListingRows:
     """A name that two distributions claim comes twice, each with its owner.
     ``Any``: each kind of plugin has its own type, which its row function takes."""
+    load: Callable[[str], object] = partial(plugins.load, KINDS[kind])
+    if kind == "metrics":
+        from mmeval.metric.contract import load_metric as load
+    elif kind == "formats":
+        from mmeval.interchange.contract import load_format as load
+    elif kind == "tools":
+        from mmeval.backend.tool import load_tool as load
     entries = plugins.entries(KINDS[kind])
     count = Counter(entry.name for entry in entries)
     for entry in entries:
@@ -198,25 +206,9 @@ def _rows(
         owner = plugins.distribution_of(entry)
         name = f"{owner}/{entry.name}" if count[entry.name] > 1 else entry.name
         try:
-            yield row(name, owner, _load(kind, name))
+            yield row(name, owner, load(name))
         except MmevalError as error:
             yield _Broken(name, owner, error)
-
-
-def _load(kind: str, name: str) -> object:
-    if kind == "metrics":
-        from mmeval.metric.contract import load_metric
-
-        return load_metric(name)
-    if kind == "formats":
-        from mmeval.interchange.contract import load_format
-
-        return load_format(name)
-    if kind == "tools":
-        from mmeval.backend.tool import load_tool
-
-        return load_tool(name)
-    return plugins.load(KINDS[kind], name)
 
 
 def _metric_row(name: str, owner: str, metric: Metric) -> list[str]:

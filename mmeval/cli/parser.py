@@ -37,7 +37,16 @@ class Parser(argparse.ArgumentParser):
 
     def read(self, argv: Sequence[str]) -> argparse.Namespace:
         """Parse the arguments of one verb. Raises UsageError for unknown ones."""
-        words = list(self._separated([self._spelt(word) for word in argv]))
+        spelt: list[str] = []
+        for word in argv:
+            name, equals, value = word.partition("=")
+            flag = "--" + name[2:].replace("-", "_")
+            is_unknown = name.startswith("--") and not self.knows(name)
+            if is_unknown and self.knows(flag):  # --model-args=x for --model_args=x
+                spelt.append(flag + equals + value)
+            else:
+                spelt.append(word)
+        words = list(self._separated(spelt))
         found, unknown = self.parse_known_args(words)
         takes_words = any(
             not action.option_strings and action.nargs in ("+", "*")
@@ -53,14 +62,6 @@ class Parser(argparse.ArgumentParser):
 
     def knows(self, option: str) -> bool:
         return option in self._option_string_actions
-
-    def _spelt(self, word: str) -> str:
-        """``--model-args=x`` as ``--model_args=x``, if only that is a flag."""
-        name, equals, value = word.partition("=")
-        underscored = "--" + name[2:].replace("-", "_")
-        if not name.startswith("--") or self.knows(name) or not self.knows(underscored):
-            return word
-        return underscored + equals + value
 
     def _separated(self, words: Sequence[str]) -> Iterator[str]:
         """Write a switch as ``--switch=true`` before a word that is not its value."""

@@ -50,8 +50,24 @@ class MediaPaths:
     """
 
     def __init__(self, media_root: MediaRoot = ()) -> None:
-        given = [media_root] if isinstance(media_root, str) else media_root
-        self._moves = [_read_move(text) for text in given]
+        self._moves: list[_Move] = []
+        for text in [media_root] if isinstance(media_root, str) else media_root:
+            old, equals, new = (piece.strip() for piece in text.partition("="))
+            if not equals or not old or not new:
+                raise UsageError(
+                    f"{MEDIA_ROOT}={text[:_SHOWN]!r}: write {MEDIA_ROOT}=OLD=NEW, the "
+                    "folder that the answers name and the folder where its files are "
+                    "now",
+                    name=MEDIA_ROOT,
+                )
+            folder = Path(new).expanduser().absolute()
+            if not folder.is_dir():
+                raise MissingDataError(
+                    f"{MEDIA_ROOT}: {folder} is not a folder; name the one where the "
+                    f"files of {old[:_SHOWN]} are now",
+                    name=MEDIA_ROOT,
+                )
+            self._moves.append(_Move(_as_written(old), folder))
         self._moves.sort(key=lambda move: len(move.old.parts), reverse=True)
 
     def find(self, name: str, folders: Sequence[Path]) -> Media:
@@ -130,24 +146,6 @@ def _is_file(place: _Place) -> bool:
         return path.is_file() and os.access(path, os.R_OK)
     except (UsageError, OSError):
         return False
-
-
-def _read_move(text: str) -> _Move:
-    old, equals, new = text.partition("=")
-    if not equals or not old.strip() or not new.strip():
-        raise UsageError(
-            f"{MEDIA_ROOT}={text[:_SHOWN]!r}: write {MEDIA_ROOT}=OLD=NEW, the folder "
-            "that the answers name and the folder where its files are now",
-            name=MEDIA_ROOT,
-        )
-    folder = Path(new.strip()).expanduser().absolute()
-    if not folder.is_dir():
-        raise MissingDataError(
-            f"{MEDIA_ROOT}: {folder} is not a folder; name the one where the files of "
-            f"{old.strip()[:_SHOWN]} are now",
-            name=MEDIA_ROOT,
-        )
-    return _Move(_as_written(old.strip()), folder)
 
 
 def _as_written(path: str) -> PurePosixPath:

@@ -38,7 +38,15 @@ class RowFolder(ExportFolder):
         if output is None:
             row = self.layout.row(trial.sample, None, {})
         else:
-            media = self._put_media(trial, output)
+            # each medium of an answer is written once
+            media: dict[str, Media] = {}
+            pictures = output.media("image") if self.layout.pictures else ()
+            different = dict.fromkeys((*pictures, *output.media()))
+            for number, medium in enumerate(different, 1):
+                is_apart = medium in pictures
+                form = self.layout.pictures if is_apart else self.layout.media
+                file = self.put(medium, form.format(self.stem(trial), number))
+                media[file] = medium
             files = {medium.sha256: file for file, medium in media.items()}
             row = self.fields(trial, output, files)
             if not self.is_given_back(row, output, media):
@@ -84,15 +92,3 @@ class RowFolder(ExportFolder):
     def write_document(self, name: str, document: object) -> None:
         text = json.dumps(document, indent=1, allow_nan=False)
         (self.path / name).write_text(f"{text}\n")
-
-    def _put_media(self, trial: Trial, output: Interleaved) -> dict[str, Media]:
-        """Write each medium of an answer once. Returns them by their files."""
-        layout = self.layout
-        pictures = output.media("image") if layout.pictures else ()
-        media: dict[str, Media] = {}
-        different = dict.fromkeys((*pictures, *output.media()))
-        for number, medium in enumerate(different, 1):
-            form = layout.pictures if medium in pictures else layout.media
-            file = self.put(medium, form.format(self.stem(trial), number))
-            media[file] = medium
-        return media

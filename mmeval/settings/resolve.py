@@ -44,7 +44,14 @@ def resolve(
     of_file: dict[str, Setting] = {}
     if config is not None:
         of_file = read_config(config, [flag.name for flag in wanted])
-    sources = (of_command, of_file, _from_environment(environ))
+    variables = _variables()
+    if not environ.get(variables["verbosity"]):
+        variables["verbosity"] = "MMEVAL_LOG_LEVEL"
+    of_environment: dict[str, Setting] = {}
+    for name, variable in variables.items():
+        if environ.get(variable):  # empty ones are passed over
+            of_environment[name] = Setting(environ[variable], variable)
+    sources = (of_command, of_file, of_environment)
     for source in sources:
         for name, (value, origin) in source.items():
             if name not in REFUSED:
@@ -124,18 +131,6 @@ def read_config(file: Path, known: Iterable[str]) -> dict[str, Setting]:
             message = f"unknown key {key!r}{did_you_mean(name, names)}"
             raise TaskFileError(message, file=file, line=line, name=key)
         found[name] = Setting(value, f"{file}:{line}: {key}")
-    return found
-
-
-def _from_environment(environ: Mapping[str, str]) -> dict[str, Setting]:
-    """The values of variables; empty ones are passed over."""
-    variables = _variables()
-    if not environ.get(variables["verbosity"]):
-        variables["verbosity"] = "MMEVAL_LOG_LEVEL"
-    found: dict[str, Setting] = {}
-    for name, variable in variables.items():
-        if environ.get(variable):
-            found[name] = Setting(environ[variable], variable)
     return found
 
 

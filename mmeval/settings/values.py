@@ -274,7 +274,19 @@ def arguments(value: Any) -> dict[str, Any]:
         return json_object(spelt)
     if "=" not in spelt and spelt.endswith((".yaml", ".yml", ".json")):
         return file_object(Path(spelt).expanduser())
-    return _pairs(spelt)
+    found: dict[str, Any] = {}
+    last = ""
+    for piece in split_outside_brackets(spelt):
+        key, equals, written = piece.partition("=")
+        if not equals or not key.strip():
+            after = f" after {last!r}" if last else ""
+            raise UsageError(
+                f"{piece!r}{after} is not NAME=VALUE; write lists as NAME=[a,b] and "
+                "texts in quotes"
+            )
+        last = key.strip()
+        _add_argument(found, last, scalar(written))
+    return found
 
 
 def json_object(value: Any) -> dict[str, Any]:
@@ -434,22 +446,6 @@ def level(value: Any) -> str:
     if name not in LEVELS:
         raise UsageError(f"one of {', '.join(LEVELS)} is expected, not {value!r}")
     return name
-
-
-def _pairs(spelt: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    last = ""
-    for piece in split_outside_brackets(spelt):
-        key, equals, item = piece.partition("=")
-        if not equals or not key.strip():
-            after = f" after {last!r}" if last else ""
-            raise UsageError(
-                f"{piece!r}{after} is not NAME=VALUE; write lists as NAME=[a,b] and "
-                "texts in quotes"
-            )
-        last = key.strip()
-        _add_argument(found, last, scalar(item))
-    return found
 
 
 def _add_argument(found: dict[str, Any], name: str, value: Any) -> None:

@@ -99,8 +99,15 @@ class TaskData:
         fetched."""
         if self.bundled is not None:
             return self.bundled
-        if self.data_dir is not None:
-            return self._supplied(self.data_dir)
+        data_dir = self.data_dir
+        if data_dir is not None:
+            if not data_dir.is_dir():
+                raise MissingDataError(
+                    f"--data_dir {data_dir}: there is no such folder", name="--data_dir"
+                )
+            inner = data_dir / self.path
+            leads_out = ".." in PurePosixPath(self.path).parts or is_absolute(self.path)
+            return inner if inner.is_dir() and not leads_out else data_dir
         local = self.local()
         if local is not None:
             return local
@@ -197,15 +204,6 @@ class TaskData:
             "commit": commit,
             "bundled": self.bundled is not None,
         }
-
-    def _supplied(self, data_dir: Path) -> Path:
-        if not data_dir.is_dir():
-            raise MissingDataError(
-                f"--data_dir {data_dir}: there is no such folder", name="--data_dir"
-            )
-        leads_out = is_absolute(self.path) or ".." in PurePosixPath(self.path).parts
-        inner = data_dir / self.path
-        return inner if inner.is_dir() and not leads_out else data_dir
 
 
 def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskData:

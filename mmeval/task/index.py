@@ -78,9 +78,14 @@ class TaskIndex:
     def __init__(
         self, include_path: Sequence[Path] = (), *, roots: Sequence[_Root] | None = None
     ) -> None:
-        if roots is None:
-            roots = [*_package_roots(), *_include_roots(include_path)]
-        self._roots = list(roots)
+        self._roots = list(_package_roots() if roots is None else roots)
+        for rank, folder in enumerate(include_path, start=1):
+            if not folder.is_dir():
+                raise UsageError(
+                    f"--include_path {folder}: there is no such folder",
+                    name="--include_path",
+                )
+            self._roots.append(_Root(folder, "", str(folder), rank))
         self._warned: set[str] = set()
 
     def with_folder(self, folder: Path, *, deep: bool) -> TaskIndex:
@@ -271,16 +276,6 @@ def _package_roots() -> Iterator[_Root]:
             )
             continue
         yield _Root(folder, entry.name, plugins.distribution_of(entry), 0)
-
-
-def _include_roots(include_path: Sequence[Path]) -> Iterator[_Root]:
-    for rank, folder in enumerate(include_path, start=1):
-        if not folder.is_dir():
-            raise UsageError(
-                f"--include_path {folder}: there is no such folder",
-                name="--include_path",
-            )
-        yield _Root(folder, "", str(folder), rank)
 
 
 def _by_place(files: Iterable[Path]) -> dict[str, Path]:

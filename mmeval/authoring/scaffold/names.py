@@ -58,12 +58,9 @@ def package_name(kind: PackageKind, written: str) -> PackageName:
     """Make a package's names. Raises UsageError for one that is invalid or in use."""
     found = PackageName(written, re.sub(r"[-_.]+", "_", written).lower())
     module = found.module
-    valid = (
-        module.isidentifier()
-        and not keyword.iskeyword(module)
-        and not module.startswith("_")
-    )
-    if not _DISTRIBUTION.fullmatch(written) or not valid:
+    is_reserved = keyword.iskeyword(module) or module.startswith("_")
+    is_valid = module.isidentifier() and not is_reserved
+    if not is_valid or not _DISTRIBUTION.fullmatch(written):
         raise UsageError(
             f"{written!r} cannot be the name of a package: it has letters, digits, - "
             "and _, begins with a letter, "
@@ -83,7 +80,21 @@ def package_name(kind: PackageKind, written: str) -> PackageName:
         raise UsageError(
             f"{written!r} is {owner}; choose another name, such as {other}"
         )
-    _refuse_plugin(kind, found)
+    group = _GROUPS[kind]
+    for entry in plugins.entries(group):
+        if entry.name == module:
+            owner = plugins.distribution_of(entry)
+            raise UsageError(
+                f"{module!r} is a plugin of {owner} already ({group}); choose another "
+                "name"
+            )
+    if kind == "benchmark":
+        from mmeval.task.index import TaskIndex
+
+        if module in TaskIndex().names():
+            raise UsageError(
+                f"{module!r} is a task, group or tag already; choose another name"
+            )
     return found
 
 
@@ -115,22 +126,3 @@ def _taken(found: PackageName) -> str:
     except (ImportError, ValueError):  # a module that is half there
         known = True
     return "the name of a module that can be imported here already" if known else ""
-
-
-def _refuse_plugin(kind: PackageKind, found: PackageName) -> None:
-    group = _GROUPS[kind]
-    for entry in plugins.entries(group):
-        if entry.name == found.module:
-            owner = plugins.distribution_of(entry)
-            raise UsageError(
-                f"{found.module!r} is a plugin of {owner} already ({group}); choose "
-                "another name"
-            )
-    if kind != "benchmark":
-        return
-    from mmeval.task.index import TaskIndex
-
-    if found.module in TaskIndex().names():
-        raise UsageError(
-            f"{found.module!r} is a task, group or tag already; choose another name"
-        )

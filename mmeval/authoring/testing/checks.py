@@ -254,15 +254,22 @@ def check_refusals(backend: BatchBackend, asked: Sequence[Request]) -> None:
     where that does not matter."""
     first, last = (_at_temperature(0.0, request) for request in asked[:2])
     expected = _answers(backend, [first, last])
-    for name, part in _bad_parts(backend.capabilities):
+    inputs = backend.capabilities.inputs
+    bad_parts: list[tuple[str, Part]] = []
+    for kind in MEDIA_KINDS:
+        if kind not in inputs:
+            part = media_part(small_media(kind), kind)
+            bad_parts.append((f"a part of the kind {kind}, which is not taken", part))
+    for taken, medium in UNREADABLE.items():
+        if taken in inputs:
+            bad_parts.append((f"an unreadable {taken}", media_part(medium, taken)))
+    for name, part in bad_parts:
         bad = replace(first, messages=(message("user", text_part("look "), part),))
         before, refused, after = _answers(backend, [first, bad, last])
         how = f"beside a row with {name} otherwise than without"
         _expect_same(expected, [before, after], how)
         if refused.error is None:
-            assert part.kind in backend.capabilities.inputs, (
-                f"{name} was answered: {_shown(refused)}"
-            )
+            assert part.kind in inputs, f"{name} was answered: {_shown(refused)}"
             assert refused.warnings, (
                 f"{name} was answered without a warning: {_shown(refused)}"
             )
@@ -282,19 +289,6 @@ CHECKS: Mapping[str, BatchCheck] = {
     "refusals": check_refusals,
 }
 """By the names that ``mmeval try backend`` gives them."""
-
-
-def _bad_parts(capabilities: Capabilities) -> list[tuple[str, Part]]:
-    """A part of each unsupported kind, and an unreadable one of each supported kind."""
-    found: list[tuple[str, Part]] = []
-    for kind in MEDIA_KINDS:
-        if kind not in capabilities.inputs:
-            part = media_part(small_media(kind), kind)
-            found.append((f"a part of the kind {kind}, which is not taken", part))
-    for taken, medium in UNREADABLE.items():
-        if taken in capabilities.inputs:
-            found.append((f"an unreadable {taken}", media_part(medium, taken)))
-    return found
 
 
 def _answers(backend: BatchBackend, asked: Sequence[Request]) -> list[Response]:

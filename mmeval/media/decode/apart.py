@@ -182,34 +182,32 @@ class _Worker:
                 self._line.recv_bytes() for _ in range(reply.get("buffers", 0))
             )
         except (EOFError, OSError):
-            raise self._fallen(media, seconds, size) from None
-        self._used, self.is_waiting = time.monotonic(), True
+            # The process has ended. The medium may be sound, so it is never reported as
+            # damaged.
+            code = self._process.wait()
+            if code == -signal.SIGPROF:
+                raise MediaLimitError(
+                    f"{media.label}: decoding it needs more than {seconds:.3g} seconds "
+                    "of processor time, the limit max_step_seconds for a file of its "
+                    "size"
+                ) from None
+            if code >= 0:
+                raise UnsupportedMediaError(
+                    f"{media.label}: its decoder does not run here (exit code {code}); "
+                    "install mmeval again"
+                ) from None
+            raise MediaLimitError(
+                f"{media.label}: its decoder ended ({signal.Signals(-code).name}): it "
+                f"is damaged, or made to need more than the {size >> 20} MiB of memory "
+                "that max_step_bytes allows a file of its size"
+            ) from None
+        self._used = time.monotonic()
+        self.is_waiting = True
         if "facts" in reply:
             return Step(reply["facts"], buffers)
         if "error" in reply:
             raise ERRORS[reply["error"]](reply["words"])
         return None
-
-    def _fallen(self, media: Media, seconds: float, size: int) -> ContentError:
-        """Why the process ended. The medium may be sound, so it is never reported as
-        damaged."""
-        code = self._process.wait()
-        if code == -signal.SIGPROF:
-            return MediaLimitError(
-                f"{media.label}: decoding it needs more than {seconds:.3g} seconds of "
-                "processor time, the limit "
-                "max_step_seconds for a file of its size"
-            )
-        if code >= 0:
-            return UnsupportedMediaError(
-                f"{media.label}: its decoder does not run here (exit code {code}); "
-                "install mmeval again"
-            )
-        return MediaLimitError(
-            f"{media.label}: its decoder ended ({signal.Signals(-code).name}): it is "
-            f"damaged, or made to need more than the {size >> 20} MiB of memory that "
-            "max_step_bytes allows a file of its size"
-        )
 
     def stop(self) -> None:
         """Leave the current medium and wait for another one."""

@@ -141,18 +141,14 @@ def _upright(media: Media, limits: DecodeLimits, picture: Image) -> Image:
 
 
 def _rgb(picture: Image) -> Image:
-    if picture.mode.startswith(("I", "F")):
-        return _eight_bit(picture).convert("RGB")
-    mode = "RGBA" if picture.has_transparency_data else "RGB"
-    return picture if picture.mode == mode else picture.convert(mode)
-
-
-def _eight_bit(picture: Image) -> Image:
-    """Grey of 16 or more bits in 8, a strip at a time; Pillow would clip it to
-    white."""
+    """As RGB, or RGBA where it is transparent. Grey of 16 or more bits is made one of
+    8, a strip at a time; Pillow would clip it to white."""
     import numpy as np
     from PIL import Image as Pictures
 
+    if not picture.mode.startswith(("I", "F")):
+        mode = "RGBA" if picture.has_transparency_data else "RGB"
+        return picture if picture.mode == mode else picture.convert(mode)
     grey = np.asarray(picture)
     is_wide = picture.mode.startswith("I")
     if picture.mode == "I":
@@ -167,4 +163,4 @@ def _eight_bit(picture: Image) -> Image:
         eight[start : start + rows] = shades.round()
     shown = Pictures.fromarray(eight)
     shown.info.update(picture.info)
-    return shown
+    return shown.convert("RGB")

@@ -137,7 +137,16 @@ class _Changes:
         import numpy as np
 
         before = self._before
-        shades, scale = _shades(frame)
+        plane = frame.planes[0]
+        name = frame.format.name
+        scale = 1.0
+        if name not in _BRIGHTNESS_FIRST or plane.line_size < frame.width:
+            shades = frame.to_ndarray(format="gray")
+        else:
+            rows = np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)
+            shades = rows[: frame.height, : frame.width]
+            if "yuvj" not in name and frame.color_range != _FULL_RANGE:
+                scale = 255 / 219
         self._before = shades
         if before is None:
             return 0.0
@@ -150,21 +159,6 @@ class _Changes:
         np.minimum(shades, before, out=less)
         more -= less
         return float(more.sum(dtype=np.uint32)) / more.size * scale
-
-
-def _shades(frame: Any) -> tuple[Grey, float]:
-    """The brightness of a frame's pixels, and the factor that brings its differences to
-    shades of grey."""
-    import numpy as np
-
-    plane = frame.planes[0]
-    name = frame.format.name
-    if name not in _BRIGHTNESS_FIRST or plane.line_size < frame.width:
-        return frame.to_ndarray(format="gray"), 1.0
-    rows = np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)
-    shades = rows[: frame.height, : frame.width]
-    is_full = "yuvj" in name or frame.color_range == _FULL_RANGE
-    return shades, 1.0 if is_full else 255 / 219
 
 
 class _Turn(NamedTuple):

@@ -129,7 +129,13 @@ def _steps(
             raise NotImplementedError("it is encrypted, and its password is not known")
         for block in read(io.BytesIO(data)):
             blocks.append(block)
-            count += _chars(block)
+            text, *tables = block
+            if not tables:
+                count += len(text) + _MARKUP_CHARS
+            for rows in tables:
+                for row in rows:
+                    cells = sum(len(cell) + _MARKUP_CHARS for cell in row)
+                    count += cells + _MARKUP_CHARS
             within(media, "max_text_chars", limits.max_text_chars, count, "characters")
             if count - sent >= _BLOCK_CHARS:
                 yield _step(blocks)
@@ -151,16 +157,6 @@ def _checked_entries(media: Media, limits: DecodeLimits, data: bytes) -> bool:
             raise ValueError(f"its entry {damaged} is damaged")
         has_manifest = _MANIFEST in archive.namelist()
         return has_manifest and b"encryption-data" in archive.read(_MANIFEST)
-
-
-def _chars(block: list[Any]) -> int:
-    text, *tables = block
-    count = len(text) + _MARKUP_CHARS
-    for rows in tables:
-        count = _MARKUP_CHARS * len(rows)
-        for row in rows:
-            count += sum(len(cell) + _MARKUP_CHARS for cell in row)
-    return count
 
 
 def _step(blocks: list[list[Any]]) -> Step:

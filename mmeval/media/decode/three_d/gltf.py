@@ -52,7 +52,11 @@ def plain_glb(media: Media, data: bytes) -> bytes:
     in other files; any other exception for a damaged file.
     """
     tree, chunk = _opened(media, data)
-    _check_version(media, tree)
+    asset = tree.get("asset", {})
+    version = asset.get("minVersion", asset.get("version", _VERSION))
+    major, _, minor = str(version).partition(".")
+    if int(major) != _VERSION or ("minVersion" in asset and int(minor or 0) > 0):
+        raise _other_version(media, version)
     required = [str(name) for name in tree.get("extensionsRequired", [])]
     unknown = [name for name in required if not _SUPPORTED.fullmatch(name)]
     if unknown:
@@ -88,14 +92,6 @@ def _opened(media: Media, data: bytes) -> tuple[Tree, bytes | None]:
         chunks.setdefault(kind, chunk)
         start += 8 + length
     return json.loads(chunks[_CHUNK_JSON]), chunks.get(_CHUNK_BINARY)
-
-
-def _check_version(media: Media, tree: Tree) -> None:
-    asset = tree.get("asset", {})
-    version = asset.get("minVersion", asset.get("version", _VERSION))
-    major, _, minor = str(version).partition(".")
-    if int(major) != _VERSION or ("minVersion" in asset and int(minor or 0) > 0):
-        raise _other_version(media, version)
 
 
 def _other_version(media: Media, version: object) -> UnsupportedMediaError:
