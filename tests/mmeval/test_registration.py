@@ -35,12 +35,10 @@ def test_a_registered_metric_is_one_like_any_other_with_the_version_of_its_sourc
         half
     )
     assert load_metric("my_half") is made
-    assert (made.name, made.outputs, made.range, made.version) == (
-        "my_half",
-        ("my_half",),
-        (0, 1),
-        "2",
-    )
+    assert made.name == "my_half"
+    assert made.outputs == ("my_half",)
+    assert made.range == (0, 1)
+    assert made.version == "2"
     assert (made.switches, "my_half" in plugins.names("mmeval.metrics")) == (
         {"strict": False},
         True,

@@ -178,12 +178,10 @@ def test_the_official_profile_believes_the_overall_number_and_fences_again_what_
         profile="official",
     )
     (item,) = items(done)
-    assert (shown(done), done.score.value, item["correctness"], item["raw"]) == (
-        [f"```\n{FENCED}\n```"],
-        1,
-        1,
-        1.3,
-    )
+    assert shown(done) == [f"```\n{FENCED}\n```"]
+    assert done.score.value == 1
+    assert item["correctness"] == 1
+    assert item["raw"] == 1.3
     names = (
         "correctness",
         "readability",
@@ -192,10 +190,8 @@ def test_the_official_profile_believes_the_overall_number_and_fences_again_what_
         "security",
         "testability",
     )
-    assert (DIMENSIONS.names, DIMENSIONS.low, DIMENSIONS.high, OVERALL) == (
-        names,
-        0,
-        100,
-        "overall_score",
-    )
+    assert DIMENSIONS.names == names
+    assert DIMENSIONS.low == 0
+    assert DIMENSIONS.high == 100
+    assert OVERALL == "overall_score"
     assert all(f'"{name}": <' in done.questions[0] for name in names)

@@ -181,9 +181,7 @@ def test_all_items_are_asked_about_at_the_same_time_and_a_lost_verdict_leaves_bo
     }
     score, _ = together([("a1", asked("one", pages=2, remarks=["cut"]))], '{"all": 50}')
     (item,) = score.evidence["items"]
-    assert (item["pages"], item["all"], item["remarks"][0], len(item["remarks"])) == (
-        2,
-        50,
-        "cut",
-        2,
-    )
+    assert item["pages"] == 2
+    assert item["all"] == 50
+    assert item["remarks"][0] == "cut"
+    assert len(item["remarks"]) == 2

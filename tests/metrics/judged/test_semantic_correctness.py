@@ -30,12 +30,10 @@ def test_the_judge_sees_the_captioned_answer_and_the_reference_and_never_the_que
         "semantic_correctness", TRIAL, graded("4", "near"), graded(4, "near"), repeats=2
     )
     evidence = done.score.evidence
-    assert (
-        done.score.value,
-        evidence["score"],
-        evidence["votes"][0]["reason"],
-        done.captions,
-    ) == (0.75, 4, "near", 1)
+    assert done.score.value == 0.75
+    assert evidence["score"] == 4
+    assert evidence["votes"][0]["reason"] == "near"
+    assert done.captions == 1
     assert evidence["captions"] == [
         {"label": "image1", "kind": "image", "text": "a red kettle"}
     ]

@@ -42,7 +42,10 @@ def test_each_part_is_averaged_over_its_own_trials() -> None:
     # Means 0.75 of four trials and 0.5 of two; the mean of what each trial has would be
     # (0 + 1 + 1 + 1) / 4.
     found = made(part("a", 0, 1, 1, 1), part("b", 0, NONE, NONE, 1))
-    assert (found.value, found.n, found.scored, found.inapplicable) == (0.625, 4, 4, 0)
+    assert found.value == 0.625
+    assert found.n == 4
+    assert found.scored == 4
+    assert found.inapplicable == 0
     assert (found.bounds, found.weights) == ((0.625, 0.625), {"a": 0.5, "b": 0.5})
 
 
@@ -56,12 +59,10 @@ def test_a_part_with_nothing_to_be_made_of_is_skipped_or_leaves_the_whole_unknow
 ) -> None:
     first = part("a", 0, 1)
     found = made(first, part("b", *other), skip=True)
-    assert (found.value, found.scored, found.unavailable, found.weights) == (
-        0.5,
-        2,
-        0,
-        {"a": 1.0},
-    )
+    assert found.value == 0.5
+    assert found.scored == 2
+    assert found.unavailable == 0
+    assert found.weights == {"a": 1.0}
     assert (found.stderr, found.ci95, found.bounds) == (
         first.result.stderr,
         first.result.ci95,
@@ -102,7 +103,10 @@ def test_trials_that_are_lost_in_part_are_in_the_bounds() -> None:
     # a: 2/3, within 0.5 and 0.75; b: 1, within 1/3 and 1.
     assert found.value == pytest.approx((2 / 3 + 1) / 2)
     assert found.bounds == pytest.approx((5 / 12, 7 / 8))
-    assert (found.n, found.scored, found.unscored, found.failed) == (4, 2, 1, 1)
+    assert found.n == 4
+    assert found.scored == 2
+    assert found.unscored == 1
+    assert found.failed == 1
 
 
 def test_a_trial_without_an_option_counts_once_for_all_parts() -> None:

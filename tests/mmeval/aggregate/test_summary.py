@@ -130,12 +130,10 @@ def test_everything_that_was_lost_is_counted_and_widens_the_bounds() -> None:
         found.unavailable,
         found.inapplicable,
     )
-    assert (found.task, found.metric, found.n, counts) == (
-        "t",
-        "m",
-        7,
-        (2, 1, 1, 1, 1, 1),
-    )
+    assert found.task == "t"
+    assert found.metric == "m"
+    assert found.n == 7
+    assert counts == (2, 1, 1, 1, 1, 1)
     assert (found.value, found.bounds, found.suspended, found.higher_is_better) == (
         0.5,
         (0.25, 0.75),

@@ -62,12 +62,10 @@ def test_the_eight_tasks_ask_and_score_alike() -> None:
             [("ueval_rubric", {})],
         )
         (number,) = keys.numbers
-        assert (number.number, number.of, number.combine, number.missing) == (
-            "ueval_score",
-            ["ueval_image", "ueval_text"],
-            "mean",
-            "skip",
-        )
+        assert number.number == "ueval_score"
+        assert number.of == ["ueval_image", "ueval_text"]
+        assert number.combine == "mean"
+        assert number.missing == "skip"
         assert (keys.expected.rows, keys.expected.totals) == (1000, {"criteria": 10417})
 
 

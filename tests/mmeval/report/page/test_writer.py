@@ -228,12 +228,10 @@ def test_a_trial_has_its_verdicts_and_the_text_filter_finds_whatever_was_written
         ["s/1", "WHAT?", "that", "this", "verdict lost"]
     ]
     (shown,) = found.trials[0]["scores"][0]["verdicts"]
-    assert (
-        shown["role"],
-        shown["asked"],
-        shown["served"],
-        shown["parts"][0]["text"],
-    ) == ("judge", "j", "j-1", "yes")
+    assert shown["role"] == "judge"
+    assert shown["asked"] == "j"
+    assert shown["served"] == "j-1"
+    assert shown["parts"][0]["text"] == "yes"
 
 
 @pytest.mark.parametrize(

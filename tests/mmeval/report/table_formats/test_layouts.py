@@ -29,7 +29,10 @@ def test_markdown_latex_and_csv_have_title_rows_and_notes_and_escape_what_comes_
     None
 ):
     title, empty, *lines, rest, note = markdown_tables([TABLE]).splitlines()
-    assert (title, empty, rest, note) == (TABLE.title, "", "", "Note")
+    assert title == TABLE.title
+    assert empty == ""
+    assert rest == ""
+    assert note == "Note"
     assert lines == [
         "|Task|Value|Why         |",
         "|----|----:|------------|",

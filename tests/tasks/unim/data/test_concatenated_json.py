@@ -57,12 +57,10 @@ def test_after_what_cannot_be_read_the_reading_goes_on(
     tmp_path: Path, text: str | bytes, reason: str
 ) -> None:
     first, bad, last = read(tmp_path, text)
-    assert (first.row, first.fault, last.row, last.fault) == (
-        {"a": 1},
-        "",
-        {"a": 3},
-        "",
-    )
+    assert first.row == {"a": 1}
+    assert first.fault == ""
+    assert last.row == {"a": 3}
+    assert last.fault == ""
     assert reason in bad.fault
 
 
