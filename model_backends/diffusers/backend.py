@@ -92,9 +92,8 @@ class DiffusersBackend:
 
     @property
     def capabilities(self) -> Capabilities:
-        return replace(
-            Capabilities.of(("text",), ("image",), "single"), options=frozenset(OPTIONS)
-        )
+        own = Capabilities.of(("text",), ("image",), "single")
+        return replace(own, options=frozenset(OPTIONS))
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -154,7 +153,8 @@ class DiffusersBackend:
                 yield position, error.response
         if not asked:
             return
-        how = {**self.settings.drawing, **drawing(requests[0].params.options)}
+        asked_for = drawing(requests[0].params.options)
+        how = {**self.settings.drawing, **asked_for}
         seeds = [requests[position].seed for position in asked]
         try:
             made = self._pipeline.draw(prompts, seeds, how)
@@ -219,10 +219,11 @@ def unused(request: Request) -> list[str]:
 def resized(drawn: Drawn, how: Mapping[str, Any]) -> list[str]:
     """A warning if a pipeline has silently rounded the requested size."""
     height, width = drawn.pixels.shape[:2]
-    asked = (how.get("width", width), how.get("height", height))
-    if asked == (width, height):
+    drawn_size = f"{width}x{height}"
+    asked_size = f"{how.get('width', width)}x{how.get('height', height)}"
+    if drawn_size == asked_size:
         return []
-    return [f"the pipeline drew {width}x{height} pixels, not {asked[0]}x{asked[1]}"]
+    return [f"the pipeline drew {drawn_size} pixels, not {asked_size}"]
 
 
 def _response(drawn: Drawn, warnings: Sequence[str]) -> Response:

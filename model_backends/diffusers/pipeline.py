@@ -234,10 +234,11 @@ def _placed(pipe: Any, settings: Settings) -> Any:
 def saved_dtype(folder: Path) -> str:
     """The dtype of the largest of the safe weights as saved; ``float32`` without
     any."""
-    files = sorted(folder.glob("*/*.safetensors"), key=lambda path: path.stat().st_size)
+    files = list(folder.glob("*/*.safetensors"))
     if not files:
         return "float32"
-    with files[-1].open("rb") as file:
+    largest = max(files, key=lambda path: path.stat().st_size)
+    with largest.open("rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(min(length, _MAX_HEADER_BYTES)))
     header.pop("__metadata__", None)

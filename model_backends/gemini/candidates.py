@@ -186,7 +186,7 @@ def items_of(
     if isinstance(part.get("type"), str):
         yield part  # in the shape of another interface, as some gateways write it
         return
-    known = {_SPELLINGS.get(name, name): value for name, value in part.items()}
+    known = {_SPELLINGS.get(name, name): part[name] for name in part}
     for name, value in known.items():
         if value is None or name in _BESIDE:
             continue

@@ -154,7 +154,9 @@ def _field_of_pieces(item: object) -> str:
 
 def _goes_on(first: Mapping[str, Any], item: object) -> bool:
     """Whether an item is another piece of what begins with the first one."""
-    if not isinstance(item, dict) or item.get("type") != first.get("type"):
+    if not isinstance(item, dict):
+        return False
+    if item.get("type") != first.get("type"):
         return False
     # some state it in the first piece alone
     stated = item.get("mime_type")

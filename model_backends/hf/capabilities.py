@@ -74,7 +74,8 @@ def doubt(kinds: Iterable[str], model: object) -> str:
     """How a loaded class's inputs differ from its files' (``kinds``); empty if equal.
     It is checked after loading because the class needs torch: the files decide, and
     this is logged."""
-    said = set(modalities(getattr(model, "input_modalities", None))) & set(_MEDIA)
+    stated = modalities(getattr(model, "input_modalities", None))
+    said = set(stated) & set(_MEDIA)
     if not said or said == set(kinds):
         return ""
     declared = "+".join(sorted(kinds)) or "text only"

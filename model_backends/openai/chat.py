@@ -101,8 +101,10 @@ class ChatEndpoint:
         """The body up to its seed, reused if the previous request's parameters are
         equal."""
         last = self._opening
-        if last is not None and last[0] is request.params and last[1] == request.wants:
-            return last[2]
+        if last is not None:
+            params, wants, opening = last
+            if params is request.params and wants == request.wants:
+                return opening
         own = self._settings
         fields: dict[str, Any] = {
             "model": own.model,

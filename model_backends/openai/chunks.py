@@ -361,7 +361,7 @@ def _joined(values: list[Any], depth: int = 0) -> Any:
     for value in values:
         for name, inner in value.items():
             fields.setdefault(name, []).append(inner)
-    return {name: _joined(inner, depth + 1) for name, inner in fields.items()}
+    return {name: _joined(fields[name], depth + 1) for name in fields}
 
 
 def _address(item: object) -> object:

@@ -77,7 +77,8 @@ def words(part: Part) -> str:
 def shown_text(content: Interleaved) -> str:
     """The text of a message that can hold no media; the names of its media where it has
     no other."""
-    return spoken(content) or "".join(part.text or "" for part in announced(content))
+    names = [part.text or "" for part in announced(content)]
+    return spoken(content) or "".join(names)
 
 
 def announced(content: Interleaved) -> Iterator[Part]:

@@ -272,7 +272,9 @@ class AnswerReader:
         for row in rows:
             given = self._parts(row, room)
             parts.extend(given)
-            room -= sum(part.media.size for part in given if part.media is not None)
+            for part in given:
+                if part.media is not None:
+                    room -= part.media.size
             if len(parts) > MAX_PARTS:
                 raise _too_many_parts()
         return parts
@@ -327,7 +329,8 @@ def _words(kind: PartKind, text: object) -> Sequence[Part]:
             if sum(1 for _ in tags) > MAX_PARTS:
                 raise _too_many_parts()
         return Interleaved.from_text(text).parts
-    return (Part(kind, text=text, raw="" if kind == "reasoning" else text),)
+    raw = "" if kind == "reasoning" else text
+    return (Part(kind, text=text, raw=raw),)
 
 
 def _too_many_parts() -> MediaFaultError:

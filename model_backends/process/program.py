@@ -154,7 +154,8 @@ class Program:
                     f"{self._shown(line)}"
                 ) from None
             if message["type"] == "log":
-                level = _LEVELS.get(str(message.get("level")).lower(), logging.INFO)
+                stated = str(message.get("level")).lower()
+                level = _LEVELS.get(stated, logging.INFO)
                 log.log(
                     level,
                     "worker: %s",

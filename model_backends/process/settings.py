@@ -152,7 +152,8 @@ def code_digests(settings: Settings, code: Sequence[str]) -> dict[str, str]:
         with file.open("rb") as opened:
             digest = hashlib.file_digest(opened, "sha256").hexdigest()
         digests[name].append(digest[:DIGEST_CHARS])
-    return {name: "+".join(sorted(digests[name])) for name in sorted(digests)}
+    names = sorted(digests)
+    return {name: "+".join(sorted(digests[name])) for name in names}
 
 
 def _is(kind: Callable[[Path], bool], place: Path) -> bool:

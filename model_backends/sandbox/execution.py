@@ -167,7 +167,8 @@ class _Running:
         if room < 0:
             return "memory"
         processors = len(os.sched_getaffinity(0))
-        self._pause = min(TICK, max(_LEAST_TICK, room / (_FASTEST * processors)))
+        soonest = room / (_FASTEST * processors)
+        self._pause = min(TICK, max(_LEAST_TICK, soonest))
         if load.threads > self.limits.processes:
             return "processes"
         return "time" if self._seconds > self.limits.seconds else None

@@ -149,9 +149,9 @@ def filter_for(machine: str = platform.machine()) -> bytes | None:
     known = _MACHINES.get(machine)
     if known is None:
         return None
-    numbers = [pair[known.column] for pair in REFUSED.values()] + (
-        [] if known.column else list(_OF_X86.values())
-    )
+    numbers = [pair[known.column] for pair in REFUSED.values()]
+    if known.column == 0:
+        numbers += _OF_X86.values()
     program: list[Instruction] = [
         (_LOAD, 0, 0, _MACHINE),
         (_EQUAL, 1, 0, known.audit),
@@ -183,7 +183,9 @@ def filter_for(machine: str = platform.machine()) -> bytes | None:
 
 def _when(number: int, then: list[Instruction]) -> list[Instruction]:
     """Instructions for one system call, after which its number is loaded again."""
-    body = then if len(then) == 1 else [*then, (_LOAD, 0, 0, _NUMBER)]
+    body = list(then)
+    if len(then) > 1:
+        body.append((_LOAD, 0, 0, _NUMBER))
     return [(_EQUAL, 0, len(body), number), *body]
 
 

@@ -50,18 +50,16 @@ class Interpreter:
 def interpreter(python: str, *, packages: bool) -> Interpreter:
     """The interpreter ``python``, ours if empty. Raises MissingDataError where there is
     none, UsageError for one whose folder holds what programs must not see."""
-    known = _report(python or sys.executable, *(["packages"] if packages else []))
+    words = ["packages"] if packages else []
+    known = _report(python or sys.executable, *words)
     # in a virtual environment: the interpreter that it was made from
     if not packages and known["base"] != known["executable"]:
         known = {**_report(known["base"]), "base": known["base"]}
-    folders = {
-        Path(folder)
-        for folder in [
-            *known["base_prefixes"],
-            *(known["prefixes"] if packages else ()),
-        ]
-    }
-    bound = [folder for folder in sorted(folders) if not folder.is_relative_to(_SYSTEM)]
+    prefixes = list(known["base_prefixes"])
+    if packages:
+        prefixes += known["prefixes"]
+    folders = sorted(set(map(Path, prefixes)))
+    bound = [folder for folder in folders if not folder.is_relative_to(_SYSTEM)]
     for folder in bound:
         if Path.home().is_relative_to(folder) or folder == Path("/"):
             raise UsageError(
@@ -70,23 +68,21 @@ def interpreter(python: str, *, packages: bool) -> Interpreter:
                 "than Python; name another one with python=PATH",
                 name="python",
             )
-    sites = (
-        []
-        if packages
-        else [Path(site) for site in known["sites"] if Path(site).is_dir()]
-    )
+    outermost = [folder for folder in bound if set(folder.parents).isdisjoint(bound)]
     library = Path(known["base_prefixes"][0])
+    libraries = "" if library == _SYSTEM else str(library / "lib")
+    command, hidden, named = known["base"], [], ""
+    if packages:
+        command, named = known["executable"], digest(known["packages"])
+    else:
+        hidden = [site for site in map(Path, known["sites"]) if site.is_dir()]
     return Interpreter(
-        command=known["executable"] if packages else known["base"],
+        command=command,
         version=known["version"],
-        bound=tuple(
-            folder
-            for folder in bound
-            if not any(other in folder.parents for other in bound)
-        ),
-        hidden=tuple(sites),
-        libraries="" if library == _SYSTEM else str(library / "lib"),
-        packages=digest(known["packages"]) if packages else "",
+        bound=tuple(outermost),
+        hidden=tuple(hidden),
+        libraries=libraries,
+        packages=named,
     )
 
 

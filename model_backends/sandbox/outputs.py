@@ -80,7 +80,8 @@ def outputs_of(folder: int, limits: Limits) -> Outputs:
                 f"{limits.seconds:g} seconds"
             )
             break
-        part, fault = _part(data, name, files, limits.of_decoding(len(data), left))
+        bounds = limits.of_decoding(len(data), left)
+        part, fault = _part(data, name, files, bounds)
         if part is not None:
             parts.append(part)
         else:

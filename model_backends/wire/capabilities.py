@@ -49,7 +49,8 @@ def named_capabilities(
     limits: dict[PartKind, Limit] = {}
     for kind, limit in own.inputs.items():
         most = max_images if kind == "image" and max_images else limit.max_items
-        limits[kind] = replace(limit, max_items=most, formats=formats.mimes(kind))
+        mimes = formats.mimes(kind)
+        limits[kind] = replace(limit, max_items=most, formats=mimes)
     return replace(
         own,
         inputs=limits,

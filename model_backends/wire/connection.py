@@ -137,13 +137,14 @@ def read_api_key(
     else:
         for name in variables:
             key = key or os.environ.get(name, "").strip()
-    far = [url for url in base_urls if not is_local(urlsplit(url).hostname or "")]
-    if not key and far:
-        raise MissingError(
-            f"{far[0]} needs a key: set the environment variable {variables[0]}, or "
-            "give a file that holds it with api_key_file=FILE",
-            name=variables[0],
-        )
+    for url in base_urls:
+        host = urlsplit(url).hostname or ""
+        if not key and not is_local(host):
+            raise MissingError(
+                f"{url} needs a key: set the environment variable {variables[0]}, or "
+                "give a file that holds it with api_key_file=FILE",
+                name=variables[0],
+            )
     if not all("!" <= char <= "~" for char in key):
         raise UsageError(
             f"the key in {origin} holds characters that no key has; it must be one "

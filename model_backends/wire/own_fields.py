@@ -29,7 +29,8 @@ def merged(
         if value is None:
             result.pop(name, None)
         elif isinstance(value, Mapping):
-            result[name] = merged(held if isinstance(held, Mapping) else {}, value)
+            inner = held if isinstance(held, Mapping) else {}
+            result[name] = merged(inner, value)
         else:
             result[name] = value
     return result

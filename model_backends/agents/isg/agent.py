@@ -115,9 +115,12 @@ class Course:
     answer: Interleaved = field(default_factory=Interleaved)
 
     def evidence(self) -> dict[str, Any]:
+        plans = []
+        for steps in self.plans:
+            plans.append([step.to_json() for step in steps])
         return {
             "structure": list(self.layout),
-            "plan": [[step.to_json() for step in steps] for steps in self.plans],
+            "plan": plans,
             "log": [
                 {"round": at, "step": problem.step, "problem": problem.what}
                 for at, problem in self.log
@@ -138,7 +141,8 @@ def _planned(team: Team, course: Course, refine: int) -> Program[None]:
         execution = Execution(team, course.plans[-1])
         course.answer = yield from execution.answer()
         course.problems = sorted(execution.log, key=lambda problem: problem.step)
-        course.log += [(len(course.plans) - 1, problem) for problem in course.problems]
+        for problem in course.problems:
+            course.log.append((len(course.plans) - 1, problem))
         if not course.problems or not left:
             break
         reply = yield from ask_one(_plan(team, course))

@@ -68,10 +68,11 @@ def _prompt(arguments: Arguments, parts: int = 1) -> Wanted:
 def _film(arguments: Arguments) -> Wanted:
     prompts = arguments.get("prompt_list")
     frames = arguments.get("num_screenshot", USUAL_FRAMES)
-    only = prompts[0] if isinstance(prompts, list) and len(prompts) == 1 else None
     content = None
-    if isinstance(only, dict) and only.get("type") == "text":
-        content = only.get("content")
+    if isinstance(prompts, list) and len(prompts) == 1:
+        [only] = prompts
+        if isinstance(only, dict) and only.get("type") == "text":
+            content = only.get("content")
     text = _text(content, "prompt_list")
     if type(frames) is not int or not 1 <= frames <= MOST_PARTS:
         raise ReplyError(f"num_screenshot is no number from 1 to {MOST_PARTS}")
@@ -87,7 +88,8 @@ def _free(arguments: Arguments) -> Wanted:
             are_fractions = False
     if not are_fractions:
         raise ReplyError(f"time_stamps is no list of 1 to {MOST_PARTS} fractions")
-    return Wanted(" ".join(f"{turn:g}" for turn in listed), len(listed), tuple(listed))
+    text = " ".join(f"{turn:g}" for turn in listed)
+    return Wanted(text, len(listed), tuple(listed))
 
 
 KINDS = (
@@ -158,8 +160,9 @@ class Tools:
         found = _NAMED.search(text)
         if found is None:
             return "" if self._found else "no tool has a backend"
+        name = found[0].lower()
         for kind in KINDS:
-            is_named = found[0].lower() in (kind.name.lower(), kind.role)
+            is_named = name in (kind.name.lower(), kind.role)
             if is_named and kind.name not in self._found:
                 return f"{kind.name} has no backend (--role {kind.role}=BACKEND)"
         return ""

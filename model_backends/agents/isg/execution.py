@@ -77,7 +77,8 @@ class Execution:
                     first = profile.first_number(at, len(self.made))
                     pictures = self._pictures(calls[at], first)
                     if pictures is not None:
-                        jobs.append((Job(calls[at], first, pictures), chosen[at]))
+                        job = Job(calls[at], first, pictures)
+                        jobs.append((job, chosen[at]))
                 yield from self._draw(jobs)
                 failed = {problem.step for problem in self.log}
                 if not failed.isdisjoint(calls[at] for at in now):
@@ -204,7 +205,8 @@ class Execution:
 
     def _captions(self, numbers: Sequence[int]) -> Program[dict[int, str]]:
         """The texts of steps."""
-        team, texts, asked = self.team, dict.fromkeys(numbers, ""), []
+        team, asked = self.team, []
+        texts = dict.fromkeys(numbers, "")
         for number in numbers:
             pictures = self._pictures(number)
             if pictures is None:

@@ -26,7 +26,8 @@ def found_layout(team: Team) -> Program[tuple[str, ...]]:
     for message in team.request.messages:
         asked += message.content.parts
     query = tokens_between(Interleaved(tuple(asked)), None)
-    example = json.dumps(Structure(tuple(query), ("<gen_text1>", "<gen_img1>")).written)
+    usual = Structure(tuple(query), ("<gen_text1>", "<gen_img1>"))
+    example = json.dumps(usual.written)
     reply = yield from ask_one(
         team.call(
             "structure", read=read_structure, example=example, query=named_blocks(query)

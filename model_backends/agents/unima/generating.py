@@ -30,7 +30,8 @@ def generated(report: Report, steps: Steps) -> Program[Interleaved]:
                 parts[use] = bare(steps.question.items[use])
             elif numbers[use] in made:
                 parts[use] = bare(made[numbers[use]])
-        lacking = sorted(item.maker.takes - {part.kind for part in parts.values()})
+        given = {part.kind for part in parts.values()}
+        lacking = sorted(item.maker.takes - given)
         if lacking:
             steps.warnings.append(
                 f"{item.label} is not made: the {lacking[0]} that it is made of was "

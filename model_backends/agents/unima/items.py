@@ -51,7 +51,8 @@ def read_question(request: Request) -> Question:
         if part.kind == "text" or part.dangling:
             return part.raw
         label = part.label
-        if not _numbered(label) or _content(items.get(label, part)) != _content(part):
+        earlier = items.get(label, part)
+        if not _numbered(label) or _content(earlier) != _content(part):
             label = _free(part.kind, taken)
         taken.add(label)
         items[label] = part

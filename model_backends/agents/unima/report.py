@@ -29,7 +29,9 @@ class Maker(NamedTuple):
     def takes(self) -> frozenset[PartKind]:
         """The kinds of medium that it changes or continues: it cannot do without
         them."""
-        return frozenset(self.tool.takes if self.tool else ()).difference(("text",))
+        if self.tool is None:
+            return frozenset()
+        return frozenset(self.tool.takes) - {"text"}
 
     def to_json(self) -> dict[str, str]:
         """What the planner is told of it."""
@@ -88,7 +90,8 @@ def read_report(
         if times > 1:
             faults.append(f"{label} stands {times} times in the text")
     captions = _captions(plan["modalities_content"], faults)
-    named = {canonical_label(name): tool for name, tool in plan["tool_list"].items()}
+    tools = plan["tool_list"]
+    named = {canonical_label(name): tools[name] for name in tools}
     for label in [label for label in captions if label not in labels]:
         faults.append(f"{label} has a caption, and no tag in the text")
     for label in [label for label in named if label not in captions]:

@@ -85,9 +85,8 @@ class ChatAdapter(Adapter):
                 "torchvision, or give videos as pictures with convert='video->frames')",
                 self.files.name,
             )
-        return replace(
-            Capabilities.of(["text", *kinds], ["text"], "single"), options=frozenset()
-        )
+        own = Capabilities.of(["text", *kinds], ["text"], "single")
+        return replace(own, options=frozenset())
 
     def load(self) -> None:
         self.processor = self.load_processor()
@@ -259,8 +258,8 @@ class ChatAdapter(Adapter):
     def context(self) -> int:
         """The most tokens of prompt and answer together; a huge number where not
         stated."""
-        known = [size for size in (self.settings.max_length, self.own.context) if size]
-        return min(known, default=1 << 40)
+        context = self.own.context or 1 << 40
+        return min(self.settings.max_length or context, context)
 
     def _check(self, request: Request) -> None:
         """Raises RowError for invalid parameters."""

@@ -74,9 +74,8 @@ class QwenOmniAdapter(ChatAdapter):
         if not self._speaks:
             return own
         spoken = Capabilities.of(list(own.inputs), ["text", "audio"], "parallel")
-        return replace(
-            spoken, options=frozenset({VOICE, MAX_CODES, TEMPERATURE, TOP_P, TOP_K})
-        )
+        options = frozenset({VOICE, MAX_CODES, TEMPERATURE, TOP_P, TOP_K})
+        return replace(spoken, options=options)
 
     def load_model(self) -> Any:
         self.whole = load_weights(self.files, self.settings, self.model_class())
@@ -372,7 +371,8 @@ def _talker_arguments(params: GenerationParams) -> dict[str, Any]:
         else:
             given["talker_do_sample"] = False
     if TOP_P in options:
-        given["talker_top_p"] = min(1.0, number_option(params, TOP_P, 1.0, least=0.0))
+        share = number_option(params, TOP_P, 1.0, least=0.0)
+        given["talker_top_p"] = min(1.0, share)
     if TOP_K in options:
         given["talker_top_k"] = count_option(params, TOP_K, 1, least=0)
     return given

@@ -50,8 +50,9 @@ class VitsAdapter(Adapter):
 
     @cached_property
     def capabilities(self) -> Capabilities:
-        options = frozenset({VOICE}) if self._voices > 1 else frozenset[str]()
-        return replace(Capabilities.of(["text"], ["audio"], "single"), options=options)
+        own = Capabilities.of(["text"], ["audio"], "single")
+        options = [VOICE] if self._voices > 1 else []
+        return replace(own, options=frozenset(options))
 
     def load(self) -> None:
         import transformers
@@ -98,9 +99,8 @@ class VitsAdapter(Adapter):
         speaker = {"speaker_id": voice} if self._voices > 1 else {}
         waveform = self._spoken(script, request.seed, speaker)
         said = Interleaved((media_part(to_sound(waveform, self._rate)),))
-        return Response(
-            said, usage=Usage(script.ids.shape[1], 0), warnings=script.warnings
-        )
+        usage = Usage(script.ids.shape[1], 0)
+        return Response(said, usage=usage, warnings=script.warnings)
 
     def _spoken(
         self,

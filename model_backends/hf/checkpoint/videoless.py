@@ -30,11 +30,17 @@ def processor_without_video(files: ModelFiles, given: Mapping[str, Any]) -> Any:
     Raises UsageError for a model whose processor has no known name.
     """
     import transformers
+    from transformers.models.auto import processing_auto as known
 
-    own = _class_of(files)
-    kept = [name for name in own.get_attributes() if name != _VIDEO]
-    unknown = [name for name in kept if name not in _LOADERS]
-    if unknown:
+    # by the model's files, else the library's by its type
+    name = ""
+    for file in _NAMED_IN:
+        name = name or str(files.json(file).get("processor_class", ""))
+    name = name or known.PROCESSOR_MAPPING_NAMES.get(files.model_type, "")
+    own: Any = known.processor_class_from_name(name) if name else None
+    attributes = [] if own is None else own.get_attributes()
+    kept = [name for name in attributes if name != _VIDEO]
+    if own is None or not _LOADERS.keys() >= set(kept):
         raise UsageError(
             f"{files.name}: its processor needs torchvision; run: pip install "
             "torchvision"
@@ -50,24 +56,6 @@ def processor_without_video(files: ModelFiles, given: Mapping[str, Any]) -> Any:
     if processor.chat_template is None:
         processor.chat_template = parts["tokenizer"].chat_template
     return processor
-
-
-def _class_of(files: ModelFiles) -> Any:
-    """The class of the processor by the model's files, else the library's by its
-    type."""
-    from transformers.models.auto import processing_auto as known
-
-    name = ""
-    for file in _NAMED_IN:
-        name = name or str(files.json(file).get("processor_class", ""))
-    name = name or known.PROCESSOR_MAPPING_NAMES.get(files.model_type, "")
-    found = known.processor_class_from_name(name) if name else None
-    if found is None:
-        raise UsageError(
-            f"{files.name}: its processor needs torchvision; run: pip install "
-            "torchvision"
-        )
-    return found
 
 
 @cache

@@ -30,8 +30,22 @@ def encode_rows(processor: Any, rows: Sequence[Row]) -> Encoded:
     if any(pictures):
         given["images"] = pictures
     if films:
+        described = []
+        for film in films:
+            count, height, width, _ = film.frames.shape
+            # the library's metadata for frames that are chosen already
+            described.append(
+                {
+                    "total_num_frames": count,
+                    "fps": film.rate,
+                    "duration": count / film.rate,
+                    "frames_indices": list(range(count)),
+                    "height": height,
+                    "width": width,
+                }
+            )
         given["videos"] = [film.frames for film in films]
-        given["video_metadata"] = [_described(film) for film in films]
+        given["video_metadata"] = described
         given["do_sample_frames"] = False
     if sounds:
         given["audio"] = sounds
@@ -62,19 +76,6 @@ def placed(encoded: Encoded, model: Any) -> Encoded:
         wide = value.is_floating_point() and value.ndim > 1
         found[name] = value.to(model.device, model.dtype if wide else None)
     return found
-
-
-def _described(film: Film) -> dict[str, Any]:
-    """The library's metadata for frames that are chosen already."""
-    count, height, width, _ = film.frames.shape
-    return {
-        "total_num_frames": count,
-        "fps": film.rate,
-        "duration": count / film.rate,
-        "frames_indices": list(range(count)),
-        "height": height,
-        "width": width,
-    }
 
 
 def _padded() -> dict[str, Any]:

@@ -18,7 +18,18 @@ def woven(said: Sequence[Said], stop: Sequence[str] = ()) -> Made:
     """The answer's parts in order, up to the first stop word. Placeholders in the
     words, if any, place the pictures; one that cannot be drawn is a dangling part and a
     warning."""
-    shown, stopped = _until(said, stop)
+    shown: list[Said] = []
+    stopped = False
+    for piece in said:
+        shown.append(piece)
+        if not isinstance(piece, str):
+            continue
+        places = [piece.find(word) for word in stop]
+        ends = [place for place in places if place >= 0]
+        if ends:
+            shown[-1] = piece[: min(ends)]
+            stopped = True
+            break
     text = "".join([piece for piece in shown if isinstance(piece, str)])
     media = [piece for piece in shown if isinstance(piece, Media)]
     broken = [piece for piece in shown if isinstance(piece, BrokenBlock)]
@@ -42,19 +53,3 @@ def woven(said: Sequence[Said], stop: Sequence[str] = ()) -> Made:
         advice = "; raise max_tokens" if block.cut else ""
         warnings.append(f"{block.reason}{advice}")
     return Made(tuple(parts), tuple(warnings), "stop" if stopped else None)
-
-
-def _until(
-    said: Sequence[Said],
-    stop: Sequence[str],
-) -> tuple[list[Said], bool]:
-    """The pieces before the first stop word, and whether there is one."""
-    shown: list[Said] = []
-    for piece in said:
-        if isinstance(piece, str):
-            places = map(piece.find, stop)
-            ends = [place for place in places if place >= 0]
-            if ends:
-                return [*shown, piece[: min(ends)]], True
-        shown.append(piece)
-    return shown, False

@@ -233,7 +233,8 @@ class AnswerReader:
 
     def sound(self, data: bytes, mime: str = "") -> None:
         """Bytes of a sound, with or without a header."""
-        self._pieces.append(self._part_of(data, _Given("", True, mime), "audio"))
+        given = _Given("", only_data=True, mime=mime)
+        self._pieces.append(self._part_of(data, given, "audio"))
 
     def thought(self, text: object) -> None:
         """Hidden reasoning."""
@@ -721,5 +722,7 @@ def _size_of(item: object) -> Amount:
     hidden = _hidden_size(item)
     if hidden is not None:
         return hidden
-    words = sum(len(text.encode("utf-8", "replace")) for text in _texts_in(item))
+    words = 0
+    for text in _texts_in(item):
+        words += len(text.encode("utf-8", "replace"))
     return Amount(words or len(str(item)))

@@ -50,7 +50,8 @@ def joined_base64(pieces: Sequence[str]) -> bytes:
     """The bytes of base64 in pieces, which may be cut anywhere; padding inside ends one
     text and begins another. What is damaged ends the sound."""
     data = bytearray()
-    for text in _PADDED.findall("".join("".join(pieces).split())):
+    whole_text = "".join("".join(pieces).split())
+    for text in _PADDED.findall(whole_text):
         letters = text.rstrip("=")
         whole = len(letters) - (len(letters) % 4 == 1)
         try:

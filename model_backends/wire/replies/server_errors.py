@@ -231,7 +231,8 @@ def error_in_body(value: object) -> CallError:
     if is_refusal(stated, error.codes, error.message, moderated=error.moderated):
         return _refused(text)
     status = error.status or 500
-    return CallError(_kind(status, error, wait), text + _way_out(status, error), wait)
+    kind = _kind(status, error, wait)
+    return CallError(kind, text + _way_out(status, error), wait)
 
 
 def _refused(text: str) -> CallError:
@@ -313,7 +314,8 @@ def _has_no_credit(error: ServerError) -> bool:
         return True
     if any(code.startswith("billing_") for code in error.codes):
         return True
-    return _USED_UP.search(" ".join((error.message, *error.codes))) is not None
+    words = " ".join((error.message, *error.codes))
+    return _USED_UP.search(words) is not None
 
 
 def _way_out(status: int, error: ServerError) -> str:
@@ -482,9 +484,10 @@ def _note_codes(row: Mapping[str, Any], error: ServerError) -> None:
         value = row.get(name)
         if isinstance(value, str | int) and not isinstance(value, bool):
             error.codes.setdefault(str(value).lower())
-    for place in (row.get("param"), _path(row.get("loc", ""))):
-        if isinstance(place, str):
-            error.param = error.param or place
+    param = row.get("param")
+    if isinstance(param, str):
+        error.param = error.param or param
+    error.param = error.param or _path(row.get("loc", ""))
     delay = row.get("retryDelay")
     if isinstance(delay, str) and error.delay is None:
         error.delay = _duration(delay)
