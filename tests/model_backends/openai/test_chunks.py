@@ -34,6 +34,27 @@ def test_a_medium_beside_the_content_stands_where_it_came(name: str) -> None:
     assert [item.get("text") for item in content] == ["a", None, "b"]
 
 
+@pytest.mark.parametrize("item", [{"type": "image", "data": "AAAA"}, 7])
+def test_an_item_of_the_content_that_is_not_text_stands_as_it_came(item: Any) -> None:
+    listed = message({"content": [{"type": "text", "text": "a"}, item, "b"]})
+    alone = message({"content": item})
+    text, kept, last = listed["content"]
+    assert (text["text"], kept, last["text"]) == ("a", item, "b")
+    assert alone["content"] == [item]
+
+
+def test_a_sound_that_is_not_an_object_is_an_item_of_the_content() -> None:
+    content = message({"audio": [SOUND]})["content"]
+    assert content == [{"type": "audio", "audio": [SOUND]}]
+
+
+def test_the_picture_of_a_chunk_of_pictures_is_an_item() -> None:
+    chunk = {"modality": "image", "choices": [{"delta": {"content": LETTERS}}]}
+    end = {"choices": [{"finish_reason": "stop"}]}
+    content = joined(chunk, end)["choices"][0]["message"]["content"]
+    assert content == [{"type": "image", "data": LETTERS}]
+
+
 @pytest.mark.parametrize(
     ("audio", "choice"),
     [
