@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mmeval.aggregate.intervals import ONE_CLUSTER, sureness_of_terms
-from mmeval.aggregate.scores import Averaged, Scores, first_statuses
+from mmeval.aggregate.scores import STATUSES, Averaged, Scores, first_statuses
 from mmeval.aggregate.statistics import Interval, Sureness
 from mmeval.aggregate.summary import (
     NOT_DRAWN,
@@ -103,16 +103,13 @@ def mean_of(
         lost = {status: statuses[status] for status in _LOST}
         others = statuses.total() - sum(lost.values())
         statuses = Counter({**lost, "unavailable": others})
+    counts: dict[str, Any] = {status: statuses[status] for status in STATUSES}
     return Result(
         task=task,
         metric=name,
         value=value,
         n=statuses.total(),
-        scored=statuses["scored"],
-        failed=statuses["failed"],
-        unscored=statuses["unscored"],
-        unavailable=statuses["unavailable"],
-        unsupported=statuses["unsupported"],
+        **counts,
         stderr=sure.stderr,
         ci95=sure.ci95,
         bounds=bounds,
@@ -122,7 +119,6 @@ def mean_of(
         bootstrap_iters=sure.bootstrap_iters,
         weights=weights,
         faulty=parts[0].scores.faulty,
-        inapplicable=statuses["inapplicable"],
         no_option=_count(scores.no_option for scores in columns),
         bounds_ci95=bounds_ci95,
         no_interval=sure.no_interval,

@@ -22,7 +22,7 @@ TrialStatus = Literal["ok", "failed", "unsupported"]
 """``failed``: the model gave no answer; ``unsupported``: it cannot take or give what is
 asked."""
 
-_CODES: tuple[Any, ...] = (
+STATUSES: tuple[Any, ...] = (
     "scored",
     "unscored",
     "failed",
@@ -179,7 +179,7 @@ class Scores:
             sample,
             repeat,
             value,
-            _CODES.index(status),
+            STATUSES.index(status),
             cluster=cluster,
             labels=labels,
             weight=weight,
@@ -238,7 +238,7 @@ class Scores:
 
     def __iter__(self) -> Iterator[ScoreRow]:
         for i, value in enumerate(self._values):
-            status = _CODES[self._statuses[i]]
+            status = STATUSES[self._statuses[i]]
             is_scored = status == "scored"
             yield ScoreRow(
                 self._samples[i],
@@ -305,7 +305,7 @@ class Scores:
         return dict(found)
 
     def count(self, status: str) -> int:
-        return self._statuses.count(_CODES.index(status))
+        return self._statuses.count(STATUSES.index(status))
 
     def by_level(self, label: str) -> dict[str | int | float, Scores]:
         """The rows of each value of a label, the values sorted as text. A row whose
@@ -400,7 +400,7 @@ class Scores:
 def first_statuses(columns: Sequence[Scores], order: Sequence[str]) -> Counter[str]:
     """How many trials have each status by several columns of the same trials.
     Of the statuses of a trial the first one in ``order`` counts, which names all."""
-    ranks = bytes(map(order.index, _CODES)).ljust(256, b"\0")
+    ranks = bytes(map(order.index, STATUSES)).ljust(256, b"\0")
     ranked = [column._statuses.translate(ranks) for column in columns]
     counts = Counter(map(min, zip(*ranked, strict=True)))
     return Counter({order[rank]: count for rank, count in counts.items()})

@@ -17,7 +17,7 @@ from mmeval.aggregate.intervals import (
     sureness_of_terms,
 )
 from mmeval.aggregate.leverage import effective_clusters
-from mmeval.aggregate.scores import Aggregator, Estimate, Scores
+from mmeval.aggregate.scores import STATUSES, Aggregator, Estimate, Scores
 from mmeval.aggregate.statistics import Interval, Sureness
 from mmeval.aggregate.terms import component_of, term_of_mean, terms_of
 from mmeval.records.evidence import Evidence, Term
@@ -92,16 +92,13 @@ def summarise(
         clusters = len(estimate.terms[0].clusters)
     else:
         clusters = len(set(scores.clusters))
+    counts: dict[str, Any] = {status: scores.count(status) for status in STATUSES}
     return Result(
         task=task,
         metric=metric,
         value=None if suspended else estimate.value,
         n=len(scores),
-        scored=scores.count("scored"),
-        failed=scores.count("failed"),
-        unscored=scores.count("unscored"),
-        unavailable=scores.count("unavailable"),
-        unsupported=scores.count("unsupported"),
+        **counts,
         stderr=sure.stderr,
         ci95=sure.ci95,
         bounds=bounds,
@@ -110,7 +107,6 @@ def summarise(
         clusters=clusters,
         bootstrap_iters=sure.bootstrap_iters,
         faulty=scores.faulty,
-        inapplicable=scores.count("inapplicable"),
         no_option=len(scores.no_option),
         bounds_ci95=bounds_ci95,
         no_interval=sure.no_interval,
