@@ -134,8 +134,8 @@ def _trace_if_debugging(words: Sequence[str]) -> bool:
         os.environ.get("MMEVAL_LOG_LEVEL", ""),
         os.environ.get("MMEVAL_VERBOSITY", ""),
     ]
-    # the last word has no value
-    for flag, value in zip(words, [*words[1:], ""], strict=False):
+    following = [*words[1:], ""]  # the last word has no value
+    for flag, value in zip(words, following, strict=False):
         if flag in ("-v", "--verbosity"):
             asked.append(value)
         elif flag.startswith("--verbosity="):

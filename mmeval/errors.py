@@ -118,9 +118,8 @@ class TaskFileError(UsageError):
         self.message = message
 
     def __reduce__(self) -> tuple[object, ...]:
-        return partial(TaskFileError, file=self.file, line=self.line, name=self.name), (
-            self.message,
-        )
+        made = partial(TaskFileError, file=self.file, line=self.line, name=self.name)
+        return made, (self.message,)
 
 
 class SampleError(UsageError):

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from mmeval.authoring.metric_bench import asking
-from mmeval.authoring.metric_cases import medium_at, typed
+from mmeval.authoring.metric_cases import check_keys, medium_at, typed
 from mmeval.authoring.testing.media import small_media
 from mmeval.backend.agent.contract import Agent, AgentBackend
 from mmeval.backend.create import create_backend
@@ -64,11 +64,7 @@ class Driven:
 
 def read_agent_case(values: Any) -> AgentCase:
     """Parse one line of a file of cases. Raises UsageError."""
-    if not isinstance(values, dict):
-        raise UsageError("a case is an object with any of " + ", ".join(_KEYS))
-    for key in values:
-        if key not in _KEYS:
-            raise UnknownNameError("key of a case", key, _KEYS)
+    check_keys(values, _KEYS)
     wants = typed(values, "wants", list) or []
     for kind in wants:
         if kind not in PART_KINDS:

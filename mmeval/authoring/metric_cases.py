@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -83,11 +84,7 @@ _CASE_KEYS = (
 
 def read_case(values: Any, metric: Metric, profile: str = "standard") -> Case:
     """Parse one line of a file of cases. Raises UsageError."""
-    if not isinstance(values, dict):
-        raise UsageError("a case is an object with any of " + ", ".join(_CASE_KEYS))
-    for key in values:
-        if key not in _CASE_KEYS:
-            raise UnknownNameError("key of a case", key, _CASE_KEYS)
+    check_keys(values, _CASE_KEYS)
     params = dict(typed(values, "params", dict) or {})
     # The input may be among the parameters too, unless it is a switch of the metric.
     beside = params.pop("input", None) if "input" not in metric.switches else None
@@ -109,6 +106,25 @@ def read_case(values: Any, metric: Metric, profile: str = "standard") -> Case:
         metadata=typed(values, "metadata", dict) or {},
         labels={key: values[key] for key in ("id", "name") if key in values},
     )
+
+
+def check_keys(values: Any, keys: Sequence[str]) -> None:
+    """Raises UsageError for a case that is no object, or has another key."""
+    if not isinstance(values, dict):
+        raise UsageError("a case is an object with any of " + ", ".join(keys))
+    for key in values:
+        if key not in keys:
+            raise UnknownNameError("key of a case", key, keys)
+
+
+def refuse_beside_cases(args: argparse.Namespace, flags: Sequence[str]) -> None:
+    """Raises UsageError for a flag that a file of cases takes the place of."""
+    for flag in flags:
+        if getattr(args, flag):
+            spelt = "FILE" if flag == "files" else f"--{flag}"
+            raise UsageError(
+                f"{spelt} does not go with --cases; write it into the file"
+            )
 
 
 def typed(values: Mapping[str, Any], key: str, kind: type[T]) -> T | None:

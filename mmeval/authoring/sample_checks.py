@@ -208,12 +208,21 @@ class SampleChecks:
     def _texts(self, sample: Sample) -> Iterator[Finding]:
         """Texts that nobody means as texts, once for each label."""
         for label, value in sample.metadata.items():
-            fault = _not_a_text(value)
-            if not fault or label in self.odd_texts:
+            if not isinstance(value, str) or label in self.odd_texts:
+                continue
+            kind = ""
+            is_list = _is_list_of_python(value)
+            if value.strip().startswith("["):
+                is_list = is_list or isinstance(_json_of(value), list)
+            if not is_list:
+                kind = medium_inside(value)
+            if not is_list and not kind:
                 continue
             self.odd_texts.add(label)
+            fault = f"a medium ({kind}) as base64"
             advice = "name its column in dataset_kwargs, as media_columns or media"
-            if fault == _WRITTEN_LIST:
+            if is_list:
+                fault = _WRITTEN_LIST
                 column = f'"{{{{ {label} | literal }}}}"'
                 advice = f"write {column} in columns, or a list in the data"
             cause = f"the label {label!r} is {fault}; {advice}"
@@ -281,17 +290,6 @@ class SampleChecks:
     def _at(self, path: KeyPath, cause: str) -> Finding:
         subject = self.file.subject_at(path)
         return Finding("task_file", subject, cause=cause, severity="error")
-
-
-def _not_a_text(value: Any) -> str:
-    """What a label is in place of a text; empty for what may be one."""
-    if not isinstance(value, str):
-        return ""
-    is_list_of_json = value.strip()[:1] == "[" and isinstance(_json_of(value), list)
-    if is_list_of_json or _is_list_of_python(value):
-        return _WRITTEN_LIST
-    kind = medium_inside(value)
-    return f"a medium ({kind}) as base64" if kind else ""
 
 
 def _is_list_of_python(text: str) -> bool:

@@ -177,7 +177,19 @@ class _Report:
         if self.settings["bounds"].value:
             self._bounds(specs)
         if MODEL in backends and self.tally.sound:
-            self._price()
+            from mmeval.forecast.dry_run import forecast
+            from mmeval.settings.plan import make_plan
+            from mmeval.task.task import Selection
+
+            plan = make_plan({flag.name: self.settings[flag.name] for flag in FLAGS})
+            selection = Selection(tuple(sound.task for sound in self.tally.sound))
+            try:
+                found = forecast(selection, plan.options)
+            except MmevalError as error:
+                self.findings.append(finding_of(error, Subject(role=MODEL)))
+            else:
+                self.facts.append(("price", found.price_words()))
+                self.findings += found.of_folder
         return self._print()
 
     def of_wheel(self, place: Path, given: Mapping[str, Any]) -> int:
@@ -312,21 +324,6 @@ class _Report:
         self.tables = bounds_table(measured) + bounds_means(measured)
         for task in measured:
             self.findings += task.doubts()
-
-    def _price(self) -> None:
-        from mmeval.forecast.dry_run import forecast
-        from mmeval.settings.plan import make_plan
-        from mmeval.task.task import Selection
-
-        plan = make_plan({flag.name: self.settings[flag.name] for flag in FLAGS})
-        selection = Selection(tuple(sound.task for sound in self.tally.sound))
-        try:
-            found = forecast(selection, plan.options)
-        except MmevalError as error:
-            self.findings.append(finding_of(error, Subject(role=MODEL)))
-            return
-        self.facts.append(("price", found.price_words()))
-        self.findings += found.of_folder
 
     def _print(self) -> int:
         from mmeval.run.availability import words_for

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -46,7 +46,16 @@ class Parser(argparse.ArgumentParser):
                 spelt.append(flag + equals + value)
             else:
                 spelt.append(word)
-        words = list(self._separated(spelt))
+        words: list[str] = []
+        following = [*spelt[1:], "-"]  # of the last word nothing is a value
+        for word, after in zip(spelt, following, strict=False):
+            action = self._option_string_actions.get(word)
+            words.append(word)
+            if action is None or action.nargs != "?" or action.const is not True:
+                continue
+            is_its_value = after.startswith("-") or after.lower() in SWITCH_WORDS
+            if not is_its_value:  # a switch before a word of another argument
+                words[-1] += "=true"
         found, unknown = self.parse_known_args(words)
         takes_words = any(
             not action.option_strings and action.nargs in ("+", "*")
@@ -62,17 +71,6 @@ class Parser(argparse.ArgumentParser):
 
     def knows(self, option: str) -> bool:
         return option in self._option_string_actions
-
-    def _separated(self, words: Sequence[str]) -> Iterator[str]:
-        """Write a switch as ``--switch=true`` before a word that is not its value."""
-        following = [*words[1:], "-"]  # of the last word nothing is a value
-        for word, after in zip(words, following, strict=False):
-            action = self._option_string_actions.get(word)
-            if action is not None and action.nargs == "?" and action.const is True:
-                is_its_value = after.startswith("-") or after.lower() in SWITCH_WORDS
-                yield word if is_its_value else f"{word}=true"
-            else:
-                yield word
 
     def _complaint(self, word: str) -> str:
         if not word.startswith("-"):

@@ -26,7 +26,7 @@ def versions() -> Iterator[Finding]:
 
     for own in own_distributions()[:1]:
         extras = sorted(own.metadata.get_all("Provides-Extra") or ())
-        needed: dict[str, list[Requirement]] = {"": [], **{name: [] for name in extras}}
+        needed: dict[str, list[Requirement]] = {name: [] for name in ("", *extras)}
         for line in own.requires or ():
             item = Requirement(line)
             if _applies(item, ""):

@@ -15,6 +15,7 @@ from mmeval.interchange.recorded import (
     kinds_of,
     parts_of,
     question_of,
+    read_or_absent,
     recorded_question,
 )
 from mmeval.records.digests import DIGEST_CHARS
@@ -103,17 +104,13 @@ class RunAnswers:
                 f"what {self._run.folder} answers under {sample.id!r} is another "
                 "question"
             )
-        place = AnswerPlace(name, made.number)
-        try:
-            return StoredAnswer(place, self._response(from_line(made.line)))
-        except (UsageError, MissingDataError) as error:
-            return Absent(f"{sample.id!r}, repeat {repeat}: {error}", place)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            return Absent(
-                f"{sample.id!r}, repeat {repeat}: its record is damaged "
-                f"({type(error).__name__}: {error})",
-                place,
-            )
+        line = made.line
+        return read_or_absent(
+            AnswerPlace(name, made.number),
+            f"{sample.id!r}, repeat {repeat}",
+            lambda: self._response(from_line(line)),
+            where="record",
+        )
 
     def close(self) -> None:
         self._run.close()

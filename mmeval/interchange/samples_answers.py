@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmeval.errors import MissingDataError, UsageError
+from mmeval.errors import UsageError
 from mmeval.interchange.contract import Absent, AnswerPlace, StoredAnswer
 from mmeval.interchange.recorded import (
     error_of,
     kinds_of,
     parts_of,
     question_of,
+    read_or_absent,
     recorded_question,
 )
 from mmeval.records.digests import DIGEST_CHARS
@@ -132,18 +133,12 @@ class SamplesAnswers:
             return Absent(
                 f"what {file.path} answers under {sample.id!r} is another question"
             )
-        place = AnswerPlace(name, row.first + repeat)
-        try:
-            response = file.response(row, repeat)
-        except (UsageError, MissingDataError) as error:
-            return Absent(f"{sample.id!r}, repeat {repeat}: {error}", place)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            return Absent(
-                f"{sample.id!r}, repeat {repeat}: its line is damaged "
-                f"({type(error).__name__}: {error})",
-                place,
-            )
-        return StoredAnswer(place, response)
+        return read_or_absent(
+            AnswerPlace(name, row.first + repeat),
+            f"{sample.id!r}, repeat {repeat}",
+            partial(file.response, row, repeat),
+            where="line",
+        )
 
     def close(self) -> None:
         """Nothing is held open."""

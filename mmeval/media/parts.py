@@ -328,7 +328,7 @@ def _read_again(
     for tag in tags:
         item: Media | str | None = None
         there = held.get(tag.start)
-        if there is not None and (there.kind, there.raw) == (tag.kind, tag.raw):
+        if there is not None and there.raw == tag.raw and there.kind == tag.kind:
             item = there.media or there.text
             del held[tag.start]
         items.append(item)

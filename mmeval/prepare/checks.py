@@ -68,7 +68,9 @@ def count(
     its rows, whichever are used. Each different medium is decoded while ``look`` has
     time. ``totals`` are the labels to sum."""
     names = [task.name for task in tasks]
-    found = Counts(samples=dict.fromkeys(names, 0), totals=dict.fromkeys(totals, 0))
+    found = Counts()
+    found.samples = dict.fromkeys(names, 0)
+    found.totals = dict.fromkeys(totals, 0)
     look = MediaLook() if look is None else look
     bad = BadSamples()
     candidates = _Candidates()

@@ -15,7 +15,6 @@ from mmeval.dataset.hub import NOUN, RepoKind
 from mmeval.dataset.hub_cache import COMMIT
 from mmeval.errors import MmevalError
 from mmeval.findings.finding import Finding
-from mmeval.metric.bound import BoundMetric
 from mmeval.metric.model import named_in
 from mmeval.system.threads import OwnThread
 from mmeval.task.build import build
@@ -73,7 +72,14 @@ def sources(tasks: Sequence[WantedTask], *, weights: bool) -> dict[Source, list[
         own = data_source(item.data)
         needed = [] if own is None else [own]
         for metric in item.task.metrics if weights else ():
-            needed += _models(metric.bound)
+            # the missing models of the metric that the hub has
+            bound = metric.bound
+            for switch, _ in bound.missing_models():
+                named = named_in(bound.models[switch])
+                model = bound.metric.models[switch]
+                if named.folder is None and not model.by_hand:
+                    revision = named.revision or UNPINNED
+                    needed.append(Source(named.name, revision, "model", model.files))
         for source in needed:
             same = replace(source, only=())
             known, users = found.get(same, (source, []))
@@ -131,12 +137,3 @@ def fetch(source: Source) -> Path:
         into=source.into,
     )
     return asyncio.run(OwnThread("mmeval-fetch").do(work))
-
-
-def _models(bound: BoundMetric) -> Iterator[Source]:
-    """The missing models of a metric that the hub has."""
-    for switch, _ in bound.missing_models():
-        named = named_in(bound.models[switch])
-        model = bound.metric.models[switch]
-        if named.folder is None and not model.by_hand:
-            yield Source(named.name, named.revision or UNPINNED, "model", model.files)

@@ -16,7 +16,25 @@ def shard_of_job(environ: Mapping[str, str]) -> Shard:
     sets RANK and WORLD_SIZE. Raises UsageError where none of them is set, or an array
     is not a plain range."""
     if "SLURM_ARRAY_TASK_ID" in environ:
-        return _of_array(environ)
+        usual = {
+            "SLURM_ARRAY_TASK_ID": "",
+            "SLURM_ARRAY_TASK_MIN": "0",
+            "SLURM_ARRAY_TASK_STEP": "1",
+            "SLURM_ARRAY_TASK_COUNT": "",
+        }
+        texts = [environ.get(name, value) for name, value in usual.items()]
+        numbers = [int(text) for text in texts if text.isdecimal()]
+        if len(numbers) < len(texts) or numbers[2] == 0:
+            raise UsageError(
+                f"auto needs whole numbers in {', '.join(usual)}; write I/N"
+            )
+        task, first, step, shards = numbers
+        if (task - first) % step:
+            raise UsageError(
+                "auto needs an array that is a plain range, such as 0-63; write I/N"
+            )
+        place_in_array = str((task - first) // step)
+        return _shard(place_in_array, str(shards), "the SLURM array")
     for place, count in _PLACES:
         if place in environ and count in environ:
             return _shard(environ[place], environ[count], f"{place} and {count}")
@@ -25,25 +43,6 @@ def shard_of_job(environ: Mapping[str, str]) -> Shard:
         "SLURM_NTASKS, nor RANK and "
         "WORLD_SIZE are set; write I/N"
     )
-
-
-def _of_array(environ: Mapping[str, str]) -> Shard:
-    usual = {
-        "SLURM_ARRAY_TASK_ID": "",
-        "SLURM_ARRAY_TASK_MIN": "0",
-        "SLURM_ARRAY_TASK_STEP": "1",
-        "SLURM_ARRAY_TASK_COUNT": "",
-    }
-    texts = [environ.get(name, value) for name, value in usual.items()]
-    numbers = [int(text) for text in texts if text.isdecimal()]
-    if len(numbers) < len(texts) or numbers[2] == 0:
-        raise UsageError(f"auto needs whole numbers in {', '.join(usual)}; write I/N")
-    task, first, step, count = numbers
-    if (task - first) % step:
-        raise UsageError(
-            "auto needs an array that is a plain range, such as 0-63; write I/N"
-        )
-    return _shard(str((task - first) // step), str(count), "the SLURM array")
 
 
 def shard_at(number: int, of: int) -> Shard:

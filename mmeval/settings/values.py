@@ -216,7 +216,8 @@ def seed(value: Any) -> int:
         items = split_outside_brackets(str(value))
     seeds = [scalar(str(item)) for item in items]
     # type: neither true nor false
-    if len(seeds) not in (1, 4) or not all(type(seed) is int for seed in seeds):
+    are_whole = all(type(seed) is int for seed in seeds)
+    if len(seeds) not in (1, 4) or not are_whole:
         raise UsageError(f"one whole number, or four, is expected, not {value!r}")
     first: int = seeds[0]
     others = set(seeds[1:])

@@ -49,10 +49,15 @@ class ScanCache:
         # StorageError: a user without home
         except (StorageError, OSError, ValueError, TypeError):
             return
-        is_ours = (form, version) == (FORMAT, __version__)
-        if is_ours and _has_our_shape(stamps, rows):
-            self._kept_stamps = stamps
-            self._kept = rows
+        if (form, version) != (FORMAT, __version__):
+            return
+        if not isinstance(stamps, dict) or not isinstance(rows, dict):
+            return
+        for row in rows.values():
+            if not isinstance(row, list) or len(row) != _FIELDS:
+                return
+        self._kept_stamps = stamps
+        self._kept = rows
 
     def scan(self, file: Path) -> FileScan | None:
         """The kept scan of a file, where nothing has changed."""
@@ -117,13 +122,3 @@ class ScanCache:
             else:
                 self._stamps[name] = [found.st_size, found.st_ctime_ns, found.st_ino]
         return self._stamps[name]
-
-
-def _has_our_shape(stamps: Any, rows: Any) -> bool:
-    """Whether what a cache file holds is what this module writes."""
-    if not isinstance(stamps, dict) or not isinstance(rows, dict):
-        return False
-    for row in rows.values():
-        if not isinstance(row, list) or len(row) != _FIELDS:
-            return False
-    return True

@@ -10,7 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from importlib.metadata import Distribution, EntryPoint, distributions
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from typing import NamedTuple
 
@@ -134,8 +134,17 @@ def check_contents(wheel: UnpackedWheel, project: Path | None) -> Contents:
     found = Contents([], [], [])
     for entry in wheel.distribution.entry_points:
         where = f"{entry.group}: {entry.name} = {entry.value}"
-        cause = _fault(entry, wheel.folder)
-        cause = cause or broken.get(f"{entry.group} {entry.name}", "")
+        module = wheel.folder.joinpath(*entry.module.split("."))
+        is_there = module.is_dir() or any(module.parent.glob(f"{module.name}.*"))
+        is_of_tasks = entry.group == "mmeval.tasks"
+        if entry.group.startswith("mmeval.") and entry.group not in GROUPS:
+            cause = f"unknown group; the groups are {', '.join(GROUPS)}"
+        elif not is_there:
+            cause = f"the module {entry.module} is missing from the wheel"
+        elif is_of_tasks and not any(module.rglob("*.yaml")):
+            cause = "no task file is in the wheel"
+        else:
+            cause = broken.get(f"{entry.group} {entry.name}", "")
         if cause:
             subject = Subject(name=where)
             found.findings.append(
@@ -143,7 +152,7 @@ def check_contents(wheel: UnpackedWheel, project: Path | None) -> Contents:
             )
             continue
         found.inside.append(where)
-        if entry.group == "mmeval.tasks":
+        if is_of_tasks:
             found.tasks.append(f"{entry.name}/*")
     if project is not None:
         found.findings.extend(_compared(project, wheel))
@@ -158,18 +167,6 @@ def check_contents(wheel: UnpackedWheel, project: Path | None) -> Contents:
             cause = "a placeholder; put the text of your licence there"
             found.findings.append(Finding("package", subject, cause=cause))
     return found
-
-
-def _fault(entry: EntryPoint, folder: Path) -> str:
-    """What is wrong with an entry point before it is loaded; empty if nothing."""
-    module = folder.joinpath(*entry.module.split("."))
-    if entry.group.startswith("mmeval.") and entry.group not in GROUPS:
-        return f"unknown group; the groups are {', '.join(GROUPS)}"
-    if not module.is_dir() and not any(module.parent.glob(f"{module.name}.*")):
-        return f"the module {entry.module} is missing from the wheel"
-    if entry.group == "mmeval.tasks" and not any(module.rglob("*.yaml")):
-        return "no task file is in the wheel"
-    return ""
 
 
 def _compared(project: Path, wheel: UnpackedWheel) -> Iterator[Finding]:

@@ -112,7 +112,7 @@ def _cases(args: argparse.Namespace) -> Iterator[tuple[str, AgentCase]]:
     """The cases, each after its place in messages. Raises UsageError for one that
     cannot be read."""
     from mmeval.authoring.agent_bench import AgentCase, read_agent_case
-    from mmeval.authoring.metric_cases import case_lines
+    from mmeval.authoring.metric_cases import case_lines, refuse_beside_cases
 
     if args.cases is None:
         if args.prompt is None and not args.files:
@@ -120,12 +120,7 @@ def _cases(args: argparse.Namespace) -> Iterator[tuple[str, AgentCase]]:
         given = arguments(args.model_args) if args.model_args else {}
         yield "", AgentCase(args.prompt or "", tuple(args.files), args=given)
         return
-    for flag in ("files", "prompt", "model_args"):
-        if getattr(args, flag):
-            spelt = "FILE" if flag == "files" else f"--{flag}"
-            raise UsageError(
-                f"{spelt} does not go with --cases; write it into the file"
-            )
+    refuse_beside_cases(args, ("files", "prompt", "model_args"))
     for place, values in case_lines(args.cases):
         try:
             case = read_agent_case(values)

@@ -62,6 +62,7 @@ _NAMES = (
     "captioner",
 )
 _FLAGS = tuple(BY_NAME[name] for name in _NAMES)
+_OF_ONE_CASE = ("files", "answer", "target", "input", "params", "metadata")
 
 
 def configure(parser: Parser) -> None:
@@ -109,6 +110,7 @@ def configure(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the result, or one for each line; the exit code shows if all were
     scored."""
+    from mmeval.authoring.metric_cases import refuse_beside_cases
     from mmeval.metric.contract import load_metric
     from mmeval.metric.signature import PIECES_SWITCH
 
@@ -132,12 +134,7 @@ def run(args: argparse.Namespace) -> int:
     with _scoring(metric, settings) as score:
         if args.cases is None:
             return _run_one(metric, args, score, trust=trust)
-        for flag in ("files", "answer", "target", "input", "params", "metadata"):
-            if getattr(args, flag):
-                spelt = "FILE" if flag == "files" else f"--{flag}"
-                raise UsageError(
-                    f"{spelt} does not go with --cases; write it into the file"
-                )
+        refuse_beside_cases(args, _OF_ONE_CASE)
         # all lines are read before the first is scored or a role is asked
         deque(_ready_cases(metric, args, trust=trust), maxlen=0)
         code = EXIT_OK

@@ -51,8 +51,8 @@ def _is_asked(line: Connection, parent: int, *, seconds: float = math.inf) -> bo
 
 
 def _decode(line: Connection, parent: int, job: dict[str, Any], data: bytes) -> None:
-    size = len(data)
-    media = Media(data=data, mime=job["mime"], size=size, name=job["label"])
+    mime = job["mime"]
+    media = Media(data=data, mime=mime, size=len(data), name=job["label"])
     module, function = job["decoder"].split(":")
     if not module.startswith(_PACKAGE):
         raise ValueError(f"{job['decoder']} is not a decoder")

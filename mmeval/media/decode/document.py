@@ -9,7 +9,7 @@ import codecs
 import contextlib
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -61,20 +61,9 @@ def pages(
     All pages are given by default. Raises the errors of this package."""
     import PIL.Image
 
-    data = _pdf_bytes(media, limits)
-    clock = Clock(media, limits)
-    with contextlib.closing(
-        steps_apart(
-            "mmeval.media.decode.document:page_steps",
-            media,
-            data,
-            limits,
-            scale=dpi / 72.0,
-            numbers=numbers,
-        )
-    ) as steps:
+    made = _steps("page_steps", media, limits, scale=dpi / 72.0, numbers=numbers)
+    with contextlib.closing(made) as steps:
         for step in steps:
-            clock.check()
             facts = step.facts
             yield PIL.Image.frombytes(
                 "RGB",
@@ -134,22 +123,14 @@ def page_boxes(
     For a page of very many pieces, its lines one below the other; none for a page that
     is only a picture. Raises the errors of this package.
     """
-    data = _pdf_bytes(media, limits)
-    clock = Clock(media, limits)
-    with contextlib.closing(
-        steps_apart("mmeval.media.decode.document:box_steps", media, data, limits)
-    ) as steps:
+    with contextlib.closing(_steps("box_steps", media, limits)) as steps:
         for step in steps:
-            clock.check()
             yield tuple(TextBox(*box) for box in json.loads(step.buffers[0]))
 
 
 def page_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
     """How many pages a PDF has, without drawing. Raises the errors of this package."""
-    data = _pdf_bytes(media, limits)
-    with contextlib.closing(
-        steps_apart("mmeval.media.decode.document:count_steps", media, data, limits)
-    ) as steps:
+    with contextlib.closing(_steps("count_steps", media, limits)) as steps:
         return int(next(steps).facts["pages"])
 
 
@@ -169,23 +150,26 @@ def _plain_text(media: Media, limits: DecodeLimits, chars: int | None = None) ->
         return decoder.decode(start, final=len(start) == len(data))
 
 
-def _pdf_bytes(media: Media, limits: DecodeLimits) -> bytes:
+def _steps(
+    decoder: str, media: Media, limits: DecodeLimits, **options: Any
+) -> Generator[Step, None, None]:
+    """The steps of a decoder of this module, within the limit of time."""
     data = whole_bytes(media, limits)
     if media.mime != "application/pdf":
         raise not_read(media, ["document"], "not a PDF")
-    return data
+    clock = Clock(media, limits)
+    name = f"mmeval.media.decode.document:{decoder}"
+    with contextlib.closing(steps_apart(name, media, data, limits, **options)) as steps:
+        for step in steps:
+            clock.check()
+            yield step
 
 
 def _pdf_text(media: Media, limits: DecodeLimits, chars: int | None = None) -> str:
-    data = _pdf_bytes(media, limits)
-    clock = Clock(media, limits)
     words: list[str] = []
     count = 0
-    with contextlib.closing(
-        steps_apart("mmeval.media.decode.document:text_steps", media, data, limits)
-    ) as steps:
+    with contextlib.closing(_steps("text_steps", media, limits)) as steps:
         for step in steps:
-            clock.check()
             words.append(step.buffers[0].decode("utf-8", "surrogatepass"))
             count += len(words[-1])
             if chars is not None and count > chars:

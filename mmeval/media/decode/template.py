@@ -123,7 +123,12 @@ def literal(value: Any) -> Any:
     except (ValueError, RecursionError):
         pass
     try:
-        _check_commas(text)
+        was_text = False
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            is_text = token.type == tokenize.STRING
+            if is_text and was_text:  # Python would make one text of both
+                raise ValueError("a comma between two texts is missing")
+            was_text = is_text or (was_text and token.type == tokenize.NL)
         return _as_json(ast.literal_eval(text))
     except (
         tokenize.TokenError,
@@ -137,16 +142,6 @@ def literal(value: Any) -> Any:
             f"{text[:_MOST_CHARS_SHOWN]!r} is neither a list nor a mapping as Python "
             f"or JSON writes it ({str(error).partition(' (')[0]})"
         ) from None
-
-
-def _check_commas(text: str) -> None:
-    """Raises ValueError for two texts side by side, which Python makes one of."""
-    was_text = False
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        is_text = token.type == tokenize.STRING
-        if is_text and was_text:
-            raise ValueError("a comma between two texts is missing")
-        was_text = is_text or (was_text and token.type == tokenize.NL)
 
 
 def _as_json(value: Any) -> Any:
