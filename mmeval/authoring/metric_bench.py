@@ -65,7 +65,9 @@ def bench_for(specs: Mapping[str, BackendSpec]) -> Iterator[TrialScoring]:
 
 
 @contextmanager
-def asking(specs: Mapping[str, BackendSpec]) -> Iterator[tuple[Broker, asyncio.Runner]]:
+def asking(
+    specs: Mapping[str, BackendSpec],
+) -> Iterator[tuple[Broker, asyncio.Runner]]:
     """Ask these roles, in a folder that is removed at the end."""
     usual = RunOptions(BackendSpec(""), Path())
     with ExitStack() as stack:

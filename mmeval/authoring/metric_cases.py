@@ -127,7 +127,11 @@ def refuse_beside_cases(args: argparse.Namespace, flags: Sequence[str]) -> None:
             )
 
 
-def typed(values: Mapping[str, Any], key: str, kind: type[T]) -> T | None:
+def typed(
+    values: Mapping[str, Any],
+    key: str,
+    kind: type[T],
+) -> T | None:
     value = values.get(key)
     if value is None or isinstance(value, kind):
         return value
@@ -135,7 +139,12 @@ def typed(values: Mapping[str, Any], key: str, kind: type[T]) -> T | None:
 
 
 def ready_case(
-    metric: Metric, case: Case, folder: Path, place: str = "", *, trust: bool = False
+    metric: Metric,
+    case: Case,
+    folder: Path,
+    place: str = "",
+    *,
+    trust: bool = False,
 ) -> ReadyCase:
     """Make a case ready, with its switches and its media. Its paths are relative to
     ``folder``. ``trust`` is the user's consent to run code that the case names.

@@ -220,7 +220,11 @@ class _Report:
                 self.findings += map(Finding.from_json, document["findings"])
         return self._print()
 
-    def _add(self, check: Callable[[], Iterable[Finding]], name: str) -> None:
+    def _add(
+        self,
+        check: Callable[[], Iterable[Finding]],
+        name: str,
+    ) -> None:
         """The findings of a check; one that fails is a finding too."""
         try:
             self.findings.extend(check())
@@ -271,7 +275,9 @@ class _Report:
             self._add(probe.reachability, "hub")
 
     def _look(
-        self, look: Callable[[], tuple[list[str], list[Finding]]], label: str
+        self,
+        look: Callable[[], tuple[list[str], list[Finding]]],
+        label: str,
     ) -> None:
         def findings() -> list[Finding]:
             lines, found = look()

@@ -78,7 +78,12 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _next(kind: str, module: str, folder: Path, files: int) -> Iterator[str]:
+def _next(
+    kind: str,
+    module: str,
+    folder: Path,
+    files: int,
+) -> Iterator[str]:
     place = shlex.quote(str(folder))
     yield f"wrote {folder}: {files} files"
     if kind == "worker":

@@ -187,7 +187,9 @@ def _entry_rows(index: TaskIndex, pattern: str, *, groups: bool) -> ListingRows:
 
 
 def _rows(
-    kind: str, pattern: str, row: Callable[[str, str, Any], list[str]]
+    kind: str,
+    pattern: str,
+    row: Callable[[str, str, Any], list[str]],
 ) -> ListingRows:
     """A name that two distributions claim comes twice, each with its owner.
     ``Any``: each kind of plugin has its own type, which its row function takes."""

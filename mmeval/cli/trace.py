@@ -128,7 +128,13 @@ def _written(content: Interleaved) -> str:
     return "".join(texts)
 
 
-def _block(head: str, text: str, indent: str, *, brief: bool) -> Iterator[str]:
+def _block(
+    head: str,
+    text: str,
+    indent: str,
+    *,
+    brief: bool,
+) -> Iterator[str]:
     """A text below its head, or beside it where it is one line or ``brief``."""
     if brief:
         short = shortened(" ".join(text.split()), MOST)

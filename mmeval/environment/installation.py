@@ -103,7 +103,11 @@ def _differences(one: Distribution) -> Iterator[str]:
     yield from _difference("extras", extras - known, known - extras)
 
 
-def _difference(what: str, lacking: set[str], gone: set[str]) -> Iterator[str]:
+def _difference(
+    what: str,
+    lacking: set[str],
+    gone: set[str],
+) -> Iterator[str]:
     if lacking:
         yield f"it lacks {what} of setup.cfg: {listed(sorted(lacking), _NAMED)}"
     if gone:

@@ -127,7 +127,10 @@ def markdown_lines(findings: Iterable[Finding], place: Place = NOWHERE) -> list[
     return lines
 
 
-def _rows(groups: Sequence[Group], place: Place) -> Iterator[tuple[str, str, str]]:
+def _rows(
+    groups: Sequence[Group],
+    place: Place,
+) -> Iterator[tuple[str, str, str]]:
     """Label, text and remedy of each group, and how many of a kind are not shown. A
     single one that is left is shown, as its line takes no more room than the count."""
     of_kind = Counter(group.kind for group in groups)

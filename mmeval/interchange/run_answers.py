@@ -142,7 +142,10 @@ class RunAnswers:
             left_out=kinds_of(row.get("left_out")),
         )
 
-    def _made(self, name: str) -> Iterator[tuple[tuple[str, int], _Made]]:
+    def _made(
+        self,
+        name: str,
+    ) -> Iterator[tuple[tuple[str, int], _Made]]:
         task = StoredTask(name, {}, self._run.folder, None)
         number = 0
         for trial in task.trials():

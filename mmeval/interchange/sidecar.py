@@ -23,7 +23,10 @@ DAMAGED = (
 )
 
 
-def exact_parts(output: Interleaved, files: Mapping[str, str]) -> list[dict[str, Any]]:
+def exact_parts(
+    output: Interleaved,
+    files: Mapping[str, str],
+) -> list[dict[str, Any]]:
     """Write an answer's parts; ``files`` maps a medium's digest to its file here."""
     rows = []
     for part in output.parts:
@@ -72,7 +75,11 @@ def exact_files(own: Mapping[str, Any]) -> list[str]:
     return list(names)
 
 
-def own_of(row: Mapping[str, Any], *, parts: type = list) -> Mapping[str, Any]:
+def own_of(
+    row: Mapping[str, Any],
+    *,
+    parts: type = list,
+) -> Mapping[str, Any]:
     """The object under our own key; ``parts``: type of its parts. Raises UsageError."""
     found = row.get(OWN, {})
     if isinstance(found, dict) and isinstance(found.get("parts", parts()), parts):
@@ -103,7 +110,11 @@ def model_of(manifest: Mapping[str, Any], folder: Path) -> str:
     return model if isinstance(model, str) and model else folder.resolve().name
 
 
-def files_digest(folder: Path, names: Iterable[str], head: Iterable[bytes] = ()) -> str:
+def files_digest(
+    folder: Path,
+    names: Iterable[str],
+    head: Iterable[bytes] = (),
+) -> str:
     """A digest of the names and bytes of files below a folder. Raises UsageError for a
     file outside, MissingDataError for one that cannot be read."""
     sha256 = hashlib.sha256()

@@ -26,7 +26,10 @@ def png(picture: Image) -> Media:
     return Media.from_bytes(file.getvalue())
 
 
-def wav(samples: np.ndarray[Any, np.dtype[np.float32]], rate: int) -> Media:
+def wav(
+    samples: np.ndarray[Any, np.dtype[np.float32]],
+    rate: int,
+) -> Media:
     """Samples in -1..1 as WAV with 16 bits; values outside are clipped.
 
     They have the shape (n,) or (n, channels), at ``rate`` Hz.

@@ -181,7 +181,11 @@ def sniff_file(file: BinaryIO, name: str = "") -> str:
 
 
 def sniff_mime(
-    head: bytes, name: str = "", *, size: int | None = None, tail: bytes = b""
+    head: bytes,
+    name: str = "",
+    *,
+    size: int | None = None,
+    tail: bytes = b"",
 ) -> str:
     """The MIME type of content by its first bytes; a name decides only for plain text.
 
@@ -340,7 +344,11 @@ def _is_obj(text: str, is_whole: bool) -> bool:
 
 
 def _handlers(
-    file: BinaryIO, at: int, end: int, path: tuple[bytes, ...], budget: Iterator[int]
+    file: BinaryIO,
+    at: int,
+    end: int,
+    path: tuple[bytes, ...],
+    budget: Iterator[int],
 ) -> Iterator[bytes]:
     for box in boxes(file, at, end):
         if next(budget, None) is None:

@@ -64,7 +64,11 @@ def wanted(chosen: ChosenTasks, overrides: TaskOverrides) -> list[WantedTask]:
     return found
 
 
-def sources(tasks: Sequence[WantedTask], *, weights: bool) -> dict[Source, list[str]]:
+def sources(
+    tasks: Sequence[WantedTask],
+    *,
+    weights: bool,
+) -> dict[Source, list[str]]:
     """The sources of tasks, each once, with the names of the tasks that need it."""
     found: dict[Source, tuple[Source, list[str]]] = {}
     for item in tasks:

@@ -104,7 +104,9 @@ def make_plan(settings: Mapping[str, Setting], *, command: str = "") -> Invocati
     )
 
 
-def chosen_loggers(settings: Mapping[str, Setting]) -> dict[str, Mapping[str, Any]]:
+def chosen_loggers(
+    settings: Mapping[str, Setting],
+) -> dict[str, Mapping[str, Any]]:
     """The named loggers, with their arguments. Raises UsageError for a repeated
     name."""
     chosen: dict[str, Mapping[str, Any]] = dict(settings["logger"].value)
@@ -162,7 +164,9 @@ def _as_json(settings: Mapping[str, Setting]) -> dict[str, Any]:
     return found
 
 
-def _plain_role(spec: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _plain_role(
+    spec: tuple[str, Mapping[str, Any]],
+) -> dict[str, Any]:
     backend, args = spec
     return {"backend": backend, **args}
 

@@ -73,7 +73,10 @@ def resolve(
     return settings
 
 
-def config_file(given: Mapping[str, Any], environ: Mapping[str, str]) -> Path | None:
+def config_file(
+    given: Mapping[str, Any],
+    environ: Mapping[str, str],
+) -> Path | None:
     """The file that ``--config`` or ``MMEVAL_CONFIG`` names."""
     spelt = given.get("config") or environ.get("MMEVAL_CONFIG")
     return Path(spelt).expanduser() if spelt else None

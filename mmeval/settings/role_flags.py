@@ -103,7 +103,10 @@ def recorded_roles(settings: Mapping[str, Any]) -> dict[str, BackendSpec]:
     return {role: BackendSpec(*spec) for role, spec in found.items()}
 
 
-def with_roles(settings: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def with_roles(
+    settings: Mapping[str, Any],
+    given: Mapping[str, Any],
+) -> dict[str, Any]:
     """Recorded settings, overridden by given ones; of a role the backend as a whole."""
     shown = dict(settings)
     roles = dict(settings.get("role", {}))

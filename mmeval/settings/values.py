@@ -379,7 +379,9 @@ def reasoning_tags(value: Any) -> tuple[str, str] | None:
     return (tags[0], tags[1])
 
 
-def roles(value: Any) -> dict[str, tuple[str, dict[str, Any]]]:
+def roles(
+    value: Any,
+) -> dict[str, tuple[str, dict[str, Any]]]:
     """``NAME=BACKEND[,k=v...]`` or ``NAME=FILE.yaml``, several of them, or a mapping.
     The environment separates them by ``;``. A mapping, as in a file, is of names to
     such texts or to ``{backend: ..., k: v}``."""

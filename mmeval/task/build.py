@@ -310,7 +310,10 @@ def _prompt(file: TaskFile) -> Prompt:
     )
 
 
-def _over(base: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def _over(
+    base: Mapping[str, Any],
+    given: Mapping[str, Any],
+) -> dict[str, Any]:
     """Merge, given values last: of two names for a parameter the last one counts."""
     kept = {name: value for name, value in base.items() if name not in given}
     return kept | dict(given)

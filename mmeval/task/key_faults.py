@@ -28,7 +28,11 @@ class KeyFaultsError(UsageError):
         self.problems = problems
 
 
-def plugin_at(load: Callable[[str], T], name: str, path: KeyPath) -> T:
+def plugin_at(
+    load: Callable[[str], T],
+    name: str,
+    path: KeyPath,
+) -> T:
     """Load the plugin that a key names. Raises KeyFaultsError for one that is unknown,
     ambiguous or broken."""
     try:

@@ -50,7 +50,12 @@ def _is_asked(line: Connection, parent: int, *, seconds: float = math.inf) -> bo
     return True
 
 
-def _decode(line: Connection, parent: int, job: dict[str, Any], data: bytes) -> None:
+def _decode(
+    line: Connection,
+    parent: int,
+    job: dict[str, Any],
+    data: bytes,
+) -> None:
     mime = job["mime"]
     media = Media(data=data, mime=mime, size=len(data), name=job["label"])
     module, function = job["decoder"].split(":")

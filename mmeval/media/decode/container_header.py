@@ -216,7 +216,10 @@ def _is_open(data: bytes, start: int, size: int, declared_end: int) -> bool:
     return not end <= len(data) <= end + 1
 
 
-def _chunks(data: bytes, start: int = 12) -> Iterator[tuple[bytes, int, int]]:
+def _chunks(
+    data: bytes,
+    start: int = 12,
+) -> Iterator[tuple[bytes, int, int]]:
     """The chunks of a RIFF file: name, start of the content, declared bytes."""
     order = _byte_order(data)
     for _ in range(_MOST_PIECES):

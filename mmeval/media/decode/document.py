@@ -300,7 +300,9 @@ def _boxes(media: Media, document: Any, number: int, limits: DecodeLimits) -> St
 
 
 def _upright(
-    box: tuple[float, float, float, float], size: tuple[float, float], turns: int
+    box: tuple[float, float, float, float],
+    size: tuple[float, float],
+    turns: int,
 ) -> tuple[float, float, float, float]:
     """A box of a page as it is shown after some quarter turns to the right. From left,
     bottom, right, top (from the lower left corner) to left, top, right, bottom (from

@@ -58,7 +58,13 @@ class DecodeLimits:
 DEFAULT_LIMITS = DecodeLimits()
 
 
-def within(media: Media, limit: str, most: float, found: float, unit: str) -> None:
+def within(
+    media: Media,
+    limit: str,
+    most: float,
+    found: float,
+    unit: str,
+) -> None:
     """Raise MediaLimitError with medium and limit when more was found than allowed."""
     if found > most:
         raise MediaLimitError(

@@ -31,7 +31,9 @@ class Decoder(Protocol[T_co]):
 
 
 def decoded_once(
-    *, size: Callable[[T], int], copy: Callable[[T], T] | None = None
+    *,
+    size: Callable[[T], int],
+    copy: Callable[[T], T] | None = None,
 ) -> Callable[[Decoder[T]], Decoder[T]]:
     """Let a decoder keep its results on the medium, one for each set of limits.
 

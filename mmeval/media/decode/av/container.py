@@ -77,7 +77,12 @@ def require_codec(stream: Any, media: Media, data: bytes) -> None:
     raise NotImplementedError("its codec is not known")
 
 
-def decoded(container: Any, stream: Any, *, has_begun: bool = False) -> Iterator[Any]:
+def decoded(
+    container: Any,
+    stream: Any,
+    *,
+    has_begun: bool = False,
+) -> Iterator[Any]:
     """The frames of a stream from where the reader stands.
 
     Once there was one, the decoder reads the codec, and what it then reports as not

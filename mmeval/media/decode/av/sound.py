@@ -165,7 +165,10 @@ class _Joined:
     def __init__(self) -> None:
         self.count = 0
 
-    def add(self, block: np.ndarray[Any, np.dtype[np.float32]]) -> None:
+    def add(
+        self,
+        block: np.ndarray[Any, np.dtype[np.float32]],
+    ) -> None:
         channels = block.shape[1]
         end = self.count + len(block)
         if not self.count:

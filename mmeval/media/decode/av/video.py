@@ -342,7 +342,10 @@ class _Track:
         return self.frames()
 
 
-def _at_times(track: _Track, times: Sequence[float]) -> Iterator[tuple[float, Any]]:
+def _at_times(
+    track: _Track,
+    times: Sequence[float],
+) -> Iterator[tuple[float, Any]]:
     if any(later < earlier for earlier, later in pairwise(times)):
         raise ValueError("the times of frames have to ascend")
     frames = track.frames()
