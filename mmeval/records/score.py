@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 from mmeval.records.evidence import Evidence
@@ -84,14 +84,8 @@ class Score:
         **evidence: Any,
     ) -> Score:
         """Unscored for a reason that may be gone when the trial is scored again."""
-        return cls(
-            status="unscored",
-            reason=reason,
-            evidence=evidence,
-            bounds=bounds,
-            cause="lost",
-            weight=weight,
-        )
+        unscored = cls.unscored(reason, bounds=bounds, weight=weight, **evidence)
+        return replace(unscored, cause="lost")
 
     @classmethod
     def refused(cls, reason: str, **evidence: Any) -> Score:
@@ -221,14 +215,9 @@ class Result:
     def from_json(cls, row: Mapping[str, Any]) -> Result:
         known = {f.name for f in fields(cls)} - {"evidence"}
         values = {name: value for name, value in row.items() if name in known}
-        return cls(
-            **{
-                **values,
-                "ci95": _pair(row.get("ci95")),
-                "bounds": _pair(row.get("bounds")),
-                "bounds_ci95": _pair(row.get("bounds_ci95")),
-            }
-        )
+        for name in ("ci95", "bounds", "bounds_ci95"):
+            values[name] = _pair(row.get(name))
+        return cls(**values)
 
 
 class Key(NamedTuple):

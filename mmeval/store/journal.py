@@ -112,11 +112,9 @@ class Journal:
     def of_others(self) -> int:
         """How many of them are in other folders."""
         own = [segment.parent == self.folder for segment in self._segments]
-        return (
-            0
-            if all(own)
-            else sum(not own[place >> _OFFSET_BITS] for place in self._index.values())
-        )
+        if all(own):
+            return 0
+        return sum(not own[place >> _OFFSET_BITS] for place in self._index.values())
 
     @property
     def since(self) -> str:
@@ -138,14 +136,8 @@ class Journal:
             row["r"], self._media_of(self._segments[number], row["r"])
         )
         earlier = number < self._first_own
-        return JournalEntry(
-            row["d"],
-            response,
-            to_line(row["r"]),
-            row["t"],
-            earlier,
-            row.get("w") is not None,
-        )
+        line, is_raw = to_line(row["r"]), row.get("w") is not None
+        return JournalEntry(row["d"], response, line, row["t"], earlier, is_raw)
 
     def row(self, key: str) -> Mapping[str, Any] | None:
         """The line that answers a call, as JSON values: no record is made of it."""

@@ -72,10 +72,8 @@ class RunFolder:
             return {}
         try:
             record = json.loads(file.read_bytes())
-            if (
-                isinstance(record, dict)
-                and record.get("format", FORMAT_VERSION) != FORMAT_VERSION
-            ):
+            is_record = isinstance(record, dict)
+            if is_record and record.get("format", FORMAT_VERSION) != FORMAT_VERSION:
                 raise UsageError(
                     f"{file}: is of another format than this mmeval reads; use the "
                     "mmeval that wrote it "
@@ -94,11 +92,12 @@ class RunFolder:
     def changed_data(self, data: Mapping[str, Mapping[str, Any]]) -> list[str]:
         """The tasks whose data are not those that this run began with."""
         before = self._record.get("data", {})
-        return [
-            name
-            for name, record in data.items()
-            if name in before and before[name]["fingerprint"] != record["fingerprint"]
-        ]
+        changed: list[str] = []
+        for name, record in data.items():
+            known = before.get(name)
+            if known is not None and known["fingerprint"] != record["fingerprint"]:
+                changed.append(name)
+        return changed
 
     def describe(
         self,
@@ -223,11 +222,9 @@ def check_others(others: Iterable[Path], identity: Mapping[str, Any]) -> None:
 
 def _changes(record: Mapping[str, Any], identity: Mapping[str, Any]) -> str:
     before = record.get("identity")
-    return (
-        ""
-        if before is None
-        else "; ".join(differences(before, json.loads(json.dumps(identity))))
-    )
+    if before is None:
+        return ""
+    return "; ".join(differences(before, json.loads(json.dumps(identity))))
 
 
 def _locked(folder: Path) -> Lock:

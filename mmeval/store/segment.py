@@ -47,10 +47,8 @@ class Segment:
 
     def __init__(self, folder: Path, media: MediaStore) -> None:
         self.media = media
-        self.path = (
-            folder
-            / f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(3)}.jsonl"
-        )
+        host, own = socket.gethostname()[:40], secrets.token_hex(3)
+        self.path = folder / f"{host}-{os.getpid()}-{own}.jsonl"
         self._folder, self._inbox = folder, folder / INBOX
         self._fd = -1
         self._size = 0
@@ -186,7 +184,6 @@ def portable(response: Response, store: Path) -> dict[str, Any]:
 def forget_store(parts: Iterable[Mapping[str, Any]], store: Path) -> None:
     """Take the stored media's paths out of parts' JSON; media elsewhere keep theirs."""
     for part in parts:
-        if "media" in part and part["media"].get("path", "").startswith(
-            f"{store}{os.sep}"
-        ):
+        path = part["media"].get("path", "") if "media" in part else ""
+        if path.startswith(f"{store}{os.sep}"):
             del part["media"]["path"]

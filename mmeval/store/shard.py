@@ -80,14 +80,11 @@ def shard_path(run: Path, shard: Shard) -> Path:
 
 def shards_of(run: Path) -> dict[Shard, Path]:
     """The shards that a run has, with their folders, in their order."""
-    named = (
-        (_NAME.fullmatch(path.name), path) for path in (run / SHARDS).glob("*-of-*")
-    )
-    return dict(
-        sorted(
-            (Shard(int(name[2]), int(name[1])), path) for name, path in named if name
-        )
-    )
+    shards: dict[Shard, Path] = {}
+    for path in (run / SHARDS).glob("*-of-*"):
+        if name := _NAME.fullmatch(path.name):
+            shards[Shard(of=int(name[2]), number=int(name[1]))] = path
+    return dict(sorted(shards.items()))
 
 
 def beside(shard: Path) -> list[Path]:
@@ -109,11 +106,12 @@ def state(shard: Path) -> str:
         "trials/*",
         "scores/*/*/*",
     )
-    files = [path for pattern in patterns for path in sorted(shard.glob(pattern))]
-    found = [
-        (str(path.relative_to(shard)), path.stat().st_size, path.stat().st_mtime_ns)
-        for path in files
-    ]
+    found: list[tuple[str, int, int]] = []
+    for pattern in patterns:
+        for path in sorted(shard.glob(pattern)):
+            status = path.stat()
+            name = str(path.relative_to(shard))
+            found.append((name, status.st_size, status.st_mtime_ns))
     return blake2b(repr(found).encode(), digest_size=8).hexdigest()
 
 
@@ -121,11 +119,9 @@ def unmerged(run: Path, record: Mapping[str, Any]) -> Iterator[Shard]:
     """The shards of a run that hold what is not merged into it; ``record`` is the
     run's."""
     known = record.get(MERGED, {}).get("shards", {})
-    return (
-        shard
-        for shard, path in shards_of(run).items()
-        if known.get(shard.folder_name) != state(path)
-    )
+    for shard, path in shards_of(run).items():
+        if known.get(shard.folder_name) != state(path):
+            yield shard
 
 
 def as_progressions(places: list[int]) -> list[list[int]]:
@@ -140,8 +136,7 @@ def as_progressions(places: list[int]) -> list[list[int]]:
 
 
 def from_progressions(entries: list[list[int]]) -> set[int]:
-    return {
-        place
-        for first, last, step in entries
-        for place in range(first, last + 1, step or 1)
-    }
+    places: set[int] = set()
+    for first, last, step in entries:
+        places.update(range(first, last + 1, step or 1))
+    return places

@@ -85,14 +85,12 @@ class Spending:
     """Totals by payee, over all sessions of a run folder."""
 
     def __init__(self) -> None:
-        self._by_payee: dict[
-            tuple[Any, ...], Spent
-        ] = {}  # a plain tuple finds what an equal Payee has put there
+        # a plain tuple finds what an equal Payee has put there
+        self._by_payee: dict[tuple[Any, ...], Spent] = {}
 
     def __iter__(self) -> Iterator[tuple[Payee, Spent]]:
-        return (
-            (Payee(*payee), spent) for payee, spent in sorted(self._by_payee.items())
-        )
+        for payee, spent in sorted(self._by_payee.items()):
+            yield Payee(*payee), spent
 
     @property
     def total(self) -> Spent:

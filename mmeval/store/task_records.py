@@ -69,11 +69,9 @@ class TaskRecords:
     def keep_trial(
         self, index: int, repeat: int, trial_digest: str, row: Mapping[str, Any]
     ) -> None:
-        known = (
-            self._known_trials.get(trial_key(index, repeat))
-            if self._known_trials
-            else None
-        )
+        known = None
+        if self._known_trials:
+            known = self._known_trials.get(trial_key(index, repeat))
         # failures with other steps have the same digest
         if known == trial_digest and "failed" not in row:
             return
@@ -170,14 +168,11 @@ def trial_rows(
     """
     sample_file, trial_file = _files(folder, task)
     samples = {int(row["i"]): offset for offset, row in read_rows(sample_file, damaged)}
-    made = (
-        (row["i"], row["n"], offset) for offset, row in read_rows(trial_file, damaged)
-    )
-    latest = {
-        trial_key(index, repeat): offset
-        for index, repeat, offset in made
-        if wanted(index, repeat)
-    }
+    latest: dict[int, int] = {}
+    for offset, row in read_rows(trial_file, damaged):
+        index, repeat = row["i"], row["n"]
+        if wanted(index, repeat):
+            latest[trial_key(index, repeat)] = offset
     if not latest or not samples:
         return
     with sample_file.open("rb") as sample_lines, trial_file.open("rb") as trial_lines:
