@@ -125,14 +125,10 @@ class JobQueue:
         """The chosen samples of a task, each with its place in the data set; those of
         the shard, where it is one. Raises UsageError for an id that stands twice; one
         that cannot be asked is given another then."""
-        chosen, shard = self._named_once(position), self._shard
-        if shard is None:
-            return chosen
-        return (found for place, found in enumerate(chosen) if shard.takes(place))
-
-    def _named_once(self, position: int) -> Iterator[tuple[int, Sample]]:
+        shard = self._shard
         ids: set[str] = set()
-        for index, sample in self._choices[position]:
+        for place, (index, found) in enumerate(self._choices[position]):
+            sample = found
             if not sample.fault:
                 if sample.id in ids:
                     raise UsageError(
@@ -141,10 +137,9 @@ class JobQueue:
                         "must be unique (mmeval check lists them)"
                     )
                 ids.add(sample.id)
-                yield index, sample
             elif sample.id in ids:  # no call is named by it
-                yield index, replace(sample, id=f"{sample.id} (sample {index})")
-            else:
+                sample = replace(sample, id=f"{sample.id} (sample {index})")
+            if shard is None or shard.takes(place):
                 yield index, sample
 
     def _line(self, sample: Sample) -> bytes:

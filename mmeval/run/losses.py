@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mmeval.dataset.sampling import FEWER, Subset
+from mmeval.dataset.sampling import FEWER
 from mmeval.findings.finding import Finding, Kind, Subject
 from mmeval.findings.from_error import finding_of
 from mmeval.metric.bound import BoundMetric
@@ -112,22 +112,22 @@ def on_numbers(outcome: RunOutcome) -> Iterator[Finding]:
             subject = Subject(task.name, name)
             yield Finding("not_comparable", subject, cause=cause, severity="note")
     for name, subset in outcome.subsets.items():
-        if subset.partial:
-            yield Finding(
-                "subset",
-                Subject(name),
-                subset.chosen,
-                subset.of or 0,
-                cause=_flags_of_choice(subset),
-                severity="note",
-            )
-
-
-def _flags_of_choice(subset: Subset) -> str:
-    if subset.how == (FEWER,):
-        return FEWER_SAMPLES
-    flags = [f"--{FLAGS_OF_CHOICE.get(way, way)}" for way in subset.how if way != FEWER]
-    return f"chosen by {', '.join(flags)}" if flags else "a part of the samples"
+        if not subset.partial:
+            continue
+        ways = [way for way in subset.how if way != FEWER]
+        flags = [f"--{FLAGS_OF_CHOICE.get(way, way)}" for way in ways]
+        if flags:
+            cause = f"chosen by {', '.join(flags)}"
+        else:
+            cause = FEWER_SAMPLES if subset.how == (FEWER,) else "a part of the samples"
+        yield Finding(
+            "subset",
+            Subject(name),
+            subset.chosen,
+            subset.of or 0,
+            cause=cause,
+            severity="note",
+        )
 
 
 def unscored(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -244,6 +244,19 @@ class TrialsInWork:
         if not plugins.any_of_script():  # which no other process has
             recorded = options.roles if options.settings else ()
             again = score_command(folder.path, self._selection, options.roles, recorded)
+        remarks = list(tally.remarks.findings())
+        answered = tally.kept + tally.new
+        has_metrics = any(task.metrics for task in self._selection)
+        if answered and has_metrics and options.predict_only:
+            left_to_do = Finding(
+                "unscored",
+                count=answered,
+                of=tally.made,
+                cause="--predict_only: the answers are not scored",
+                remedy="mmeval score {RUN}",
+                severity="note",
+            )
+            remarks.append(left_to_do)
         return Conclusion(
             chosen=jobs.chosen,
             again=again,
@@ -252,7 +265,7 @@ class TrialsInWork:
                 *lost_answers(tally, going_on(options.command)),
                 *not_asked(tally),
             ),
-            remarks=(*tally.remarks.findings(), *self._not_scored()),
+            remarks=tuple(remarks),
             subsets=jobs.subsets(),
             unfinished=jobs.unfinished(),
         )
@@ -310,17 +323,3 @@ class TrialsInWork:
             "metric_device": run.metric_device,
         }
         return {"shard": note}
-
-    def _not_scored(self) -> Iterator[Finding]:
-        """What ``--predict_only`` leaves to do."""
-        answered = self.tally.kept + self.tally.new
-        has_metrics = any(task.metrics for task in self._selection)
-        if answered and has_metrics and self._options.predict_only:
-            yield Finding(
-                "unscored",
-                count=answered,
-                of=self.tally.made,
-                cause="--predict_only: the answers are not scored",
-                remedy="mmeval score {RUN}",
-                severity="note",
-            )

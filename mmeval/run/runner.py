@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +16,6 @@ from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding
 from mmeval.findings.render import Place
 from mmeval.metric.scoring.scorer import Scorer
-from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.metric.scoring.verdict_log import several_versions
 from mmeval.results.task_results import group_results
 from mmeval.run.availability import report_lacking, task_words, with_data
@@ -93,9 +92,18 @@ class Runner:
                 cluster = RayCluster(options.engine, self.path)
                 stack.callback(cluster.close)
 
-            # the processes that score start while the backends are made
             tasks: list[TaskRun] = []
-            scorer = self._scorer(plans, tasks, cluster, stack)
+            scorer: Scorer | None = None
+            if self.scoring:
+                scorer = Scorer(
+                    plans,
+                    options.score_workers,
+                    lambda position, rows: tasks[position].deliver(rows),
+                    options.metric_device,
+                    cluster,
+                )
+                stack.callback(scorer.close)
+                scorer.start()  # its processes, while the backends are made
             source = prepare(media)
             limits, prices = limits_and_prices(options, source.backends)
 
@@ -125,20 +133,7 @@ class Runner:
             budget.watch(broker.roles)
 
             open_run = OpenRun(folder, broker, tasks, scorer, self.progress)
-            with asyncio.Runner() as loop:
-                trials = source.begin(open_run)
-                budget.stop = trials.work.stop
-                try:
-                    with collector.settled():
-                        loop.run(_until_done(trials, open_run))
-                finally:
-                    self.progress.close()
-            if budget.reached:
-                if source.makes_trials:  # a scoring leaves the record of its run
-                    why = [finding.to_json() for finding in budget.findings()]
-                    folder.note(stopped=why)
-                raise budget.spent_error(trials.so_far())
-
+            trials = _finished(source, open_run, budget)
             spent = tuple(bills(journal.spending, prices))
             journal.close()  # its index is not needed any more, the numbers need room
             outcome = self._outcome(
@@ -146,28 +141,6 @@ class Runner:
             )
             folder.check_present()
             return outcome
-
-    def _scorer(
-        self,
-        plans: Sequence[ScoringPlan],
-        tasks: Sequence[TaskRun],
-        cluster: RayCluster | None,
-        stack: ExitStack,
-    ) -> Scorer | None:
-        """The processes that score, started; the rows go to the ``tasks``, which are
-        known later."""
-        if not self.scoring:
-            return None
-        scorer = Scorer(
-            plans,
-            self.options.score_workers,
-            lambda position, rows: tasks[position].deliver(rows),
-            self.options.metric_device,
-            cluster,
-        )
-        stack.callback(scorer.close)
-        scorer.start()
-        return scorer
 
     def _outcome(
         self,
@@ -244,6 +217,25 @@ class Runner:
         every = (*findings, *on_numbers(outcome))
         weighed = tuple(judged(every, counts, tolerated=tolerated))
         return replace(outcome, findings=weighed, exit_code=exit_code(weighed))
+
+
+def _finished(source: Source, run: OpenRun, budget: Budget) -> Trials:
+    """The trials of a source, which have come to their end. Raises BudgetSpentError,
+    Interrupted."""
+    with asyncio.Runner() as loop:
+        trials = source.begin(run)
+        budget.stop = trials.work.stop
+        try:
+            with collector.settled():
+                loop.run(_until_done(trials, run))
+        finally:
+            run.progress.close()
+    if budget.reached:
+        if source.makes_trials:  # a scoring leaves the record of its run
+            why = [finding.to_json() for finding in budget.findings()]
+            run.folder.note(stopped=why)
+        raise budget.spent_error(trials.so_far())
+    return trials
 
 
 async def _until_done(trials: Trials, run: OpenRun) -> None:
