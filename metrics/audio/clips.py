@@ -95,4 +95,5 @@ def resampled(samples: Samples, rate: int, wanted: int) -> Samples:
 
     found: Samples = soxr.resample(samples, rate, wanted, quality="soxr_hq")
     count = math.ceil(len(samples) * wanted / rate)
-    return numpy.pad(found[:count], (0, max(0, count - len(found))))
+    lacking = max(0, count - len(found))
+    return numpy.pad(found[:count], (0, lacking))

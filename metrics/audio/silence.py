@@ -101,6 +101,7 @@ def rms(samples: Samples, *, frame: int = FRAME, hop: int = HOP) -> Samples:
     frames = numpy.lib.stride_tricks.sliding_window_view(padded, frame)[::hop]
     powers: list[Samples] = []
     for at in range(0, len(frames), _AT_ONCE):
-        powers.append(numpy.square(frames[at : at + _AT_ONCE]).mean(axis=1))
+        squares = numpy.square(frames[at : at + _AT_ONCE])
+        powers.append(squares.mean(axis=1))
     levels: Samples = numpy.sqrt(numpy.concatenate(powers))
     return levels

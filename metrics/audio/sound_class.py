@@ -212,5 +212,6 @@ def _parts(
         return tuple(clip[part.start : part.end] for part in found)
     if window == "range":
         start, end = labels[switches["range_key"]]
-        return (clip[round(start * len(clip)) : round(end * len(clip))],)
+        first, last = round(start * len(clip)), round(end * len(clip))
+        return (clip[first:last],)
     return (clip,)

@@ -67,8 +67,9 @@ def _on_white(picture: Picture) -> Picture:
     small = picture if max(picture.size) <= MAX_SIDE else picture.copy()
     small.thumbnail((MAX_SIDE, MAX_SIDE))
     width, height = small.size
-    size = (max(width, -(-height // MAX_ASPECT)), max(height, -(-width // MAX_ASPECT)))
-    paper = Image.new("RGBA", size, "white")
+    wide = max(width, -(-height // MAX_ASPECT))
+    high = max(height, -(-width // MAX_ASPECT))
+    paper = Image.new("RGBA", (wide, high), "white")
     paper.alpha_composite(small.convert("RGBA"))
     return paper.convert("RGB")
 

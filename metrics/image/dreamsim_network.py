@@ -173,7 +173,8 @@ def _corrected_layer(name: str) -> tuple[int, str]:
 def _seen(tower: Tower, pixels: Any) -> Any:
     torch = need("torch", "hf")
     functional, w = torch.nn.functional, tower.weights
-    mean, spread = torch.tensor(tower.colours, device=pixels.device)[:, :, None, None]
+    colours = torch.tensor(tower.colours, device=pixels.device)
+    mean, spread = colours[:, :, None, None]
     patch, bias = w["patch_embed.proj.weight"], w.get("patch_embed.proj.bias")
     normalised = (pixels - mean) / spread
     x = functional.conv2d(normalised, patch, bias, stride=patch.shape[-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -92,7 +93,8 @@ def region_fill(
     labels = trial.sample.metadata
     name = labels[color_key]
     bands = bands_of(labels[region_key], half=half, thirds=thirds, quarters=quarters)
-    region, beside = bands.cut(pixels, bands.region), bands.cut(pixels, bands.beside)
+    region = bands.cut(pixels, bands.region)
+    beside = bands.cut(pixels, bands.beside)
     gate = Gate(black_white_distance, hue_low, hue_high)
     return _filled(region, beside, Wanted(name, colors[name], gate, penalty_distance))
 
@@ -240,9 +242,11 @@ def bands_of(
         edges = [0, *thirds, 1]
     else:
         edges = [0, *quarters, 1]
-    if side in ("left", "upper"):
-        return Bands(_SIDES[side], (edges[0], edges[1]), (edges[1], edges[2]))
-    return Bands(_SIDES[side], (edges[-2], edges[-1]), (edges[-3], edges[-2]))
+    spans = list(itertools.pairwise(edges))
+    if side in ("right", "lower"):
+        spans.reverse()
+    filled, beside = spans[:2]
+    return Bands(_SIDES[side], filled, beside)
 
 
 def border_strip(pixels: Pixels, border: float) -> Pixels:

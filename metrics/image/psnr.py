@@ -57,7 +57,8 @@ def psnr(
 
 def other_size(answer: Pixels, reference: Pixels) -> str:
     """Why two pictures cannot be compared pixel by pixel."""
-    (height, width), (rows, columns) = answer.shape[:2], reference.shape[:2]
+    height, width = answer.shape[:2]
+    rows, columns = reference.shape[:2]
     return (
         f"the answer's picture is {width} x {height}, the reference's {columns} x "
         f"{rows}"

@@ -19,7 +19,8 @@ differ."""
 
 def smaller_size(one: Pixels, other: Pixels) -> tuple[int, int]:
     """The lesser height and the lesser width of two pictures."""
-    (height, width), (rows, columns) = one.shape[:2], other.shape[:2]
+    height, width = one.shape[:2]
+    rows, columns = other.shape[:2]
     return min(height, rows), min(width, columns)
 
 

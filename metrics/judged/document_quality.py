@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from mmeval.media import Interleaved, Media, media_part
+from mmeval.media import Interleaved, media_part
 from mmeval.metric import metric
 from mmeval.metric.judge import Combine, Question, Repeats, ReplyError, Vote, combined
 from mmeval.metrics.document.ocr import OCR_NEEDS
@@ -173,16 +173,23 @@ def document_quality(
     known: list[ItemScore | None] = []
     calls: list[Call] = []
     for item in items:
-        score = _unasked(item.media, extraction, ocr, unreadable)
-        known.append(score)
-        if score is None and item.media is not None:
+        media = item.media
+        score: ItemScore | None = None
+        if media is None:
+            score = unreadable_item(UNSEEN, unreadable)
+        elif extraction == "pictures" and media.kind != "image":
+            score = ItemScore.none(NOT_A_PICTURE)
+        elif ocr == "none" and media.kind == "image":
+            score = ItemScore.unavailable(NO_OCR)
+        else:
             values = {
-                "document": Interleaved((media_part(item.media, "document"),)),
+                "document": Interleaved((media_part(media, "document"),)),
                 "hints": "yes" if hints else "",
                 "rubric": rubric,
             }
             call = Question(judge, scale.form, prompt, values).call()
             calls += [replace(call, convert=(route,))] * repeats
+        known.append(score)
     replies: list[Reply] = []
     if calls:
         replies = yield from ask_all(calls)
@@ -194,19 +201,6 @@ def document_quality(
             replies = replies[repeats:]
         scores.append((item.label, score))
     return together(scores)
-
-
-def _unasked(
-    media: Media | None, extraction: Extraction, ocr: Ocr, unreadable: Unreadable
-) -> ItemScore | None:
-    """The score of a document without a judge; None where a judge has to read it."""
-    if media is None:
-        return unreadable_item(UNSEEN, unreadable)
-    if extraction == "pictures" and media.kind != "image":
-        return ItemScore.none(NOT_A_PICTURE)
-    if ocr == "none" and media.kind == "image":
-        return ItemScore.unavailable(NO_OCR)
-    return None
 
 
 def _judged(

@@ -190,7 +190,8 @@ def judged_together(
             continue
         score = graded.pop(0)
         evidence = {**score.evidence, **one.seen}
-        remarks = [*one.seen.get(REMARKS, ()), *score.evidence.get(REMARKS, ())]
+        remarks = list(one.seen.get(REMARKS, ()))
+        remarks += score.evidence.get(REMARKS, ())
         if remarks:
             evidence[REMARKS] = remarks
         scores.append((label, replace(score, evidence=evidence)))

@@ -200,7 +200,8 @@ def _row(item: Any, number: int) -> RowQuestion:
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"question {number} has no text")
     is_list = isinstance(parents, list | tuple)
-    if not is_list or not all(type(one) in (int, str) for one in (id, *parents)):
+    ids = [id, *parents] if is_list else []
+    if not ids or not all(type(one) in (int, str) for one in ids):
         raise ValueError(
             f"question {number} has an id or parents that are no text and no whole "
             "number"

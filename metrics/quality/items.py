@@ -93,7 +93,20 @@ def quality_of_media(
     items = items_of(trial.output, kind)
     if not items:
         return nothing_of(kind)
-    scored = [(item.label, _measured(item, measure, unreadable)) for item in items]
+    scored: list[tuple[str, ItemScore]] = []
+    for item in items:
+        if item.media is None:
+            score = unreadable_item(UNSEEN, unreadable)
+        else:
+            try:
+                score = measure(item.media)
+            except CorruptMediaError as error:
+                # raises where the file is not the one that was produced
+                item.media.read()
+                score = unreadable_item(str(error), unreadable)
+            except ContentError as error:
+                score = ItemScore.none(str(error))
+        scored.append((item.label, score))
     return together(scored)
 
 
@@ -112,20 +125,6 @@ def unreadable_item(reason: str, unreadable: Unreadable) -> ItemScore:
     if unreadable == "zero":
         return ItemScore(0.0, reason=reason)
     return ItemScore.none(reason)
-
-
-def _measured(
-    item: Item, measure: Callable[[Media], ItemScore], unreadable: Unreadable
-) -> ItemScore:
-    if item.media is None:
-        return unreadable_item(UNSEEN, unreadable)
-    try:
-        return measure(item.media)
-    except CorruptMediaError as error:
-        item.media.read()  # raises where the file is not the one that was produced
-        return unreadable_item(str(error), unreadable)
-    except ContentError as error:
-        return ItemScore.none(str(error))
 
 
 def together(scored: Sequence[tuple[str, ItemScore]]) -> Score:

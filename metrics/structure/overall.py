@@ -13,23 +13,18 @@ from mmeval.records import CAUSES, Score
 Combine = Literal["product", "mean", "minimum"]
 
 
-def _product(spans: Sequence[Range]) -> Range:
-    """The range of a product: a factor known to be 0 makes it 0, whatever the
-    others."""
-    low, high = 1.0, 1.0
-    for span in spans:
-        ends: list[float] = []
-        for one, other in itertools.product((low, high), span):
-            # Zero times infinity is zero here: an unbounded end is never reached.
-            ends.append(one * other + 0.0 if one and other else 0.0)
-        low, high = min(ends), max(ends)
-    return (low, high)
-
-
 def _span_of(spans: Sequence[Range], combine: Combine) -> Range:
-    """The range of a combination, by the ranges of its pieces."""
+    """The range of a combination, by the ranges of its pieces.
+    A factor known to be 0 makes a product 0, whatever the others."""
+    low = high = 1.0
     if combine == "product":
-        return _product(spans)
+        for span in spans:
+            ends: list[float] = []
+            for one, other in itertools.product((low, high), span):
+                # Zero times infinity is zero here: an unbounded end is never reached.
+                ends.append(one * other + 0.0 if one and other else 0.0)
+            low, high = min(ends), max(ends)
+        return (low, high)
     lows, highs = zip(*spans, strict=True)
     if combine == "mean":
         return (sum(lows) / len(lows), sum(highs) / len(highs))
@@ -81,11 +76,12 @@ def combined(pieces: Mapping[str, Score], span: Range, **evidence: Any) -> Score
     if low == high:
         return Score(low, evidence={**evidence, "whatever": sorted(unknown)})
     reasons = [f"{name}: {piece.reason}" for name, piece in unknown.items()]
+    causes = [piece.cause for piece in unknown.values()]
     is_bounded = math.isfinite(low) and math.isfinite(high)
     return Score(
         status="unscored",
         reason="; ".join(reasons),
         evidence=evidence,
         bounds=span if is_bounded else None,
-        cause=min((piece.cause for piece in unknown.values()), key=CAUSES.index),
+        cause=min(causes, key=CAUSES.index),
     )

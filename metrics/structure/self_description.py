@@ -207,9 +207,9 @@ def colors_in(
     if not isinstance(found, dict) or set(found) != set(objects):
         return None
     given = list(found.values())
-    if not all(isinstance(color, str) for color in given) or set(given) != set(colors):
-        return None
-    return found
+    if all(isinstance(color, str) for color in given) and set(given) == set(colors):
+        return found
+    return None
 
 
 def sizes_in(

@@ -56,7 +56,8 @@ def strict_fraction(found: Structures) -> Fraction | None:
         return None
     total = Fraction()
     for kind in kinds:
-        wanted, given = found.reference.get(kind, 0), found.answer.get(kind, 0)
+        wanted = found.reference.get(kind, 0)
+        given = found.answer.get(kind, 0)
         # The closed form of 2PR / (P + R); it is 0 where precision and recall both are,
         # which the paper leaves open.
         total += Fraction(2 * min(wanted, given), wanted + given)

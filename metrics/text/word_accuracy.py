@@ -113,8 +113,8 @@ def accuracy_of(
     errors = length = 0
     all_found: list[str] = []
     all_wanted: list[str] = []
-    for pair in pairs:
-        found, wanted = _blanked(clean(pair[0]), clean(pair[1]), unit, blanks)
+    for said, asked in pairs:
+        found, wanted = _blanked(clean(said), clean(asked), unit, blanks)
         errors += _errors(found, wanted, unit)
         length += _length(wanted, unit)
         all_found.append(found)

@@ -75,7 +75,7 @@ class _Boxes:
         import numpy as np
         from scipy.spatial import cKDTree
 
-        one, two, three = corners[:, 0], corners[:, 1], corners[:, 2]
+        one, two, three = corners.transpose(1, 0, 2)
         self._low = np.minimum(np.minimum(one, two), three)
         self._high = np.maximum(np.maximum(one, two), three)
         self._middle = (self._low + self._high) / 2
@@ -150,7 +150,8 @@ def _without_common_vertices(faces: Indices, pairs: _Pairs) -> _Pairs:
     one, other = faces[pairs.one], faces[pairs.other]
     common = np.zeros(len(one), bool)
     for turn in range(3):
-        common |= (one == np.roll(other, turn, axis=1)).any(axis=1)
+        turned = np.roll(other, turn, axis=1)
+        common |= (one == turned).any(axis=1)
     return _Pairs(pairs.one[~common], pairs.other[~common])
 
 
@@ -163,8 +164,9 @@ def _cut(corners: Numbers, pairs: _Pairs) -> Flags:
     one, other = corners[pairs.one], corners[pairs.other]
     for through, triangle in ((one, other), (other, one)):
         heights = _heights(through, triangle)
-        side = np.where(heights > CLEAR, 1, np.where(heights < -CLEAR, -1, 0))
-        apart = (side > 0).any(axis=1) & (side < 0).any(axis=1)
+        above, below = heights > CLEAR, heights < -CLEAR
+        side = above.astype(np.int8) - below
+        apart = above.any(axis=1) & below.any(axis=1)
         for begin, end in _SIDES:
             crosses = side[:, begin] * side[:, end] < 0
             at = np.flatnonzero(apart & ~found & crosses)

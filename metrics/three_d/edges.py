@@ -41,11 +41,13 @@ def edges_of(faces: Indices, vertices: int) -> Edges:
     is_first[1:] = ordered[1:] != ordered[:-1]
     first = np.flatnonzero(is_first)
     counts = np.diff(np.append(first, len(ordered)))
-    ends = np.stack(np.divmod(ordered[first], max(vertices, 1)), axis=1)
+    begin_and_end = np.divmod(ordered[first], max(vertices, 1))
+    ends = np.stack(begin_and_end, axis=1)
     twice = first[counts == 2]
     pairs = np.empty((0, 2), np.int64)
     if len(twice):
-        pairs = np.stack([order[twice], order[twice + 1]], axis=1) // 3
+        sides = np.stack([order[twice], order[twice + 1]], axis=1)
+        pairs = sides // 3
     return Edges(ends, counts, pairs[pairs[:, 0] != pairs[:, 1]])
 
 

@@ -89,7 +89,8 @@ def merged(geometry: Geometry) -> Geometry:
     order = np.lexsort(rows.T)
     ordered = rows[order]
     first = np.ones(len(rows), bool)
-    first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    differs = ordered[1:] != ordered[:-1]
+    first[1:] = differs.any(axis=1)
     place = np.empty(len(rows), np.int64)
     place[order] = np.cumsum(first) - 1
     return Geometry(ordered[first], place[geometry.faces])

@@ -36,7 +36,7 @@ def plane_normals(covariances: Numbers) -> Numbers:
     largest = covariances.max(axis=(1, 2))
     scaled = covariances / np.where(largest == 0, 1.0, largest)[:, None, None]
     # The axis of the smallest scatter; the third among equals, and for equal points.
-    x, y, z = covariances[:, 0, 0], covariances[:, 1, 1], covariances[:, 2, 2]
+    x, y, z = np.diagonal(covariances, axis1=1, axis2=2).T
     axis = np.where((y < x) & (y < z), 1, 2)
     axis[(x < y) & (x < z)] = 0
     found = np.eye(3)[axis]
@@ -45,9 +45,16 @@ def plane_normals(covariances: Numbers) -> Numbers:
     return found
 
 
+def _off_diagonal(matrices: Numbers) -> Numbers:
+    """The three entries above the diagonal of each matrix (3 x n)."""
+    entries: Numbers = matrices[:, (0, 0, 1), (1, 2, 2)]
+    return entries.T
+
+
 def _off_squares(matrices: Numbers) -> Numbers:
-    a01, a02, a12 = matrices[:, 0, 1], matrices[:, 0, 2], matrices[:, 1, 2]
-    return a01**2 + a02**2 + a12**2
+    a01, a02, a12 = _off_diagonal(matrices)
+    squares: Numbers = a01**2 + a02**2 + a12**2
+    return squares
 
 
 def _smallest(matrices: Numbers) -> Numbers:
@@ -70,8 +77,8 @@ def _values(matrices: Numbers) -> Values:
     import numpy as np
 
     off = _off_squares(matrices)
-    a00, a11, a22 = matrices[:, 0, 0], matrices[:, 1, 1], matrices[:, 2, 2]
-    a01, a02, a12 = matrices[:, 0, 1], matrices[:, 0, 2], matrices[:, 1, 2]
+    a00, a11, a22 = np.diagonal(matrices, axis1=1, axis2=2).T
+    a01, a02, a12 = _off_diagonal(matrices)
     mean = (a00 + a11 + a22) / 3.0
     b00, b11, b22 = a00 - mean, a11 - mean, a22 - mean
     size = np.sqrt((b00 * b00 + b11 * b11 + b22 * b22 + off * 2.0) / 6.0)
@@ -95,7 +102,7 @@ def _of_a_single_value(matrices: Numbers, values: Numbers) -> Numbers:
     import numpy as np
 
     rows = matrices - values[:, None, None] * np.eye(3)
-    one, two, three = rows[:, 0], rows[:, 1], rows[:, 2]
+    one, two, three = rows.transpose(1, 0, 2)
     pairs = [cross(one, two), cross(one, three), cross(two, three)]
     crosses = np.stack(pairs, axis=1)
     lengths = (crosses * crosses).sum(axis=2)

@@ -178,7 +178,17 @@ def _item(media: Media, rules: _Rules) -> ItemScore:
     fault = _released_fault(media, stored, rules)
     if fault:
         return ItemScore.none(fault)
-    shown = _cleaned(media, of_size_one(stored), rules)
+    shown = of_size_one(stored)
+    if rules.merge_vertices:
+        shown = merged(shown)
+    elif not len(shown.faces):
+        most = most_at_one_place(shown.points)
+        limit = "max_points_at_one_place"
+        within(media, limit, MAX_AT_ONE_PLACE, most, "points")
+    if rules.degenerate == "dropped" and len(shown.faces):
+        shown = without_collapsed(shown)
+    if rules.dangling == "dropped":
+        shown = without_dangling(shown)
     if len(stored.faces) and not len(shown.faces):
         why = "none of its faces has three different corners"
         return ItemScore(0.0, {"type": "mesh", "n_faces": 0}, why)
@@ -220,23 +230,3 @@ def _released_fault(media: Media, stored: Geometry, rules: _Rules) -> str:
             f"{points} points"
         )
     return ""
-
-
-def _cleaned(media: Media, geometry: Geometry, rules: _Rules) -> Geometry:
-    if rules.merge_vertices:
-        geometry = merged(geometry)
-    elif not len(geometry.faces):
-        within(
-            media,
-            "max_points_at_one_place",
-            MAX_AT_ONE_PLACE,
-            most_at_one_place(geometry.points),
-            "points",
-        )
-    if rules.degenerate == "dropped" and len(geometry.faces):
-        geometry = without_collapsed(geometry)
-        if not len(geometry.faces):
-            return geometry
-    if rules.dangling == "dropped":
-        return without_dangling(geometry)
-    return geometry

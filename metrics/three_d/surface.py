@@ -55,7 +55,8 @@ def cross(one: Numbers, two: Numbers) -> Numbers:
     found = np.empty_like(one)
     for at in range(3):
         a, b = (at + 1) % 3, (at + 2) % 3
-        found[:, at] = one[:, a] * two[:, b] - one[:, b] * two[:, a]
+        ahead = one[:, a] * two[:, b]
+        found[:, at] = ahead - one[:, b] * two[:, a]
     return found
 
 

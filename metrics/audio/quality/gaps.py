@@ -76,7 +76,8 @@ def silent_frames(frames: Samples) -> Flags:
     shares = numpy.empty(len(frames))
     for first in range(0, len(frames), _AT_ONCE):
         part = frames[first : first + _AT_ONCE]
-        shares[first : first + len(part)] = (numpy.abs(part) < AUDIBLE).mean(axis=1)
+        inaudible = numpy.abs(part) < AUDIBLE
+        shares[first : first + len(part)] = inaudible.mean(axis=1)
     silent: Flags = (levels < threshold) | (shares > SILENT_SHARE)
     return silent
 

@@ -107,43 +107,48 @@ class _Network:
     def pictures(self, shown: Sequence[Shown]) -> list[Vector | ContentError]:
         fingerprint = self._model["fingerprint"]
         keys = [(fingerprint, one.media.sha256, one.form) for one in shown]
-        return embedded_once(
-            keys, lambda places: self._seen([shown[at] for at in places])
-        )
+
+        def seen(places: Sequence[int]) -> list[Vector | ContentError]:
+            found: list[Vector | ContentError] = []
+            for start in range(0, len(places), AT_ONCE):
+                found += self._seen(
+                    [shown[at] for at in places[start : start + AT_ONCE]]
+                )
+            return found
+
+        return embedded_once(keys, seen)
 
     def texts(self, texts: Sequence[str]) -> list[Vector]:
         keys = [(self._model["fingerprint"], text) for text in texts]
-        return embedded_once(
-            keys, lambda places: self._read([texts[at] for at in places])
-        )
+
+        def read(places: Sequence[int]) -> list[Vector]:
+            clip = loaded(self._model, _clip)
+            found: list[Vector] = []
+            for start in range(0, len(places), AT_ONCE):
+                batch = [texts[at] for at in places[start : start + AT_ONCE]]
+                found += _text_vectors(clip, batch)
+            return found
+
+        return embedded_once(keys, read)
 
     def _seen(self, shown: Sequence[Shown]) -> list[Vector | ContentError]:
+        failed: dict[int, ContentError] = {}
+        prepared: list[Numbers] = []
+        for at, one in enumerate(shown):
+            try:
+                pixels = one.pixels()
+            except ContentError as error:
+                failed[at] = error
+            else:
+                features = loaded(self._model, _clip).features
+                inputs = features(picture(pixels), return_tensors="np")
+                prepared.append(inputs["pixel_values"][0])
+        vectors: list[Vector] = []
+        if prepared:
+            vectors = _picture_vectors(loaded(self._model, _clip), prepared)
         found: list[Vector | ContentError] = []
-        for start in range(0, len(shown), AT_ONCE):
-            some = shown[start : start + AT_ONCE]
-            failed: dict[int, ContentError] = {}
-            prepared: list[Numbers] = []
-            for at, one in enumerate(some):
-                try:
-                    pixels = one.pixels()
-                except ContentError as error:
-                    failed[at] = error
-                else:
-                    features = loaded(self._model, _clip).features
-                    inputs = features(picture(pixels), return_tensors="np")
-                    prepared.append(inputs["pixel_values"][0])
-            vectors: list[Vector] = []
-            if prepared:
-                vectors = _picture_vectors(loaded(self._model, _clip), prepared)
-            for at in range(len(some)):
-                found.append(failed[at] if at in failed else vectors.pop(0))
-        return found
-
-    def _read(self, texts: Sequence[str]) -> list[Vector]:
-        clip = loaded(self._model, _clip)
-        found: list[Vector] = []
-        for start in range(0, len(texts), AT_ONCE):
-            found += _text_vectors(clip, texts[start : start + AT_ONCE])
+        for at in range(len(shown)):
+            found.append(failed[at] if at in failed else vectors.pop(0))
         return found
 
 
@@ -211,7 +216,8 @@ class _Table:
             try:
                 row = json.loads(line)
                 kind = "sha256" if "sha256" in row else "text"
-                self._found[kind, row[kind]] = np.asarray(row["vector"], np.float64)
+                vector = np.asarray(row["vector"], np.float64)
+                self._found[kind, row[kind]] = vector
             except (ValueError, TypeError, KeyError):
                 raise UsageError(
                     f'{path}:{number}: no {{"sha256" or "text", "vector"}} of an '

@@ -96,5 +96,6 @@ def batch_of(pictures: Sequence[Pixels], device: str) -> Any:
     torch = need("torch", "hf")
     pixels = torch.from_numpy(numpy.stack(pictures)).to(device)
     pixels = pixels.permute(0, 3, 1, 2).float() / 255
-    mean, spread = torch.tensor((MEAN, SPREAD), device=device)[:, :, None, None]
+    colours = torch.tensor((MEAN, SPREAD), device=device)
+    mean, spread = colours[:, :, None, None]
     return (pixels - mean) / spread

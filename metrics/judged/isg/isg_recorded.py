@@ -69,7 +69,8 @@ def isg_recorded(trial: Trial, *, reading: Reading = "robust") -> MetricScores:
     for name, values in zip(OUTPUTS, zip(*rows, strict=True), strict=True):
         known = [value for value in values if value is not None]
         if known:
-            scores[name] = Score(math.fsum(known) / len(known), weight=len(known))
+            mean = math.fsum(known) / len(known)
+            scores[name] = Score(mean, weight=len(known))
         else:
             why = "the judge file has no questions for this level"
             scores[name] = Score.inapplicable(why)

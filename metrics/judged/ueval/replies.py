@@ -74,9 +74,15 @@ class MetForm(ReadForm):
         met, remark = False, MISSING
         if KEY in found:
             met, remark = said(found[KEY])
+        raw = found.get(KEY)
+        is_small = isinstance(raw, int | float) and abs(raw) < _LARGEST
+        if raw is not None and not is_small:
+            # What is long, nested or no number of JSON becomes a cut text.
+            text_of_raw = raw if isinstance(raw, str) else json.dumps(raw)
+            raw = text_of_raw[:_MAX_RAW_CHARS]
         vote = {
             KEY: met,
-            "raw": _plain(found.get(KEY)),
+            "raw": raw,
             "reply": text[:MAX_TEXT_CHARS],
         }
         if remark:
@@ -137,13 +143,3 @@ def _between(opening: re.Pattern[str], closing: re.Pattern[str], text: str) -> s
     if end is None:
         return ""
     return text[start.end() : end.end()]
-
-
-def _plain(value: Any) -> Any:
-    """The raw value for evidence; what is long, nested or no number of JSON becomes a
-    cut text."""
-    if value is None or (isinstance(value, int | float) and abs(value) < _LARGEST):
-        return value
-    if not isinstance(value, str):
-        value = json.dumps(value)
-    return value[:_MAX_RAW_CHARS]

@@ -98,7 +98,8 @@ def filters_of(tuning: float) -> Filters:
     lengths = periods * rate / hertz
     waves = numpy.zeros((STEPS, FRAME), numpy.complex64)
     for at in range(STEPS):
-        length, angle = float(lengths[at]), 2 * numpy.pi * float(hertz[at]) / rate
+        length = float(lengths[at])
+        angle = 2 * numpy.pi * float(hertz[at]) / rate
         places = numpy.arange(-length // 2, length // 2, dtype=numpy.float64)
         turns = numpy.arange(len(places))
         window = 0.5 - 0.5 * numpy.cos(2 * numpy.pi * turns / len(places))

@@ -76,7 +76,8 @@ def bands(bins: int) -> tuple[Band, ...]:
     found: list[Band] = []
     for low, high in itertools.pairwise(edges):
         inside = numpy.flatnonzero((frequencies >= low) & (frequencies <= high))
-        start, last = max(0, int(inside[0]) - 1), int(inside[-1])
+        start = max(0, int(inside[0]) - 1)
+        last = int(inside[-1])
         counted = last + 1 - start
         end = last
         if len(found) == OCTAVES:

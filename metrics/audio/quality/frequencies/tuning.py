@@ -41,7 +41,8 @@ def peaks_of(amplitude: Samples) -> Peaks:
     import numpy
 
     width = RATE / (2 * (amplitude.shape[1] - 1))
-    first, last = int(-(-LOWEST // width)), int(-(-HIGHEST // width))
+    first = int(-(-LOWEST // width))
+    last = int(-(-HIGHEST // width))
     middle = amplitude[:, first:last]
     below = amplitude[:, first - 1 : last - 1]
     above = amplitude[:, first + 1 : last + 1]
