@@ -103,7 +103,7 @@ def mean_of(
         lost = {status: statuses[status] for status in _LOST}
         others = statuses.total() - sum(lost.values())
         statuses = Counter({**lost, "unavailable": others})
-    counts: dict[str, Any] = {status: statuses[status] for status in STATUSES}
+    counts: dict[str, Any] = {**dict.fromkeys(STATUSES, 0), **statuses}
     return Result(
         task=task,
         metric=name,
