@@ -175,9 +175,10 @@ def test_merging_again_changes_nothing_and_says_so(shards: Shards) -> None:
         for path in shards.run.rglob("*")
         if path.name != "run.lock"
     }
-    assert (first.code, again.code, again.out, len(again.lines)) == (0, 0, "", 1), (
-        again.err
-    )
+    assert first.code == 0, again.err
+    assert again.code == 0
+    assert again.out == ""
+    assert len(again.lines) == 1
     assert before == after
 
 
@@ -202,13 +203,11 @@ def test_a_shard_keeps_what_its_run_has_and_the_run_goes_on_after_the_merge(
     early = mmeval(*shards.command())
     merged = shards.merge()
     last = mmeval(*shards.command())
-    assert (first.code, codes, early.code, merged.code, last.code) == (
-        0,
-        [0, 0],
-        2,
-        0,
-        0,
-    ), early.err + merged.err
+    assert first.code == 0, early.err + merged.err
+    assert codes == [0, 0]
+    assert early.code == 2
+    assert merged.code == 0
+    assert last.code == 0
     assert "merge --partial" in early.error
     assert (shards.server.stats()["requests"], shards.repeated()) == (16, 0)
     assert (
@@ -219,12 +218,10 @@ def test_a_shard_keeps_what_its_run_has_and_the_run_goes_on_after_the_merge(
 def test_a_shard_without_a_sample_has_nothing_to_ask(shards: Shards) -> None:
     codes = [*shards.ask("3/3", more=("--limit", "2"))]
     dry = mmeval(*shards.command("--shard", "1/3", "--limit", "5", "--dry_run"))
-    assert (
-        codes,
-        dry.code,
-        "2 of 8" in dry.out,
-        shards.server.stats()["requests"],
-    ) == ([0], 0, True, 0), dry.err
+    assert codes == [0], dry.err
+    assert dry.code == 0
+    assert "2 of 8" in dry.out
+    assert shards.server.stats()["requests"] == 0
 
 
 def test_a_larger_limit_of_the_shards_is_merged_as_well(shards: Shards) -> None:
@@ -334,12 +331,10 @@ def test_a_damaged_definition_of_scores_is_named_and_its_shard_is_scored_again(
     refused = shards.merge()
     shutil.rmtree(plan.parent)
     again, merged = shards.ask("2/2"), shards.merge()
-    assert (refused.code, str(plan) in refused.error, again, merged.code) == (
-        2,
-        True,
-        [0],
-        0,
-    ), refused.err
+    assert refused.code == 2, refused.err
+    assert str(plan) in refused.error
+    assert again == [0]
+    assert merged.code == 0
     assert (plan.exists(), shards.server.stats()["requests"]) == (True, 16)
 
 
@@ -578,9 +573,10 @@ def test_shards_that_only_ask_are_scored_after_the_merge(shards: Shards) -> None
     whole = shards.whole()
     codes = shards.ask("1/2", "2/2", more=("--predict_only",))
     merged, scored = shards.merge(), mmeval("score", shards.run, *QUIET)
-    assert (codes, merged.code, scored.code, shards.repeated()) == ([0, 0], 0, 0, 0), (
-        merged.err + scored.err
-    )
+    assert codes == [0, 0], merged.err + scored.err
+    assert merged.code == 0
+    assert scored.code == 0
+    assert shards.repeated() == 0
     assert (document(shards.run)["results"], shards.scores()) == (
         document(whole)["results"],
         score_files(whole),
@@ -593,9 +589,10 @@ def test_failed_trials_of_shards_count_as_in_the_whole_run(shards: Shards) -> No
     codes = shards.ask("1/2", "2/2", more=fails)
     merged = shards.merge()
     row = results(shards.run)["mmeval"]["results"][0]
-    assert (codes, merged.code, row["failed"], row["n"]) == ([0, 3], 3, 2, 16), (
-        merged.err
-    )
+    assert codes == [0, 3], merged.err
+    assert merged.code == 3
+    assert row["failed"] == 2
+    assert row["n"] == 16
     shards.server.state.settings.poison = ""
     assert (shards.ask("2/2"), shards.merge().code) == ([0], 0)
     assert results(shards.run)["mmeval"]["results"][0]["failed"] == 0
