@@ -1,6 +1,7 @@
 import errno
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,8 +29,7 @@ from mmeval.metric.model import (
 )
 from mmeval.metric.model_files import WEIGHTS_DIR
 from mmeval.metric.model_files_error import WeightsError
-from mmeval.prepare import sources
-from mmeval.prepare.sources import wanted
+from mmeval.prepare.sources import sources, wanted
 from mmeval.records.trial import Trial
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
@@ -362,9 +362,18 @@ def test_a_star_stands_for_one_file_or_more_which_count_by_names_and_sizes(
     assert same == again
     assert len({same, *others}) == 4
     assert mark("f", **{"audio_1.txt": "none"}) == ""
-    bound = bind(compared)  # what the hub does not have is never fetched
-    assert missing_weights(bound).endswith(BY_HAND)
-    assert list(sources._models(bound)) == []
+    assert missing_weights(bind(compared)).endswith(BY_HAND)
+
+
+def test_a_model_that_the_hub_does_not_have_is_never_fetched(
+    tmp_path: Path, site: None
+) -> None:
+    task = written(tmp_path, "{metric: weighed}")
+    (item,) = wanted(choose([str(task)], TaskIndex()), TaskOverrides())
+    metric = replace(item.task.metrics[0], bound=bind(compared))
+    by_hand = item._replace(task=replace(item.task, metrics=(metric,)))
+    assert len(sources([item], weights=True)) == 1
+    assert sources([by_hand], weights=True) == {}
 
 
 MADE: list[tuple[str, str]] = []
@@ -515,4 +524,4 @@ def test_a_model_that_is_missing_is_found_with_the_command_that_gets_it(
     assert (lacks.kind, lacks.remedy) == ("missing_weights", PREPARE_WEIGHTS)
     assert lacks.subject.name == "me/scorer at cccccccccccc"
     assert found("mine") == []
-    assert list(ls._needs(weighed))[-1].endswith("me/scorer (not here)")
+    assert "model me/scorer (not here)" in ls._metric_row("weighed", "us", weighed)[4]
