@@ -61,17 +61,6 @@ def test_with_something_wrong_what_can_run_stands_first(tmp_path: Path) -> None:
     assert f"{folder / 'bad.yaml'}:" in done.out
 
 
-def test_data_that_are_missing_leave_what_runs_on_bundled_samples() -> None:
-    done = mmeval("check", "unim_hard")
-    assert (done.code, first_line(done)) == (
-        4,
-        "can run   0 of 1 tasks; with --data bundled 1 more",
-    )
-    assert "mmeval prepare unim_hard" in [
-        line.strip() for line in done.out.splitlines()
-    ]
-
-
 def test_programs_read_the_same_findings(tmp_path: Path) -> None:
     write_files(tmp_path, {"bad.yaml": task("bad", "repeats: 0")})
     code, found = document(tmp_path / "bad.yaml")
@@ -91,8 +80,8 @@ def test_a_backend_that_cannot_be_made_leaves_nothing_that_can_run(
 def test_with_a_model_the_price_is_that_of_a_dry_run(tmp_path: Path) -> None:
     folder = write_benchmark(tmp_path / "tasks", "one")
     done = mmeval("check", folder, *MODEL, "--limit", "2", cwd=tmp_path)
-    (price,) = [line for line in done.out.splitlines() if line.startswith("price")]
-    assert (done.code, price) == (0, "price     model 2 calls: 0.00 dollars")
+    assert done.code == 0
+    assert "price     model 2 calls: 0.00 dollars" in done.out.splitlines()
     assert not (tmp_path / "runs").exists()
 
 
@@ -145,13 +134,6 @@ def test_a_check_that_fails_is_a_finding_too(monkeypatch: pytest.MonkeyPatch) ->
     assert (finding.cause, finding.severity) == ("OSError: no such disk", "error")
 
 
-def test_the_bounds_are_shown_when_they_are_asked_for(tmp_path: Path) -> None:
-    folder = write_benchmark(tmp_path, "one", "two")
-    done = mmeval("check", folder, "--bounds")
-    assert done.code == 0
-    assert "1.0000|  0.0000|0.0000" in done.out
-
-
 def test_a_judge_is_asked_as_often_as_was_stated_before(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -160,15 +142,10 @@ def test_a_judge_is_asked_as_often_as_was_stated_before(
     )
     text = task("t", "dataset_path: rows").replace("exact_match", rubric)
     write_files(tmp_path, {"t.yaml": text})
-    rows = (
-        {
-            "id": f"{i}",
-            "input": f"q{i}",
-            "reference": f"r{i}",
-            "rubric": [f"wants r{i}"],
-        }
+    rows = [
+        {"input": f"q{i}", "reference": f"r{i}", "rubric": [f"wants r{i}"]}
         for i in range(3)
-    )
+    ]
     write_rows(tmp_path / "rows", *rows)
     says = {f"wants r{i} r{i}.": {"met": "yes"} for i in range(3)}
     says["wants"] = {"met": "no"}
@@ -177,21 +154,6 @@ def test_a_judge_is_asked_as_often_as_was_stated_before(
         asked = server.stats()["requests"]
     assert (done.code, "1.0000|  0.0000|0.0000" in done.out) == (0, True)
     assert f"up to {asked} calls" in done.err
-
-
-@pytest.mark.parametrize(
-    ("verb", "new"),
-    [
-        ("validate", "mmeval check"),
-        ("doctor", "mmeval check"),
-        ("metric", "mmeval try metric"),
-        ("agent", "mmeval try agent"),
-        ("check-backend", "mmeval try backend"),
-    ],
-)
-def test_earlier_verbs_answer_with_the_new_one(verb: str, new: str) -> None:
-    done = mmeval(verb, "t.yaml")
-    assert (done.code, new in done.error) == (2, True)
 
 
 @pytest.mark.parametrize("words", [(), ("metrc",), ("--help",)])

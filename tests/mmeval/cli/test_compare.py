@@ -3,22 +3,17 @@ import pytest
 from tests.support.cli import mmeval
 
 
-@pytest.mark.parametrize("flag", ["--detect", "--alpha", "--fail_if_worse"])
-def test_a_word_where_a_number_is_due_is_refused_by_the_name_of_its_flag(
-    flag: str,
-) -> None:
-    ended = mmeval("compare", "a", "b", flag, "abc")
-    assert (ended.code, ended.error.partition(" (")[0]) == (
-        2,
-        f"{flag}: a number is expected, not 'abc'",
-    )
+def test_a_word_where_a_number_is_due_is_refused_by_the_name_of_its_flag() -> None:
+    ended = mmeval("compare", "a", "b", "--detect", "abc")
+    assert ended.code == 2
+    assert ended.error.startswith("--detect: a number is expected, not 'abc'")
 
 
 @pytest.mark.parametrize(
     ("words", "flag"),
     [
         (("a", "b", "--margin", "0.1"), "--margin"),
-        (("a", "b", "--clusters", "3"), "--clusters"),
+        (("a", "b", "--share", "0.9"), "--share"),
         (("--plan", "--clusters", "40", "--fail_unless_within", "0.1"), "--fail"),
     ],
 )

@@ -8,28 +8,20 @@ from mmeval.findings.render import Place, markdown_lines
 from mmeval.report.charts.chosen import MOST_BARS
 from mmeval.report.page.writer import MOST_CHARTS
 from tests.support.log_level import restored_log
-from tests.support.stored_run import Told, text, write_run
+from tests.support.stored_run import write_run
+
+NUMBER = {"task": "told", "metric": "right", "value": 0.5, "n": 1, "scored": 1}
 
 
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def sliced(folder: Path, *slices: str) -> Path:
+    """A run without trials, with a number for each slice."""
+    numbers = [{**NUMBER, "slice": name} for name in slices]
+    return write_run(folder, [], results={"results": numbers})
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    slices = [
-        {
-            "task": "told",
-            "metric": "right",
-            "value": 0.5,
-            "n": 1,
-            "scored": 1,
-            "slice": name,
-        }
-        for name in ("", "level=easy", "level=hard")
-    ]
-    return write_run(
-        Path("runs/teller/default"),
-        [Told([text("a")], [text("b")])],
-        results={"results": slices},
-    )
 
 
 def mmeval(*words: object) -> int:
@@ -38,39 +30,26 @@ def mmeval(*words: object) -> int:
 
 
 def test_every_chart_is_a_file_and_one_that_is_cut_says_so(
-    run: Path, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    slices = [
-        {
-            "task": "told",
-            "metric": "right",
-            "value": 0.5,
-            "n": 1,
-            "scored": 1,
-            "slice": f"label{at}=level{level}",
-        }
-        for at in range(MOST_CHARTS + 3)
-        for level in range(2 if at else MOST_BARS + 1)
-    ]
-    many = write_run(run.with_name("many"), [], results={"results": slices})
+    slices = [f"label0=level{level}" for level in range(MOST_BARS + 1)]
+    for at in range(1, MOST_CHARTS + 3):
+        slices += [f"label{at}=easy", f"label{at}=hard"]
+    many = sliced(Path("many"), *slices)
     assert mmeval(many, "--format", "svg") == 0
     captured = capsys.readouterr()
-    assert (
-        len(set(captured.out.splitlines()))
-        == len(list(Path(many).glob("report/charts/*.svg")))
-        == MOST_CHARTS + 3
-    )
+    assert len(set(captured.out.splitlines())) == MOST_CHARTS + 3
+    assert len(list(many.glob("report/charts/*.svg"))) == MOST_CHARTS + 3
     assert captured.err.count("right-label0.svg") == captured.err.count("60 of 61") == 1
 
 
 def test_findings_stand_below_the_markdown_table_with_commands_of_the_run(
-    run: Path, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     lost = Finding("unscored", cause="no verdict came", remedy="mmeval score RUN")
-    number = {"task": "told", "metric": "right", "value": 0.5, "n": 1, "scored": 1}
-    results = {"results": [number], "findings": [lost.to_json()]}
-    other = write_run(run.with_name("other"), [], results=results)
-    assert mmeval(run, other, "--format", "markdown") == 0
+    results = {"results": [NUMBER], "findings": [lost.to_json()]}
+    other = write_run(Path("other"), [], results=results)
+    assert mmeval(sliced(Path("run"), ""), other, "--format", "markdown") == 0
     table, below = capsys.readouterr().out.split("\n\n", 1)
     place = Place(run=str(other))
     assert below.splitlines()[2:] == markdown_lines([lost], place)
@@ -78,21 +57,12 @@ def test_findings_stand_below_the_markdown_table_with_commands_of_the_run(
 
 
 def test_charts_whose_names_are_one_as_files_are_all_written(
-    run: Path, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    slices = [
-        {
-            "task": "told",
-            "metric": "right",
-            "value": 0.5,
-            "n": 1,
-            "scored": 1,
-            "slice": f"{label}={level}",
-        }
-        for label in ("a?b", "a:b", "A?b", "a?b-2")
-        for level in ("easy", "hard")
-    ]
-    alike = write_run(run.with_name("alike"), [], results={"results": slices})
+    slices: list[str] = []
+    for label in ("a?b", "a:b", "A?b", "a?b-2"):
+        slices += [f"{label}=easy", f"{label}=hard"]
+    alike = sliced(Path("alike"), *slices)
     assert mmeval(alike, "--format", "svg") == 0
     assert [Path(line).name for line in capsys.readouterr().out.splitlines()] == [
         "told-right-a__b.svg",

@@ -27,51 +27,42 @@ def named(value: object) -> str:
 
 
 def test_a_scalar_is_read_without_the_traps_of_old_yaml() -> None:
-    scalars = [
-        ("8", 8),
-        ("1e-3", 0.001),
-        ("1.10", 1.1),
-        ("true", True),
-        ("False", False),
-        ("null", None),
-        ("'5'", "5"),
-    ]
-    lists = [
-        ("[1, 2]", [1, 2]),
-        ("[a,b]", ["a", "b"]),
-        ("[NaN, 1]", ["NaN", 1]),
-        ('{"a": 1}', {"a": 1}),
-    ]
-    mappings = [
-        ("{a: 1, 'b': [x, y]}", {"a": 1, "b": ["x", "y"]}),
-        ("{x:.2f}", "{x:.2f}"),
-        ("{text}", "{text}"),
-    ]
-    mappings += [(text := '{{"reason": "so", "met": "yes"}}', text), ("{a: 1", "{a: 1")]
-    texts = (
+    meanings = {
+        "8": 8,
+        "1e-3": 0.001,
+        "False": False,
+        "null": None,
+        "'5'": "5",
+        '"a b"': "a b",
+        "[1, 2]": [1, 2],
+        "[NaN, b]": ["NaN", "b"],
+        '{"a": 1}': {"a": 1},
+        "{a: 1, 'b': [x, y]}": {"a": 1, "b": ["x", "y"]},
+    }
+    for written, meant in meanings.items():
+        found = values.scalar(written)
+        assert (found, type(found)) == (meant, type(meant))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "bfloat16",
-        "010",
         "0012345",
         "12e4567",
         "no",
         "1:30",
-        "2026-01-31",
         "nan",
         "",
         "'",
         "[a",
-    )
-    for written, meant in [
-        *scalars,
-        *lists,
-        *mappings,
-        ('"a b"', "a b"),
-        *zip(texts, texts, strict=True),
-    ]:
-        assert (values.scalar(written), type(values.scalar(written))) == (
-            meant,
-            type(meant),
-        )
+        "{a: 1",
+        "{x:.2f}",
+        '{{"reason": "so", "met": "yes"}}',
+    ],
+)
+def test_what_is_no_scalar_is_the_text_itself(text: str) -> None:
+    assert values.scalar(text) == text
 
 
 @pytest.mark.parametrize(
@@ -80,37 +71,13 @@ def test_a_scalar_is_read_without_the_traps_of_old_yaml() -> None:
         (
             values.arguments,
             [
-                ("a=b/c,t=bf16,n=2", {"a": "b/c", "t": "bf16", "n": 2}),
                 ("", {}),
                 ({"a": 1}, {"a": 1}),
-            ],
-        ),
-        (
-            values.arguments,
-            [
-                (f"url={URL},m=m", {"url": URL, "m": "m"}),
+                (f"url={URL},n=2", {"url": URL, "n": 2}),
                 (["a=1", "b=2,a=3"], {"a": 3, "b": 2}),
-            ],
-        ),
-        (
-            values.arguments,
-            [
-                ("s=['a,b','c'],x=1", {"s": ["a,b", "c"], "x": 1}),
-                ("n=it's,b=2", {"n": "it's", "b": 2}),
-            ],
-        ),
-        (
-            values.arguments,
-            [
+                ("s=['a,b','c'],n=it's", {"s": ["a,b", "c"], "n": "it's"}),
                 ('until=["\\n", ","]', {"until": ["\n", ","]}),
                 ('{"a": {"b": 1}}', {"a": {"b": 1}}),
-            ],
-        ),
-        (
-            values.arguments,
-            [
-                ("a=1,a=2", {"a": 2}),
-                ("media_root=/a=/b", {"media_root": "/a=/b"}),
                 (
                     ["media_root=/a=/b,media_root=/c=/d", "media_root=[/e=/f]"],
                     {"media_root": ["/a=/b", "/c=/d", "/e=/f"]},
@@ -120,24 +87,18 @@ def test_a_scalar_is_read_without_the_traps_of_old_yaml() -> None:
         (values.draws, [("0", 0), (100, 100)]),
         (
             values.words,
-            [
-                (given, ("a", "b", "c"))
-                for given in (["a,b", "c"], "a, b c", ("a b c", "a"))
-            ],
+            [(["a,b", "c"], ("a", "b", "c")), ("a, b c a", ("a", "b", "c"))],
         ),
         (
             values.limit,
-            [("10", 10), (10, 10), ("0.5", 0.5), ("3.0", 3), ("1", 1), ("none", None)],
+            [(10, 10), ("0.5", 0.5), ("3.0", 3), ("1", 1), ("none", None)],
         ),
         (values.tolerated, [("0", 0), ("0.05", 0.05), ("3", 3)]),
         (values.integer(1), [("1", 1)]),
         (values.number, [(0.5, 0.5)]),
         (
             values.seed,
-            [
-                (given, 7)
-                for given in (7, "7,1234,1234,1234", "7,7,7,7", [7, 1234, 1234, 1234])
-            ],
+            [(7, 7), ("7,1234,1234,1234", 7), ([7, 7, 7, 7], 7)],
         ),
         (
             values.reasoning_tags,
@@ -145,24 +106,18 @@ def test_a_scalar_is_read_without_the_traps_of_old_yaml() -> None:
                 ("<a>,</a>", ("<a>", "</a>")),
                 (["[T]", "[/T]"], ("[T]", "[/T]")),
                 ("none", None),
-            ],
-        ),
-        (values.reasoning_tags, [('[["<a>", "</a>"]]', ("<a>", "</a>"))]),
-        (
-            values.roles,
-            [
-                (given, {"judge": JUDGE, "captioner": ("empty", {})})
-                for given in (TWO, TWO.split(";"))
+                ('[["<a>", "</a>"]]', ("<a>", "</a>")),
             ],
         ),
         (
             values.roles,
             [
+                (TWO, {"judge": JUDGE, "captioner": ("empty", {})}),
+                (QUOTED, NESTED),
                 (
                     {"judge": {"backend": "openai", "model": "m", "n": 2}},
                     {"judge": JUDGE},
                 ),
-                (QUOTED, NESTED),
             ],
         ),
         (values.samples, [('{"t": [0, 5]}', {"t": (0, 5)})]),
@@ -188,7 +143,7 @@ def test_a_value_is_read_from_text_or_from_what_a_file_holds(
     [
         (values.draws, ["1", "99", -1, "many"]),
         (values.tolerated, ["2.5"]),
-        (values.limit, ["0", "-1", "1.5", "many", "nan", "inf", True]),
+        (values.limit, ["0", "1.5", "many", "nan", True]),
         (values.seed, ["7,8,1234,1234", "1,2", "x", "None", "1.5"]),
         (values.reasoning_tags, ["<think>", "a,b,c", "a,a"]),
         (

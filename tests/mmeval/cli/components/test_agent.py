@@ -42,13 +42,7 @@ def test_an_agent_is_driven_on_the_replies_of_a_case(
         },
     }
     code, (found,) = driven(tmp_path, capsys, case)
-    assert (code, found["id"], found["answer"], found["error"], found["warnings"]) == (
-        EXIT_OK,
-        "c",
-        "the best",
-        None,
-        [],
-    )
+    assert (code, found["id"], found["answer"]) == (EXIT_OK, "c", "the best")
     assert found["evidence"] == {"note": "n", "request": "draw"}
     assert [part["type"] for part in found["parts"]] == ["text", "image"]
     assert found["parts"][1]["media"]["sha256"] == PICTURE.sha256
@@ -65,7 +59,6 @@ def test_an_agent_is_driven_on_the_replies_of_a_case(
     [
         ({"helper": ["a", {"error": "timeout"}]}, "timeout", 2),
         ({"helper": ["a"]}, "no_answer", 2),
-        ({}, "no_answer", 1),
         ({"helper": ["a", "b"], "text_to_image": None}, "unsupported", 0),
         ({"helper": ["a", "b"], "text_to_image": [{"error": "server"}]}, "server", 3),
     ],
@@ -79,14 +72,8 @@ def test_a_failure_has_its_kind_and_the_steps_before_it(
 ) -> None:
     case = {"prompt": "draw", "replies": replies, "wants": ["text", "image"]}
     code, (found,) = driven(tmp_path, capsys, case)
-    assert (code, found["answer"], found["error"]["kind"]) == (
-        EXIT_INCOMPLETE,
-        None,
-        error,
-    )
-    assert [step.get("error", {}).get("kind") for step in found["steps"]] == [None] * (
-        steps - 1
-    ) + [error] * bool(steps)
+    assert (code, found["error"]["kind"]) == (EXIT_INCOMPLETE, error)
+    assert len(found["steps"]) == steps
 
 
 def test_a_tool_without_replies_gives_small_media_and_files_fill_the_prompt(
@@ -98,26 +85,12 @@ def test_a_tool_without_replies_gives_small_media_and_files_fill_the_prompt(
     ]
     _, (found, other) = driven(tmp_path, capsys, *cases)
     assert [part["type"] for part in found["parts"]] == ["text", "image"]
-    assert (
-        found["steps"][0]["text"] == "draft: see <image1>"
-        and other["steps"][0]["text"] == "draft: see"
-    )
-    capsys.readouterr()
-    code = main(
-        [
-            "try",
-            "agent",
-            "toy_agent",
-            str(tmp_path / "a.png"),
-            "--prompt",
-            "see",
-            "--json",
-        ]
-    )
-    assert (code, json.loads(capsys.readouterr().out)["error"]["kind"]) == (
-        EXIT_INCOMPLETE,
-        "unsupported",
-    )
+    assert found["steps"][0]["text"] == "draft: see <image1>"
+    assert other["steps"][0]["text"] == "draft: see"
+    file = str(tmp_path / "a.png")
+    code = main(["try", "agent", "toy_agent", file, "--prompt", "see", "--json"])
+    assert code == EXIT_INCOMPLETE
+    assert json.loads(capsys.readouterr().out)["error"]["kind"] == "unsupported"
 
 
 @pytest.mark.parametrize(
@@ -142,41 +115,16 @@ def test_a_case_that_cannot_be_used_is_refused_with_its_line(
     (tmp_path / "cases.jsonl").write_text(f"\n{json.dumps(case)}\n")
     code = main(["try", "agent", "toy_agent", "--cases", str(tmp_path / "cases.jsonl")])
     said = capsys.readouterr().err
-    assert (code in (EXIT_USAGE, 4), word in said, "jsonl:2" in said) == (
-        True,
-        True,
-        True,
-    )
-
-
-def test_what_is_no_agent_and_nothing_to_answer_are_refused(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["try", "agent", "toy", "--prompt", "x"]) == EXIT_USAGE
-    assert main(["try", "agent", "toy_agnt", "--prompt", "x"]) == EXIT_USAGE
-    assert main(["try", "agent", "toy_agent"]) == EXIT_USAGE
-    assert (
-        main(["try", "agent", "toy_agent", "--prompt", "x", "--cases", "c.jsonl"])
-        == EXIT_USAGE
-    )
-    assert "toy_agent" in capsys.readouterr().err
+    assert code in (EXIT_USAGE, 4)
+    assert word in said
+    assert "jsonl:2" in said
 
 
 def test_people_see_each_step_in_brief_without_the_instructions_of_its_prompt(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert (
-        main(
-            [
-                "try",
-                "agent",
-                "mmmg_image_agent",
-                "--prompt",
-                "Draw a hare " + "at dusk " * 99,
-            ]
-        )
-        == 0
-    )
+    prompt = "Draw a hare " + "at dusk " * 99
+    assert main(["try", "agent", "mmmg_image_agent", "--prompt", prompt]) == 0
     lines = capsys.readouterr().out.partition("\nanswer: ")[0].splitlines()
     assert lines[0] == "0 planner (plan)" and lines[1].startswith(
         "  user: Draw a hare at dusk"
