@@ -16,7 +16,6 @@ from tests.support import tiny_media
 from tests.support.task_folder import installed, task, write_files, write_rows
 
 Row = dict[str, Any]
-SOUND_FILES = 3
 ROW: Row = {"id": "a", "input": "q", "references": ["r"], "level": "easy"}
 CODE = base64.b64encode(tiny_media.picture(size=(20, 20))).decode()
 PLAIN: Row = {"id": "0", "input": "q", "reference": "r"}
@@ -24,12 +23,7 @@ PICTURE: Row = {**ROW, "input": "see <<image1>>", "media": {"image1": "p.png"}}
 MEDIA = {
     "p.png": tiny_media.picture(),
     "page.bin": tiny_media.picture("JPEG"),
-    **{f"{number}.wav": b"RIFF\x04\x00\x00\x00WAVE" for number in range(SOUND_FILES)},
 }
-SOUNDS = [
-    {**PLAIN, "id": f"{i}", "input": "<<audio1>>", "media": {"audio1": f"{i}.wav"}}
-    for i in range(SOUND_FILES)
-]
 
 
 def named(**more: Any) -> Row:
@@ -77,14 +71,9 @@ def test_only_the_samples_that_are_asked_hold_the_kinds_of_the_task(
 
 
 def test_the_prompt_is_made_of_the_first_samples_alone(tmp_path: Path) -> None:
-    rows = [
-        named(id=f"{i}") if i < PROMPTED_ROWS else {**PLAIN, "id": f"{i}"}
-        for i in range(PROMPTED_ROWS + 2)
-    ]
+    rows = [named(id=f"{i}") for i in range(PROMPTED_ROWS + 2)]
     found = findings(tmp_path, "prompt_fields: gone\nprompt: '{{ gone }}'", *rows)
-    prompts = [
-        one for one in found if "{{ gone }}" in one.cause or "prompt" in one.cause
-    ]
+    prompts = [one for one in found if "prompt" in one.cause]
     assert len(prompts) == PROMPTED_ROWS
 
 
@@ -110,18 +99,8 @@ def test_a_row_that_cannot_be_asked_has_no_other_findings_and_as_many_rows_are_r
     assert "needs a reference" in lacks.cause
 
 
-def test_damaged_media_are_found_with_their_sample(tmp_path: Path) -> None:
-    found = findings(tmp_path, "", *SOUNDS)
-    assert [(one.kind, one.severity) for one in found] == [
-        ("bad_sample", "error")
-    ] * SOUND_FILES
-    assert [one.subject.sample for one in found] == ["0", "1", "2"]
-
-
 def test_rows_without_a_label_that_others_have_are_counted(tmp_path: Path) -> None:
-    rows = [
-        named(id=f"{i}", **({} if i else {"level": None})) for i in range(SOUND_FILES)
-    ]
+    rows = [named(id="0", level=None), named(id="1"), named(id="2")]
     for key in ("breakdown: [level]", "cluster_key: level"):
         (found,) = findings(tmp_path, key, ROW, *rows)
         assert (found.kind, found.count, found.of) == ("bad_sample", 3, 4)
@@ -218,10 +197,8 @@ def test_a_folder_here_is_taken_before_what_is_installed_under_its_name(
         installed_ones = list(check(["both_words"]))
     assert ([one.kind for one in found], installed_ones) == (["task_file"], [])
     (record,) = caplog.records
-    assert all(
-        name in record.getMessage()
-        for name in ("both_words: ", "two_places/both_words")
-    )
+    assert "both_words: " in record.getMessage()
+    assert "two_places/both_words" in record.getMessage()
 
 
 def test_parameters_of_a_misspelt_role_are_warned_of_with_their_line(
@@ -286,7 +263,8 @@ def test_media_of_prompts_that_most_servers_do_not_take_are_counted(
         ("unsupported", "note", 1)
     ] * 2
     causes = " ".join(one.cause for one in found)
-    assert ("audio/flac as WAV" in causes, "image/bmp as PNG" in causes) == (True, True)
+    assert "audio/flac as WAV" in causes
+    assert "image/bmp as PNG" in causes
 
 
 class Able(EmptyBackend):
@@ -400,15 +378,6 @@ def test_a_kind_that_no_captioner_takes_has_the_flag_that_adds_one() -> None:
         remedies.append({one.remedy for one in found if one.kind == "unsupported"})
     assert "--role captioner.audio=BACKEND" in " ".join(remedies[0])
     assert "captioner.audio" not in " ".join(remedies[1])
-
-
-def test_data_that_are_fetched_by_hand_are_named_with_where_to_put_them(
-    tmp_path: Path,
-) -> None:
-    data_dir = TaskOverrides(data_dir=tmp_path)
-    found = check(["mmmg_audio_text_order"], overrides=data_dir)
-    (missing,) = [one for one in found if one.kind == "missing_data"]
-    assert f"put it at {tmp_path / 'seed_instruction'}" in missing.cause
 
 
 def test_a_file_of_the_wrong_kind_is_found_though_another_row_uses_it_rightly(

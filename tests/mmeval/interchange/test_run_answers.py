@@ -97,7 +97,6 @@ def test_there_is_no_answer_to_what_was_not_asked(tmp_path: Path) -> None:
         ({"type": "smell"}, "'smell'"),
         ({"type": "text", "text": 7}, "no text"),
         ("words", "not str"),
-        ({"type": "text", "text": "a", "raw": 7}, "no text"),
         ({"type": "image", "label": 7}, "no text"),
         ({"type": "image", "media": {**PNG, "sha256": "../../x"}}, "SHA-256"),
         ({"type": "image", "media": 7}, ""),

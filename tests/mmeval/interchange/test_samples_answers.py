@@ -111,10 +111,7 @@ def test_an_answer_that_was_refused_is_replayed_as_refused(tmp_path: Path) -> No
     ("line", "words"),
     [
         ('{"doc": {"id": "1"', "cut off"),
-        *(
-            (f'{{"doc": {doc}, "parts": {parts}}}', "not a line")
-            for doc, parts in (('{"id": 1}', "[]"), ("[]", "[]"))
-        ),
+        ('{"doc": {"id": 1}, "parts": []}', "not a line"),
         ('{"doc": {"id": "1"}, "parts": {}}', "not a line"),
         ('{"doc": {"id": "1"}, "parts": []}', "question is damaged"),
         (
@@ -136,7 +133,6 @@ def test_a_damaged_file_is_refused_with_its_line(
     "more",
     [
         {"warnings": [7]},
-        {"parts": [7]},
         {"parts": [[7]]},
         {"parts": [None]},
         {"parts": [None], "error": [{}]},

@@ -124,7 +124,7 @@ def test_a_value_without_an_interval_says_why(number: Result, note: str) -> None
 
 @pytest.mark.parametrize(
     ("count", "words"),
-    [(0, ""), (1, "no option 1/1,500"), (1200, "no option 1,200/1,500")],
+    [(0, ""), (1200, "no option 1,200/1,500")],
 )
 def test_answers_that_name_no_option_are_noted(count: int, words: str) -> None:
     assert no_option(result("a", n=1500, no_option=count)) == words
@@ -134,8 +134,6 @@ def test_answers_that_name_no_option_are_noted(count: int, words: str) -> None:
     ("counts", "words"),
     [
         ({}, ""),
-        ({"refused": 3, "n": 200}, "refused 3/200"),
-        ({"refused_verdicts": 1, "n": 200}, "judge refused 1/200"),
         (
             {"refused": 1200, "refused_verdicts": 2, "n": 3000},
             "refused 1,200/3,000, judge refused 2/3,000",

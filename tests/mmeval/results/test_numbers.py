@@ -51,8 +51,6 @@ def test_tasks_stand_below_groups_slices_below_both_and_a_number_that_a_run_lack
         ({}, {"subset": {"a": {"of": None, "chosen": 3000}}}, ["3,000"]),
         ({}, {"subset": {"a": {"of": 7, "chosen": 7}}}, []),
         ({}, {"unfinished": {"a": {"made": 3, "of": 4}}}, ["3", "4"]),
-        ({"no_option": 3}, {}, ["3", "4"]),
-        ({"refused": 3}, {}, ["3", "4"]),
         (
             {"scored": 3, "unscored": 1, "bounds": [0.25, 0.5]},
             {},
@@ -64,8 +62,6 @@ def test_tasks_stand_below_groups_slices_below_both_and_a_number_that_a_run_lack
         "of an unknown number",
         "all of them",
         "unfinished",
-        "no option",
-        "refused",
         "missing",
     ],
 )

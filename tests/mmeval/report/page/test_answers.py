@@ -9,31 +9,23 @@ IMAGE = {"kind": "image", "src": "../media/a.png", "label": "image1"}
 
 def index(*values: float | None, **changes: Any) -> dict[str, Any]:
     """One task whose headline is ``m``, with a trial of each value."""
-    count = range(len(values))
+    count = len(values)
     rows: dict[str, Any] = {
-        "task": [0 for _ in count],
-        "index": [*count],
-        "repeat": [0 for _ in count],
-    }
-    rows |= {
-        "status": [0 for _ in count],
-        "kinds": ["text" for _ in count],
-        "title": [f"title {at}" for at in count],
-    }
-    rows |= {
-        "sample": [f"s{at}" for at in count],
+        "task": [0] * count,
+        "index": [*range(count)],
+        "repeat": [0] * count,
+        "status": [0] * count,
+        "kinds": ["text"] * count,
+        "title": [f"title {at}" for at in range(count)],
+        "sample": [f"s{at}" for at in range(count)],
         "scores": {"m": list(values)},
         **changes,
     }
-    metric = {"name": "m", "range": [0, 1], "higher_is_better": True}
-    task = {"name": "a/b", "alias": "A", "run": 0, "headline": "m"}
     return {
-        **{
-            "rows": rows,
-            "tasks": [task],
-            "metrics": [metric],
-            "statuses": ["scored", "uncounted"],
-        },
+        "rows": rows,
+        "tasks": [{"name": "a/b", "alias": "A", "run": 0, "headline": "m"}],
+        "metrics": [{"name": "m", "range": [0, 1], "higher_is_better": True}],
+        "statuses": ["scored", "uncounted"],
         "runs": [{"name": "default", "model": "tiny"}],
     }
 
@@ -119,10 +111,6 @@ def test_of_a_metric_where_lower_is_better_the_lowest_is_best() -> None:
         (
             {"kind": "code", "text": "\n".join("abcdefghij")},
             {"kind": "code", "text": "\n".join("abcdefgh")},
-        ),
-        (
-            {"kind": "3d", "mesh": "m.js", "src": ""},
-            {"kind": "other", "name": "3D model", "note": ""},
         ),
         (
             {"kind": "audio", "src": "", "note": "gone"},
