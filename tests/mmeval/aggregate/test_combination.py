@@ -51,8 +51,8 @@ def test_each_part_is_averaged_over_its_own_trials() -> None:
 
 @pytest.mark.parametrize(
     "other",
-    [(NONE, NONE), (GONE, GONE), (GONE, NONE)],
-    ids=["inapplicable", "unavailable", "both"],
+    [(NONE, NONE), (GONE, NONE)],
+    ids=["inapplicable", "both"],
 )
 def test_a_part_with_nothing_to_be_made_of_is_skipped_or_leaves_the_whole_unknown(
     other: Any,
@@ -144,10 +144,8 @@ def test_a_suspended_part_suspends_the_whole() -> None:
     assert (found.suspended, found.value, found.bounds) == (True, None, (0.5, 0.75))
 
 
-def test_no_trial_at_all_and_one_cluster_have_no_interval() -> None:
+def test_no_trial_at_all_has_no_value() -> None:
     assert made(part("a"), part("b")).value is None
-    alone = made(part("a", 0, 1, clusters="xx"), part("b", 1, 1, clusters="xx"))
-    assert (alone.value, alone.clusters, alone.ci95) == (0.75, 1, None)
 
 
 def test_the_same_clusters_stand_behind_all_parts() -> None:

@@ -50,7 +50,7 @@ def of(*terms: Term) -> Sureness:
     return sureness_of_terms(math.fsum(one.share * one.value for one in shared), shared)
 
 
-@pytest.mark.parametrize("right", [1, 3, 10, 19, 37, 39])
+@pytest.mark.parametrize("right", [1, 19, 39])
 def test_right_or_wrong_with_a_trial_a_cluster_is_clopper_and_pearson(
     right: int,
 ) -> None:
@@ -165,23 +165,6 @@ def test_without_a_range_the_reason_for_no_interval_is_given(
 # several means
 
 
-def test_means_over_the_same_clusters_are_one_piece_of_evidence() -> None:
-    values = [1.0, 0.0, 1.0, 1.0, 0.0] * 8
-    alone, three = of(term(values)), of(term(values), term(values), term(values))
-    assert three.stderr == pytest.approx(alone.stderr)
-    assert three.ci95 == pytest.approx(alone.ci95)
-    assert three.effective_clusters == pytest.approx(40)
-
-
-def test_means_over_other_clusters_are_independent() -> None:
-    values = [1.0, 0.0, 1.0, 1.0, 0.0] * 8
-    other = [f"d{place}" for place in range(40)]
-    alone, both = of(term(values)), of(term(values), term(values, names=other))
-    assert alone.stderr is not None
-    assert both.stderr == pytest.approx(alone.stderr / math.sqrt(2))
-    assert both.effective_clusters == pytest.approx(80)
-
-
 def test_a_small_mean_without_errors_is_no_certainty_beside_a_large_one() -> None:
     # Five right ones say that the share is above 0.55; the mean with a half may be as
     # low as 0.52.
@@ -220,7 +203,7 @@ def test_a_value_by_rule_is_certain() -> None:
 # shares and bounds
 
 
-@pytest.mark.parametrize("trials", [3e5, 1e6, 1e9])
+@pytest.mark.parametrize("trials", [3e5, 1e9])
 def test_of_very_many_trials_the_interval_is_the_normal_one(trials: float) -> None:
     low, high = share_interval(0.3, trials, 30_000)
     half = t.ppf(0.975, 30_000) * math.sqrt(0.3 * 0.7 / trials)

@@ -8,7 +8,7 @@ from mmeval.backend.contract import ModelDiedError, PlaceLostError
 from mmeval.broker import batcher as module
 from mmeval.broker.batch_answer import ThisProcess
 from mmeval.broker.batcher import Batcher, BatchRow, Deliver, least_padded, length
-from mmeval.errors import StoppedError, StorageError, UsageError
+from mmeval.errors import StoppedError, StorageError
 from mmeval.records.request import Request
 from mmeval.store.ticket import Ticket
 from tests.support.in_loop import now
@@ -227,7 +227,6 @@ async def test_after_a_death_each_row_is_asked_once_more_alone_and_the_one_to_bl
 @pytest.mark.parametrize(
     ("error", "end"),
     [
-        (UsageError("lost"), "UsageError('lost')"),
         (StorageError("full"), "StorageError('full')"),
         (ModelDiedError("died"), "answer"),
         (ValueError("odd"), "internal: ValueError: odd"),

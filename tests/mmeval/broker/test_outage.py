@@ -193,9 +193,7 @@ async def test_a_backend_that_stays_away_is_given_up_for_every_call(
     assert len(backend.asked) == tries
 
 
-@pytest.mark.parametrize(
-    ("kind", "on"), [("connection", True), ("timeout", True), ("server", False)]
-)
+@pytest.mark.parametrize(("kind", "on"), [("connection", True), ("server", False)])
 async def test_a_test_that_is_lost_on_the_way_is_a_failed_try_and_no_sign_of_life(
     kind: ErrorKind, on: bool
 ) -> None:

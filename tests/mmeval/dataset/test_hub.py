@@ -120,7 +120,6 @@ class Answered(Exception):
         (OSError(errno.ENOSPC, "No space left on device"), StorageError, "full"),
         (RuntimeError("odd"), OutOfReachError, "RuntimeError: odd"),
         (Answered(401), OutOfReachError, "HTTP 401"),
-        (Answered(503), OutOfReachError, "HTTP 503"),
         (
             type("ConnectError", (Exception,), {})(),
             OutOfReachError,

@@ -69,7 +69,6 @@ def test_a_list_of_parts_is_taken_as_it_is_and_labels_in_their_usual_spellings()
         ({"text": "x", "media": {"image1": 1}}, "input.media image1", "a number"),
         ([{"type": "imagee", "path": "a.png"}], "imagee", '"image"'),
         ([{"type": "image"}], "input[0]", '"path", which is missing'),
-        ([{"type": "text"}], "input[0]", '"text", which is missing'),
         (
             [{"type": "text", "text": "x"}, {"type": "image", "path": "b.png"}],
             "input[1]",

@@ -77,7 +77,6 @@ def test_consent_is_the_users_and_of_no_file() -> None:
 @pytest.mark.parametrize(
     ("needs", "commands"),
     [
-        ((), []),
         (("json",), []),
         (("json", "no_such_module.sub:a"), [install_command("a")]),
         (

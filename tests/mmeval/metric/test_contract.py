@@ -50,13 +50,10 @@ def test_every_number_in_the_range_becomes_a_plain_score(value: Any) -> None:
         (math.nan, "gave nan"),
         (math.inf, "gave inf"),
         (Score(None), "gave None"),
-        (Score(evidence={"why": "?"}), "gave None"),
-        (Score(-math.inf), "gave -inf"),
         (None, "returned None"),
         ("good", "returned 'good'"),
         ({"other": 1}, "['other'], not ['given']"),
         (7, "gave 7, outside its range 0..1"),
-        (-0.5, "-0.5"),
         (1 + 1e-5, "1.00001"),
         (-1e-5, "-1e-05"),
     ],
@@ -180,10 +177,7 @@ def test_a_function_that_cannot_be_a_metric_is_refused(
     ("name", "word"),
     [
         ("acc", "choice"),
-        ("acc_norm", "choice"),
         ("bleu", "hf_evaluate"),
-        ("em", "exact_match"),
-        ("perplexity", "likelihood"),
     ],
 )
 def test_a_metric_of_another_harness_points_to_one_of_here(

@@ -69,10 +69,6 @@ def test_placeholders_and_code_keep_their_parts() -> None:
     ("template", "fault"),
     [
         ("{{ ''.__class__.__mro__ }}", "is unsafe|lacks"),
-        ("{{ 'a' * 5_000_000 }}", "longer than"),
-        ("{% for i in range(90000) %}" + "x" * 50 + "{% endfor %}", "longer than"),
-        ("{{ 1 / 0 }}", "division by zero"),
-        ("{{ input.append(1) }}", "lacks"),
         ("{% include 'x' %}", "cannot be rendered"),
         ("{{ input[:3] }}", "leaves out image"),
         ("{{ answer }}", "'answer' is undefined"),

@@ -127,9 +127,7 @@ def test_parameters_of_other_harnesses_are_understood(
         ({"max_tokens": "many"}, "max_tokens='many'.* whole"),
         ({"stop": 5}, "stop=5.* words"),
         ({"max_tokens": 2.9}, "max_tokens=2.9.* whole"),
-        ({"top_k": "1.5"}, "top_k='1.5'.* whole"),
         ({"temperature": float("nan")}, "temperature=nan.* a number"),
-        ({"top_p": "inf"}, "top_p='inf'.* a number"),
         ({"max_gen_toks": 0}, "max_tokens=0.* 1"),
         ({"temperature": -0.1}, "temperature=-0.1.* 0"),
         ({"top_p": 0}, "top_p=0.* above 0"),
@@ -152,7 +150,6 @@ def test_the_options_of_one_modality_lack_its_prefix() -> None:
     assert (params.options_of("3d"), params.options_of("audio")) == ({"faces": 9}, {})
 
 
-@pytest.mark.parametrize("none", [None, "none"])
 @pytest.mark.parametrize(
     ("values", "name"),
     [
@@ -164,9 +161,10 @@ def test_the_options_of_one_modality_lack_its_prefix() -> None:
     ],
 )
 def test_none_leaves_out_what_a_task_gives(
-    values: dict[str, object], name: str, none: object
+    values: dict[str, object], name: str
 ) -> None:
-    assert GenerationParams.from_mapping({**values, name: none}).to_json() == {}
+    for none in (None, "none"):
+        assert GenerationParams.from_mapping({**values, name: none}).to_json() == {}
 
 
 def test_none_of_a_role_leaves_out_what_its_calls_give() -> None:

@@ -149,7 +149,6 @@ def test_a_run_notes_this_of_new_and_of_kept_answers_alike_and_its_exit_code_sta
     ("facts", "line"),
     [
         ({"kept": 0, "new": 0}, "nothing to ask"),
-        ({"kept": 0, "new": 1}, "answers to ask: 1"),
         ({"kept": 0, "new": 3, "exact": False}, "answers to ask: at most 3"),
         (
             {"kept": 0, "new": 3, "unaskable": True},

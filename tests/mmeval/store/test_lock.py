@@ -195,15 +195,6 @@ def test_a_lease_that_is_put_aside_for_a_moment_lasts(
 
 
 @pytest.mark.usefixtures("without_locks")
-def test_a_run_folder_without_locks_is_for_one_process(tmp_path: Path) -> None:
-    with (
-        closing(RunFolder(tmp_path)),
-        pytest.raises(RunLockedError, match=f"pid {os.getpid()}"),
-    ):
-        RunFolder(tmp_path)
-
-
-@pytest.mark.usefixtures("without_locks")
 def test_a_run_folder_without_locks_waits_for_its_writers(tmp_path: Path) -> None:
     writers = [hold(tmp_path), hold(tmp_path)]
     with pytest.raises(RunLockedError, match="workers"):

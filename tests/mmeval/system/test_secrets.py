@@ -17,7 +17,6 @@ KEY = "sk-0123456789"
     [
         {"args": {"inner": [{"api_key": KEY}]}},
         {"env": {"HF_TOKEN": KEY}},
-        {"env": {"LAUNCHPAD_TOKEN": KEY}},
         {"apikey": KEY},
         {"api_keys": [KEY]},
         {"api_key": {"value": [KEY]}},
@@ -26,7 +25,6 @@ KEY = "sk-0123456789"
         {"command": ["serve", f"--api-key={KEY}"]},
         {"command": ["env", f"MY_TOKEN={KEY}", "serve"]},
         {"command": ["sh", "-c", f"serve -token {KEY} | tee log"]},
-        {"command": ["sh", "-c", f"serve --api-key={KEY} | tee log"]},
         {"command": ["curl", "-H", f"Authorization: Bearer {KEY}"]},
         {"command": ["curl", "-H", f"X-API-Key:{KEY}"]},
         {"command": f"sh -c \"curl -H 'Authorization: Token {KEY}'\""},
@@ -46,7 +44,6 @@ def test_the_value_of_a_secret_is_found_by_the_name_beside_it(
     [
         "serve.py --use-token --model-path /m/x",
         "serve.py --add-bos-token weights-v2",
-        "serve.py --use-token weights-v2.bin",
         "serve.py --use-token org/weights-v2",
     ],
 )
@@ -61,14 +58,7 @@ def test_a_key_with_the_signs_of_a_path_is_a_secret(key: str) -> None:
     assert secret_values({"command": ["serve", "--token", key]}) == {key}
 
 
-def test_an_option_after_a_switch_is_shown() -> None:
-    given = {"command": "serve.py --use-token --model-path weights"}
-    assert without_secrets(given) == given
-
-
-@pytest.mark.parametrize(
-    "name", ["bos_token", "eos-token", "stop_token", "image_token", "MASK_TOKEN"]
-)
+@pytest.mark.parametrize("name", ["bos_token", "eos-token", "MASK_TOKEN"])
 def test_a_token_of_a_vocabulary_is_no_secret(name: str) -> None:
     assert without_secrets({name: "<|image-0|>"}) == {name: "<|image-0|>"}
 
@@ -82,10 +72,9 @@ def test_what_may_be_a_word_of_an_answer_is_not_hidden_wherever_it_stands(
     assert secret_values({"answer_key": value}) == frozenset()
 
 
-@pytest.mark.parametrize("name", ["answer_key", "api_key", "HF_TOKEN", "password"])
 @pytest.mark.parametrize("value", ["placeholder", "not-needed", "Observation"])
-def test_a_plain_word_is_not_hidden_wherever_it_stands(name: str, value: str) -> None:
-    assert secret_values({name: value}) == frozenset()
+def test_a_plain_word_is_not_hidden_wherever_it_stands(value: str) -> None:
+    assert secret_values({"api_key": value}) == frozenset()
 
 
 def test_a_plain_word_is_hidden_beside_the_name_of_a_secret() -> None:

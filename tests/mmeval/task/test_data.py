@@ -22,7 +22,6 @@ ROW = {"id": "s", "input": "q"}
     [
         ("dataset_path: /gone/away", {}, "dataset_path", "/gone/away"),
         ("dataset_path: ~nosuchuser/a", {}, "dataset_path", "'~nosuchuser/a'"),
-        ("dataset_path: some/where/deep", {}, "dataset_path", "'some/where/deep'"),
         ("dataset_path: rows/", {}, "dataset_path", "'rows/'"),
         ("", {"data_dir": Path("/gone")}, "--data_dir", "/gone"),
         ("", {"data": "bundled"}, "--data", "t"),

@@ -117,7 +117,6 @@ def requiring() -> AgentProgram:
             "no_answer",
         ),
         (talk(HELPER.ask("x"), "more"), "internal"),
-        (talk(HELPER.ask("x"), 5), "internal"),
         (talk(HELPER.ask("x"), [HELPER.ask("y"), 5]), "internal"),
         (talk(HELPER.ask("x"), Role("other").ask("y")), "internal"),
     ],

@@ -190,10 +190,14 @@ def test_parameters_among_the_arguments_of_a_role_are_those_of_its_calls_and_no_
     assert made.params == {"judge": GenerationParams(top_k=3)}
 
 
-@pytest.mark.parametrize("role", ["model", "helper"])
 @pytest.mark.parametrize(
-    "identity",
-    [{"weights": Path("weights")}, {"weights": {1, 2}}, {"weights": math.nan}, None],
+    ("role", "identity"),
+    [
+        ("helper", {"weights": Path("weights")}),
+        ("model", {"weights": {1, 2}}),
+        ("model", {"weights": math.nan}),
+        ("model", None),
+    ],
     ids=["a path", "a set", "no number", "nothing"],
 )
 def test_an_identity_that_json_cannot_hold_is_a_fault_of_the_backend(

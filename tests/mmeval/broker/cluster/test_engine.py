@@ -36,7 +36,6 @@ def test_an_engine_is_read_and_written_as_the_flag_has_it(
         ("ray,worker=4", "worker"),
         ("ray,workers=0", "workers"),
         ("ray,workers=1.5", "workers"),
-        ("ray,workers=many", "workers"),
         ("ray,gpus=-1", "gpus"),
         ("ray,address=ray://host:10001", "address"),
         ("ray,score_workers=true", "score_workers"),

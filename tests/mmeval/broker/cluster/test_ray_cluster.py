@@ -10,13 +10,11 @@ from mmeval.errors import UsageError
 @pytest.mark.parametrize(
     ("engine", "places"),
     [
-        (RayEngine(gpus=0), 16),
         (RayEngine(gpus=0, score_workers=3), 13),
         (RayEngine(gpus=0, cpus=4, score_workers=3), 3),
         (RayEngine(gpus=0, cpus=3, score_workers=4), 4),
         (RayEngine(gpus=0, cpus=0.5, score_workers=1), 30),
         (RayEngine(gpus=1, cpus=4, score_workers=4), 3),
-        (RayEngine(gpus=1, cpus=1, score_workers=4), 8),
         (RayEngine(gpus=0, score_workers=99), 1),
     ],
     ids=str,

@@ -181,21 +181,26 @@ LAYOUTS: dict[str, tuple[Callable[[Path], None], str, list[Any]]] = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_data_are_asked_and_scored_from_yaml_alone(layout: str, tmp_path: Path) -> None:
+def test_rows_of_every_layout_become_samples(layout: str, tmp_path: Path) -> None:
     write, keys, (parts, reference, labels) = LAYOUTS[layout]
     write(tmp_path / "data")
-    made = built(tmp_path, f"loader: datasets\ndataset_path: data\n{keys}")
-    sample = next(rows_of(made.dataset()))
+    dataset = built(tmp_path, f"loader: datasets\ndataset_path: data\n{keys}").dataset()
+    sample = next(rows_of(dataset))
+    assert len(dataset) == 2
     assert [part.text or part.kind for part in sample.input[0].content.parts] == parts
     assert (sample.references[0].raw, sample.metadata) == (reference, labels)
+
+
+def test_data_are_asked_and_scored_from_yaml_alone(tmp_path: Path) -> None:
+    write, keys, _ = LAYOUTS["an image folder with a CSV"]
+    write(tmp_path / "data")
+    built(tmp_path, f"loader: datasets\ndataset_path: data\n{keys}")
     where = ("-o", tmp_path / "runs", "--model_tag", "m", "--score_workers", "0")
     run = mmeval("--tasks", tmp_path / "t.yaml", "--model", "reference", *where)
     assert run.code == 0, run.err
     found = results(run_folder(tmp_path / "runs"))
-    assert (
-        found["results"]["t"]["exact_match,none"],
-        found["n-samples"]["t"]["effective"],
-    ) == (1, 2)
+    assert found["results"]["t"]["exact_match,none"] == 1
+    assert found["n-samples"]["t"]["effective"] == 2
 
 
 def opened(
@@ -278,7 +283,6 @@ def test_a_row_that_makes_no_sample_has_its_own_fault_and_paths_stay_inside(
         ({"input": "q"}, {"media_columns": ["b"]}, "column of media_columns 'b'"),
         ({"input": "q"}, {"token": "x"}, "'token'"),
         ({"input": "q"}, {"data_files": {"test": ["../x.csv"]}}, "leads out"),
-        ({"input": "q"}, {"data_files": "https://example.org/x.csv"}, "leads out"),
         (
             {"input": "q"},
             {"data_files": "zip::https://example.org/x.zip"},
@@ -336,13 +340,6 @@ def test_the_fingerprint_follows_rows_and_media_and_a_torn_file_is_named(
         pq.write_table(pa.table({"q": ["1"], name: ["2"]}), torn / f"{name}.parquet")
     with pytest.raises(UsageError, match=r"columns of its files differ: one has q, w"):
         list(opened(torn, {"input": "q"}, data_files={"test": "*.parquet"}))
-
-
-def test_media_in_an_archive_are_read(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "train.zip", "w") as archive:
-        archive.writestr("a.png", picture())
-    (sample,) = rows_of(opened(tmp_path, {"input": "image"}, "train"))
-    assert sample.input[0].content.media("image")[0].read() == picture()
 
 
 def parquet(rows: range) -> bytes:
@@ -429,10 +426,9 @@ def single(
     return next(rows_of(opened(folder, columns, **more)))
 
 
-@pytest.mark.parametrize("cell", [CODE, f"data:image/png;base64,{CODE}"])
-def test_a_cell_of_base64_is_a_medium(tmp_path: Path, cell: str) -> None:
+def test_a_cell_of_base64_is_a_medium(tmp_path: Path) -> None:
     columns = {"input": "{{ image }} Which?"}
-    sample = single(tmp_path, {"image": cell}, columns, media_columns=["image"])
+    sample = single(tmp_path, {"image": CODE}, columns, media_columns=["image"])
     assert sample.input[0].content.media("image")[0].read() == picture(size=(20, 20))
 
 
@@ -442,9 +438,8 @@ def test_a_cell_of_base64_is_a_medium(tmp_path: Path, cell: str) -> None:
         (CODE, "{{ cell }} Which?", "media_columns: [cell]"),
         ({"text": ["oak"], "start": 3}, "{{ cell }}", "text, start"),
         ([{"text": "oak"}], "Which? {{ cell }}", "text"),
-        ("['oak' 'ash']", "{{ cell | literal | first }}", "comma"),
     ],
-    ids=["base64", "a mapping", "a list of mappings", "no list"],
+    ids=["base64", "a mapping", "a list of mappings"],
 )
 def test_what_nobody_can_read_is_not_written_into_a_text(
     tmp_path: Path, cell: Any, source: str, word: str
@@ -533,7 +528,6 @@ def test_a_sound_of_numbers_is_a_sound(tmp_path: Path) -> None:
     ("format", "file", "text"),
     [
         ("json", "d/qa.json", '[{"q": "Which?", "a": "oak"}]'),
-        ("json", "d/qa.jsonl", '{"q": "Which?", "a": "oak"}\n'),
         ("csv", "d/qa.csv", "q,a\nWhich?,oak\n"),
     ],
 )
@@ -589,14 +583,6 @@ def test_an_index_in_a_tsv_stands_for_the_picture_of_its_row(tmp_path: Path) -> 
     assert "404" in third.fault
 
 
-def test_an_index_of_a_row_without_a_picture_in_a_tsv_is_a_fault(
-    tmp_path: Path,
-) -> None:
-    write_files(tmp_path, {"test.tsv": "index\timage\n2\t1\n1\t\n"})
-    dataset = opened(tmp_path, {"input": "image"}, media_columns=["image"])
-    assert "no picture of its own" in next(rows_of(dataset)).fault
-
-
 @pytest.mark.parametrize("paths", [[], ["cell"]], ids=["a column", "of media"])
 def test_a_text_in_place_of_the_bytes_of_a_file_stays_a_text(
     tmp_path: Path, paths: list[str]
@@ -616,13 +602,6 @@ def test_bytes_that_are_no_medium_are_not_written_into_a_text(
         for source in ("{{ q }} {{ x }}", "{{ q }}")
     )
     assert ("bytes" in used.fault, unused.fault) == (True, "")
-
-
-def test_messages_that_are_written_as_a_text_are_read(tmp_path: Path) -> None:
-    said = json.dumps([{"role": "user", "content": "Which?"}])
-    columns = {"input": "{{ messages | literal }}"}
-    sample = single(tmp_path, {"messages": said}, columns)
-    assert sample.input[0].content.text == "Which?"
 
 
 def test_messages_are_the_input_where_columns_name_no_other(tmp_path: Path) -> None:

@@ -47,7 +47,6 @@ def test_the_form_says_what_is_asked_for() -> None:
         (Text("x"), f'"{"a" * 2001}"', "a" * MAX_TEXT_CHARS),
         (Number("x", 1, 5), f'"{"0" * 38}4"', 4),
         (Number("x", 1, 5), '"4/5"', 4),
-        (Number("x", 1, 5), "4/5", 4),
         (Number("x", 1, 5), '" 4.0 / 5.0"', 4),
         (Number("x", 1, 5), '"4 out of 5"', 4),
         (YesNo("x"), '"True"', True),
@@ -67,9 +66,7 @@ NUMBERS = (
     "null",
     '"4/10"',
     '"4/"',
-    '"/5"',
     '"4/5/5"',
-    '"3-4"',
     '"4.5/5"',
     '"1e999"',
     '"not sure"',
@@ -97,12 +94,6 @@ def test_a_field_may_be_left_out_only_where_the_form_says_so() -> None:
     assert form.read('{"grade": 3}') == {"grade": 3}
     assert form.fault(reply('{"grade": 3}')) == ""
     assert "'grade'" in form.fault(reply('{"reason": "fine"}'))
-
-
-def test_fields_are_read_in_any_case() -> None:
-    form = ReplyForm((Text("reason"), Number("overall_score", 1, 5)))
-    reply_in_capitals = '{"Reason": "fine", "Overall Score": 3}'
-    assert form.read(reply_in_capitals) == {"reason": "fine", "overall_score": 3}
 
 
 def test_a_field_in_an_inner_object_is_read_with_those_beside_it() -> None:

@@ -17,7 +17,6 @@ from mmeval.metric.judge.json_reply import (
 from mmeval.records.response import answered
 
 READ: dict[str, tuple[str, dict[str, Any]]] = {
-    "nothing else": ('{"grade": 4}', {"grade": 4}),
     "prose around it": (
         'I weigh {both sides}. {"grade": 4} That is all.',
         {"grade": 4},
@@ -51,7 +50,6 @@ READ: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "another case": ('{"Grade": 4}', {"grade": 4}),
     "the same value in two cases": ('{"GRADE": 4, "grade": 4}', {"grade": 4}),
-    "an inner object": ('{"verdict": {"grade": 4}}', {"grade": 4}),
     "an inner object beside others": (
         '{"id": 7, "scale": {"high": 5}, "verdict": {"Grade": 4}}',
         {"grade": 4},
@@ -104,10 +102,6 @@ REFUSED = {
         '{"why": "it says "{"grade": 4}" itself", "grade": 1}',
         "malformed",
     ),
-    "a quotation in one without quotes": (
-        '{why: "it says {"grade": 4}", grade: 1}',
-        "malformed",
-    ),
     "a quotation that ends what it stands in": (
         '{"why": "it says "}{"grade": 4}" itself", "grade": 1}',
         "malformed",
@@ -134,10 +128,6 @@ REFUSED = {
     ),
     "a quotation in an escaped one": (
         r"""{\"grade\": 1, \"why\": \"says {'grade': 5}\"}""",
-        "malformed",
-    ),
-    "the rest of an escaped one": (
-        r"""{\"why\": \"says } {'grade': 5}\", \"grade\": 1}""",
         "malformed",
     ),
     "no number of JSON": ('{"grade": NaN}', "malformed"),

@@ -64,7 +64,6 @@ async def outcomes(runtime: BackendRuntime, count: int) -> list[Response]:
         (Limits(tokens=200), 64, 20, True),
         (Limits(usd=200.0), 64, 20, True),
         (Limits(tokens=15), 10, 2, True),
-        (Limits(usd=15.0), 10, 2, True),
     ],
     ids=[
         "calls",
@@ -72,7 +71,6 @@ async def outcomes(runtime: BackendRuntime, count: int) -> list[Response]:
         "tokens",
         "dollars",
         "more than is left, as the only one",
-        "dollars likewise",
     ],
 )
 async def test_calls_of_equal_cost_meet_the_limit_however_many_are_in_flight(

@@ -15,9 +15,7 @@ def refused(data: bytes, mime: str) -> bool:
     return is_unread(data, mime, caught.value.code)
 
 
-@pytest.mark.parametrize(
-    "codec", [b"\x61\1", b"\xff\0", b"\0\x20", b"\x42\0"], ids=bytes.hex
-)
+@pytest.mark.parametrize("codec", [b"\x61\1", b"\x42\0"], ids=bytes.hex)
 def test_a_wav_of_a_codec_that_is_not_read_is_not_damaged(codec: bytes) -> None:
     assert refused(patched(tiny.wav(), 20, codec), "audio/wav")
 

@@ -3,7 +3,7 @@ import zipfile
 
 import pytest
 
-from mmeval.errors import CorruptMediaError, MediaLimitError, UnsupportedMediaError
+from mmeval.errors import CorruptMediaError, MediaLimitError
 from mmeval.media.decode import (
     Block,
     DecodeLimits,
@@ -24,7 +24,6 @@ from tests.support.documents import (
     workbook,
 )
 from tests.support.tiny_media import packed, with_types, word
-from tests.support.unread_media import UNREAD
 
 CELL = "<w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>"
 ROW = f"<w:tr>{CELL.format('a')}{CELL.format('b')}</w:tr>"
@@ -157,12 +156,6 @@ def test_cells_beyond_the_memory_of_a_step_are_a_limit() -> None:
     rows = row(1, words_in("A1", "x")) + row(1048576, words_in("XFD1048576", "y"))
     with pytest.raises(MediaLimitError):
         blocks(workbook({"a": rows}))
-
-
-@pytest.mark.parametrize("name", ["entries with a password", "dotx", "odt"])
-def test_a_document_that_is_not_read_here_is_not_damaged(name: str) -> None:
-    with pytest.raises(UnsupportedMediaError):
-        blocks(UNREAD[name].data)
 
 
 STYLES = (
