@@ -91,11 +91,6 @@ def parts_of(number: int, row: dict[str, Any], out: Path) -> list[dict[str, Any]
             part = {"kind": "audio", "mime": "audio/wav", "path": "x"}
         case "no medium":
             Path(part["path"]).unlink()
-        case "link":
-            (out / f"link{number}.gif").symlink_to(part["path"])
-            part["path"] = str(out / f"link{number}.gif")
-        case "outside":
-            part = medium(NOTES / "outside.gif", data)
         case "same file":
             part = medium(out / "picture.gif", data)
         case "lying type":
@@ -104,10 +99,6 @@ def parts_of(number: int, row: dict[str, Any], out: Path) -> list[dict[str, Any]
             part["sha256"] = "0" * 64
         case "no text":
             part = {"kind": "text", "text": 5}
-        case "kind in a list":
-            part["kind"] = ["image"]
-        case "long path":
-            part["path"] = "x" * 5000
     said = words(row) + (keys() if FAULT == "repeats keys" else "")
     return [{"kind": "text", "text": said}, part]
 

@@ -9,7 +9,6 @@ from mmeval.media import Media, media_part
 from mmeval.model_backends.gemini import GeminiBackend
 from mmeval.model_backends.gemini.contents import (
     GENERATE,
-    INTERACTIONS,
     Conversation,
     conversation,
 )
@@ -92,12 +91,3 @@ def test_a_damaged_medium_is_a_fault_of_the_data() -> None:
     damaged = media_part(Media.from_bytes(b"no picture"), "image")
     with pytest.raises(CallError, match="is no image"):
         rows(user(damaged))
-
-
-def test_the_other_interface_has_contents() -> None:
-    backend = GeminiBackend(model="m", base_url="http://localhost")
-    asked = [user("q", Media.from_bytes(picture()))]
-    said = conversation(asked, backend._settings, INTERACTIONS)
-    [row] = json.loads(said.messages)
-    assert row["type"] == "user_input"
-    assert [item["type"] for item in row["content"]] == ["text", "image"]

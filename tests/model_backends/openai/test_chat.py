@@ -133,15 +133,11 @@ def text(words: str) -> dict[str, str]:
     [
         ({"content": "x", "audio": None, "refusal": None, "images": None}, ["x"]),
         ({"content": None}, []),
-        ({"tool_calls": [{"type": "function", "function": {"name": "f"}}]}, []),
         ({"content": "x", "images": [IMAGE, IMAGE]}, ["x", "image", "image"]),
-        ({"content": "a <image1> b", "images": [IMAGE]}, ["a ", "image", " b"]),
-        ({"content": [text("a <image1> b"), IMAGE]}, ["a ", "image", " b"]),
         ({"content": ["a", "b"]}, ["ab"]),
         ({"content": [{"type": "refusal", "refusal": "no"}]}, ["no"]),
         ({"content": "", "audio": SOUND}, ["spoken words", "audio"]),
         ({"content": "words", "audio": SOUND}, ["words", "audio"]),
-        ({"content": None, "refusal": "I will not"}, ["I will not"]),
         ({"content": "x", "reasoning_content": "hm"}, ["hm", "x"]),
         ({"content": "x", "reasoning": "hm"}, ["hm", "x"]),
         (

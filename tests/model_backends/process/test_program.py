@@ -198,14 +198,10 @@ def test_an_answer_after_the_end_of_its_batch_is_not_taken_for_one_of_the_next(
         ("never", "gave no answer for this row", [0, *range(2, 8)]),
         ("foreign kind", "'audio', which the worker does not give", []),
         ("no medium", "is not there", []),
-        ("link", "is a link", []),
-        ("outside", "outside of the folder", []),
         ("lying type", "its bytes are audio/wav", []),
         ("other bytes", "sha256", []),
         ("no text", "has no text", []),
         ("full disk", "No space left", []),
-        ("kind in a list", "['image'], which the worker does not give", []),
-        ("long path", "5,000 bytes, and 4,096 are the most", []),
     ],
 )
 def test_a_row_that_cannot_be_used_has_failed_with_the_reason(
@@ -227,16 +223,6 @@ def test_a_worker_that_only_logs_is_waited_for_ten_times_as_long_as_a_silent_wor
     monkeypatch.setattr(program, "time", clock)
     asked = Asked(bad_worker("only logs", notes, copies=0, timeout=60))
     assert "it has only logged for 10 times 60 seconds (timeout)" in asked.death
-
-
-def test_what_a_link_in_the_place_of_a_media_folder_names_is_left_alone(
-    notes: Path,
-) -> None:
-    (notes / "precious").mkdir()
-    (notes / "precious" / "file").touch()
-    asked = Asked(bad_worker("out is a link", notes, copies=0))
-    assert "in the place of a media folder" in asked.death
-    assert (notes / "precious" / "file").exists()
 
 
 def test_after_a_worker_has_replaced_its_media_folder_another_is_started(

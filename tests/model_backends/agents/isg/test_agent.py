@@ -190,29 +190,6 @@ def test_a_step_that_names_a_tool_without_a_backend_is_a_problem_of_the_plan(
     assert (blocks(result), result["evidence"]["rounds"]) == (["text 1", "image"], 1)
 
 
-def test_an_agent_without_any_tool_writes_texts_alone() -> None:
-    tools = (
-        "text_to_image",
-        "image_edit",
-        "image_to_video",
-        "fixed_views",
-        "free_views",
-        "image_morph",
-    )
-    replies = {
-        "planner": [plan(call("a hare"), caption())],
-        "captioner": ["one"],
-        **dict.fromkeys(tools),
-    }
-    args = {"structure": "none", "refine": 0}
-    result = driven("isg_agent", replies, prompt="Say it.", wants=["text"], args=args)
-    assert (titles(result), blocks(result), problems(result)) == (
-        ["plan", "caption"],
-        ["one"],
-        [(0, 1)],
-    )
-
-
 @pytest.mark.parametrize("profile", ["standard", "official"])
 def test_a_plan_with_problems_is_made_again_and_carried_out_from_the_start(
     profile: str,
@@ -283,25 +260,17 @@ def test_a_refiner_without_a_plan_leaves_the_last_answer() -> None:
     )
 
 
-FOR_GOOD = {"error": "timeout"}
-LATE = {
-    "planner": {"planner": [FOR_GOOD]},
-    "tool_selector": {"tool_selector": [FOR_GOOD]},
-    "captioner": {"captioner": [FOR_GOOD]},
-    "text_to_image": {"text_to_image": [FOR_GOOD]},
-    "refiner": {"refiner": [FOR_GOOD]},
-    "smoother": {"smoother": [FOR_GOOD]},
-}
-
-
-@pytest.mark.parametrize("role", LATE)
+@pytest.mark.parametrize(
+    "role",
+    ["planner", "tool_selector", "captioner", "text_to_image", "refiner", "smoother"],
+)
 @pytest.mark.parametrize("profile", ["standard", "official"])
 def test_an_outage_of_a_role_is_a_failure_of_the_answer_with_its_evidence(
     role: str, profile: str
 ) -> None:
     result = ask(
         BAD if role == "refiner" else GOOD,
-        roles=LATE[role],
+        roles={role: [{"error": "timeout"}]},
         smooth=True,
         profile=profile,
     )

@@ -20,9 +20,7 @@ from tests.support.isg_agent import (
 
 
 @pytest.mark.parametrize("profile", ["standard", "official"])
-@pytest.mark.parametrize(
-    "name", ["<GEN_1>", "<GEN_0>", "#image9#", "#image0#", "hare.png"]
-)
+@pytest.mark.parametrize("name", ["<GEN_1>", "#image9#", "#image0#", "hare.png"])
 def test_a_tool_is_not_asked_with_a_picture_that_is_not_there(
     name: str, profile: str, given: dict[str, Any]
 ) -> None:

@@ -161,10 +161,9 @@ def test_a_processor_pads_left_and_needs_a_sound_torchvision(
     ("name", "spoil"),
     [
         ("llava", lambda folder: cut_short(folder, "tokenizer.json")),
-        ("llava", lambda folder: cut_short(folder, "processor_config.json")),
         ("llm", lambda folder: (folder / "tokenizer.json").unlink()),
     ],
-    ids=["tokenizer", "configuration", "no tokenizer"],
+    ids=["tokenizer", "no tokenizer"],
 )
 def test_an_unreadable_processor_is_one_message(
     name: str, spoil: Callable[[Path], None], tmp_path: Path

@@ -36,10 +36,6 @@ def answer(body: bytes, **arguments: Any) -> Message:
 # --- messages -------------------------------------------------------------------------
 
 
-def test_a_text_is_an_item_of_the_users_message() -> None:
-    assert sent(user("hello"))["input"] == [HELLO]
-
-
 def test_system_messages_at_the_beginning_are_instructions() -> None:
     body = sent(message("system", "Be brief."), message("system", "Be kind."))
     assert body["instructions"] == "Be brief.\n\nBe kind."
