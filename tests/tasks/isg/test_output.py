@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.errors import MissingDataError, UsageError
+from mmeval.errors import UsageError
 from mmeval.interchange.contract import (
     AnsweredRun,
     AnsweredTask,
@@ -111,8 +111,8 @@ B = {"type": "image", "content": "b.png", "caption": "never shown"}
             [("text", "t"), ("image", None)],
         ),
         (
-            [{"type": "image", "content": "../b.png"}, {"type": "image", "content": 7}],
-            [("image", None)] * 2,
+            [{"type": "image", "content": 7}],
+            [("image", None)],
         ),
         (
             [TEXT, {"type": "smell", "content": "b.png"}],
@@ -126,7 +126,7 @@ B = {"type": "image", "content": "b.png", "caption": "never shown"}
         "texts stay as they are",
         "no file",
         "a lost file",
-        "outside",
+        "no path",
         "unknown",
         "empty",
         "null",
@@ -141,11 +141,10 @@ def test_an_answer_is_its_blocks(output: Any, found: list[Any], tmp_path: Path) 
     ("block", "named"),
     [
         ({"type": "image", "content": "gone.png"}, "gone.png"),
-        ({"type": "image", "content": "../b.png"}, "../b.png"),
         ({"type": "image", "content": 7}, "7"),
         ({"type": "smell", "content": "b.png"}, "smell"),
     ],
-    ids=["a lost file", "outside", "no path", "unknown"],
+    ids=["a lost file", "no path", "unknown"],
 )
 def test_an_answer_names_its_odd_block(block: Any, named: str, tmp_path: Path) -> None:
     answers = read_output(written(tmp_path, {"id": "0001", "output": [TEXT, block]}))
@@ -207,12 +206,6 @@ def test_another_query_than_that_of_the_data_is_told(tmp_path: Path) -> None:
 def test_what_is_no_answer_is_refused(output: Any, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         answer(read_output(written(tmp_path, {"id": "0001", "output": output})))
-
-
-def test_a_folder_without_answers_is_said(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(MissingDataError, match=r"outputs\.jsonl"):
-        read_output(tmp_path / "empty")
 
 
 def task(

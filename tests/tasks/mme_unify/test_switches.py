@@ -3,20 +3,9 @@ changed without these fails."""
 
 from typing import Any
 
-import pytest
-
-from mmeval.metric.contract import load_metric
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
 
-METRICS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "mme_unify_choice": (
-        {"script": "understanding", "reading": "letter"},
-        {"reading": "released"},
-    ),
-    "mme_unify_maze": ({"vcot": "paper"}, {"vcot": "official"}),
-}
-"""Each metric's switches, and those that the profile ``official`` sets."""
 SHARED: dict[str, Any] = {
     "loader": "mme_unify",
     "placeholders": [],
@@ -104,15 +93,6 @@ ROWS = {
     },
 }
 """Rows of the question file, and how many of them are asked."""
-
-
-@pytest.mark.parametrize("name", METRICS)
-def test_a_metric_has_its_documented_switches_in_each_profile(name: str) -> None:
-    metric, (switches, official) = load_metric(name), METRICS[name]
-    assert (metric.switches, metric.profiles) == (
-        switches,
-        {"official": official} if official else {},
-    )
 
 
 def test_the_tasks_ask_and_score_as_the_documentation_says() -> None:

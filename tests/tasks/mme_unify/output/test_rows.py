@@ -254,27 +254,6 @@ def test_files_are_found_in_the_released_folders_and_paths_start_from_them_or_th
     assert turns_of(answer(again, sample(VCOT, "vcot"))).keys() == {0}
 
 
-def test_repeats_are_in_files_of_their_own(tmp_path: Path) -> None:
-    opened(tmp_path, {**SIPU, "output": "A"})
-    answers = opened(tmp_path, {**SIPU, "output": "B"}, name="results_repeat2.json")
-    assert [
-        shown(answer(answers, sample(SIPU, "sipu"), repeat)) for repeat in (0, 2)
-    ] == [["A"], ["B"]]
-    assert isinstance(answers.answer("t", sample(SIPU, "sipu"), 1), Absent)
-
-
-@pytest.mark.parametrize(
-    "path", ["../7.png", "/etc/hostname", "https://host/7.png", "iVBOR" * 99]
-)
-def test_a_path_that_leads_out_is_the_missing_file_of_its_answer_alone(
-    path: str, tmp_path: Path
-) -> None:
-    answers = opened(tmp_path, {**TIG, "output": path}, {**SIPU, "output": "B"})
-    assert answers.digest
-    assert shown(answer(answers, sample(TIG, "tig"))) == ["<no image>"]
-    assert shown(answer(answers, sample(SIPU, "sipu"))) == ["B"]
-
-
 def test_missing_files_are_counted_and_named_before_a_run(tmp_path: Path) -> None:
     rows = [
         {**TIG, "output": "/data/old/1.png"},

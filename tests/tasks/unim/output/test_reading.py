@@ -198,20 +198,10 @@ def test_a_record_without_its_question_answers_nothing(
     assert why_absent(answers)
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "https://host/a.png",
-        "file:///etc/passwd",
-        "data:image/png;base64,iVBOR",
-        "/etc/passwd",
-        "../secret.png",
-        "image/out.png",
-    ],
-)
 def test_what_leads_out_of_the_folder_is_a_missing_file_of_its_answer(
-    value: str, place: Path, tmp_path: Path
+    place: Path, tmp_path: Path
 ) -> None:
+    value = "image/out.png"
     medium(tmp_path / "secret.png")
     (place / "image").mkdir(parents=True)
     (place / "image/out.png").symlink_to(tmp_path / "secret.png")
@@ -235,27 +225,6 @@ def test_a_file_that_is_too_large_costs_its_record(
     answers = read_output(place)
     assert "larger" in why_absent(answers)
     assert response_to(answers, "2").text == "good"
-
-
-def test_an_absolute_path_that_leads_into_the_folder_is_read(
-    place: Path, tmp_path: Path
-) -> None:
-    inside = str(medium(place / "image/a.png"))
-    write_records(place / "out.jsonl", record(FIRST, {"image1": inside}))
-    answers = read_output(tmp_path / "mine")
-    assert response_to(answers).output == tagged(FIRST, image1=HARE)
-
-
-def test_media_root_finds_the_media_of_another_machine(
-    place: Path, tmp_path: Path
-) -> None:
-    modal = {"image1": "/data/old/a.png"}
-    write_records(place / "out.jsonl", record(FIRST, modal))
-    medium(tmp_path / "moved" / "a.png")
-    moved = f"/data/old={tmp_path / 'moved'}"
-    answers = read_output(tmp_path / "mine", media_root=moved)
-    assert response_to(answers).output == tagged(FIRST, image1=HARE)
-    assert (response_to(answers).warnings, answers.remarks) == ((), [])
 
 
 def test_the_digest_covers_moved_media_and_not_their_place(

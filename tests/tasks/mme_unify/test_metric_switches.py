@@ -1,5 +1,4 @@
-"""What decides about MME-Unify's numbers of pictures and clips has its documented value
-in each profile."""
+"""What decides about the numbers of MME-Unify has its documented value in each profile."""
 
 from typing import Any
 
@@ -10,6 +9,11 @@ from mmeval.metric.contract import load_metric
 L14, B32 = "openai/clip-vit-large-patch14", "openai/clip-vit-base-patch32"
 SHOWN = {"model": B32, "tie": "wrong", "vectors": ""}
 METRICS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "mme_unify_choice": (
+        {"script": "understanding", "reading": "letter"},
+        {"reading": "released"},
+    ),
+    "mme_unify_maze": ({"vcot": "paper"}, {"vcot": "official"}),
     "clip_image_similarity": (
         {"model": L14, "size": "own", "missing": "zero", "vectors": ""},
         {},
