@@ -124,10 +124,10 @@ def test_what_a_killed_run_had_asked_is_asked_again_under_the_same_keys(
     assert len({key for _, key in server.state.idempotency}) == 24
 
 
-@pytest.mark.parametrize("content", [b'{"format": 1, "ident', b"[1]", b"\xff\xfe"])
 def test_a_torn_run_file_is_left_alone(
-    content: bytes, server: MockServer, asked: list[str], tmp_path: Path
+    server: MockServer, asked: list[str], tmp_path: Path
 ) -> None:
+    content = b'{"format": 1, "ident'
     file = run_folder(tmp_path / "runs") / "run.json"
     whole = file.read_bytes()
     file.write_bytes(content)

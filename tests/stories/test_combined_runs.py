@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, EXIT_OK
+from mmeval.errors import EXIT_OK
 from mmeval.records.score import Result
 from mmeval.report.page import write_report
 from mmeval.report.results_file import results_document, write_results
@@ -187,42 +187,6 @@ def test_where_no_answer_has_a_part_the_number_is_partial_or_unknown(
     assert "partial: without sound_worth" in rows["worth"].notes
     assert (number(outcome, "both").value, rows["both"].partial) == (None, (False,))
     assert "no value without sound_worth" in rows["both"].notes
-
-
-def test_a_slice_that_lacks_a_part_says_so(tmp_path: Path) -> None:
-    outcome = ran(tmp_path, "sounds 1", "nothing", roles=judge(tmp_path))
-    rows = {
-        row.slice: row
-        for row in number_rows([document(outcome)], ["toy"])
-        if row.metric == "worth"
-    }
-    assert [rows[slice].partial for slice in ("level=a", "level=b")] == [
-        (False,),
-        (True,),
-    ]
-    assert (
-        "partial" in rows["level=a"].notes,
-        "without sound_worth" in rows["level=b"].notes,
-    ) == (False, True)
-
-
-def test_a_lost_verdict_is_in_the_bounds_and_is_told_once(tmp_path: Path) -> None:
-    (tmp_path / "judge").write_text("sounds 0\nserver\n")
-    outcome = ran(tmp_path, "sounds 1", "sounds 0", roles=judge(tmp_path))
-    found = number(outcome, "worth")
-    assert (found.value, found.unscored, found.bounds) == (0.75, 1, (0.5, 0.75))
-    assert (outcome.counts.unscored, outcome.exit_code) == (1, EXIT_INCOMPLETE)
-    assert len([one for one in outcome.findings if one.kind == "unscored"]) == 1
-
-
-def test_a_judge_that_is_lost_suspends_it(tmp_path: Path) -> None:
-    (tmp_path / "judge").write_text("sounds\nauth\n")
-    outcome = ran(tmp_path, "sounds 1", "sounds 0", roles=judge(tmp_path))
-    assert (number(outcome, "worth").suspended, number(outcome, "worth").value) == (
-        True,
-        None,
-    )
-    assert outcome.exit_code == EXIT_MISSING
 
 
 def test_a_part_that_was_skipped_comes_with_a_later_scoring(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, EXIT_OK, MissingError
+from mmeval.errors import EXIT_MISSING, EXIT_OK
 from mmeval.forecast.dry_run import forecast
 from mmeval.forecast.text import forecast_text
 from mmeval.metric.scoring.score_set import finished_rows
@@ -121,27 +121,6 @@ def test_pieces_make_one_number_of_the_task_and_of_its_group(tmp_path: Path) -> 
     ]
 
 
-def test_a_lost_verdict_leaves_bounds_and_one_that_comes_later_completes_it(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "judge").write_text("yes\nserver\n")
-    outcome = ran(tmp_path, OVERALL, "yes", "no", roles=judge(tmp_path))
-    assert (number(outcome).unscored, number(outcome).bounds, outcome.exit_code) == (
-        1,
-        (0.0, 0.5),
-        EXIT_INCOMPLETE,
-    )
-    lost = [one for one in outcome.findings if one.kind == "unscored"]
-    assert (len(lost), outcome.counts.unscored) == (1, 1)
-    (tmp_path / "judge").unlink()
-    after = again(outcome, roles=judge(tmp_path))
-    assert (number(after).value, number(after).unscored, after.score_sets) == (
-        0.5,
-        0,
-        outcome.score_sets,
-    )
-
-
 def test_a_judge_that_is_lost_suspends_what_is_made_of_its_verdicts(
     tmp_path: Path,
 ) -> None:
@@ -155,21 +134,6 @@ def test_a_judge_that_is_lost_suspends_what_is_made_of_its_verdicts(
     assert (number(outcome, "toy_yes").value, rows(outcome)) == (0.5, [None, None])
     (tmp_path / "judge").unlink()
     assert number(again(outcome, roles=judge(tmp_path))).value == 0.5
-
-
-def test_without_the_judge_it_is_unavailable_until_there_is_one(tmp_path: Path) -> None:
-    before = ran(tmp_path, OVERALL, "yes", "no")
-    assert (
-        number(before).unavailable,
-        number(before).value,
-        rows(before)[0]["status"],
-    ) == (2, None, "unavailable")
-    with pytest.raises(MissingError, match="overall"):
-        again(before, metrics=("overall",))
-    assert "toy_yes" not in {
-        one.metric for one in again(before, metrics=("overall", "exact_match")).results
-    }
-    assert number(again(before, roles=judge(tmp_path))).value == 0.5
 
 
 def test_without_a_judge_it_is_partial_until_there_is_one(tmp_path: Path) -> None:

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.support import documents, tiny_media, unread_media
+from tests.support import documents, tiny_media
 from tests.support.cli import QUIET, Ended, mmeval, results
 from tests.support.judges import judge, judge_server
 from tests.support.mock_openai_server import MockServer
-from tests.support.picture_judging import RED
 
 
 def cases(folder: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
@@ -24,42 +23,6 @@ def cases(folder: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
 def values(done: Ended) -> list[Any]:
     assert done.out, done.err
     return [json.loads(line)["value"] for line in done.out.splitlines()]
-
-
-TAILS = {
-    "kites": "Yes",
-    "eyes": "There are no eyes here. No",
-    "masts": "yes, but it shows something else entirely",
-}
-
-
-@pytest.mark.parametrize(
-    ("profile", "found"),
-    [("official", (0, [1, 1, 0], 3)), ("standard", (3, [1, 0, None], 5))],
-)
-def test_the_tail_of_a_reply_decides_in_the_official_profile(
-    tmp_path: Path, profile: str, found: Any
-) -> None:
-    (tmp_path / "a.png").write_bytes(RED.read())
-    file = cases(
-        tmp_path, ({"files": ["a.png"], "metadata": {"object": word}} for word in TAILS)
-    )
-    with judge_server(tmp_path, TAILS) as server:
-        done = mmeval(
-            "try",
-            "metric",
-            "judge_presence",
-            "--cases",
-            file,
-            "--profile",
-            profile,
-            *judge(server),
-        )
-        assert (
-            done.code,
-            values(done),
-            server.stats()["requests"],
-        ) == found  # what is unreadable is asked three times
 
 
 FORECASTS = {
@@ -160,32 +123,6 @@ def test_each_kind_of_file_is_read_and_its_words_are_judged(tmp_path: Path) -> N
     assert "inconsistent decimal places" in done.out.splitlines()[0]
 
 
-def test_what_cannot_be_read_is_known_without_asking(tmp_path: Path) -> None:
-    files = {
-        "broken.pdf": b"%PDF-1.4 nothing",
-        "empty.txt": b"  \n ",
-        "old.doc": unread_media.old_office("WordDocument"),
-        "scan.png": tiny_media.picture(),
-        "scan.pdf": documents.scan(documents.drawn_table([["x"]])),
-    }
-    with judge_server(tmp_path / "judge") as server:
-        done = read(tmp_path, files, server, ocr="none")
-        official = read(
-            tmp_path, {"a.csv": b"a,b\n1,2\n"}, server, "--profile", "official"
-        )
-        assert (server.stats()["requests"], values(official)) == (0, [None])
-    rows = [json.loads(line) for line in done.out.splitlines()]
-
-    assert [(row["value"], row["status"]) for row in rows] == [
-        (0.0, "scored"),
-        (0.0, "scored"),
-        (None, "unscored"),
-        (None, "unavailable"),
-        (None, "unavailable"),
-    ]
-    assert "application/msword" in rows[2]["reason"]
-
-
 @pytest.mark.parametrize("verb", ["run", "score"])
 def test_replies_that_count_as_wrong_unread_are_counted_by_task(
     tmp_path: Path, verb: str
@@ -214,47 +151,3 @@ def test_replies_that_count_as_wrong_unread_are_counted_by_task(
     rows = results(tmp_path / "runs")["mmeval"]["findings"]
     unread = [row["subject"]["task"] for row in rows if row["kind"] == "unread_reply"]
     assert unread == ["mmmg_object_count", "mmmg_object_exclusion"]
-
-
-@pytest.mark.parametrize(
-    ("red", "found"),
-    [({"verdict": "no"}, (0, 1 / 3, 2)), ("I am a teapot", (3, None, 4))],
-)
-def test_a_graph_of_questions_asks_what_is_below_a_yes_alone(
-    tmp_path: Path, red: Any, found: Any
-) -> None:
-    (tmp_path / "a.png").write_bytes(RED.read())
-    questions = [
-        {"id": "scene", "question": "Is there a square?", "part": "image1"},
-        {
-            "id": "bright",
-            "question": "Is its red bright?",
-            "parents": ["red"],
-            "part": "image1",
-        },
-        {
-            "id": "red",
-            "question": "Is the square red?",
-            "parents": ["scene"],
-            "part": "image1",
-        },
-    ]
-    file = cases(tmp_path, [{"files": ["a.png"], "metadata": {"questions": questions}}])
-    with judge_server(tmp_path, {"square red": red}) as server:
-        done = mmeval(
-            "try",
-            "metric",
-            "question_graph",
-            "--cases",
-            file,
-            *judge(server, response_format="json_object"),
-        )
-        sent = server.stats()["requests"]
-    score = json.loads(done.out)
-    assert (done.code, score["value"], score["evidence"]["asked"]) == (
-        found[0],
-        found[1],
-        ["scene", "red"],
-    )
-    assert sent == found[2]  # what is unreadable is asked three times
-    assert list(score["evidence"]["not_asked"]) == ["bright"]

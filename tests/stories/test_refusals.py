@@ -160,25 +160,6 @@ def test_a_run_that_leaves_out_refused_answers_is_scored_again_in_the_same_way(
     assert number(tmp_path)["value"] == pytest.approx(1 / 3)
 
 
-def test_refused_answers_are_replayed_as_refused(
-    tmp_path: Path, server: ScriptedServer
-) -> None:
-    ran(tmp_path, server)
-    done = mmeval(
-        "--tasks",
-        tmp_path / "t.yaml",
-        "--model",
-        "replay",
-        "--model_args",
-        f"path={run_of(tmp_path)}",
-        "--output_path",
-        tmp_path / "replayed",
-        *FLAGS,
-    )
-    assert done.code == 0
-    assert "refused  model  2 of 3" in done.out
-
-
 @pytest.mark.parametrize(("flag", "value"), [("scored", 1 / 3), ("unscored", 1.0)])
 def test_shards_are_merged_with_their_refused_answers(
     flag: str, value: float, tmp_path: Path, server: ScriptedServer

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from mmeval.system.json_lines import read_rows, sealed, to_line
-from tests.support.bad_disks import file_limit
 from tests.support.cli import (
     QUIET,
     Ended,
@@ -82,6 +81,13 @@ class Shards:
         """The exit codes of shards, one after the other."""
         return [mmeval(*self.command("--shard", shard, *more)).code for shard in shards]
 
+    def drawing(self) -> tuple[str, ...]:
+        """Let the task ask for pictures. Gives the flags of a model that draws them."""
+        file = self.folder / "tasks" / "ask.yaml"
+        file.write_text(file.read_text().replace("[text]", "[text, image]"))
+        model = ("--model_args", "outputs=text+image")
+        return (*model, "--gen_kwargs", "image.size=64x64")
+
     def merge(self, *more: str) -> Ended:
         return mmeval("merge", self.run, *more)
 
@@ -153,33 +159,9 @@ def test_a_missing_shard_is_named_and_partial_results_say_so_until_it_is_merged_
 
 
 def test_merging_notes_the_warnings_of_the_answers(shards: Shards) -> None:
-    file = shards.folder / "tasks" / "ask.yaml"
-    file.write_text(file.read_text().replace("[text]", "[text, image]"))
-    more = ("--model_args", "outputs=text+image", "--gen_kwargs", "image.size=64x64")
-    assert shards.ask("1/2", "2/2", more=more) == [0, 0]
+    assert shards.ask("1/2", "2/2", more=shards.drawing()) == [0, 0]
     merged = shards.merge()
     assert "plugin  model  16 of 16  a warning" in merged.err
-
-
-def test_merging_again_changes_nothing_and_says_so(shards: Shards) -> None:
-    shards.ask("1/2", "2/2")
-    first = shards.merge()
-    before = {
-        path: path.stat().st_mtime_ns
-        for path in shards.run.rglob("*")
-        if path.name != "run.lock"
-    }
-    again = shards.merge()
-    after = {
-        path: path.stat().st_mtime_ns
-        for path in shards.run.rglob("*")
-        if path.name != "run.lock"
-    }
-    assert first.code == 0, again.err
-    assert again.code == 0
-    assert again.out == ""
-    assert len(again.lines) == 1
-    assert before == after
 
 
 def test_shards_of_another_number_ask_what_is_left(shards: Shards) -> None:
@@ -236,7 +218,6 @@ def test_a_larger_limit_of_the_shards_is_merged_as_well(shards: Shards) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (("--seed", "7"), "seed 0 -> 7"),
         (
             (
                 "--model_args",
@@ -247,14 +228,12 @@ def test_a_larger_limit_of_the_shards_is_merged_as_well(shards: Shards) -> None:
             "model.",
         ),
         (("--limit", "5"), "settings.limit none -> 5"),
-        (("--repeats", "3"), "tasks.ask.repeats 2 -> 3"),
-        (("--predict_only",), "settings.predict_only false -> true"),
         (
             ("--metric_args", '{"exact_match": {"ignore_case": false}}'),
             "metric_list[0].ignore_case none -> false",
         ),
     ],
-    ids=["seed", "model", "limit", "repeats", "scores", "metric"],
+    ids=["model", "limit", "metric"],
 )
 def test_shards_that_differ_are_refused_by_their_field(
     shards: Shards, more: tuple[str, ...], words: str
@@ -338,20 +317,6 @@ def test_a_damaged_definition_of_scores_is_named_and_its_shard_is_scored_again(
     assert (plan.exists(), shards.server.stats()["requests"]) == (True, 16)
 
 
-def test_a_full_disk_loses_nothing_and_merging_again_completes(shards: Shards) -> None:
-    whole = shards.whole()
-    shards.ask("1/2", "2/2")
-    with file_limit(1200):
-        full = shards.merge()
-    assert (full.code, "merge" in full.error or "written" in full.error) == (1, True), (
-        full.err
-    )
-    assert [path for path in shards.run.rglob(".*") if path.is_file()] == []
-    assert shards.merge().code == 0
-    assert document(shards.run)["results"] == document(whole)["results"]
-    assert shards.scores() == score_files(whole)
-
-
 def test_a_shard_that_is_given_twice_or_merged_at_work_is_refused_by_its_lock(
     shards: Shards,
 ) -> None:
@@ -428,33 +393,15 @@ def test_a_shard_that_holds_other_trials_than_it_recorded_is_refused(
     assert "shard 1/2 holds other trials of ask than it recorded" in refused.error
 
 
-@pytest.mark.parametrize(
-    ("lost", "lines", "held"),
-    [("journal/*.jsonl", 0, 0), ("samples/ask.jsonl", 2, 4)],
-    ids=["answers", "samples"],
-)
-def test_a_merge_of_a_shard_that_was_copied_in_part_is_refused_with_its_numbers(
-    lost: str, lines: int, held: int, shards: Shards
+def test_a_merge_of_a_shard_without_its_answers_is_refused_with_its_numbers(
+    shards: Shards,
 ) -> None:
     shards.ask("1/2", "2/2")
-    (file,) = shards.path("1/2").glob(lost)
-    cut(file, lines)
+    (file,) = shards.path("1/2").glob("journal/*.jsonl")
+    cut(file, lines=0)
     refused = shards.merge()
     assert refused.code == 2
-    assert f"shard 1/2 lacks trials of ask: {8 - held} of 8" in refused.error
-
-
-def test_results_without_lost_trials_state_how_many_there_are(shards: Shards) -> None:
-    shards.ask("1/2", "2/2")
-    for kind in ("trials", "samples"):
-        cut(shards.path("1/2") / kind / "ask.jsonl", lines=3)
-    partial = shards.merge("--partial")
-    assert partial.code == 3, partial.err
-    assert results(shards.run)["mmeval"]["results"][0]["n"] == 11
-    assert "11 of 16 trials of shards 1/2, 2/2" in partial.err
-    assert results(shards.run)["mmeval"]["unfinished"] == {
-        "ask": {"made": 11, "of": 16}
-    }
+    assert "shard 1/2 lacks trials of ask: 8 of 8" in refused.error
 
 
 def test_lost_trials_are_there_again_after_their_shard_was_run_again(
@@ -468,26 +415,19 @@ def test_lost_trials_are_there_again_after_their_shard_was_run_again(
 
 
 def test_media_of_answers_that_were_not_copied_are_lost_trials(shards: Shards) -> None:
-    file = shards.folder / "tasks" / "ask.yaml"
-    file.write_text(file.read_text().replace("[text]", "[text, image]"))
-    more = ("--model_args", "outputs=text+image", "--gen_kwargs", "image.size=64x64")
     # a call that failed has no media to lose
-    assert shards.ask("1/2", "2/2", more=more) == [0, 0]
+    assert shards.ask("1/2", "2/2", more=shards.drawing()) == [0, 0]
     shutil.rmtree(shards.path("1/2") / "media")
     refused = shards.merge()
     assert refused.code == 2
     assert "shard 1/2 lacks trials of ask: 8 of 8" in refused.error
 
 
-@pytest.mark.parametrize("kind", ["media", "journal"])
-def test_what_was_lost_in_partial_results_is_merged_once_it_is_copied_again(
-    kind: str, shards: Shards
+def test_media_lost_in_partial_results_are_merged_once_they_are_copied_again(
+    shards: Shards,
 ) -> None:
-    file = shards.folder / "tasks" / "ask.yaml"
-    file.write_text(file.read_text().replace("[text]", "[text, image]"))
-    more = ("--model_args", "outputs=text+image", "--gen_kwargs", "image.size=64x64")
-    shards.ask("1/2", "2/2", more=more)
-    lost = shards.path("1/2") / kind
+    shards.ask("1/2", "2/2", more=shards.drawing())
+    lost = shards.path("1/2") / "media"
     kept = shards.folder / "kept"
     shutil.copytree(lost, kept)
     for copied in lost.rglob("*.*"):
@@ -500,17 +440,13 @@ def test_what_was_lost_in_partial_results_is_merged_once_it_is_copied_again(
     assert results(shards.run)["mmeval"]["results"][0]["n"] == 16
 
 
-@pytest.mark.parametrize(
-    ("name", "flags"),
-    [("2-of-2", ()), ("1-of-99999999", ("--partial",))],
-    ids=["whole", "partial"],
-)
-def test_a_folder_that_holds_another_shard_is_refused(
-    name: str, flags: tuple[str, ...], shards: Shards
+def test_partial_results_refuse_a_folder_that_holds_another_shard(
+    shards: Shards,
 ) -> None:
     shards.ask("1/2")
+    name = "1-of-99999999"
     shutil.copytree(shards.path("1/2"), shards.run / "shards" / name)
-    refused = shards.merge(*flags)
+    refused = shards.merge("--partial")
     assert refused.code == 2
     assert f"{name}: holds the trials of shard 1/2" in refused.error
 
@@ -522,23 +458,6 @@ def test_a_shard_that_is_run_in_a_copy_of_another_is_merged(shards: Shards) -> N
     codes, merged = shards.ask("2/2"), shards.merge()
     assert (codes, merged.code) == ([0], 0), merged.err
     assert document(shards.run)["results"] == document(whole)["results"]
-
-
-def test_a_run_has_at_most_ten_thousand_shards(shards: Shards) -> None:
-    refused = mmeval(*shards.command("--shard", "1/99999999"))
-    assert refused.code == 2
-    assert "at most 10,000 shards" in refused.error
-
-
-def test_all_score_rows_of_all_shards_that_were_lost_are_reported(
-    shards: Shards,
-) -> None:
-    shards.ask("1/2", "2/2")
-    for shard in ("1/2", "2/2"):
-        shutil.rmtree(shards.path(shard) / "scores")
-    merged = shards.merge()
-    assert merged.code == 3
-    assert "subset  ask  16  answers of the shards without a row" in merged.err
 
 
 def test_judged_shards_are_merged_without_a_key_and_with_the_whole_judgement(

@@ -107,31 +107,6 @@ def text(*words: str | Path) -> str:
     return " ".join(done.out.split())
 
 
-def test_a_failed_half_shuts_both_gates_and_is_pinned_on_the_run_that_failed(
-    runs: Runs,
-) -> None:
-    with model(runs.folder) as sound, model(runs.folder, poison="guest 1") as poisoned:
-        whole = runs.run(sound, "whole")
-        half = runs.run(poisoned, "half")
-    for gate in (("--fail_if_worse", "0"), ("--fail_unless_within", "0.5")):
-        found = compared(whole, half, *gate)
-        (failed,) = found["gate"]["failed"]
-        assert (found["exit_code"], failed["reason"]) == (5, "lost")
-    assert found["numbers"][0]["lacking"] == {"a": {}, "b": {"failed": 6}}
-    assert "6 failed in m (half)" in text(whole, half)
-    assert "6 failed in m (half)" in text(half, whole)
-
-
-def test_a_failed_half_counts_as_wrong_where_it_is_said_so(runs: Runs) -> None:
-    with model(runs.folder) as sound, model(runs.folder, poison="guest 1") as poisoned:
-        whole = runs.run(sound, "whole")
-        half = runs.run(poisoned, "half")
-    found = compared(whole, half, "--failed", "zero")
-    (number,) = found["numbers"]
-    assert (number["pairs"], number["difference"]) == (ROWS, -0.5)
-    assert "worst score" in text(whole, half, "--failed", "zero")
-
-
 def test_another_judge_behind_one_name_is_not_blamed_on_the_model(
     tmp_path: Path,
 ) -> None:
@@ -165,23 +140,6 @@ def test_another_temperature_of_a_judge_is_a_change_of_its_parameters(
     assert found["numbers"][0]["verdict"] == "unlike"
     across = compared(cold, warm, "--across", "judge")["numbers"][0]
     assert (across["verdict"], across["pairs"]) == ("not_seen", ROWS)
-
-
-def test_another_template_leaves_no_pair_and_shows_its_first_words(
-    runs: Runs,
-) -> None:
-    with model(runs.folder) as server:
-        plain = runs.run(server, "plain", more='prompt: "Please: {{ input }}"\n')
-        other = runs.run(server, "other", more='prompt: "Please do: {{ input }}"\n')
-    found = compared(plain, other)
-    (number,) = found["numbers"]
-    assert changed(found) == {
-        "prompts": ("Please: {{ input }}", "Please do: {{ input }}")
-    }
-    assert (number["pairs"], number["verdict"]) == (0, "unlike")
-    assert number["left_out"] == {"asked_otherwise": ROWS}
-    across = compared(plain, other, "--across", "prompts")["numbers"][0]
-    assert across["pairs"] == ROWS
 
 
 def test_a_template_of_the_same_words_leaves_all_pairs(runs: Runs) -> None:
@@ -226,27 +184,6 @@ def test_a_damaged_line_is_named_with_its_run(what: str, runs: Runs) -> None:
         assert number["lacking"][lacking] == {"damaged": 1}
         assert changed(found).keys() == {"damaged records"}
     assert f"damaged records none -> 1 of {what}" in text(whole, torn)
-
-
-def test_a_limit_is_another_subset_of_the_same_data(runs: Runs) -> None:
-    with model(runs.folder) as server:
-        whole = runs.run(server, "whole")
-        part = runs.run(server, "part", "--limit", "5")
-    found = compared(whole, part)
-    assert changed(found) == {"subset": ("all samples", "samples: 5 of 12 (limit)")}
-    assert "data" in found["same"]
-    assert "7 asked in m (whole) only" in text(whole, part)
-    assert "7 asked in m (whole) only" in text(part, whole)
-
-
-def test_nothing_tested_is_never_passed(runs: Runs) -> None:
-    with model(runs.folder) as sound, model(runs.folder, poison="Greet") as dead:
-        whole = runs.run(sound, "whole")
-        nothing = runs.run(dead, "nothing")
-    found = compared(whole, nothing, "--fail_if_worse")
-    assert (found["exit_code"], found["gate"]["passed"]) == (5, False)
-    assert [row["reason"] for row in found["gate"]["failed"]] == ["untested"]
-    assert "nothing could be tested" in text(whole, nothing, "--fail_if_worse")
 
 
 def test_runs_of_several_seeds_count_as_one_run_of_more_repeats(runs: Runs) -> None:
