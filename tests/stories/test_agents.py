@@ -216,25 +216,3 @@ def test_a_dry_run_finds_the_kept_steps_of_an_answer_that_is_not_finished(
     assert done.code == EXIT_OK
     (row,) = (line.split("|") for line in done.out.splitlines() if "|helper|" in line)
     assert [cell.strip() for cell in row[3:6]] == ["helper", "3", "3"]
-
-
-@pytest.mark.parametrize(
-    ("roles", "code", "word"),
-    [
-        ([], EXIT_MISSING, "--role helper=BACKEND"),
-        (["--role", "helpr=toy"], EXIT_USAGE, "helpr"),
-        (["--role", "helper=toy", "--role", "painter=toy"], EXIT_USAGE, "painter"),
-        (["--role", "helper=toy_agent"], EXIT_USAGE, "asks itself"),
-        (
-            ["--role", "helper=toy", "--role", "text_to_image=toy_local"],
-            EXIT_USAGE,
-            "text_to_image",
-        ),
-    ],
-)
-def test_a_cast_that_cannot_work_is_refused_before_anything_is_asked(
-    roles: list[str], code: int, word: str, tmp_path: Path
-) -> None:
-    done = mmeval(*questions(tmp_path, range(3)), "--model", "toy_agent", *roles)
-    assert (done.code, word in done.err) == (code, True), done.err
-    assert not (tmp_path / "runs").exists()

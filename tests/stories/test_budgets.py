@@ -195,19 +195,6 @@ def test_the_run_makes_the_calls_of_the_dry_run(
     }
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_costs_are_summed_where_every_price_is_known(
-    known: bool, judged: list[str], tmp_path: Path
-) -> None:
-    judges = "  j: {input: 0, output: 0, per_call: 2}\n" if known else ""
-    (tmp_path / "prices.yaml").write_text(
-        f"models:\n  m: {{input: 0, output: 0, per_call: 1}}\n{judges}"
-    )
-    done = mmeval(*judged, "--dry_run", "--model_cost_config", tmp_path / "prices.yaml")
-    costs = re.findall(r"cost: (.+) USD in all", done.out)
-    assert costs == ["84.00"] * known
-
-
 def test_the_dry_run_shows_what_is_sent_and_where_and_no_key(
     judged: list[str], judge: MockServer
 ) -> None:

@@ -62,14 +62,6 @@ def test_a_group_is_tested_over_the_clusters_of_its_tasks(runs: Path) -> None:
     assert row["p"] == 2 / 2**13
 
 
-def test_slices_stand_below_their_task(runs: Path) -> None:
-    found = numbers(
-        compared(runs, "--tasks", "unim_hard", "--by", "field", "--format", "json")
-    )
-    assert [name for _, name in found][:2] == ["", "field=general_area"]
-    assert sum(row["pairs"] for (_, name), row in found.items() if name) == 8
-
-
 def test_python_returns_what_the_command_prints(runs: Path) -> None:
     folders = (runs / "reference/default", runs / "empty/default")
     found = package.compare(*folders, tasks="unim", metrics=["strict_structure"])

@@ -11,7 +11,6 @@ from tests.support.answered import outcomes
 from tests.support.cli import QUIET, Ended, mmeval, openai, results, run_folder
 from tests.support.mock_openai_server import MockServer
 from tests.support.story_tasks import write_story_tasks
-from tests.support.unim_answers import by_counted_braces, by_gathered_lines
 
 TASKS = ("mmmg_audio_text_order", "mmmg_instrument_inclusion", "mmmg_music_tempo")
 REPLY = (
@@ -126,49 +125,3 @@ WOVEN = (
     "<think>{number}</think>Look: <<image2>> {letter} <<3d1>> and <Audio 2>, "
     "```}}{{``` for {key}"
 )
-
-
-@pytest.fixture(scope="module")
-def woven(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of UniM by a model that thinks, takes no 3D, and forgets media that it
-    announces."""
-    folder = tmp_path_factory.mktemp("woven")
-    with MockServer(reply=WOVEN) as server:
-        model = openai(
-            server,
-            model=MODEL,
-            inputs="text+image+audio+document+video",
-            outputs="text+image+audio",
-        )
-        done = mmeval(*UNIM, *model, "--output_path", folder / "runs")
-    assert done.code == 0, done.err
-    return folder / "runs" / MODEL / "default"
-
-
-@pytest.fixture(scope="module")
-def released(woven: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("released")
-    done = mmeval("export", woven, "--format", "unim", "-o", folder)
-    assert done.code == 3
-    assert [said.partition(";")[0] for said in done.warnings] == ["answers: 2"]
-    return folder / MODEL
-
-
-def test_an_export_of_unim_is_found_by_the_rules_of_both_released_scripts(
-    released: Path,
-) -> None:
-    for file in released.rglob("*.jsonl"):
-        rows = by_counted_braces(file.read_text())
-        assert rows == by_gathered_lines(file.read_text())
-        for row in rows:
-            paths = [
-                path
-                for name, path in row["output"]["modal"].items()
-                if not name.startswith("code")
-            ]
-            assert paths
-            assert all((file.parent / path).is_file() for path in paths)
-            assert all(
-                (released / row["domain"] / row["subdomain"] / path).is_file()
-                for path in paths
-            )

@@ -10,12 +10,10 @@ import pytest
 from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.metric import bind, load_metric
 from mmeval.metric.apply import score_judged, score_one
-from mmeval.model_backends.openai.messages import encode_messages
 from mmeval.program import Call, Role
 from mmeval.records import Response, Sample, Score, Trial, user
 from tests.support.judging import driven
 from tests.support.pictures import even, medium
-from tests.support.tiny_media import picture
 
 RED, BLUE, GREEN = (
     medium(even(8, 8, colour)) for colour in ((255, 0, 0), (0, 0, 255), (0, 255, 0))
@@ -384,7 +382,7 @@ def test_questions_about_pictures_alone_are_asked_without_the_others() -> None:
     assert values("isg_image", trial({"image_qa": [about(0)]}), YES) == [1, 1]
 
 
-@pytest.mark.parametrize("key", ["questions", "Questions", "question", "relation"])
+@pytest.mark.parametrize("key", ["questions", "relation"])
 def test_a_list_is_found_under_any_key(key: str) -> None:
     row = trial(
         {
@@ -441,18 +439,6 @@ def test_a_file_that_is_no_picture_is_a_block_at_which_nobody_looks() -> None:
     ]
     (call,) = judged("isg_holistic", damaged, '{"overall_score": 2}').calls
     assert shown(call)[1] == [GREEN.read(), RED.read()]
-
-
-def test_a_webp_is_sent_as_what_it_is() -> None:
-    webp = Media.from_bytes(picture("WEBP"))
-    (call,) = judged(
-        "isg_image",
-        trial(graph(image=[about(0)]), (text_part("A cup."), media_part(webp))),
-        YES,
-    ).calls
-    assert b"data:image/webp;base64" in encode_messages(
-        call.request.messages, ["image"]
-    )
 
 
 def test_the_overall_score_in_both_profiles() -> None:

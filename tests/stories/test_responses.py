@@ -4,7 +4,6 @@ costs."""
 from pathlib import Path
 
 from tests.support.cli import mmeval, results
-from tests.support.mock_openai_server import MockServer
 from tests.support.questions import questions, where, write_task
 from tests.support.responses import (
     said,
@@ -43,14 +42,6 @@ def test_what_is_kept_for_the_server_is_neither_shown_nor_part_of_the_answer(
     assert (done.code, row["value"]) == (0, 1.0), done.err
     [samples] = tmp_path.rglob("samples_*.jsonl")
     assert "opaque" not in samples.read_text() + done.out + done.err
-
-
-def test_the_stand_in_server_answers_words_and_pictures(tmp_path: Path) -> None:
-    with MockServer() as server:
-        done = mmeval(*conversation(tmp_path, server.url, outputs="text+image"))
-        stats = server.stats()
-    assert (done.code, stats["paths"]) == (0, {"/v1/responses": 3}), done.err
-    assert len(list(tmp_path.rglob("media/*/*.png"))) == 3
 
 
 def test_a_dry_run_and_a_budget_know_the_endpoint(tmp_path: Path) -> None:

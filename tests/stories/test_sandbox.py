@@ -118,13 +118,6 @@ def test_without_bubblewrap_the_run_ends_before_anything_is_asked(
     assert "apt install bubblewrap" in done.error
 
 
-def test_the_flag_of_other_harnesses_stays_refused(
-    bench: Path, model: MockServer
-) -> None:
-    done = run(bench, model, "--confirm_run_unsafe_code")
-    assert (done.code, "code_interpreter=sandbox" in done.error) == (2, True)
-
-
 def table_row(done: Ended) -> list[str]:
     """The cells behind the metric's name in the table that a run prints."""
     [line] = [line for line in done.out.splitlines() if "passes" in line]

@@ -77,16 +77,6 @@ def test_a_video_has_a_price(tmp_path: Path) -> None:
     assert (spent["usd"], spent["videos"]) == (0.4, 1)
 
 
-def test_a_budget_counts_videos(tmp_path: Path) -> None:
-    prices = tmp_path / "prices.yaml"
-    prices.write_text("models:\n  m: {input: 0, output: 0, per_video: 0.4}\n")
-    with MockServer() as server:
-        words = command(tmp_path, server, count=4)
-        done = mmeval(*words, "--model_cost_config", prices, "--budget_usd", "0.8")
-        assert done.code != 0
-        assert posted(server) == (2, 0)
-
-
 def test_a_model_that_gives_no_video_is_told_what_to_declare(tmp_path: Path) -> None:
     with MockServer() as server:
         done = mmeval(*command(tmp_path, server, endpoint="auto"))

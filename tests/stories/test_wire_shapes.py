@@ -245,13 +245,6 @@ def test_a_redirect_to_a_host_that_is_not_named_is_not_followed() -> None:
     assert (error.kind, other.count) == ("unsupported", 0)
 
 
-def test_a_link_that_is_too_large_is_an_error() -> None:
-    large = Exchange("/x.png", [Reply(PNG + bytes(9999))])
-    with WireServer(large) as files, WireServer(Exchange(CHAT, [linked(files)])) as api:
-        error = failure(api.url, fetch_links=files.host, max_reply_bytes=5000)
-    assert (error.kind, "max_reply_bytes" in error.message) == ("unsupported", True)
-
-
 # --- streams --------------------------------------------------------------------------
 
 
@@ -369,20 +362,6 @@ def test_files_in_chunks_are_joined_by_their_samples() -> None:
     response = answered(stream(text, *chunks, delta("stop")))
     assert shape(response) == ["Hello.", "audio"]
     assert len(samples_of(response)[1]) == 2 * 1200
-
-
-def test_pictures_of_a_stream_stand_where_they_came() -> None:
-    image = {"image_url": {"url": data_uri(PNG, "image/png")}}
-    response = answered(
-        stream(
-            delta(content="One: "),
-            delta(images=[image]),
-            delta(content="two: "),
-            delta(content=[{"type": "image_url", **image}]),
-            delta("stop", content="end."),
-        )
-    )
-    assert shape(response) == ["One: ", "image", "two: ", "image", "end."]
 
 
 # --- nothing is lost ------------------------------------------------------------------

@@ -4,22 +4,16 @@ that hold something unknown."""
 import json
 from pathlib import Path
 
-import pytest
-
-from tests.support.cli import mmeval, results
+from tests.support.cli import mmeval
 from tests.support.questions import questions
 from tests.support.wire_server import (
     Exchange,
-    Reply,
     WireServer,
     chat,
-    delta,
-    stream,
 )
 
 CHAT = "/v1/chat/completions"
 SECRET = "ws-secret-0123456789"
-WHOLE = stream(delta(content="answer "), delta("stop", content="0"), "[DONE]")
 
 
 def asked(folder: Path, server: WireServer, **arguments: str) -> list[str]:
@@ -30,19 +24,6 @@ def asked(folder: Path, server: WireServer, **arguments: str) -> list[str]:
         *questions(folder, [0]),
         *("--model", "openai", "--model_args", words, "--log_samples"),
     ]
-
-
-def test_a_stream_that_is_cut_is_asked_again_and_never_scored(tmp_path: Path) -> None:
-    cut = Reply(
-        WHOLE.body,
-        content_type=WHOLE.content_type,
-        sends=len(stream(delta(content="answer ")).body),
-    )
-    with WireServer(Exchange(CHAT, [cut, WHOLE])) as server:
-        done = mmeval(*asked(tmp_path, server, stream="true"))
-    assert (done.code, server.count) == (0, 2)
-    [row] = results(tmp_path)["mmeval"]["results"]
-    assert (row["value"], row["n"]) == (1.0, 1)
 
 
 def test_no_secret_of_the_headers_is_in_any_file_or_output(tmp_path: Path) -> None:
@@ -57,18 +38,6 @@ def test_no_secret_of_the_headers_is_in_any_file_or_output(tmp_path: Path) -> No
     assert SECRET not in done.out + done.err
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert [path for path in written if SECRET.encode() in path.read_bytes()] == []
-
-
-@pytest.mark.parametrize("size", [1024])
-def test_an_unknown_part_is_a_warning_with_its_bytes(size: int, tmp_path: Path) -> None:
-    hologram = {"type": "hologram", "hologram": "x" * size}
-    reply = chat({"content": [{"type": "text", "text": "answer 0"}, hologram]})
-    with WireServer(Exchange(CHAT, [reply])) as server:
-        done = mmeval(*asked(tmp_path, server))
-    assert done.code == 0
-    assert "left out of the answer: hologram (1,024 bytes)" in " ".join(
-        done.err.split()
-    )
 
 
 def test_parameters_are_left_out_by_none(tmp_path: Path) -> None:

@@ -89,15 +89,6 @@ def test_the_released_script_forgets_semantic_decomposition() -> None:
     assert found == [0.5, 0]
 
 
-def test_every_row_counts_also_of_an_id_that_stands_again() -> None:
-    assert (
-        roll_up([row("HowTo", 1), row("HowTo", 0)], "official")["categories"]["itc"][
-            "structural"
-        ]
-        == 0.5
-    )
-
-
 def test_nothing_has_no_average_and_an_unknown_subtask_is_refused() -> None:
     assert roll_up([]) == {"categories": {}, "average": dict.fromkeys(LEVELS)}
     with pytest.raises(UnknownNameError):
