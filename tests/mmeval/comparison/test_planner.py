@@ -24,8 +24,7 @@ def test_some_clusters_have_a_power_and_smallest_differences() -> None:
     found = Plan(margin=0.05, share=0.9, clusters=40).to_json()
     assert 0.1 < found["power_to_see"] < 0.2
     assert 0.1 < found["power_to_show"] < 0.2
-    assert found["smallest_seen"] > 0.05
-    assert found["smallest_shown"] > 0.05
+    assert min(found["smallest_seen"], found["smallest_shown"]) > 0.05
 
 
 def test_fewer_than_six_clusters_see_and_show_nothing() -> None:
@@ -97,13 +96,6 @@ def test_a_small_difference_is_printed_with_three_digits() -> None:
     assert seen < 0.0015
     printed = float(plan.to_text().split(" see ")[1].split()[0])
     assert seen <= printed <= 1.01 * seen
-
-
-def test_the_share_of_a_plan_is_refused_beside_runs() -> None:
-    parser = argparse.ArgumentParser()
-    configure(parser)
-    with pytest.raises(UsageError, match="--share is of --plan alone"):
-        run(parser.parse_args(["runs/a", "runs/b", "--share", "0.9"]))
 
 
 def test_a_plan_takes_no_folders() -> None:

@@ -42,7 +42,7 @@ def runs_with_tests(draw: st.DrawFn) -> Compared:
 
 
 @given(runs_with_tests())
-def test_an_interval_of_ranks_leaves_out_a_place_for_each_run_that_is_surely_apart(
+def test_an_interval_cell_leaves_out_a_place_for_each_run_that_is_surely_apart(
     tests: Compared,
 ) -> None:
     for run, place in enumerate(ranks(tests.values, tests.surely)):
@@ -89,18 +89,10 @@ def test_an_interval_holds_the_rank_also_where_a_test_over_more_trials_disagrees
 def told(
     value: float | None, sample: int, weight: float = 1.0, cluster: str = ""
 ) -> Told:
-    score = {
-        "value": value,
-        "status": "unscored" if value is None else "scored",
-        "weight": weight,
-    }
+    status = "unscored" if value is None else "scored"
+    score = {"value": value, "status": status, "weight": weight}
     return Told(
-        [text("?")],
-        [text("!")],
-        {"right": score},
-        sample=f"s{sample}",
-        place=sample,
-        cluster=cluster,
+        [text("?")], [text("!")], {"right": score}, place=sample, cluster=cluster
     )
 
 
@@ -111,12 +103,7 @@ def written(
     weights: Sequence[float] = (),
     cluster: str = "",
 ) -> list[Path]:
-    metric = {
-        "outputs": ["right"],
-        "range": [0, 1],
-        "version": "1",
-        "aggregation": aggregation,
-    }
+    metric = {"outputs": ["right"], "range": [0, 1], "aggregation": aggregation}
     results = {"metrics": {"told": {"right": metric}}}
     folders = []
     for name, values in runs.items():
@@ -142,7 +129,7 @@ def three(count: int) -> dict[str, list[float | None]]:
     return {"low": [0.0] * count, "high": [1.0] * count, "middle": [0.5] * count}
 
 
-@pytest.mark.parametrize("samples", [1, 2, 5])
+@pytest.mark.parametrize("samples", [1, 5])
 def test_too_few_samples_give_places_by_value_without_intervals(
     samples: int, tmp_path: Path
 ) -> None:
@@ -155,8 +142,14 @@ def test_too_few_samples_give_places_by_value_without_intervals(
 def test_enough_samples_for_all_tests_together_give_intervals(tmp_path: Path) -> None:
     # neighbours differ by half of the range: (2 / 3) ** 11 is the chance that as many
     # clusters as would move that to 0 were missed
-    ranking = ranking_of(written(tmp_path, three(11)))
+    found = compare(*written(tmp_path, three(11)))
+    (ranking,) = found.rankings
     assert intervals(ranking) == {"high": (1, 1), "middle": (2, 2), "low": (3, 3)}
+    assert ranking.groups == (("high",), ("middle",), ("low",))
+    cell = ranking.differences[0][1]
+    assert cell is not None
+    assert cell["p_adjusted"] == found.numbers[0].p_adjusted
+    assert cell["difference"] == found.numbers[0].difference
 
 
 def test_many_samples_of_one_cluster_are_too_few(tmp_path: Path) -> None:
@@ -177,6 +170,7 @@ def test_a_run_with_few_scores_has_no_interval_beside_others_that_have(
     runs = three(40)
     runs["middle"][3:] = [None] * 37
     ranking = ranking_of(written(tmp_path, runs))
+    assert ranking.pairs == 3
     assert intervals(ranking) == {"high": (1, 2), "middle": None, "low": (2, 3)}
 
 
@@ -228,15 +222,10 @@ def test_a_run_that_is_unlike_leaves_all_unranked_with_the_reason(
     tmp_path: Path,
 ) -> None:
     folders = written(tmp_path, {name: [1.0] * 8 for name in "ab"})
-    folders.append(
-        write_run(
-            tmp_path / "c",
-            [told(1.0, at) for at in range(8)],
-            results={"protocols": {"told": "episode"}},
-            model="c",
-        )
-    )
-    ranking = ranking_of(folders)
+    trials = [told(1.0, at) for at in range(8)]
+    results = {"protocols": {"told": "episode"}}
+    other = write_run(tmp_path / "c", trials, results=results, model="c")
+    ranking = ranking_of([*folders, other])
     assert not ranking.is_ranked
     assert "runs a and c do not compare" in ranking.runs[0].why
     assert ranking.differences[0][1] is not None
@@ -261,11 +250,9 @@ def test_ranks_hold_together_whatever_the_verdicts_are_corrected_by(
 
 
 @pytest.mark.parametrize(
-    "runs",
-    [three(1), three(5), dict(turns())],
-    ids=["one sample", "five samples", "no common trial"],
+    "runs", [three(5), dict(turns())], ids=["few samples", "no common trial"]
 )
-def test_what_is_not_known_of_ranks_is_a_note_of_text_and_table(
+def test_what_is_not_known_cell_is_a_note_of_text_and_table(
     runs: Mapping[str, Sequence[float | None]], tmp_path: Path
 ) -> None:
     found = compare(*written(tmp_path, runs))

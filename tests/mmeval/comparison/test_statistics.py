@@ -71,15 +71,6 @@ def test_the_test_follows_from_the_scores_and_the_clusters(
     assert (found.method, found.clusters) == (method, pairs // per_cluster)
 
 
-def test_the_error_of_single_trials_is_that_of_their_differences() -> None:
-    a, b = spread(50), spread(50, 1)
-    found = compare_means([part(a.tolist(), b.tolist())], math.inf)
-    assert found.stderr == pytest.approx(float((b - a).std(ddof=1)) / math.sqrt(50))
-    assert found.ci95 is not None and sum(found.ci95) / 2 == pytest.approx(
-        found.difference
-    )
-
-
 def test_a_mean_of_two_means_over_the_same_samples_is_that_of_their_means() -> None:
     one, two = spread(40), spread(40, 1)
     zeros = [0.0] * 40
@@ -125,7 +116,7 @@ def test_a_margin_that_the_interval_leaves_out_is_beyond_doubt() -> None:
     low, high = found.ci95
     assert found.doubt(high, above=True) == pytest.approx(0.025)
     assert found.doubt(low, above=False) == pytest.approx(0.025)
-    same = compare_means([part([1.0] * 8, [1.0] * 8)], 1.0)
+    same = all_right(8)
     assert same.doubt(-0.01, above=False) > 0.9
     assert same.doubt(-0.5, above=False) == pytest.approx(0.5**8)
 
@@ -141,10 +132,8 @@ def test_too_few_samples_see_nothing(alpha: float) -> None:
     ]
     assert [one.smallest_seen(alpha, 0.8) for one in found] == [None, None]
     twelve = compare_means([part([0.1] * 12, [0.1] * 12)], 1.0)
-    assert (twelve.method, 0.5 < (twelve.smallest_seen(alpha, 0.8) or 0) < 1) == (
-        "sign_flip",
-        True,
-    )
+    assert twelve.method == "sign_flip"
+    assert 0.5 < (twelve.smallest_seen(alpha, 0.8) or 0) < 1
 
 
 def test_the_samples_that_are_needed_are_as_many_as_see_the_difference() -> None:
@@ -268,7 +257,7 @@ def test_p_and_interval_never_contradict_each_other(kind: str, scores: str) -> N
         "one with half": [44] + [4] * 11,
     }[kind]
     clusters = [f"c{place}" for place, size in enumerate(sizes) for _ in range(size)]
-    for seed in range(25):
+    for seed in range(10):
         random = np.random.default_rng(seed)
         a, b = random.normal(size=(2, len(clusters)))
         if scores == "right or wrong":
@@ -298,13 +287,13 @@ def test_one_cluster_with_half_of_all_pairs_decides_nothing() -> None:
 
 def test_fewer_than_six_clusters_have_no_interval() -> None:
     found = compare_means([part([0.0] * 5, spread(5).tolist())], 1.0)
-    assert (found.ci95, found.p is not None and found.p >= 0.0625) == (None, True)
+    assert found.ci95 is None
+    assert found.p is not None and found.p >= 0.0625
     assert "fewer than six" in found.why
 
 
-@pytest.mark.parametrize("clusters", [8, 40])
-def test_no_difference_at_all_has_a_p_of_one(clusters: int) -> None:
-    same = (spread(clusters) / 10).tolist()
+def test_no_difference_of_many_clusters_has_a_p_of_one() -> None:
+    same = (spread(40) / 10).tolist()
     assert compare_means([part(same, same)], 1.0).p == 1.0
 
 
@@ -314,17 +303,8 @@ def test_a_constant_difference_without_a_range_has_no_interval() -> None:
     assert "no finite range" in found.why
 
 
-def test_samples_that_two_tasks_share_are_one_cluster() -> None:
-    zeros, values = [0.0] * 40, spread(40).tolist()
-    parts = [part(zeros, values, share=0.5) for _ in range(2)]
-    found = compare_means(parts, math.inf)
-    alone = compare_means([part(zeros, values)], math.inf)
-    assert (found.clusters, found.stderr) == (40, pytest.approx(alone.stderr))
-
-
-def test_the_error_of_unequal_clusters_is_that_of_statsmodels() -> None:
-    sizes = [2] * 40
-    clusters = np.repeat(np.arange(40), sizes)
+def test_the_error_of_clusters_is_that_of_statsmodels() -> None:
+    clusters = np.repeat(np.arange(40), 2)
     b = spread(80) + spread(40, 1)[clusters]
     names = [str(cluster) for cluster in clusters]
     found = compare_means([part([0.0] * 80, b.tolist(), names)], math.inf)
@@ -370,12 +350,8 @@ def test_what_is_seen_of_near_pairs_is_what_missed_ones_could_not_make_up_for(
 
 
 def test_pairs_of_which_some_lie_far_are_not_widened_by_unseen_ones() -> None:
-    differences = 0.3 * spread(200)
-    a = np.full(200, 0.5)
-    bounded, unbounded = (
-        compare_means([part(a.tolist(), (a + differences).tolist())], width)
-        for width in (1.0, math.inf)
-    )
+    pairs = part([0.5] * 200, (0.5 + 0.3 * spread(200)).tolist())
+    bounded, unbounded = (compare_means([pairs], width) for width in (1.0, math.inf))
     assert bounded.ci95 == pytest.approx(unbounded.ci95)
 
 

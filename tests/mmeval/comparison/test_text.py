@@ -11,8 +11,12 @@ from tests.support.stored_run import Told, text, write_run
 LONG = "an-organisation-with-a-long-name/a-model-of-many-words-and-numbers-72b-instruct"
 
 
+def told(status: str, value: float | None) -> Told:
+    return Told([text("?")], [text("!")], {"right": {"status": status, "value": value}})
+
+
 def runs(folder: Path, count: int, scale: float) -> list[Path]:
-    """Runs with long names of which some trials are lost, with scores as large as
+    """Runs with long names, each of which lost a trial, with scores as large as
     ``scale``."""
     metric = {
         "outputs": ["right"],
@@ -24,19 +28,10 @@ def runs(folder: Path, count: int, scale: float) -> list[Path]:
     found = []
     for at in range(count):
         trials = [
-            Told(
-                [text("?")],
-                [text("!")],
-                {
-                    "right": {
-                        "value": -scale * ((place * 7 + at) % 11),
-                        "status": "scored",
-                    }
-                },
-            )
-            for place in range(1_000)
+            told("scored", -scale * ((place * 7 + at) % 11))
+            for place in range(2_000 // count)
         ]
-        trials[at].scores["right"] = {"value": None, "status": "unscored"}
+        trials[at] = told("unscored", None)
         ours: dict[str, Any] = {"metrics": {"told": {"right": metric}}, "judges": {}}
         if at == count - 1:
             ours["judges"] = {"told": [{"role": "judge", "served": LONG}]}
@@ -46,10 +41,7 @@ def runs(folder: Path, count: int, scale: float) -> list[Path]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("count", "scale"),
-    [(2, 0.1), (3, 1.0), (10, 123.456)],
-)
+@pytest.mark.parametrize(("count", "scale"), [(2, 0.1), (10, 123.456)])
 def test_no_line_is_longer_than_80_columns(
     count: int, scale: float, tmp_path: Path
 ) -> None:

@@ -5,7 +5,6 @@ import pytest
 
 from mmeval.comparison.paired.evidence import two_sided
 from mmeval.comparison.paired.power import (
-    clusters_needed,
     fewest,
     power_of_equivalence,
     power_of_shares,
@@ -78,14 +77,6 @@ def test_the_power_to_show_counts_in_the_exact_tail_of_rare_differences() -> Non
 
     expected = power_of_equivalence(69, 0.05, 0.1, 0.05)
     assert share_of_draws(69, 0.05, 0.0, passes) == pytest.approx(expected, abs=0.02)
-
-
-def test_four_times_the_clusters_see_half_the_difference() -> None:
-    few, many = (
-        clusters_needed(400, 0.05, 0.0, 399, difference, alpha=0.05, power=0.8)
-        for difference in (0.14, 0.07)
-    )
-    assert many == pytest.approx(4 * few, rel=0.03)
 
 
 def test_a_standard_error_of_few_clusters_is_trusted_less() -> None:
