@@ -253,14 +253,6 @@ def test_a_file_that_has_changed_or_gone_is_no_fault_of_the_medium(
         path.unlink(missing_ok=True)
 
 
-def test_a_sound_medium_that_is_not_read_here_is_unsupported_or_sent_as_it_is() -> None:
-    elsewhere = Media.from_bytes(tiny_media.gltf(uri="cube.bin"))
-    kind, message = error_of(of_medium(elsewhere, "3d"), SEEING)
-    assert (kind, "cube.bin" in message) == ("unsupported", True)
-    asked = of_medium(elsewhere, "3d")
-    assert sendable(asked, ALL) == (asked.request, (), None)
-
-
 def test_only_routes_that_may_be_gone_are_part_of_the_name_of_a_call(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -121,19 +121,6 @@ async def test_a_worker_is_given_the_number_of_tries_that_failed_before() -> Non
     assert (response.text, tries, failing.attempts) == ("at last", 1, [0, 1])
 
 
-async def test_a_stopped_role_gives_up_the_calls_that_wait_for_a_batch() -> None:
-    role = runtime(ToyLocal(max_batch_size=1), answerer=Failing())
-    calls = [
-        asyncio.create_task(role.ask(request(f"question {i}"), Ticket(f"t{i}")))
-        for i in range(2)
-    ]
-    await asyncio.sleep(0.5)
-    role.stop()
-    (first, _), second = await asyncio.gather(*calls, return_exceptions=True)  # type: ignore[misc]  # the first is no error
-    assert (first.error and first.error.kind, type(second)) == ("timeout", StoppedError)
-    await role.close()
-
-
 async def test_a_call_that_outlives_the_run_is_not_made_again() -> None:
     role = runtime(
         backend := Toy(

@@ -1,5 +1,4 @@
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,7 +26,6 @@ from mmeval.run.progress import left_to_judge
 from mmeval.store.shard import Shard
 from mmeval.task.task import Task
 from tests.support.toy import (
-    Rows,
     Toy,
     asked_in,
     asked_text,
@@ -339,29 +337,14 @@ def test_another_choice_of_turns_and_other_placeholders_are_scored_anew_and_noth
     assert len(asked_in(tmp_path)) == 3
 
 
-def test_data_that_cannot_be_read_on_end_their_task_and_a_full_disk_the_run(
-    tmp_path: Path,
-) -> None:
-    class Full(Rows):
-        def __iter__(self) -> Iterator[Sample]:
-            yield from samples(1)
-            raise StorageError("no space left")
-
-    outcome = run_toy(
-        tmp_path, task(rows=[sample("twin"), sample("twin", "question 1")])
-    )
-    assert (asked_in(tmp_path), outcome.exit_code) == (
-        ["question 0"],
-        UsageError.exit_code,
-    )
+def test_data_that_cannot_be_read_on_end_their_task(tmp_path: Path) -> None:
+    twins = [sample("twin"), sample("twin", "question 1")]
+    outcome = run_toy(tmp_path, task(rows=twins))
+    assert asked_in(tmp_path) == ["question 0"]
+    assert outcome.exit_code == UsageError.exit_code
     (end,) = outcome.findings
-    assert (end.kind, end.count, "toy: sample 1 " in end.cause) == (
-        "task_file",
-        1,
-        True,
-    )
-    with pytest.raises(StorageError, match="no space left"):
-        run_toy(tmp_path, replace(task(), dataset=lambda: Full(samples(2))))
+    assert (end.kind, end.count) == ("task_file", 1)
+    assert "toy: sample 1 " in end.cause
 
 
 def test_what_is_wrong_is_refused_before_the_folder_is_touched(tmp_path: Path) -> None:

@@ -147,17 +147,6 @@ def test_a_hidden_text_that_arrives_in_pieces_is_hidden(
     assert capfd.readouterr().err == "key ***, sk-"
 
 
-def test_an_error_stream_without_hidden_texts_is_passed_on(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    pipe = _HidingPipe([])
-    os.write(pipe.entry, b"no key")
-    pipe.pass_on()
-    for end in (pipe.entry, pipe.exit):
-        os.close(end)
-    assert capfd.readouterr().err == "no key"
-
-
 def test_hidden_texts_do_not_reach_the_error_stream() -> None:
     words = "printf 'key sk-12345678, sk-' >&2"
     with tempfile.TemporaryFile() as errors:

@@ -159,8 +159,10 @@ def test_the_finding_of_data_that_are_not_here_depends_on_the_data_set_alone(
 
 
 def test_a_data_set_that_is_read_from_the_hub_comes_from_the_cache_without_a_network(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # the library waits longer before each of its tries
+    monkeypatch.setattr("time.sleep", lambda _seconds: None)
     keys = f"dataset_path: org/name\nrevision: {'a' * 40}\nloader: datasets"
     with at_hub("http://127.0.0.1:9", tmp_path, offline=False):
         folder = tmp_path / "hub" / "datasets--org--name" / "snapshots" / ("a" * 40)
