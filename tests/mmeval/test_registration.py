@@ -83,16 +83,12 @@ def test_each_decorator_registers_in_its_group_and_returns_it() -> None:
         pass
 
     groups: dict[str, plugins.PluginGroup] = {
-        **{
-            "backend": "mmeval.model_backends",
-            "model": "mmeval.model_backends",
-            "loader": "mmeval.loaders",
-        },
-        **{
-            "aggregation": "mmeval.aggregators",
-            "protocol": "mmeval.protocols",
-            "prompt": "mmeval.prompts",
-        },
+        "backend": "mmeval.model_backends",
+        "model": "mmeval.model_backends",
+        "loader": "mmeval.loaders",
+        "aggregation": "mmeval.aggregators",
+        "protocol": "mmeval.protocols",
+        "prompt": "mmeval.prompts",
     }
     for kind, group in groups.items():
         names = (

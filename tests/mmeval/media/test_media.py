@@ -52,13 +52,12 @@ def test_a_medium_has_a_kind_and_is_called_by_its_path_else_its_name_else_its_di
     file: Path,
 ) -> None:
     kinds = {
-        **{
-            "image/svg+xml": "image",
-            "audio/mpeg": "audio",
-            "video/webm": "video",
-            "model/stl": "3d",
-        },
-        **{"text/html": "document", "application/octet-stream": "document"},
+        "image/svg+xml": "image",
+        "audio/mpeg": "audio",
+        "video/webm": "video",
+        "model/stl": "3d",
+        "text/html": "document",
+        "application/octet-stream": "document",
     }
     assert {mime: kind_for(mime) for mime in kinds} == kinds
     assert (

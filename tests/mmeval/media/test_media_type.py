@@ -149,18 +149,14 @@ def test_content_is_known_by_its_bytes_and_a_name_decides_only_between_kinds_of_
     ]
     assert {head: sniff_mime(head) for head in HEADS} == HEADS
     names = {
-        **{
-            "a.csv": "text/csv",
-            "A.MD": "text/markdown",
-            "a.json": "application/json",
-            "a.py": "text/x-python",
-        },
-        **{
-            "a.gltf": "model/gltf+json",
-            "a.mtl": "model/mtl",
-            "a.png": "text/plain",
-            "": "text/plain",
-        },
+        "a.csv": "text/csv",
+        "A.MD": "text/markdown",
+        "a.json": "application/json",
+        "a.py": "text/x-python",
+        "a.gltf": "model/gltf+json",
+        "a.mtl": "model/mtl",
+        "a.png": "text/plain",
+        "": "text/plain",
     }
     assert {name: sniff_mime(b"a,b\n1,2\n", name) for name in names} == names
     assert {sniff_mime(tiny.picture(), name) for name in names} == {"image/png"}

@@ -207,12 +207,11 @@ def test_words_leave_out_placeholders_code_and_reasoning_and_without_any_an_answ
     )
     assert Interleaved((text_part("on"), text_part(""), text_part("e"))).words == "one"
     for written, words in {
-        **{
-            "one<<image1>>two": "one two",
-            "one\n<<image1>>two": "one\ntwo",
-            "one<<image1>> two": "one two",
-        },
-        **{"one<<image1>><<audio1>>two": "one two", "<<image1>>two<<image2>>": "two"},
+        "one<<image1>>two": "one two",
+        "one\n<<image1>>two": "one\ntwo",
+        "one<<image1>> two": "one two",
+        "one<<image1>><<audio1>>two": "one two",
+        "<<image1>>two<<image2>>": "two",
     }.items():
         assert Interleaved.from_text(written).words == words
     nothing = (
@@ -262,12 +261,8 @@ def test_reasoning_is_cut_out_of_a_text() -> None:
         "x<t>a": (["a"], "x"),
         "<t>": ([""], ""),
         "": ([], ""),
-    }
-    cut |= {
         "a</t>b<t>c</t>d": (["a", "c"], "bd"),
         "<t>a<t>b</t>c</t>d": (["a<t>b</t>c"], "d"),
-    }
-    cut |= {
         "<t>use <t> here</t>answer": (["use <t> here"], "answer"),
         "<t>a</t>b</t>c": (["a"], "b</t>c"),
     }

@@ -266,21 +266,17 @@ async def test_the_source_and_the_time_of_a_verdict_are_kept(
     )
     assert (first.pop("latency") >= 0, first.pop("key")[:6]) == (True, "judge@")
     assert first == {
-        **{
-            "i": 0,
-            "n": 0,
-            "metric": "toy_verdict",
-            "path": "0",
-            "role": "judge",
-            "params": {"max_tokens": 5},
-        },
-        **{
-            "asked": "toy-1",
-            "served": "toy-2026",
-            "fingerprint": "fp",
-            "usage": [9, 1],
-            "at": 1.8e9,
-        },
+        "i": 0,
+        "n": 0,
+        "metric": "toy_verdict",
+        "path": "0",
+        "role": "judge",
+        "params": {"max_tokens": 5},
+        "asked": "toy-1",
+        "served": "toy-2026",
+        "fingerprint": "fp",
+        "usage": [9, 1],
+        "at": 1.8e9,
     }
     assert second["i"] == 1, "a verdict that is shared stands behind both scores"
 

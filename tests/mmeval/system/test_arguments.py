@@ -26,14 +26,10 @@ def test_a_value_of_the_type_has_no_fault() -> None:
         (1, float),
         (0.5, float),
         ("x", str),
-    ]
-    fits += [
         (None, int | None),
         (["a"], Sequence[str]),
         (("a",), list[str]),
         ([], list[Mode]),
-    ]
-    fits += [
         ("loud", Mode | list[Mode]),
         ({"a": [1]}, Mapping[str, Any]),
         ("./folder", PathOrName),

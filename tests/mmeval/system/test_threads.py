@@ -10,9 +10,9 @@ from mmeval.system.threads import OwnThread, any_at_work
 
 async def test_what_a_work_raises_is_an_error_that_a_loop_survives() -> None:
     thread = OwnThread("own")
-    raised: dict[BaseException, str] = {ValueError("odd"): "ValueError('odd')"}
-    raised |= {KeyboardInterrupt("rude"): "RuntimeError('KeyboardInterrupt: rude')"}
-    raised |= {
+    raised: dict[BaseException, str] = {
+        ValueError("odd"): "ValueError('odd')",
+        KeyboardInterrupt("rude"): "RuntimeError('KeyboardInterrupt: rude')",
         SystemExit(3): "RuntimeError('SystemExit: 3')",
         StopIteration("odd"): "RuntimeError('StopIteration: odd')",
     }

@@ -9,13 +9,9 @@ def test_a_version_meets_a_specifier_when_it_meets_every_clause() -> None:
         ("0.1.9", ">=0.2"): False,
         ("0.10", ">=0.9"): True,
         ("1.0", ">=0.2,<1"): False,
-    }
-    met |= {
         ("0.9.9", ">=0.2, <1"): True,
         ("1.0.0", "==1"): True,
         ("1.0.1", "!=1.0.1"): False,
-    }
-    met |= {
         ("0.2.dev1", ">=0.2"): True,
         ("1.4", "~=1.2"): True,
         ("2.0", "==1.*"): False,

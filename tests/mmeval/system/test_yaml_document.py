@@ -17,8 +17,6 @@ def test_a_value_is_what_it_looks_like() -> None:
         "true": True,
         "~": None,
         "'no'": "no",
-    }
-    values |= {
         "'010'": "010",
         "2024-01-01": "2024-01-01",
         "[a, {b: 1}]": ["a", {"b": 1}],

@@ -15,19 +15,16 @@ from mmeval.media.media import Media
 from tests.support import tiny_media as tiny
 
 CONTAINERS = {
-    **{
-        "wav": tiny.wav(),
-        "rf64": tiny.sound("RF64"),
-        "w64": tiny.sound("W64"),
-        "aiff": tiny.sound("AIFF"),
-        "vorbis": tiny.sound("OGG", "VORBIS"),
-    },
-    **{
-        "opus": tiny.sound("OGG", "OPUS"),
-        "mp4": tiny.clip("mp4"),
-        "mov": tiny.clip("mov"),
-    },
-    **{"webm": tiny.clip("webm", "libvpx-vp9"), "avi": tiny.clip("avi")},
+    "wav": tiny.wav(),
+    "rf64": tiny.sound("RF64"),
+    "w64": tiny.sound("W64"),
+    "aiff": tiny.sound("AIFF"),
+    "vorbis": tiny.sound("OGG", "VORBIS"),
+    "opus": tiny.sound("OGG", "OPUS"),
+    "mp4": tiny.clip("mp4"),
+    "mov": tiny.clip("mov"),
+    "webm": tiny.clip("webm", "libvpx-vp9"),
+    "avi": tiny.clip("avi"),
 }
 
 

@@ -34,20 +34,14 @@ WHOLE = {
         form: ("audio", tiny.sound(form))
         for form in ("WAV", "FLAC", "OGG", "AIFF", "MP3")
     },
-    **{
-        "mp4": ("video", tiny.clip()),
-        "webm": ("video", tiny.clip("webm", "libvpx-vp9")),
-    },
-    **{
-        "avi": ("video", tiny.clip("avi")),
-        "off": ("mesh", tiny.PLAIN_OFF),
-        "ply": ("mesh", tiny.PLAIN_PLY),
-    },
-    **{
-        "binary stl": ("mesh", tiny.binary_stl(2)),
-        "glb": ("mesh", tiny.glb()),
-        "pdf": ("pages", tiny.pdf()),
-    },
+    "mp4": ("video", tiny.clip()),
+    "webm": ("video", tiny.clip("webm", "libvpx-vp9")),
+    "avi": ("video", tiny.clip("avi")),
+    "off": ("mesh", tiny.PLAIN_OFF),
+    "ply": ("mesh", tiny.PLAIN_PLY),
+    "binary stl": ("mesh", tiny.binary_stl(2)),
+    "glb": ("mesh", tiny.glb()),
+    "pdf": ("pages", tiny.pdf()),
 }
 
 

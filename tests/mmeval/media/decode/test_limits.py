@@ -17,28 +17,20 @@ MIB = 2**20
 
 def test_the_limits_are_the_documented_ones() -> None:
     assert asdict(DecodeLimits()) == {
-        **{
-            "max_bytes": 512 * MIB,
-            "max_pixels": 36_000_000,
-            "max_drawn_pixels": 12_000_000,
-            "max_pages": 500,
-        },
-        **{
-            "max_audio_seconds": 3600,
-            "max_audio_samples": 200_000_000,
-            "max_video_frames": 100_000,
-        },
-        **{
-            "max_video_pixels": 9_437_184,
-            "max_mesh_vertices": 2_000_000,
-            "max_mesh_faces": 4_000_000,
-        },
-        **{
-            "max_text_chars": 20_000_000,
-            "max_seconds": 120,
-            "max_step_seconds": 1.25,
-            "max_step_bytes": 184 * MIB,
-        },
+        "max_bytes": 512 * MIB,
+        "max_pixels": 36_000_000,
+        "max_drawn_pixels": 12_000_000,
+        "max_pages": 500,
+        "max_audio_seconds": 3600,
+        "max_audio_samples": 200_000_000,
+        "max_video_frames": 100_000,
+        "max_video_pixels": 9_437_184,
+        "max_mesh_vertices": 2_000_000,
+        "max_mesh_faces": 4_000_000,
+        "max_text_chars": 20_000_000,
+        "max_seconds": 120,
+        "max_step_seconds": 1.25,
+        "max_step_bytes": 184 * MIB,
     }
     assert svg.MAX_SVG_BYTES == 8 * MIB
     assert (

@@ -96,20 +96,14 @@ ANIMATED = medium(
     "WEBP", save_all=True, append_images=[Image.new("RGB", (8, 4), "red")]
 )
 BYTES = {
-    **{
-        "webp": (medium("WEBP"), 13),
-        "tiff": (medium("TIFF"), 8),
-        "avif": (medium("AVIF"), 11),
-    },
-    **{
-        "progressive": (medium("JPEG", progressive=True), 11),
-        "sixteen bits": (medium(mode="I;16", colour=9), 8),
-    },
-    **{
-        "alpha": (medium(mode="RGBA"), 5),
-        "floats": (medium("TIFF", mode="F"), 12),
-        "turned": (sideways(), 8),
-    },
+    "webp": (medium("WEBP"), 13),
+    "tiff": (medium("TIFF"), 8),
+    "avif": (medium("AVIF"), 11),
+    "progressive": (medium("JPEG", progressive=True), 11),
+    "sixteen bits": (medium(mode="I;16", colour=9), 8),
+    "alpha": (medium(mode="RGBA"), 5),
+    "floats": (medium("TIFF", mode="F"), 12),
+    "turned": (sideways(), 8),
     "animation": (ANIMATED, 17),
 }
 

@@ -61,19 +61,14 @@ def test_a_drawing_is_transparent_where_nothing_is_drawn_and_text_has_one_font()
 
 def test_a_drawing_has_the_size_that_it_states() -> None:
     sizes = {
-        **{
-            'width="1in" height="48px"': (96, 48),
-            'width="25.4mm" height="3pc"': (96, 48),
-        },
-        **{
-            'width="2.54cm" height="36pt"': (96, 48),
-            'width="2em" height="2ex"': (32, 16),
-        },
-        **{'viewBox="0 0 30 20"': (30, 20), 'width="60" viewBox="0 0 30 20"': (60, 40)},
-        **{
-            'height="60" viewBox="0 0 30 20"': (90, 60),
-            'width="100%" height="50%" viewBox="0 0 30 20"': (30, 10),
-        },
+        'width="1in" height="48px"': (96, 48),
+        'width="25.4mm" height="3pc"': (96, 48),
+        'width="2.54cm" height="36pt"': (96, 48),
+        'width="2em" height="2ex"': (32, 16),
+        'viewBox="0 0 30 20"': (30, 20),
+        'width="60" viewBox="0 0 30 20"': (60, 40),
+        'height="60" viewBox="0 0 30 20"': (90, 60),
+        'width="100%" height="50%" viewBox="0 0 30 20"': (30, 10),
     }
     found = {attributes: checked_size(data(RED, attributes)) for attributes in sizes}
     assert {

@@ -131,8 +131,6 @@ def test_sound_above_a_limit_is_refused() -> None:
     limits: dict[str, tuple[Any, Any]] = {
         "max_audio_seconds": (0.1, 0.099),
         "max_audio_samples": (1600, 1599),
-    }
-    limits |= {
         "max_step_bytes": (6400, 6399),
         "max_bytes": (3244, 3243),
         "max_seconds": (120, 0),
