@@ -37,11 +37,8 @@ def answered(text: str, *, judge: str = "") -> Trial:
     output = Interleaved.from_text(text)
     exchanges = [Exchange("0", "model", "d", Response(output, usage=Usage(3, 5)))]
     if judge:
-        exchanges.append(
-            Exchange(
-                "1", "judge", "e", Response(output, usage=Usage(1, 1), served=judge)
-            )
-        )
+        verdict = Response(output, usage=Usage(1, 1), served=judge)
+        exchanges.append(Exchange("1", "judge", "e", verdict))
     return Trial(SAMPLE, 0, tuple(exchanges), output)
 
 
@@ -63,35 +60,32 @@ def test_a_line_has_the_prompt_the_target_and_the_answer_of_each_repeat() -> Non
         "gen_args_0": {"arg_0": "user: draw <image1>", "arg_1": {"max_tokens": 5}}
     }
     assert line["target"] == "a <<image1>> b"
-    assert (line["resps"], line["filtered_resps"]) == (
-        [["a <<image1>>", ""]],
-        ["a <<image1>>"],
-    )
-    assert [
-        [part["type"] for part in parts] if parts else parts for parts in line["parts"]
-    ] == [
-        ["text", "image"],
-        None,
-    ]
-    assert line["error"] == [None, {"kind": "timeout", "message": "no answer in 60 s"}]
+    assert line["resps"] == [["a <<image1>>", ""]]
+    assert line["filtered_resps"] == ["a <<image1>>"]
+    answer, none = line["parts"]
+    assert [part["type"] for part in answer] == ["text", "image"]
+    assert none is None
+    assert line["error"] == [None, LOST.to_json()]
     assert line["usage"] == [
         {"input_tokens": 4, "output_tokens": 6},
         {"input_tokens": 0, "output_tokens": 0},
     ]
     assert line["judge"] == [["judge=judge-2026"], []]
     assert not {"warnings", "finish_reason", "inapplicable"} & line.keys()
+
+
+def test_a_line_has_the_warnings_and_the_end_of_answers_where_there_are_any() -> None:
     output = Interleaved.from_text("a")
     cut = Response(output, finish_reason="length", warnings=("w", "v"))
     asked = tuple(Exchange(path, "model", "d", cut) for path in "01")
-    ended = sample_line(
-        row(
-            answered("x"), Trial(SAMPLE, 1, asked, output), Trial(SAMPLE, 2, error=LOST)
-        )
+    trials = (
+        answered("x"),
+        Trial(SAMPLE, 1, asked, output),
+        Trial(SAMPLE, 2, error=LOST),
     )
-    assert (ended["warnings"], ended["finish_reason"]) == (
-        [[], ["w", "v"], []],
-        ["stop", "length", None],
-    )
+    line = sample_line(row(*trials))
+    assert line["warnings"] == [[], ["w", "v"], []]
+    assert line["finish_reason"] == ["stop", "length", None]
 
 
 def test_a_metric_is_the_mean_of_the_repeats_that_were_scored() -> None:
@@ -101,12 +95,11 @@ def test_a_metric_is_the_mean_of_the_repeats_that_were_scored() -> None:
         {"m": lost, "k": lost, "n": Score(0.5)},
     )
     line = sample_line(row(answered("x"), answered("y"), scores=scores))
-    assert (line["m"], line["k"], line["n"], line["metrics"]) == (
-        1.0,
-        None,
-        0.75,
-        ["m", "k", "n"],
-    )
+    assert {name: line[name] for name in line["metrics"]} == {
+        "m": 1.0,
+        "k": None,
+        "n": 0.75,
+    }
     assert line["unscored"] == [{"k": "lost"}, {"m": "lost", "k": "lost"}]
     assert line["scores"][0]["m"] == {"value": 1.0, "status": "scored"}
 

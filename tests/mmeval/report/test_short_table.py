@@ -83,15 +83,10 @@ def test_a_group_without_a_number_stands_above_its_members_with_one() -> None:
 
 
 def test_a_number_that_was_lost_has_a_row_and_one_of_a_part_its_bounds() -> None:
-    assert cells(shown(result("a", None, failed=10, bounds=(0.0, 1.0)))[-1]) == [
-        "a, half",
-        "-",
-        "-",
-        "0/10",
-    ]
-    assert shown(result("a", 0.5, failed=2, bounds=(0.4, 0.6)))[-1].endswith(
-        "0.400 and 0.600."
-    )
+    lost = result("a", None, failed=10, bounds=(0.0, 1.0))
+    assert cells(shown(lost)[-1]) == ["a, half", "-", "-", "0/10"]
+    part = result("a", 0.5, failed=2, bounds=(0.4, 0.6))
+    assert shown(part)[-1].endswith("0.400 and 0.600.")
 
 
 def test_the_interval_shown_covers_trials_that_were_lost() -> None:
@@ -144,19 +139,13 @@ def test_a_mean_over_some_members_of_a_group_says_of_how_many() -> None:
 def test_a_member_that_counts_as_zero_is_named() -> None:
     cannot = result("b", None, unsupported=10)
     for weights, is_named in ({"a": 1.0}, False), ({"a": 0.5, "b": 0.5}, True):
-        lines = shown(
-            replace(result("g"), weights=weights), result("a"), cannot, groups=(GROUP,)
-        )
-        assert (
-            any(line.startswith("Counted as 0") and ": b." in line for line in lines)
-            == is_named
-        )
-    assert not any(
-        "Counted" in line
-        for line in shown(
-            result("g", None, weights={"b": 1.0}), cannot, groups=(GROUP,)
-        )
-    )
+        group = replace(result("g"), weights=weights)
+        lines = shown(group, result("a"), cannot, groups=(GROUP,))
+        named = [line for line in lines if line.startswith("Counted as 0")]
+        assert [": b." in line for line in named] == [True] * is_named
+    unknown = result("g", None, weights={"b": 1.0})
+    lines = shown(unknown, cannot, groups=(GROUP,))
+    assert not any("Counted" in line for line in lines)
 
 
 def test_a_trial_that_the_model_could_not_be_asked_is_no_row_and_one_line() -> None:
@@ -192,15 +181,10 @@ def test_findings_about_the_numbers_stand_below_them_with_commands_of_the_run() 
 
 def test_a_baseline_is_a_column_with_a_verdict_beyond_chance() -> None:
     other = Column("org/other", {Key("a", "half"): result("a", 0.1, ci95=(0.05, 0.2))})
-    header, first, second, _, legend = shown(
-        result("a", 0.5, ci95=(0.4, 0.6)), result("b"), baseline=other
-    )
+    found = result("a", 0.5, ci95=(0.4, 0.6)), result("b")
+    *lines, _, legend = shown(*found, baseline=other)
     assert legend.startswith("better:")
-    assert (cells(header)[-1], cells(first)[-1], cells(second)[-1]) == (
-        "org/other",
-        "0.100 better",
-        "-",
-    )
+    assert [cells(line)[-1] for line in lines] == ["org/other", "0.100 better", "-"]
 
 
 @pytest.mark.parametrize(
@@ -231,19 +215,11 @@ def test_a_number_is_better_or_worse_where_the_interval_of_the_difference_leaves
 
 @pytest.mark.parametrize("width", [80, 40])
 def test_lines_fit_the_width_and_nothing_is_cut(width: int) -> None:
-    tasks = (
-        task(
-            "a",
-            alias="A task with a name of very many words that goes on and on, further "
-            "still",
-        ),
-        JUDGED,
-    )
+    alias = f"A task with a name of {'very ' * 9} many words, further still"
+    tasks = (task("a", alias=alias), JUDGED)
     numbers = (result("a", ci95=(0.25, 0.75)), result("b", None, unavailable=10))
-    other = Column(
-        "baseline/of-another-model",
-        {Key("a", "half"): result("a", 0.1, ci95=(0.05, 0.2))},
-    )
+    before = result("a", 0.1, ci95=(0.05, 0.2))
+    other = Column("baseline/of-another-model", {Key("a", "half"): before})
     lines = shown(*numbers, tasks=tasks, baseline=other, width=width)
     assert max(map(len, lines)) <= width
     whole = "".join("".join(lines).split())
@@ -252,10 +228,7 @@ def test_lines_fit_the_width_and_nothing_is_cut(width: int) -> None:
 
 def test_the_last_lines_name_the_files_and_commands_that_can_be_pasted() -> None:
     made = outcome(Path("my runs/m"), result("a"), tasks=(replace(A, layout="paper"),))
-    given = {
-        "results": Path("my runs/m/results.json"),
-        "page": Path("my runs/m/report/index.html"),
-    }
+    given = {"results": Path("results.json"), "page": Path("index.html")}
     context = ReportContext("m", settings={"tasks": ["a"]})
     lines = last_lines(made, context, **given, width=200).splitlines()
     labels = [line.split()[0] for line in lines if line]
@@ -276,14 +249,10 @@ def test_where_a_metric_needs_something_the_last_lines_have_the_command_that_say
     None
 ):
     context = ReportContext("m", settings={"tasks": ["a"]})
-    labels = []
-    for tasks in ((A, B), (A, JUDGED)):
+    for tasks, is_lacking in ((A, B), False), ((A, JUDGED), True):
         made = outcome(Path("runs/m"), result("a"), tasks=tasks)
-        lines = last_lines(
-            made, context, results=Path("results.json"), page=None, width=80
-        ).splitlines()
-        labels.append([line for line in lines if line.startswith("missing")])
-    assert labels == [[], ["missing  mmeval check a"]]
+        lines = last_lines(made, context, results=Path("r"), page=None, width=80)
+        assert ("missing  mmeval check a" in lines.splitlines()) is is_lacking
 
 
 def test_another_model_is_asked_for_the_same_samples() -> None:
@@ -295,22 +264,7 @@ def test_another_model_is_asked_for_the_same_samples() -> None:
         "samples": {"a": [0, 1]},
     }
     made = outcome(Path("runs/m"), result("a"), tasks=(A,))
-    last = last_lines(
-        made,
-        ReportContext("m", settings=settings),
-        results=Path("r"),
-        page=None,
-        width=200,
-    )
-    words = shlex.split(last.splitlines()[-1])
-    wanted = [
-        "--limit",
-        "5",
-        "--samples",
-        '{"a": [0, 1]}',
-        "--stratify",
-        "level,kind",
-        "--baseline",
-        "runs/m",
-    ]
-    assert words[1:4] + words[4:-2] == ["mmeval", "--tasks", "a", *wanted]
+    context = ReportContext("m", settings=settings)
+    last = last_lines(made, context, results=Path("r"), page=None, width=200)
+    samples = """--limit 5 --samples '{"a": [0, 1]}' --stratify level,kind"""
+    assert f"mmeval --tasks a {samples} --baseline runs/m " in last.splitlines()[-1]

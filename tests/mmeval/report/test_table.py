@@ -52,44 +52,29 @@ def test_a_row_has_a_value_with_its_error_and_unknown_ones_are_never_zero() -> N
     found = result("a", 0.25, stderr=0.05, ci95=(0.15, 0.35))
     headers, row = table(found, tasks=(task("a", alias="Task A"),))
     assert dict(zip(headers, row, strict=True)) == {
-        **{
-            "Tasks": "Task A",
-            "Version": "1.0",
-            "Filter": "none",
-            "n-shot": "0",
-            "Metric": "half",
-            "↑/↓": "↑",
-        },
-        **{
-            "Value": "0.2500",
-            "±": "±",
-            "Stderr": "0.0500",
-            "95 % CI": "0.1500 to 0.3500",
-            "Scored": "10/10",
-        },
+        "Tasks": "Task A",
+        "Version": "1.0",
+        "Filter": "none",
+        "n-shot": "0",
+        "Metric": "half",
+        "↑/↓": "↑",
+        "Value": "0.2500",
+        "±": "±",
+        "Stderr": "0.0500",
+        "95 % CI": "0.1500 to 0.3500",
+        "Scored": "10/10",
     }
-    row = table(
-        result("a", None, unavailable=10, higher_is_better=False), tasks=(task("a"),)
-    )[1]
+    unknown = result("a", None, unavailable=10, higher_is_better=False)
+    row = table(unknown, tasks=(task("a"),))[1]
     assert row[5:] == ["↓", "N/A", "±", "N/A", "N/A", "0/10", "10 unavailable"]
     assert table(tasks=(task("a"),))[1] == ["a", "1.0", *[""] * 9]
 
 
 def test_notes_have_what_is_left_out() -> None:
     left_out = (UnavailableTask("b", "B", "1.0", NO_ROWS),)
-    found = column(
-        "Notes",
-        result("a"),
-        result("g"),
-        tasks=(task("a"),),
-        groups=(GROUP,),
-        left_out=left_out,
-    )
-    assert (found["g"], found["- a"], found["- B"]) == (
-        "1 of 2 tasks left out",
-        "",
-        NO_DATA,
-    )
+    given: Any = {"tasks": (task("a"),), "groups": (GROUP,), "left_out": left_out}
+    found = column("Notes", result("a"), result("g"), **given)
+    assert found == {"g": "1 of 2 tasks left out", "- a": "", "- B": NO_DATA}
 
 
 def test_the_line_above_the_table_has_settings_judges_and_a_profile_that_is_not_standard() -> (

@@ -59,10 +59,8 @@ def test_tasks_of_one_range_share_a_chart_and_one_that_is_too_large_shows_a_part
     ]
     (slices,) = titles(breakdown(**{f"s{at}": 0.5 for at in range(MOST_BARS + 15)}))
     (tasks,) = titles(document(*(result(f"t{at}") for at in range(MOST_BARS + 1))))
-    assert (slices.endswith("60 of 75 slices)"), tasks.endswith("60 of 61 rows)")) == (
-        True,
-        True,
-    )
+    assert slices.endswith("60 of 75 slices)")
+    assert tasks.endswith("60 of 61 rows)")
 
 
 @pytest.mark.parametrize(
@@ -92,11 +90,9 @@ def test_the_words_of_a_chart_name_every_run() -> None:
     words = [one.partition(": ")[2] for one in charts(*runs)[-1].words.split("; ")]
     lowest, everywhere, none, alone = words
     assert re.findall(r"[\d.]{6} \(\w\)", lowest) == ["0.2500 (b)", "0.5000 (a)"]
-    assert (
-        everywhere.startswith("0.0000 "),
-        none,
-        alone.startswith("1.0000 (a) "),
-    ) == (True, "no number", True)
+    assert everywhere.startswith("0.0000 ")
+    assert none == "no number"
+    assert alone.startswith("1.0000 (a) ")
 
 
 def test_a_bar_is_as_long_as_its_value_bears_its_interval_and_is_not_drawn_of_an_unknown_number() -> (
@@ -148,10 +144,8 @@ def test_labels_are_text_whatever_they_hold(text: str) -> None:
 def test_a_chart_becomes_a_png() -> None:
     drawing = bars("t", [("a", [ChartBar(0.5)])])
     data = png(drawing)
-    assert (data[:4], int.from_bytes(data[16:20], "big")) == (
-        b"\x89PNG",
-        2 * drawing.width,
-    )
+    assert data.startswith(b"\x89PNG")
+    assert int.from_bytes(data[16:20], "big") == 2 * drawing.width
 
 
 def test_a_series_that_draws_nothing_is_not_in_the_legend_of_a_radar() -> None:

@@ -22,16 +22,9 @@ def test_a_run_is_logged_and_ended_even_if_that_fails(
     )
     TrackioLogger(name="mine", space_id="me/space").log(*finished(tmp_path))
     begun, (logged,) = trackio.init.call_args.kwargs, trackio.log.call_args.args
-    assert {
-        "project": "mmeval",
-        "name": "mine",
-        "space_id": "me/space",
-    }.items() <= begun.items()
-    assert (begun["config"]["versions"], logged["a/half"], logged["exit_code"]) == (
-        {"a": "1.0"},
-        0.5,
-        0,
-    )
+    assert {"name": "mine", "space_id": "me/space"}.items() <= begun.items()
+    assert begun["config"]["versions"] == {"a": "1.0"}
+    assert {"a/half": 0.5, "exit_code": 0}.items() <= logged.items()
     trackio.log.side_effect = OSError("no space")
     with pytest.raises(OSError, match="no space"):
         TrackioLogger().log(*finished(tmp_path))

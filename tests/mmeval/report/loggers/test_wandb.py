@@ -1,6 +1,7 @@
 import importlib.util
 import sys
 from pathlib import Path
+from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
@@ -24,21 +25,13 @@ def test_numbers_settings_and_the_results_file_are_logged(
     )
     WandbLogger(project="p", config={"mine": 1}).log(*finished(tmp_path))
     begun = wandb.init.call_args.kwargs
-    assert {
-        "project": "p",
-        "name": "org/model",
-        "job_type": "evaluation",
-    }.items() <= begun.items()
-    assert (begun["config"]["mine"], begun["config"]["versions"]) == (1, {"a": "1.0"})
-    logged = {
-        name: value
-        for call in run.log.call_args_list
-        for name, value in call.args[0].items()
-    }
-    assert (logged["a/half"], [row["value"] for row in logged["results"]]) == (
-        0.5,
-        [0.5, None],
-    )
+    assert begun["name"] == "org/model"
+    assert {"mine": 1, "versions": {"a": "1.0"}}.items() <= begun["config"].items()
+    logged: dict[str, Any] = {}
+    for call in run.log.call_args_list:
+        logged |= call.args[0]
+    assert logged["a/half"] == 0.5
+    assert [row["value"] for row in logged["results"]] == [0.5, None]
     wandb.Artifact.return_value.add_file.assert_called_once_with(
         str(tmp_path / "results.json")
     )

@@ -73,11 +73,8 @@ def test_a_placeholder_without_its_medium_is_dangling(tmp_path: Path) -> None:
     shown = writer(tmp_path).part(
         {"type": "image", "raw": "<<image3>>", "label": "image3"}
     )
-    assert (shown["dangling"], shown["label"], shown["raw"]) == (
-        True,
-        "image3",
-        "<<image3>>",
-    )
+    assert shown["dangling"]
+    assert (shown["label"], shown["raw"]) == ("image3", "<<image3>>")
 
 
 def test_svg_pages_and_meshes_are_drawn_before_the_browser(tmp_path: Path) -> None:
@@ -86,11 +83,8 @@ def test_svg_pages_and_meshes_are_drawn_before_the_browser(tmp_path: Path) -> No
     assert (tmp_path / "new" / shown["src"]).read_bytes().startswith(b"\x89PNG")
     shown = part(tmp_path, "3d", tiny_media.glb())
     sha256, mesh = called(tmp_path / "new" / shown["mesh"], "mesh")
-    assert (sha256, len(mesh["box"]), bool(mesh["vertices"])) == (
-        shown["sha256"],
-        2,
-        True,
-    )
+    assert sha256 == shown["sha256"]
+    assert mesh["vertices"]
 
 
 def test_a_mesh_in_json_is_drawn_like_a_binary_one(tmp_path: Path) -> None:
@@ -111,16 +105,15 @@ def test_the_first_pages_of_a_document_are_pictures_which_the_next_report_takes_
     )
     (tmp_path / "new").rename(tmp_path / "before")
     again = part(tmp_path, "document", tiny_media.pdf(), seconds=0.0)
-    assert (again["pages"], (tmp_path / "new" / again["pages"][0]).exists()) == (
-        first["pages"],
-        True,
-    )
+    assert again["pages"] == first["pages"]
+    assert (tmp_path / "new" / again["pages"][0]).exists()
 
 
 def test_the_beginning_of_a_text_document_is_shown(tmp_path: Path) -> None:
     shown = part(tmp_path, "document", TEXT, "a.txt")
     assert shown["text"].startswith("<script>")
-    assert ("first 20,000 " in shown["note"], "30,008" in shown["note"]) == (True, True)
+    assert "first 20,000 " in shown["note"]
+    assert "30,008" in shown["note"]
 
 
 def png_of(width: int, height: int) -> bytes:
@@ -146,11 +139,9 @@ def test_a_medium_that_is_not_shown_has_its_reason(
     kind: str, data: bytes, note: str, tmp_path: Path
 ) -> None:
     shown = part(tmp_path, kind, data)
-    assert (shown.get("src", ""), bool(shown["note"]), note in shown["note"]) == (
-        "",
-        True,
-        True,
-    )
+    assert shown.get("src", "") == ""
+    assert shown["note"]
+    assert note in shown["note"]
 
 
 def test_a_medium_whose_decoder_fails_in_its_own_way_has_a_note(
