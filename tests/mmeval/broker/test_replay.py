@@ -1,7 +1,9 @@
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
 
+from mmeval.broker.broker import Broker
 from mmeval.broker.replay import standing
 from mmeval.broker.scope import Scope
 from mmeval.program.calls import Program, Reply, Role, ask_all
@@ -29,11 +31,16 @@ def scope() -> Scope:
     return Scope("toy", sample())
 
 
+def yes(folder: Path) -> AbstractAsyncContextManager[Broker]:
+    """A broker whose model answers everything with yes."""
+    return brokered(folder, model=Toy(answers=lambda _: reply("yes")))
+
+
 @pytest.mark.parametrize(("asked", "found"), [(0, "open"), (2, "open"), (3, "kept")])
 async def test_an_episode_is_kept_when_its_last_turn_is_answered(
     asked: int, found: str, tmp_path: Path
 ) -> None:
-    async with brokered(tmp_path, model=Toy(answers=lambda _: reply("yes"))) as broker:
+    async with yes(tmp_path) as broker:
         if asked:
             await broker.run(turns(asked), scope())
         kept = len(broker.journal)
@@ -46,7 +53,7 @@ async def test_an_episode_is_kept_when_its_last_turn_is_answered(
 async def test_each_of_several_questions_must_be_answered_and_by_an_answer_to_itself(
     tmp_path: Path,
 ) -> None:
-    async with brokered(tmp_path, model=Toy(answers=lambda _: reply("yes"))) as broker:
+    async with yes(tmp_path) as broker:
         await broker.run(at_once("a", "b"), scope())
         assert standing(at_once("a", "b"), scope(), broker) == "kept"
         assert standing(at_once("a", "c"), scope(), broker) == "open"
@@ -58,7 +65,7 @@ async def test_each_of_several_questions_must_be_answered_and_by_an_answer_to_it
 
 
 async def test_what_cannot_be_asked_is_neither_kept_nor_open(tmp_path: Path) -> None:
-    async with brokered(tmp_path, model=Toy(answers=lambda _: reply("yes"))) as broker:
+    async with yes(tmp_path) as broker:
         assert standing(turns(1, wants="video"), scope(), broker) == "unaskable"
 
 
@@ -67,6 +74,6 @@ async def test_an_error_of_the_program_is_raised(tmp_path: Path) -> None:
         raise ValueError("no prompt")
         yield MODEL.ask("never")
 
-    async with brokered(tmp_path, model=Toy(answers=lambda _: reply("yes"))) as broker:
+    async with yes(tmp_path) as broker:
         with pytest.raises(ValueError, match="no prompt"):
             standing(broken(), scope(), broker)

@@ -63,10 +63,16 @@ def test_what_is_cut_off_or_warned_of_is_counted(
     assert [(one.kind, one.count, one.cause) for one in made.findings()] == found
 
 
-def test_a_refused_answer_is_counted_without_the_words_of_its_service() -> None:
+def remarks(*exchanges: Exchange) -> Remarks:
     made = Remarks()
-    made.add((answer("the prompt was filtered", reason="refused"),))
-    (found,) = made.findings()
+    for exchange in exchanges:
+        made.add((exchange,))
+    return made
+
+
+def test_a_refused_answer_is_counted_without_the_words_of_its_service() -> None:
+    refused = answer("the prompt was filtered", reason="refused")
+    (found,) = remarks(refused).findings()
     assert (found.kind, found.count, found.cause) == ("refused", 1, REFUSED)
 
 
@@ -77,19 +83,15 @@ def thought(*parts: Part, reason: FinishReason = "stop") -> Exchange:
 
 
 def test_answers_that_are_empty_beside_reasoning_are_counted_with_what_to_do() -> None:
-    made = Remarks()
-    for _ in range(3):
-        made.add((thought(text_part("\n\n")),))
-    (found,) = made.findings()
-    assert (found.count, found.of, "reasoning" in found.cause) == (3, 3, True)
+    (found,) = remarks(*[thought(text_part("\n\n"))] * 3).findings()
+    assert (found.count, found.of) == (3, 3)
+    assert "reasoning" in found.cause
     assert "--reasoning_tags" in found.remedy
 
 
 def test_a_reasoning_that_was_never_closed_is_one_that_hides_the_answer() -> None:
-    made = Remarks()
     output = reasoning_apart(Interleaved.from_text("<think>oak"), "<think>", "</think>")
-    made.add((Exchange("0", "model", "d", Response(output)),))
-    (found,) = made.findings()
+    (found,) = remarks(Exchange("0", "model", "d", Response(output))).findings()
     assert "empty beside reasoning" in found.cause
 
 
@@ -107,23 +109,18 @@ def test_a_reasoning_that_was_never_closed_is_one_that_hides_the_answer() -> Non
 def test_other_answers_are_not_counted_as_empty_beside_reasoning(
     exchange: Exchange,
 ) -> None:
-    made = Remarks()
-    made.add((exchange,))
-    assert made.only_reasoning == 0
+    assert remarks(exchange).only_reasoning == 0
 
 
 def test_an_answer_that_was_cut_off_while_thinking_is_counted_as_cut_off_alone() -> (
     None
 ):
-    made = Remarks()
-    made.add((thought(reason="length"),))
+    made = remarks(thought(reason="length"))
     assert (made.cut_off, made.only_reasoning) == (1, 0)
 
 
 def test_warnings_without_end_take_no_memory_without_end() -> None:
-    made = Remarks()
-    for number in range(300):
-        made.add((answer("w" + "x" * number),))
+    made = remarks(*(answer("w" + "x" * number) for number in range(300)))
     assert (made.warned, len(made.kinds), len(made._words), progress.MAX_KINDS) == (
         300,
         100,

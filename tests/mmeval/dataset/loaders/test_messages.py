@@ -3,9 +3,10 @@ from typing import Any
 
 import pytest
 
-from mmeval.dataset.loaders.messages import is_messages, read_messages
+from mmeval.dataset.loaders.messages import Conversation, is_messages, read_messages
 from mmeval.errors import UsageError
 from mmeval.media.media import Media
+from mmeval.media.parts import Interleaved
 from mmeval.media.written import ContentReader
 from tests.support.tiny_media import picture, wav
 
@@ -22,23 +23,28 @@ def kinds(content: Any) -> list[str]:
     return [part.text or part.kind for part in content.parts]
 
 
+def read(*said: dict[str, str | list[Any]], **media: Media) -> Conversation:
+    return read_messages(said, ContentReader(no_file, media), "messages")
+
+
+def asked(content: str | list[Any], **media: Media) -> Interleaved:
+    return read({"role": "user", "content": content}, **media).asked[0].content
+
+
 def test_the_assistant_s_last_message_answers_the_others() -> None:
-    said = [ASK, {"role": "assistant", "content": "An oak."}]
-    found = read_messages(said, ContentReader(no_file), "messages")
+    found = read(ASK, {"role": "assistant", "content": "An oak."})
     assert [message.role for message in found.asked] == ["user"]
     assert found.answer is not None
     assert found.answer.text == "An oak."
 
 
 def test_messages_that_end_with_a_question_have_no_answer() -> None:
-    found = read_messages([ASK], ContentReader(no_file), "messages")
-    assert found.answer is None
+    assert read(ASK).answer is None
 
 
 def test_an_answer_alone_is_a_fault() -> None:
-    said = [{"role": "assistant", "content": "An oak."}]
     with pytest.raises(UsageError, match="no question"):
-        read_messages(said, ContentReader(no_file), "messages")
+        read({"role": "assistant", "content": "An oak."})
 
 
 @pytest.mark.parametrize(
@@ -54,16 +60,13 @@ def test_an_answer_alone_is_a_fault() -> None:
     ids=["OpenAI", "an address", "responses", "bytes", "a cell", "a source"],
 )
 def test_pictures_in_parts_are_read_as_chat_data_have_them(part: Any) -> None:
-    said = [{"role": "user", "content": [part, {"type": "text", "text": "Which?"}]}]
-    found = read_messages(said, ContentReader(no_file), "messages")
-    assert kinds(found.asked[0].content) == ["image", "Which?"]
+    content = asked([part, {"type": "text", "text": "Which?"}])
+    assert kinds(content) == ["image", "Which?"]
 
 
 def test_a_sound_in_a_part_is_read() -> None:
     part = {"type": "input_audio", "input_audio": {"data": SOUND, "format": "wav"}}
-    said = [{"role": "user", "content": [part]}]
-    found = read_messages(said, ContentReader(no_file), "messages")
-    assert kinds(found.asked[0].content) == ["audio"]
+    assert kinds(asked([part])) == ["audio"]
 
 
 @pytest.mark.parametrize(
@@ -74,26 +77,27 @@ def test_a_sound_in_a_part_is_read() -> None:
     ],
     ids=["tags", "parts"],
 )
-def test_media_without_a_number_are_the_next_of_the_row(content: Any) -> None:
+def test_media_without_a_number_are_the_next_of_the_row(
+    content: str | list[Any],
+) -> None:
     first = Media.from_bytes(picture())
     second = Media.from_bytes(picture(size=(9, 9)))
-    reader = ContentReader(no_file, {"image1": first, "image2": second})
-    said = [{"role": "user", "content": content}]
-    found = read_messages(said, reader, "messages")
-    assert found.asked[0].content.media("image") == (first, second)
+    found = asked(content, image1=first, image2=second)
+    assert found.media("image") == (first, second)
 
 
 def test_other_names_of_roles_are_known() -> None:
-    said = [{"from": "human", "value": "Which?"}, {"from": "gpt", "value": "An oak."}]
-    found = read_messages(said, ContentReader(no_file), "conversations")
-    assert (found.asked[0].role, found.answer is not None) == ("user", True)
+    found = read(
+        {"from": "human", "value": "Which?"}, {"from": "gpt", "value": "An oak."}
+    )
+    assert found.asked[0].role == "user"
+    assert found.answer is not None
 
 
 def test_a_web_address_is_not_fetched() -> None:
     part = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
-    said = [{"role": "user", "content": [part]}]
     with pytest.raises(UsageError, match=r"messages\[0\]"):
-        read_messages(said, ContentReader(no_file), "messages")
+        asked([part])
 
 
 @pytest.mark.parametrize(
