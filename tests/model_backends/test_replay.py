@@ -41,11 +41,9 @@ def test_an_answer_costs_nothing_a_missing_one_is_an_error_and_the_name_is_no_id
     response, missing = (
         backend.answer("t", sample, 0, Request(sample.input)) for sample in SAMPLES[:2]
     )
-    assert (response.text, response.usage.input_tokens, response.latency) == (
-        "an oak",
-        0,
-        0.0,
-    )
+    assert response.text == "an oak"
+    assert response.usage.input_tokens == 0
+    assert response.latency == 0.0
     assert missing.error is not None
     assert missing.error.kind == "no_answer"
     assert (

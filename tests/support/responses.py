@@ -4,6 +4,8 @@ import base64
 from collections.abc import Sequence
 from typing import Any
 
+from mmeval.model_backends.openai import OpenAIBackend
+from mmeval.model_backends.openai.responses.endpoint import ResponsesEndpoint
 from tests.support.wire_server import Reply, reply, stream
 
 RESPONSES = "/v1/responses"
@@ -15,6 +17,13 @@ USAGE = {
     "total_tokens": 46,
 }
 Item = dict[str, Any]
+
+
+def endpoint(**arguments: Any) -> ResponsesEndpoint:
+    given = {"model": "m", "base_url": "http://localhost/v1", **arguments}
+    return ResponsesEndpoint(
+        OpenAIBackend(endpoint="responses", outputs="text+image", **given)._settings
+    )
 
 
 def said(*words: str, name: str = "msg_1", **fields: Any) -> Item:

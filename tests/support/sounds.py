@@ -80,3 +80,13 @@ def heard(
         *(media_part(one, "audio") for one in media),
     ]
     return trial(Interleaved(tuple(parts)), metadata=metadata)
+
+
+def melody(seconds: float = 1.5) -> Samples:
+    """Plucked chords, at 48 kHz."""
+    t = np.arange(int(seconds * 48_000)) / 48_000
+    roots = np.array([262, 330, 392, 349, 294, 440])[np.floor(t / 0.3).astype(int) % 6]
+    tones = sum(
+        np.sin(2 * np.pi * roots * ratio * t) / ratio for ratio in (1, 1.25, 1.5, 2, 3)
+    )
+    return np.asarray(0.25 * tones * np.exp(-5 * (t % 0.3)), np.float32)

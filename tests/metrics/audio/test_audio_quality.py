@@ -7,26 +7,14 @@ import numpy as np
 import pytest
 import soundfile
 
-from mmeval.errors import UsageError
 from mmeval.media import Interleaved, Media, media_part, wav
-from mmeval.metric import bind
 from mmeval.metrics.audio.audio_quality import audio_quality
 from mmeval.records import Score
 from tests.support.hearing import DAMAGED
-from tests.support.sounds import Samples
+from tests.support.sounds import Samples, melody
 from tests.support.trials import score_of, trial
 
 RATE = 48000
-
-
-def melody(seconds: float = 1.5) -> Samples:
-    """Plucked chords."""
-    t = np.arange(int(seconds * RATE)) / RATE
-    roots = np.array([262, 330, 392, 349, 294, 440])[np.floor(t / 0.3).astype(int) % 6]
-    tones = sum(
-        np.sin(2 * np.pi * roots * ratio * t) / ratio for ratio in (1, 1.25, 1.5, 2, 3)
-    )
-    return np.asarray(0.25 * tones * np.exp(-5 * (t % 0.3)), np.float32)
 
 
 def noise(level: float = 0.1) -> Samples:
@@ -99,11 +87,9 @@ def test_less_than_a_block_of_loudness_and_more_than_a_quarter_of_an_hour_have_n
         ),
     }
     for reason, score in unscored.items():
-        assert (score.status, score.bounds, reason in score.reason) == (
-            "unscored",
-            (0, 1),
-            True,
-        )
+        assert score.status == "unscored"
+        assert score.bounds == (0, 1)
+        assert reason in score.reason
     assert quality(melody(0.41), profile=profile).status == "scored"
 
 
@@ -115,16 +101,3 @@ def test_what_is_beyond_full_scale_counts_as_it_is() -> None:
     (quieter,) = quality(melody()).evidence["items"]
     assert item["crest_db"] == pytest.approx(quieter["crest_db"], abs=1e-3)
     assert item["lufs"] == pytest.approx(quieter["lufs"] + 20 * math.log10(4), abs=1e-3)
-
-
-def test_switches_have_their_ranges() -> None:
-    refused = {
-        "hpss_margin": (0.9, 1001.0, math.nan),
-        "final_power": (0.0, math.inf),
-        "combination": ("mean",),
-    }
-    for switch, value in [
-        (switch, value) for switch, values in refused.items() for value in values
-    ]:
-        with pytest.raises(UsageError, match=switch):
-            bind(audio_quality, {switch: value})

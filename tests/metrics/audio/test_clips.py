@@ -5,13 +5,12 @@ import numpy as np
 import pytest
 import soundfile
 
-from mmeval.media import Interleaved, Media, media_part, wav
+from mmeval.media import Media, wav
 from mmeval.metrics.audio import clips
 from mmeval.metrics.audio.clips import RATE, clip, decodable, resampled, the_only_clip
 from mmeval.records import Score, Trial
 from tests.support.hearing import DAMAGED
 from tests.support.sounds import Samples, heard, tone
-from tests.support.tiny_media import picture
 from tests.support.trials import trial
 
 LOADED_BY_LIBROSA = {
@@ -67,11 +66,9 @@ def written(samples: Any, rate: int = RATE, subtype: str = "PCM_16") -> Media:
 def test_a_clip_is_what_librosa_loads_and_cannot_be_changed(rate: int) -> None:
     count, some, total = LOADED_BY_LIBROSA[rate]
     samples = clip(stereo(rate))
-    assert (samples.dtype, samples.shape, samples.flags.writeable) == (
-        np.float32,
-        (count,),
-        False,
-    )
+    assert samples.dtype == np.float32
+    assert samples.shape == (count,)
+    assert samples.flags.writeable is False
     assert samples[[0, 100, 200, -1]] == pytest.approx(some, abs=1e-6)
     assert np.abs(samples).sum() == pytest.approx(total, rel=1e-6)
     lengths = {(1, 48000): 1, (3, 44100): 2, (7, 22050): 7}  # rounded up
@@ -105,10 +102,6 @@ def test_a_clip_is_decoded_once_unless_it_is_too_long(
         (heard(text="no sound"), "has 0 sounds"),
         (heard(tone(0.1), tone(0.2)), "has 2 sounds"),
         (
-            trial(Interleaved((media_part(Media.from_bytes(picture())),))),
-            "has 0 sounds",
-        ),
-        (
             heard(Media.from_bytes(b"RIFF\x40\0\0\0WAVE" + bytes(64), "a.wav")),
             "a.wav: ",
         ),
@@ -118,7 +111,7 @@ def test_a_clip_is_decoded_once_unless_it_is_too_long(
             "numbers",
         ),
     ],
-    ids=["none", "two", "a picture", "damaged", "0 seconds", "NaN"],
+    ids=["none", "two", "damaged", "0 seconds", "NaN"],
 )
 def test_an_answer_without_exactly_one_sound_is_wrong(
     answer: Trial, reason: str

@@ -30,21 +30,17 @@ def test_sound_and_silence_are_those_of_librosa(
 def test_the_levels_are_those_of_librosa_and_a_silent_clip_is_all_sound() -> None:
     levels = rms(STAIRS)
     wanted = [0.007916, 0.353328, 0.035329, 0.003541, 0.000353, 0.353371, 0.00112]
-    assert (len(levels), levels[::40].tolist()) == (
-        280,
-        pytest.approx(wanted, abs=1e-6),
-    )
+    assert len(levels) == 280
+    assert levels[::40].tolist() == pytest.approx(wanted, abs=1e-6)
     # silent throughout, and so all sound
     for samples in (silence(0.3), silence(3), np.zeros(1, np.float32)):
         assert sounding(samples) == segments(samples) == [Interval(0, len(samples))]
         assert len(trimmed(samples)) == len(samples)
     empty = silence(0)
-    assert [
-        sounding(empty),
-        segments(empty),
-        list(trimmed(empty)),
-        list(rms(empty)),
-    ] == [[]] * 4
+    assert sounding(empty) == []
+    assert segments(empty) == []
+    assert list(trimmed(empty)) == []
+    assert list(rms(empty)) == []
 
 
 def test_the_first_segment_begins_with_sound_the_last_goes_to_the_end_and_one_second_is_no_pause() -> (
@@ -52,7 +48,8 @@ def test_the_first_segment_begins_with_sound_the_last_goes_to_the_end_and_one_se
 ):
     clip = np.concatenate([silence(2), alternating(1, 2, 1), silence(2)])
     first, last = segments(clip)
-    assert (first.start, last.end) == (pytest.approx(2 * 22050, abs=2048), len(clip))
+    assert first.start == pytest.approx(2 * 22050, abs=2048)
+    assert last.end == len(clip)
     assert len(trimmed(clip)) == pytest.approx(4 * 22050, abs=2048)
     first, second = sounding(alternating(1, 1.2, 1))
     gap = (second.start - first.end) / 22050

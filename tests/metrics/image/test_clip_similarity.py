@@ -125,13 +125,8 @@ def test_without_the_picture_it_is_zero_or_dropped_and_faults_of_data_are_unscor
     of_images = metric is clip_image_similarity
     for answer in ((), (DAMAGED,), *(((RED, RED), (RED,) * 100) if of_images else ())):
         wrong = picture_trial(*answer, reference=(NOISE,))
-        assert (
-            score_of(metric, wrong, model=model).value,
-            list(score_of(metric, wrong, model=model).evidence),
-        ) == (
-            0,
-            ["reason"],
-        )
+        assert score_of(metric, wrong, model=model).value == 0
+        assert list(score_of(metric, wrong, model=model).evidence) == ["reason"]
         assert (
             score_of(metric, wrong, model=model, missing="dropped").status
             == "inapplicable"
@@ -172,7 +167,9 @@ def test_embeddings_of_a_file_need_no_model(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [*of_pictures, {"text": "draw", "vector": [0, 2]}]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     bound = bind(clip_image_similarity, {"vectors": str(file)})
-    assert (bound.needs, missing_weights(bound), bound.at_once) == ((), "", 0)
+    assert bound.needs == ()
+    assert missing_weights(bound) == ""
+    assert bound.at_once == 0
     pair = picture_trial(RED, reference=(NOISE,))
     assert score_of(clip_image_similarity, pair, vectors=str(file)).value == 0.6
     assert (

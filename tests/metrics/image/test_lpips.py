@@ -57,15 +57,16 @@ def test_a_batch_of_any_sizes_scores_as_each_answer_alone(
 
 @pytest.mark.parametrize(
     "pictures",
-    [(), (ONE, ONE), (ONE,) * 100, (DAMAGED,), (ONE[:30],), (ONE[:40],)],
-    ids=["none", "2", "100", "bad", "small", "other size"],
+    [(DAMAGED,), (ONE[:30],), (ONE[:40],)],
+    ids=["bad", "small", "other size"],
 )
 def test_an_answer_without_the_picture_is_zero_or_dropped(
     model: dict[str, str], pictures: tuple[Any, ...]
 ) -> None:
     wrong = picture_trial(*pictures, reference=(ONE,))
     score = score_of(lpips, wrong, model=model)
-    assert (score.value, list(score.evidence)) == (0, ["reason"])
+    assert score.value == 0
+    assert list(score.evidence) == ["reason"]
     assert (
         score_of(lpips, wrong, model=model, missing="dropped").status == "inapplicable"
     )
@@ -87,7 +88,8 @@ def test_weights_of_another_kind_are_refused(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(tiny_model("lpips"), tmp_path / "lpips"))
     shutil.copy(folder / "alex.pth", folder / "alexnet-owt-7be5be79.pth")
     score = score_of(lpips, picture_trial(ONE, reference=(ONE,)), model=str(folder))
-    assert (score.value, score.cause) == (None, "lost")
+    assert score.value is None
+    assert score.cause == "lost"
     assert "features.0.weight" in score.reason
 
 

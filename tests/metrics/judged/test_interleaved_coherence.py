@@ -56,10 +56,8 @@ def test_the_judge_sees_the_captioned_answer_and_the_evidence_has_the_grades() -
     assert scores[ICS].evidence["captions"] == [
         {"label": "image1", "kind": "image", "text": "a red kettle"}
     ]
-    assert (scores[ICS].evidence["coherence"], scores[ICS].evidence["weight"]) == (
-        4,
-        0.8,
-    )
+    assert scores[ICS].evidence["coherence"] == 4
+    assert scores[ICS].evidence["weight"] == 0.8
 
 
 def test_an_empty_answer_has_the_lowest_grades_and_a_lost_caption_leaves_all_three_unscored() -> (
@@ -70,11 +68,9 @@ def test_an_empty_answer_has_the_lowest_grades_and_a_lost_caption_leaves_all_thr
     assert done.calls == {"judge": [], "captioner": []}
     done = coherence(lost=RED)
     for score in done.scores.values():
-        assert (score.status, score.bounds, score.cause) == (
-            "unscored",
-            (0.0, 1.0),
-            "lost",
-        )
+        assert score.status == "unscored"
+        assert score.bounds == (0.0, 1.0)
+        assert score.cause == "lost"
         assert "image1: server" in score.reason
     assert done.calls["judge"] == []
 
@@ -90,10 +86,8 @@ def test_the_release_takes_failed_captions_as_empty_and_missing_grades_as_the_lo
     assert values(gone) == [0.5] * 3
     done = coherence('{"coherence": 5, "style_consistency": null}', profile="official")
     assert values(done) == pytest.approx([1, 0, 0.8])
-    assert (
-        done.scores[ICS].evidence["unread"],
-        "unread" in done.scores[HC].evidence,
-    ) == (1, False)
+    assert done.scores[ICS].evidence["unread"] == 1
+    assert "unread" not in done.scores[HC].evidence
     assert len(done.calls["judge"]) == 1
     for profile in ("standard", "official"):
         done = coherence(
@@ -114,7 +108,8 @@ def test_replies_that_cannot_be_read_are_left_out_or_the_lowest_and_the_release_
     for said in ("", "I would say four."):
         out, low = coherence(said), coherence(said, judge_failure="lowest")
         assert [score.status for score in out.scores.values()] == ["unscored"] * 3
-        assert (values(low), low.scores[ICS].evidence["unread"]) == ([0, 0, 0], 1)
+        assert values(low) == [0, 0, 0]
+        assert low.scores[ICS].evidence["unread"] == 1
         assert values(coherence(said, profile="official")) == [0, 0, 0]
     assert values(coherence("[4, 4]", profile="official")) == [0, 0, 0]
     assert values(coherence('{"coherence": 5}', profile="official")) == pytest.approx(
@@ -146,11 +141,10 @@ def test_one_grade_alone_leaves_bounds(
     half = json.dumps({given: 4})
     done = coherence(half, half)
     first, second = done.calls["judge"]
-    assert (first.request == second.request, first.accept is second.accept) == (
-        True,
-        False,
-    )
-    assert (values(done), done.scores[ICS].bounds) == (scores, pytest.approx(bounds))
+    assert first.request == second.request
+    assert first.accept is not second.accept
+    assert values(done) == scores
+    assert done.scores[ICS].bounds == pytest.approx(bounds)
     (lost,) = (
         score
         for name, score in done.scores.items()
@@ -167,7 +161,8 @@ def test_a_judge_that_then_gives_both_grades_is_believed_and_a_number_beyond_the
         [0.25, 0.5, 0.3]
     )
     done = coherence(grades(4, 5), grades(4, 3), repeats=2, combine="majority")
-    assert (values(done), done.scores[ICS].cause) == ([0.75, None, None], "unsure")
+    assert values(done) == [0.75, None, None]
+    assert done.scores[ICS].cause == "unsure"
     read: dict[Any, tuple[float | None, float]] = {
         "4": (0.75, 0.75),
         4.4: (0.75, 0.85),
@@ -185,8 +180,6 @@ def test_a_judge_that_then_gives_both_grades_is_believed_and_a_number_beyond_the
             0
         ] == pytest.approx(official)
     content, style, _ = coherence(grades(7, 5)).scores.values()
-    assert (
-        content.evidence["coherence"],
-        content.evidence["raw"],
-        "raw" in style.evidence,
-    ) == (5, [7], False)
+    assert content.evidence["coherence"] == 5
+    assert content.evidence["raw"] == [7]
+    assert "raw" not in style.evidence

@@ -30,21 +30,17 @@ def test_the_wanted_option_is_1_and_any_other_0_unless_each_has_a_value_or_the_r
             wanted="dance",
             repeats=3,
         )
-        assert (done.score.value, done.score.evidence["choice"]) == (
-            value,
-            "dance" if value else "song",
-        )
+        assert done.score.value == value
+        assert done.score.evidence["choice"] == ("dance" if value else "song")
     valued = {"options": ["a", "b"], "values": {"a": 0.25, "b": 0.75}}
     sure, unsure = (
         judged("judge_choice", trial(), choice(said), **valued).score
         for said in ("b", "not sure")
     )
-    assert (sure.value, sure.bounds, unsure.value, unsure.bounds) == (
-        0.75,
-        None,
-        None,
-        (0.25, 0.75),
-    )
+    assert sure.value == 0.75
+    assert sure.bounds is None
+    assert unsure.value is None
+    assert unsure.bounds == (0.25, 0.75)
     row = trial(kinds={"dance": "it has steps", "song": ""}, right="song")
     done = judged(
         "judge_choice", row, choice("song"), options_key="kinds", wanted_key="right"
@@ -66,11 +62,9 @@ def test_options_that_do_not_fit_leave_it_unscored_or_are_refused(
     switches: dict[str, Any], words: str
 ) -> None:
     done = judged("judge_choice", trial(), **switches)
-    assert (done.score.status, done.asked, words in done.score.reason) == (
-        "unscored",
-        [],
-        True,
-    )
+    assert done.score.status == "unscored"
+    assert done.asked == []
+    assert words in done.score.reason
     for value in (1.1, -0.1, True):
         with pytest.raises(UsageError, match="'values'"):
             bind(load_metric("judge_choice"), {"values": {"a": value}})

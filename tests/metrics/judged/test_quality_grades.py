@@ -59,10 +59,8 @@ def test_a_number_beyond_the_scale_counts_as_its_end(
         if raw is None
         else {"raw": raw, "remarks": found.evidence["remarks"], "unread": 1}
     )
-    assert (found.quality, found.evidence) == (
-        quality,
-        {"all": float(number), **beyond},
-    )
+    assert found.quality == quality
+    assert found.evidence == {"all": float(number), **beyond}
 
 
 def test_an_item_without_a_verdict_has_no_quality_and_a_cause() -> None:
@@ -73,10 +71,8 @@ def test_an_item_without_a_verdict_has_no_quality_and_a_cause() -> None:
     )
     assert [one.quality for one in (lost, refused, torn)] == [None] * 3
     assert [one.cause for one in (lost, refused, torn)] == ["lost", "final", "unsure"]
-    assert (lost.reason, torn.to_json("a")["reason"] in ("", "so")) == (
-        "server: down",
-        False,
-    )
+    assert lost.reason == "server: down"
+    assert torn.to_json("a")["reason"] not in ("", "so")
     assert torn.evidence["votes"] == [{"all": 1}, {"all": 2}]
     assert grades.lowest_grade("nothing") == ItemScore(
         0.0, {"score": 1, "reason": "nothing"}
@@ -87,10 +83,8 @@ def test_the_overall_number_is_believed_and_a_dimension_that_is_no_number_left_o
     None
 ):
     found = said('{"light": 1, "sound": 99.5, "all": 8, "reason": "so", "more": 1}')
-    assert (found.quality, found.evidence) == (
-        0.8,
-        {"light": 1, "sound": 99.5, "all": 8, "reason": "so"},
-    )
+    assert found.quality == 0.8
+    assert found.evidence == {"light": 1, "sound": 99.5, "all": 8, "reason": "so"}
     for value in ("bright", True, None, 1e308):
         assert said(json.dumps({"light": value, "all": 8})).evidence == {"all": 8}
     for value, form in product(
@@ -120,7 +114,8 @@ def test_a_reply_that_the_release_cannot_read_has_no_number(text: str) -> None:
         document_quality.SCALES["overall"],
     ):
         found = said(text.replace("all", scale.key), scale)
-        assert (found.quality, found.cause) == (None, "lost")
+        assert found.quality is None
+        assert found.cause == "lost"
     assert said('```\n{"score": "4"}\n```', grades.GRADES).quality == 0.75
 
 
@@ -138,15 +133,18 @@ def test_a_number_in_quotes_counts_where_the_release_hands_it_on_as_it_stands(
 ) -> None:
     for number in ("85", " 85.0 "):
         found = said(json.dumps({scale.key: number}), scale)
-        assert (found.quality, found.evidence[scale.key]) == (0.85, 85.0)
+        assert found.quality == 0.85
+        assert found.evidence[scale.key] == 85.0
     for words in ("85/100", "", "nan", "85 %"):
         found = said(json.dumps({scale.key: words}), scale)
-        assert (found.quality, found.cause) == (None, "lost")
+        assert found.quality is None
+        assert found.cause == "lost"
 
 
 def test_a_number_in_quotes_is_refused_where_the_release_computes_with_it() -> None:
     found = said('{"overall": "4"}', text_quality.RELEASED)
-    assert (found.quality, found.cause) == (None, "lost")
+    assert found.quality is None
+    assert found.cause == "lost"
 
 
 def test_all_items_are_asked_about_at_the_same_time_and_a_lost_verdict_leaves_bounds() -> (
@@ -167,11 +165,9 @@ def test_all_items_are_asked_about_at_the_same_time_and_a_lost_verdict_leaves_bo
     score, _ = together(
         [("a1", asked("one", pages=2)), ("a2", asked("two"))], down, '{"all": 5}'
     )
-    assert (score.status, score.bounds, score.cause) == (
-        "unscored",
-        (0.25, 0.75),
-        "lost",
-    )
+    assert score.status == "unscored"
+    assert score.bounds == (0.25, 0.75)
+    assert score.cause == "lost"
     assert score.reason == "a1: server: down"
     assert score.evidence["items"][0] == {
         "label": "a1",

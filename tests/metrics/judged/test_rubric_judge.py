@@ -54,11 +54,8 @@ def test_each_criterion_is_asked_by_itself_and_one_without_a_verdict_leaves_boun
         (Response.failed("timeout", "slow"), "lost"),
     ):
         score = judged("rubric_judge", row, YES, NO, third).score
-        assert (score.value, score.status, score.bounds) == (
-            None,
-            "unscored",
-            (0.25, 0.75),
-        )
+        assert score.status == "unscored"
+        assert score.bounds == (0.25, 0.75)
         assert score.cause == cause
         assert [one["met"] for one in score.evidence["criteria"]] == [True, False, None]
 
@@ -87,14 +84,10 @@ def test_the_judge_sees_the_side_that_a_criterion_speaks_of(
 
 def test_a_rubric_that_cannot_be_used_is_unscored_and_no_judge_is_asked() -> None:
     near = judged("rubric_judge", Trial(sample(rubrik=["met?"]), output=ANSWER))
-    assert [near.score.status == "unscored", '"rubrik"' in near.score.reason] == [
-        True,
-        True,
-    ]
+    assert near.score.status == "unscored"
+    assert '"rubrik"' in near.score.reason
     for rubric, words in UNUSABLE:
         done = judged("rubric_judge", Trial(sample(rubric=rubric), output=ANSWER))
-        assert (done.score.status, done.asked, words in done.score.reason) == (
-            "unscored",
-            [],
-            True,
-        )
+        assert done.score.status == "unscored"
+        assert done.asked == []
+        assert words in done.score.reason

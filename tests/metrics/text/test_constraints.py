@@ -94,7 +94,8 @@ def test_a_label_that_is_no_constraint_is_found_before_the_run_and_unscored(
     fault = bind(text_constraints).sample_fault(
         trial("", metadata={"constraint": label}).sample
     )
-    assert (found.status, found.reason) == ("unscored", fault)
+    assert found.status == "unscored"
+    assert found.reason == fault
     assert "'constraint'" in fault and words in fault
 
 

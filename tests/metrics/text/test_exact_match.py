@@ -46,9 +46,6 @@ def test_hidden_reasoning_is_left_out_and_without_references_it_is_unscored() ->
     ("answer", "reference", "switches"),
     [
         ("so 1,185 stand.", "9 + 9\n#### 1185", {"extract": "last_number"}),
-        ("The answer is oak.", "oak", {"extract": r"answer is (\w+)"}),
-        ("so \\boxed{x^2}", "x^2", {"extract": "boxed"}),
-        ("it is #### 18", "#### 18", {"extract": {"after": "####"}}),
         ("$18", "18", {"regexes_to_ignore": [r"\$", ","]}),
         ("18", "a\n#### 18", {"regexes_to_ignore": ["(?s).*#### "]}),
         ("oak 7", "oak ", {"ignore_numbers": True}),
@@ -65,7 +62,8 @@ def test_the_answer_is_found_in_a_longer_text(
 
 def test_an_answer_in_which_nothing_is_found_scores_0() -> None:
     score = score_of(exact_match, trial("no idea", "9"), extract="last_number")
-    assert (score.value, score.evidence["answer"]) == (0, None)
+    assert score.value == 0
+    assert score.evidence["answer"] is None
 
 
 def test_switches_give_the_values_of_lm_evaluation_harness() -> None:

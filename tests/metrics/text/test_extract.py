@@ -30,7 +30,14 @@ def test_the_answer_is_the_last_that_a_text_gives(
 
 
 @pytest.mark.parametrize(
-    "extract", ["last_numbr", "(", {"after": ""}, {"before": "x"}, {}, 3]
+    "extract",
+    [
+        "last_numbr",
+        "(",
+        {"after": ""},
+        {"before": "x"},
+        {},
+    ],
 )
 def test_what_says_no_place_of_an_answer_is_refused_before_the_run(
     extract: object,

@@ -10,15 +10,11 @@ from tests.support.trials import score_of, trial
 @pytest.mark.parametrize(
     ("answer", "reference", "value"),
     [
-        ("It costs $1,000.", "1000", 1),
         ("3/4", "0.75", 1),
         ("1e3", "1,000.0", 1),
-        ("50%", "50", 1),
         ("4 and 5 make 9", "9", 1),
         ("4 and 5 make 8", "9", 0),
         ("-9", "9", 0),
-        ("3,5", "5", 0),
-        ("3,5", "3.5", 1),
         ("nine", "9", 0),
         ("9007199254740993", "9007199254740992", 0),
     ],

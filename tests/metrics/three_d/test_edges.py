@@ -22,11 +22,9 @@ def test_edges_and_their_faces(
     faces: Indices, vertices: int, watertight: bool, shared: float, neighbours: int
 ) -> None:
     edges = edges_of(faces, vertices)
-    assert (edges.watertight, edges.nonmanifold_share, len(edges.neighbours)) == (
-        watertight,
-        shared,
-        neighbours,
-    )
+    assert edges.watertight == watertight
+    assert edges.nonmanifold_share == shared
+    assert len(edges.neighbours) == neighbours
 
 
 def test_parts_and_valences_are_counted() -> None:

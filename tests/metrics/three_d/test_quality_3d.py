@@ -58,31 +58,27 @@ def test_what_cannot_be_read_is_zero_and_has_no_score_under_official(
 def test_vertices_at_one_place_are_one_unless_they_stay_apart_as_at_a_texture_seam(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert (item(SEAM)["watertight"], item(SEAM)["T"]) == (True, 1)
-    assert (
-        item(SEAM, merge_vertices=False)["watertight"],
-        item(SEAM, "official")["watertight"],
-    ) == (False, False)
+    assert item(SEAM)["watertight"] is True
+    assert item(SEAM)["T"] == 1
+    assert item(SEAM, merge_vertices=False)["watertight"] is False
+    assert item(SEAM, "official")["watertight"] is False
     faces = ply(*torus())
     alone = off((sphere_cloud(100), np.empty((0, 3), int)))
     points = ply(sphere_cloud(100))
-    assert (
-        item(faces)["type"],
-        item(faces, "official")["type"],
-        item(alone)["type"],
-    ) == ("mesh", "pcd", "pcd")
+    assert item(faces)["type"] == "mesh"
+    assert item(faces, "official")["type"] == "pcd"
+    assert item(alone)["type"] == "pcd"
     assert (
         quality(alone, "official") is None and quality(points, "official") is not None
     )
     same = ply(np.full((64, 3), 0.25))
     # merged they are one point
-    assert (quality(same), quality(same, "official")) == (0, 0.79)
+    assert quality(same) == 0
+    assert quality(same, "official") == 0.79
     monkeypatch.setattr(module, "MAX_AT_ONE_PLACE", 5)
-    assert (
-        quality(same),
-        quality(same, "official"),
-        quality(same, merge_vertices=False),
-    ) == (0, None, None)
+    assert quality(same) == 0
+    assert quality(same, "official") is None
+    assert quality(same, merge_vertices=False) is None
 
 
 @pytest.mark.parametrize("count", [0, 7, 8, 12, 13, 31, 32, 33])
@@ -107,8 +103,6 @@ def test_vertices_without_a_face_and_faces_that_are_lines_count_only_where_they_
         1 - np.exp(-4 / (36 / 17))
     )
     lines = off((points, np.concatenate([faces, [[0, 1, 1], [3, 3, 3]]])))
-    assert (item(lines)["T"], item(lines, degenerate="kept")["watertight"]) == (
-        1,
-        False,
-    )
+    assert item(lines)["T"] == 1
+    assert item(lines, degenerate="kept")["watertight"] is False
     assert quality(off((points, np.array([[0, 1, 1]])))) == 0

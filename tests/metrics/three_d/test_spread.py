@@ -26,6 +26,7 @@ def test_variation_the_share_far_out_and_a_clamped_weighted_sum() -> None:
     numbers = [[0.0] * 9 + [1.0], [0.0] * 6 + [1.0], [0.1] * 9, []]
     assert [far_share(np.array(some)) for some in numbers] == [0.1, 0, 0, 0]
     assert [clamp(value) for value in (-1, 0.5, 2)] == [0, 0.5, 1]
-    assert (weighted((0.5, 0.25), 1, 0.5), weighted((2, 1), 1, 1)) == (0.625, 1)
+    assert weighted((0.5, 0.25), 1, 0.5) == 0.625
+    assert weighted((2, 1), 1, 1) == 1
     with pytest.raises(ValueError, match="zip"):
         weighted((1,), 0.5, 0.5)

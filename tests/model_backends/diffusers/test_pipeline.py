@@ -82,10 +82,8 @@ def test_a_prompt_is_read_with_warnings(
         for one in pipeline.read("hare" * 40).warnings
     ] == [True]
     read = pipeline.read("a sign that says </s> in red")
-    assert ("</s>" in read.text, ["</s>" in one for one in read.warnings]) == (
-        False,
-        [True],
-    )
+    assert "</s>" not in read.text
+    assert ["</s>" in one for one in read.warnings] == [True]
     bound = Parameter("max_sequence_length", Parameter.KEYWORD_ONLY, default=8)
     monkeypatch.setitem(pipeline._parameters, "max_sequence_length", bound)
     assert pipeline.read("a hare in the snow").warnings[0].endswith(" 8")

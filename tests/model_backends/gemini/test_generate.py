@@ -172,7 +172,8 @@ def test_an_unknown_part_of_thoughts_is_named_in_a_warning() -> None:
 
 def test_pictures_of_thoughts_are_counted_and_no_parts() -> None:
     response = answered(inline(DRAWN, thought=True), {"text": "Here."})
-    assert (shape(response), response.warnings) == (["Here."], ())
+    assert shape(response) == ["Here."]
+    assert response.warnings == ()
     assert response.evidence == {"thought_pictures": 1}
 
 
@@ -185,8 +186,10 @@ def test_fields_of_a_gateway_in_the_other_spelling_are_read() -> None:
     counted = {"prompt_token_count": 3, "candidates_token_count": 4}
     reply = {"candidates": [candidate], "usage_metadata": counted}
     response = exchanged(request("q"), Scripted(reply))[0]
-    assert (shape(response), response.finish_reason) == (["image"], "length")
-    assert (response.usage.input_tokens, response.usage.output_tokens) == (3, 4)
+    assert shape(response) == ["image"]
+    assert response.finish_reason == "length"
+    assert response.usage.input_tokens == 3
+    assert response.usage.output_tokens == 4
 
 
 def test_code_that_was_run_and_its_output_stand_in_their_place() -> None:
@@ -225,7 +228,8 @@ def test_what_became_no_part_is_named(part: Any, words: str) -> None:
 )
 def test_a_part_in_the_shape_of_another_interface_is_read(part: Any) -> None:
     response = answered({"type": "text", "text": "Here:"}, part)
-    assert (shape(response), response.warnings) == (["Here:", "image"], ())
+    assert shape(response) == ["Here:", "image"]
+    assert response.warnings == ()
 
 
 def test_samples_without_a_header_become_a_sound_of_their_rate() -> None:
@@ -252,7 +256,8 @@ def test_the_reason_decides_how_an_answer_ended(
     reason: str | None, finish: str, has_warning: bool
 ) -> None:
     response = answered({"text": "oak"}, reason=reason)
-    assert (shape(response), response.finish_reason) == (["oak"], finish)
+    assert shape(response) == ["oak"]
+    assert response.finish_reason == finish
     assert bool(response.warnings) is has_warning
 
 
@@ -268,7 +273,8 @@ def test_a_blocked_prompt_is_refused() -> None:
     feedback = {"blockReason": "SAFETY", "blockReasonMessage": "no weapons"}
     reply = Scripted({"promptFeedback": feedback})
     response = exchanged(request("q"), reply)[0]
-    assert (shape(response), response.finish_reason) == ([], "refused")
+    assert shape(response) == []
+    assert response.finish_reason == "refused"
     assert "no weapons" in response.warnings[0]
 
 
@@ -279,7 +285,8 @@ def test_thoughts_are_counted_as_output() -> None:
         "thoughtsTokenCount": 4,
     }
     response = answered({"text": "oak"}, usageMetadata=counted)
-    assert (response.usage.input_tokens, response.usage.output_tokens) == (2, 7)
+    assert response.usage.input_tokens == 2
+    assert response.usage.output_tokens == 7
 
 
 # --- streams --------------------------------------------------------------------------

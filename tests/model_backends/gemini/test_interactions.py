@@ -165,7 +165,8 @@ def test_what_became_no_part_is_named(step: Any, word: str) -> None:
 )
 def test_the_status_decides_how_an_answer_ended(status: str, finish: str) -> None:
     response = answered(interaction(said("oak"), status=status))
-    assert (shape(response), response.finish_reason) == (["oak"], finish)
+    assert shape(response) == ["oak"]
+    assert response.finish_reason == finish
 
 
 @pytest.mark.parametrize(
@@ -195,13 +196,15 @@ def test_a_filter_of_the_service_refuses_with_what_has_come(code: str) -> None:
     errors = [{"code": code, "message": "no"}]
     reply = interaction(said("Well,"), status="failed", errors=errors)
     response = answered(reply)
-    assert (shape(response), response.finish_reason) == (["Well,"], "refused")
+    assert shape(response) == ["Well,"]
+    assert response.finish_reason == "refused"
 
 
 def test_a_step_that_failed_is_a_warning_beside_what_has_come() -> None:
     step = {**said("oak"), "error": {"code": 13, "message": "no picture"}}
     response = answered(interaction(step, status="incomplete"))
-    assert (shape(response), response.finish_reason) == (["oak"], "length")
+    assert shape(response) == ["oak"]
+    assert response.finish_reason == "length"
     assert "no picture" in response.warnings[0]
 
 
@@ -226,7 +229,8 @@ def test_thoughts_are_counted_as_output() -> None:
         "total_thought_tokens": 4,
     }
     usage = answered(interaction(said("oak"), usage=counted)).usage
-    assert (usage.input_tokens, usage.output_tokens) == (2, 7)
+    assert usage.input_tokens == 2
+    assert usage.output_tokens == 7
 
 
 # --- streams --------------------------------------------------------------------------
@@ -242,7 +246,8 @@ def test_the_deltas_of_a_stream_make_the_answer_and_its_turn() -> None:
     )
     response = answered(streamed(*rows, "[DONE]"), stream=True)
     assert shape(response) == ["Two.", "First:", "image", "Done."]
-    assert (response.warnings, response.usage.input_tokens) == ((), 5)
+    assert response.warnings == ()
+    assert response.usage.input_tokens == 5
     assert response.turn is not None
     thought, given = json.loads(response.turn.items.read())
     assert thought["signature"] == "eA=="
@@ -269,7 +274,8 @@ def test_a_stream_that_is_incomplete_by_its_status_has_ended() -> None:
     update = {"event_type": "interaction.status_update", "status": "incomplete"}
     rows = [*events(("model_output", words("oak"))), update]
     response = answered(streamed(*rows), stream=True)
-    assert (shape(response), response.finish_reason) == (["oak"], "length")
+    assert shape(response) == ["oak"]
+    assert response.finish_reason == "length"
 
 
 def test_a_completed_interaction_need_not_state_its_status() -> None:

@@ -9,6 +9,7 @@ from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.transport import Received
 from mmeval.records import Request, Response, Usage
+from tests.support.gemini_calls import shape
 from tests.support.openai_calls import PNG, WAV, data_uri, medium, request
 
 IMAGE = {"type": "image_url", "image_url": {"url": data_uri(PNG, "image/png")}}
@@ -32,14 +33,6 @@ def sent(asked: Request, **arguments: Any) -> Any:
 def received(*choices: Any, asked: Request | None = None, **fields: Any) -> Response:
     body = json.dumps({"choices": list(choices), **fields}).encode()
     return endpoint().decode(Received(200, {}, body, 0.5), asked or request("q"))
-
-
-def shape(response: Response) -> list[str]:
-    assert response.output is not None
-    return [
-        part.text if part.text is not None else part.kind
-        for part in response.output.parts
-    ]
 
 
 def test_the_fields_of_a_request_have_the_names_of_the_interface() -> None:
@@ -68,26 +61,20 @@ def test_the_fields_of_a_request_have_the_names_of_the_interface() -> None:
         request("q", wants=("text", "audio"), options={"audio.voice": "verse"}),
         outputs="text+audio",
     )
-    assert (spoken["modalities"], spoken["audio"]) == (
-        ["text", "audio"],
-        {"voice": "verse", "format": "wav"},
-    )
+    assert spoken["modalities"] == ["text", "audio"]
+    assert spoken["audio"] == {"voice": "verse", "format": "wav"}
 
 
 def test_pictures_have_their_detail_and_replies_are_json_on_request() -> None:
     asked = request("q", medium(PNG), medium(WAV))
     with_detail = sent(asked, image_detail="low", response_format="json_object")
     _, image, sound = with_detail["messages"][0]["content"]
-    assert (image["image_url"]["detail"], "detail" in sound["input_audio"]) == (
-        "low",
-        False,
-    )
+    assert image["image_url"]["detail"] == "low"
+    assert "detail" not in sound["input_audio"]
     assert with_detail["response_format"] == {"type": "json_object"}
     plain = sent(asked)
-    assert (
-        "response_format" in plain,
-        plain["messages"][0]["content"][1]["image_url"].keys(),
-    ) == (False, {"url"})
+    assert "response_format" not in plain
+    assert plain["messages"][0]["content"][1]["image_url"].keys() == {"url"}
 
 
 def test_an_answer_carries_its_text_usage_latency_model_and_reason() -> None:
@@ -97,16 +84,12 @@ def test_an_answer_carries_its_text_usage_latency_model_and_reason() -> None:
     }
     counted = {"prompt_tokens": 3, "completion_tokens": 5}
     response = received(choice, model="m-1", usage=counted, system_fingerprint="fp")
-    assert (response.text, response.usage, response.latency) == (
-        "hello",
-        Usage(3, 5),
-        0.5,
-    )
-    assert (response.served, response.finish_reason, response.fingerprint) == (
-        "m-1",
-        "stop",
-        "fp",
-    )
+    assert response.text == "hello"
+    assert response.usage == Usage(3, 5)
+    assert response.latency == 0.5
+    assert response.served == "m-1"
+    assert response.finish_reason == "stop"
+    assert response.fingerprint == "fp"
     reasons = ["stop", "length", "max_tokens", "content_filter", "tool_calls", None]
     found = [
         received({"message": {"content": "x"}, "finish_reason": reason}).finish_reason
@@ -118,10 +101,8 @@ def test_an_answer_carries_its_text_usage_latency_model_and_reason() -> None:
 def test_the_words_of_a_refusal_are_a_refused_answer() -> None:
     message = {"content": None, "refusal": "I cannot help with that."}
     response = received({"message": message, "finish_reason": "stop"})
-    assert (response.text, response.finish_reason) == (
-        "I cannot help with that.",
-        "refused",
-    )
+    assert response.text == "I cannot help with that."
+    assert response.finish_reason == "refused"
 
 
 def text(words: str) -> dict[str, str]:
@@ -160,11 +141,9 @@ def test_reasoning_is_hidden_media_arrive_unchanged_and_a_sound_may_be_a_choice_
         {"message": {"content": "x", "reasoning_content": "hm", "images": [IMAGE]}}
     ).output
     assert output is not None
-    assert (output.parts[0].kind, output.parts[0].raw, output.parts[1].text) == (
-        "reasoning",
-        "",
-        "x",
-    )
+    assert output.parts[0].kind == "reasoning"
+    assert output.parts[0].raw == ""
+    assert output.parts[1].text == "x"
     assert output.media("image") == (Media.from_bytes(PNG),)
     silent = {"message": {"content": None, "audio": SOUND}}
     assert shape(received({"message": {"content": "a"}}, silent, None)) == [
@@ -201,7 +180,8 @@ def test_a_choice_without_a_message_is_an_answer_of_no_part(
     choice: dict[str, Any],
 ) -> None:
     response = received({**choice, "finish_reason": "length"})
-    assert (shape(response), response.finish_reason) == ([], "length")
+    assert shape(response) == []
+    assert response.finish_reason == "length"
 
 
 def test_a_text_in_place_of_a_message_is_read() -> None:
@@ -210,9 +190,9 @@ def test_a_text_in_place_of_a_message_is_read() -> None:
 
 def test_what_cannot_be_read_beside_a_text_is_left_out_with_a_warning() -> None:
     response = received({"message": {"content": "x", "images": "y"}})
-    assert (shape(response), response.warnings) == (
-        ["x"],
-        ("left out of the answer: image that cannot be decoded (1 bytes)",),
+    assert shape(response) == ["x"]
+    assert response.warnings == (
+        "left out of the answer: image that cannot be decoded (1 bytes)",
     )
 
 

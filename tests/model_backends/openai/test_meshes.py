@@ -32,7 +32,8 @@ def test_a_3d_model_is_made_of_a_picture_by_a_job() -> None:
     }
     with server_of(body=body, absent=["seed"]) as server:
         response = mesh_of(server.url, "a chair: ", medium(PNG))
-    assert (response.error, server.faults) == (None, [])
+    assert response.error is None
+    assert server.faults == []
     assert response.output is not None
     assert [part.kind for part in response.output.parts] == ["3d"]
     assert response.served == "shape"
@@ -51,7 +52,8 @@ def test_no_picture_or_several_are_unsupported(pictures: int) -> None:
     with server_of() as server:
         response = mesh_of(server.url, "a chair", *[medium(PNG)] * pictures)
     assert response.error is not None
-    assert (response.error.kind, server.count) == ("unsupported", 0)
+    assert response.error.kind == "unsupported"
+    assert server.count == 0
 
 
 def test_what_is_no_3d_model_is_no_answer() -> None:

@@ -59,7 +59,8 @@ def test_a_video_is_a_job_that_is_polled_and_fetched() -> None:
         response = video_of(server.url)
     assert response.output is not None
     [video] = response.output.media("video")
-    assert (video.mime, video.read().startswith(MP4)) == ("video/mp4", True)
+    assert video.mime == "video/mp4"
+    assert video.read().startswith(MP4)
     assert response.served == "mock"
     assert server.stats()["paths"] == {VIDEOS: 1}
 
@@ -123,7 +124,8 @@ def test_a_picture_is_the_reference_that_the_video_begins_with(
 ) -> None:
     asked = request("it falls: ", medium(drawn), wants=("video",))
     sent = form_sent(asked)
-    assert (sent["prompt"], sent["input_reference"]) == ("it falls:", mime)
+    assert sent["prompt"] == "it falls:"
+    assert sent["input_reference"] == mime
 
 
 @pytest.mark.parametrize(
@@ -133,7 +135,8 @@ def test_what_the_form_has_no_field_for_is_unsupported(content: Any) -> None:
     with WireServer() as server:
         response = video_of(server.url, request(*content, wants=("video",)))
     assert response.error is not None
-    assert (response.error.kind, server.count) == ("unsupported", 0)
+    assert response.error.kind == "unsupported"
+    assert server.count == 0
 
 
 def test_parameters_without_a_field_are_named() -> None:
@@ -149,7 +152,8 @@ def test_what_is_no_video_is_no_answer() -> None:
         Exchange(VIDEOS, [reply(DONE)]), Exchange(CONTENT, [Reply(PNG)])
     ) as server:
         error = failed_video(server.url)
-    assert (error.kind, "image/png" in error.message) == ("bad_reply", True)
+    assert error.kind == "bad_reply"
+    assert "image/png" in error.message
 
 
 def test_media_beside_the_video_are_noted() -> None:
@@ -226,7 +230,8 @@ def test_openrouter_is_asked_in_json() -> None:
             videos_dialect="openrouter",
             extra_body={"resolution": "720p"},
         )
-    assert (response.error, server.faults) == (None, [])
+    assert response.error is None
+    assert server.faults == []
     [warning] = response.warnings
     assert "video.fps" in warning
 
@@ -249,7 +254,8 @@ def test_openrouter_is_polled_where_it_says_and_gives_a_link_of_its_own(
     )
     with WireServer(*exchanges) as server:
         response = openrouter(server, monkeypatch)
-    assert (response.error, server.faults) == (None, [])
+    assert response.error is None
+    assert server.faults == []
 
 
 def test_the_key_goes_to_no_other_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,7 +270,8 @@ def test_the_key_goes_to_no_other_server(monkeypatch: pytest.MonkeyPatch) -> Non
         )
         with WireServer(*exchanges) as server:
             response = openrouter(server, monkeypatch)
-    assert (response.error, other.faults) == (None, [])
+    assert response.error is None
+    assert other.faults == []
     assert other.asked == ["GET /clip"]
 
 
@@ -279,7 +286,9 @@ def test_a_redirect_to_another_server_is_followed_without_the_key(
         )
         with WireServer(*exchanges) as server:
             response = openrouter(server, monkeypatch)
-    assert (response.error, server.faults, other.faults) == (None, [], [])
+    assert response.error is None
+    assert server.faults == []
+    assert other.faults == []
 
 
 @pytest.mark.parametrize("status", ["failed", "expired"])
@@ -287,7 +296,8 @@ def test_a_job_of_openrouter_may_end_in_words(status: str) -> None:
     job = {"id": "v1", "status": status, "error": "the provider is out of memory"}
     with WireServer(Exchange(VIDEOS, [reply(job)])) as server:
         error = failed_video(server.url, videos_dialect="openrouter")
-    assert (error.kind, "out of memory" in error.message) == ("server", True)
+    assert error.kind == "server"
+    assert "out of memory" in error.message
 
 
 def test_the_settings_of_videos_are_part_of_the_identity(tmp_path: Path) -> None:

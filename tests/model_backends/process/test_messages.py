@@ -128,12 +128,14 @@ def test_counts_that_cannot_be_used_are_not_reported(
     tokens: object, reader: AnswerReader
 ) -> None:
     response = reader.response({"parts": [], "tokens": tokens})
-    assert (response.usage.input_tokens, response.usage.output_tokens) == (0, 0)
+    assert response.usage.input_tokens == 0
+    assert response.usage.output_tokens == 0
 
 
 def test_the_reason_of_a_failure_is_short() -> None:
     kind, said = failure({"error": ["internal"], "message": "x" * 10**6})
-    assert (kind, len(said) < 2100) == ("internal", True)
+    assert kind == "internal"
+    assert len(said) < 2100
 
 
 def test_a_key_that_a_worker_repeats_is_hidden_however_it_is_spelt() -> None:

@@ -80,11 +80,9 @@ def test_a_sound_worker_answers_each_row_with_its_own_words_and_picture(
     notes: Path,
 ) -> None:
     asked = Asked(bad_worker("none", notes, copies=0), batches=2)
-    assert (asked.right(), asked.death, asked.found[0].usage.output_tokens) == (
-        [*range(8)],
-        "",
-        4,
-    )
+    assert asked.right() == [*range(8)]
+    assert asked.death == ""
+    assert asked.found[0].usage.output_tokens == 4
     assert {response.fingerprint for response in asked.found.values()} == {"torch 1.2"}
     assert len(noted(notes, "loads")) == 1
 
@@ -179,17 +177,16 @@ def test_a_row_that_is_answered_twice_ends_the_worker_and_keeps_the_first_answer
     notes: Path,
 ) -> None:
     asked = Asked(bad_worker("twice", notes, copies=0))
-    assert (asked.right(), "row 0, which is not open" in asked.death) == ([0], True)
+    assert asked.right() == [0]
+    assert "row 0, which is not open" in asked.death
 
 
 def test_an_answer_after_the_end_of_its_batch_is_not_taken_for_one_of_the_next(
     notes: Path,
 ) -> None:
     asked = Asked(bad_worker("after done", notes, copies=0), batches=2)
-    assert (asked.right(), "answered batch 1, and is asked 2" in asked.death) == (
-        [*range(8)],
-        True,
-    )
+    assert asked.right() == [*range(8)]
+    assert "answered batch 1, and is asked 2" in asked.death
 
 
 @pytest.mark.parametrize(
@@ -208,7 +205,9 @@ def test_a_row_that_cannot_be_used_has_failed_with_the_reason(
     fault: str, words: str, right: list[int], notes: Path
 ) -> None:
     asked = Asked(bad_worker(fault, notes, copies=0))
-    assert (asked.death, sorted(asked.found), asked.right()) == ("", [*range(8)], right)
+    assert asked.death == ""
+    assert sorted(asked.found) == [*range(8)]
+    assert asked.right() == right
     assert asked.errors()
     assert all(
         error.startswith("internal: ") and words in error for error in asked.errors()
@@ -253,11 +252,9 @@ def test_of_rows_that_name_one_file_none_has_the_picture_of_another(
 
 def test_a_batch_that_does_not_fit_is_halved(notes: Path) -> None:
     asked = Asked(bad_worker("no memory", notes, copies=0))
-    assert (asked.right(), asked.most, len(noted(notes, "asked"))) == (
-        [*range(8)],
-        4,
-        16,
-    )
+    assert asked.right() == [*range(8)]
+    assert asked.most == 4
+    assert len(noted(notes, "asked")) == 16
 
 
 def test_a_worker_that_does_not_end_is_ended(

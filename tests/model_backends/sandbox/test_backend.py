@@ -24,13 +24,12 @@ def test_an_answer_is_what_was_printed_and_the_files_of_output_by_name() -> None
     )
     output = output_of(response)
     assert [part.kind for part in output.parts] == ["text", "document", "image"]
-    assert (output.parts[0].text, response.warnings) == ("two files\n", ())
+    assert output.parts[0].text == "two files\n"
+    assert response.warnings == ()
     table, picture = output.media()
-    assert (table.mime, table.read(), picture) == (
-        "text/csv",
-        b"x,y",
-        small_media("image"),
-    )
+    assert table.mime == "text/csv"
+    assert table.read() == b"x,y"
+    assert picture == small_media("image")
     assert "a.csv" not in table.name
 
 

@@ -34,10 +34,8 @@ def test_a_fault_has_its_kind_and_is_not_asked_again(
 ) -> None:
     with MockServer(**fault, retry_after=1.5) as server:
         error = failure(server.url, timeout=timeout)
-        assert (error.kind, error.retry_after) == (
-            kind,
-            1.5 if kind == "rate_limit" else None,
-        )
+        assert error.kind == kind
+        assert error.retry_after == (1.5 if kind == "rate_limit" else None)
         # on a busy machine the time may be over before the request is there
         possible = {0, 1} if kind == "timeout" else {1}
         assert server.stats()["requests"] in possible
@@ -52,7 +50,8 @@ def test_a_host_that_is_absent_or_takes_no_connection_is_unreachable(
     for there in (url, "http://no-such-host.invalid/v1"):
         error = failure(there)
         address = there.removeprefix("http://").removesuffix("/v1")
-        assert (error.kind, error.message.startswith(address)) == ("unreachable", True)
+        assert error.kind == "unreachable"
+        assert error.message.startswith(address)
     monkeypatch.setattr("mmeval.model_backends.wire.transport.CONNECT_TIMEOUT", 0.1)
     # a queue of one that is never emptied: the system drops what comes after
     with socket.socket() as full:
@@ -102,10 +101,8 @@ def test_a_redirect_is_not_followed_and_a_reply_is_read_up_to_the_limit() -> Non
         Scripted(status=307, headers={"Location": "http://localhost:1/elsewhere"})
     ) as server:
         error = failure(server.url)
-    assert (error.kind, "localhost:1/elsewhere" in error.message) == (
-        "bad_request",
-        True,
-    )
+    assert error.kind == "bad_request"
+    assert "localhost:1/elsewhere" in error.message
     assert len(server.seen) == 1
 
 
@@ -171,7 +168,8 @@ def test_large_replies_wait_for_room_and_one_is_always_read(
 
     with ScriptedServer(forms(size)[form]) as server:
         assert asyncio.run(ask(server.url)) == ["x"] * 6
-    assert (max(held) <= at_once * size, len(held)) == (True, 6)
+    assert max(held) <= at_once * size
+    assert len(held) == 6
 
 
 def test_a_call_that_is_cancelled_while_it_waits_for_room_frees_none(
@@ -291,5 +289,6 @@ def test_what_a_job_has_made_is_fetched_with_the_key_where_it_was_made(
     with WireServer() as other, WireServer(there) as maker:
         backend = OpenAIBackend(model="m", base_url=other.url, replicas=maker.url)
         received = fetched(backend, "jobs/1", maker.url)
-    assert (received.status, received.body) == (200, job.body)
+    assert received.status == 200
+    assert received.body == job.body
     assert received.base_url == maker.url

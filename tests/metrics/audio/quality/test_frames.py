@@ -17,10 +17,8 @@ def test_frames_are_20_ms_every_10_and_have_a_level() -> None:
         48000: 98,
     }.items():
         cut = framed(np.arange(samples, dtype=np.float32))
-        assert (cut.shape, cut[:2, 0].tolist()) == (
-            (frames, 960),
-            [0, 480][: min(frames, 2)],
-        )
+        assert cut.shape == (frames, 960)
+        assert cut[:2, 0].tolist() == [0, 480][: min(frames, 2)]
     assert rms(np.array([[3, 4, 3, 4], [0, 0, 0, 0]], np.float32)) == pytest.approx(
         [math.sqrt(12.5), 1e-12]
     )

@@ -77,5 +77,6 @@ def test_the_highest_estimate_counts_within_limits_and_music_needs_less() -> Non
         effective(-30, None),
     ]
     assert found == [3, 7, 50, -10]
-    assert (snr_score(28, music=False), snr_score(22, music=True)) == (0.5, 0.5)
+    assert snr_score(28, music=False) == 0.5
+    assert snr_score(22, music=True) == 0.5
     assert snr_score(50, music=True) == pytest.approx(1 / (1 + np.exp(-0.33 * 28)))

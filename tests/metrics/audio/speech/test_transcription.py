@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from mmeval.media import Media, wav
-from mmeval.metric import bind, loaded
+from mmeval.metric import loaded
 from mmeval.metrics.audio.speech import transcription
 from mmeval.metrics.audio.speech.transcription import (
     PROCESSOR,
@@ -68,25 +68,17 @@ def test_both_sides_are_normalised(written: list[str]) -> None:
     assert written == ["english"] * 5 + ["chinese"]  # once for each language
 
 
-def test_a_sound_beyond_the_limits_or_without_a_wanted_text_is_unscored(
+def test_a_sound_beyond_the_limits_or_with_a_wanted_text_of_no_words_is_unscored(
     written: list[str],
 ) -> None:
     endless = Media.from_bytes(wav(np.zeros(3601 * 100, np.float32), 100).read())
     one, beyond = scored_together(
         transcript, [sound_trial(s, text="lakes are deep") for s in (tone(1), endless)]
     )
-    assert (one.value, beyond.status, "max_audio_seconds" in beyond.reason) == (
-        1,
-        "unscored",
-        True,
-    )
+    assert one.value == 1
+    assert beyond.status == "unscored"
+    assert "max_audio_seconds" in beyond.reason
     assert len(written) == 1
-    asked = sound_trial(tone(1))
-    assert (
-        score_of(transcript, asked).reason
-        == bind(transcript).sample_fault(asked.sample)
-        != ""
-    )
     assert score_of(transcript, sound_trial(tone(1), text="!")).reason.startswith(
         "undefined"
     )

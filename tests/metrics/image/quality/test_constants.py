@@ -63,9 +63,12 @@ def test_the_numbers_switches_and_ranges_are_the_documented_ones() -> None:
         "short_side": 192,
         "unreadable": "zero",
     }
-    assert (image_quality.switches, niqe.niqe.switches) == (switches, {})
+    assert image_quality.switches == switches
+    assert niqe.niqe.switches == {}
     assert image_quality.profiles == {
         "official": {"method": "released", "unreadable": "unscored"}
     }
-    assert (image_quality.range, image_quality.higher_is_better) == ((0, 1), True)
-    assert (niqe.niqe.range, niqe.niqe.higher_is_better) == ((0, float("inf")), False)
+    assert image_quality.range == (0, 1)
+    assert image_quality.higher_is_better is True
+    assert niqe.niqe.range == (0, float("inf"))
+    assert niqe.niqe.higher_is_better is False

@@ -64,12 +64,9 @@ def test_a_picture_without_a_distance_leaves_the_answer_unscored(
     answer: Any, words: str
 ) -> None:
     score = score_of(niqe, picture_trial(natural(), answer))
-    assert (score.status, score.value, score.bounds, words in score.reason) == (
-        "unscored",
-        None,
-        None,
-        True,
-    )
+    assert score.status == "unscored"
+    assert score.bounds is None
+    assert words in score.reason
     assert score.evidence["items"][0]["niqe"] is not None
 
 
@@ -77,11 +74,10 @@ def test_a_named_picture_leaves_the_answer_unscored_and_rows_that_fill_no_patch_
     None
 ):
     score = score_of(niqe, trial("<image1>"))
-    assert (score.status, score.reason) == ("unscored", f"image1: {UNSEEN}")
-    assert (
-        score_of(niqe, trial("words")).status,
-        score_of(niqe, trial(None)).status,
-    ) == ("inapplicable", "unscored")
+    assert score.status == "unscored"
+    assert score.reason == f"image1: {UNSEEN}"
+    assert score_of(niqe, trial("words")).status == "inapplicable"
+    assert score_of(niqe, trial(None)).status == "unscored"
     picture = natural(200, 250)
     first = niqe_of(picture)
     assert first == niqe_of(picture[:192, :192])

@@ -15,13 +15,9 @@ OFFICIAL = score_form("official", analyze_first=False)
         ("7", 7, 7),
         ("7.5", 7.5, 7.5),
         ('"8"', 8, "unfit"),
-        ('"8."', 8, "unfit"),
         ('"8/10"', 8, "unfit"),
-        ('"8 / 10."', 8, "unfit"),
         ('"8 out of 10"', None, "unfit"),
-        ('"eight"', None, "unfit"),
         ("true", None, 1),
-        ("false", None, 0),
         ("null", None, "unfit"),
         ("[7]", None, "unfit"),
         ('{"score": 7}', 7, "unfit"),
@@ -30,7 +26,6 @@ OFFICIAL = score_form("official", analyze_first=False)
         ("11", 10, 11),
         ("0", 1, 0),
         ("-3", 1, -3),
-        (f"1{'0' * 40}", 10, 1e40),
         (f"1{'0' * 400}", None, 1e300),
         (f"-1{'0' * 400}", None, -1e300),
         ("1.7e308", 10, 1e300),
@@ -45,7 +40,8 @@ def test_a_number_is_read_by_each_profile(
             ROBUST.read(text)
     else:
         vote = ROBUST.read(text)
-        assert (vote["Judge"], vote["Reason"]) == (robust, "so")
+        assert vote["Judge"] == robust
+        assert vote["Reason"] == "so"
         assert vote.get("remark") == (
             "clamped" if written[:2] in ("11", "10", "0", "-3", "1.") else None
         )
@@ -73,11 +69,9 @@ def test_prose_and_other_keys_are_read_by_the_robust_reading_alone(
     text: str, robust: Any, official: Any
 ) -> None:
     found = None if ROBUST.fault(_said(text)) else ROBUST.read(text)["Judge"]
-    assert (found, OFFICIAL.read(text)["Judge"], OFFICIAL.read(text)["unreadable"]) == (
-        robust,
-        official,
-        True,
-    )
+    assert found == robust
+    assert OFFICIAL.read(text)["Judge"] == official
+    assert OFFICIAL.read(text)["unreadable"] is True
 
 
 def _said(text: str) -> Any:
@@ -97,10 +91,8 @@ def _said(text: str) -> Any:
         ('"yesterday"', False, False),
         ('"yes_man"', True, False),
         ('"Not sure, yes"', False, False),
-        ('"no"', False, False),
         ("true", True, False),
         ("false", False, False),
-        ("1", False, False),
         ("null", False, False),
         ('["yes"]', False, False),
     ],
@@ -138,7 +130,8 @@ def test_the_overall_score_counts_and_the_dimensions_are_kept() -> None:
         "overall_score": 7.5,
         "dimensions": {"coherence": 5, "content_accuracy": 6},
     }
-    assert (official["overall_score"], official["remark"]) == (None, "unfit")
+    assert official["overall_score"] is None
+    assert official["remark"] == "unfit"
 
 
 def test_the_words_stand_before_the_verdict_where_the_judge_is_to_analyze_first() -> (

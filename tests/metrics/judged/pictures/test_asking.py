@@ -13,7 +13,8 @@ KITE = trial_of("", RED, object="a kite")
 def test_a_picture_stands_before_the_words_or_after_them_and_without_its_name() -> None:
     first = judged("judge_presence", KITE, answer("yes"))
     last = judged("judge_presence", KITE, answer("yes"), media_first=False)
-    assert (first.kinds, last.kinds) == ([["image", "text"]], [["text", "image"]])
+    assert first.kinds == [["image", "text"]]
+    assert last.kinds == [["text", "image"]]
     named = Media.from_bytes(RED.read(), name="exactly_one_kite.png")
     trial = picture_trial(named, object="a kite")
     (part, _) = (
@@ -22,7 +23,9 @@ def test_a_picture_stands_before_the_words_or_after_them_and_without_its_name() 
         .request.messages[0]
         .content.parts
     )
-    assert (part.raw, part.label, part.text) == ("", "", None)
+    assert part.raw == ""
+    assert part.label == ""
+    assert part.text is None
     assert part == media_part(named, "image")
 
 
@@ -35,17 +38,12 @@ def test_a_lost_reply_leaves_the_trial_unscored_and_is_wrong_in_the_official_pro
         judged("judge_presence", KITE, says, profile).score
         for profile in ("standard", "official")
     )
-    assert (open_.status, open_.bounds, open_.cause) == ("unscored", (0.0, 1.0), "lost")
-    assert (wrong.value, wrong.status) == (0.0, "scored")
-    assert (
-        wrong.evidence["questions"][0]["unread"],
-        bool(wrong.evidence["questions"][0]["lost"]),
-    ) == (1, True)
-    for perhaps, unread in {"Perhaps": 1, "No": None}.items():
-        (question,) = judged(
-            "judge_presence", KITE, perhaps, "official"
-        ).score.evidence["questions"]
-        assert question.get("unread") == unread
+    assert open_.status == "unscored"
+    assert open_.bounds == (0.0, 1.0)
+    assert open_.cause == "lost"
+    assert wrong.value == 0.0
+    assert wrong.evidence["questions"][0]["unread"] == 1
+    assert wrong.evidence["questions"][0]["lost"]
 
 
 def test_the_majority_of_repeats_decides_and_a_users_prompt_has_its_own_words() -> None:
@@ -55,7 +53,8 @@ def test_the_majority_of_repeats_decides_and_a_users_prompt_has_its_own_words() 
         {"": [answer("yes"), answer("no"), answer("yes")]},
         repeats=3,
     )
-    assert (done.score.value, len(done.calls)) == (1.0, 3)
+    assert done.score.value == 1.0
+    assert len(done.calls) == 3
     assert done.score.evidence["questions"][0]["spread"]["answer"] == pytest.approx(
         1 / 3
     )
@@ -63,10 +62,8 @@ def test_the_majority_of_repeats_decides_and_a_users_prompt_has_its_own_words() 
         "prompt": {"text": "Is there {{ description }}? End with Yes or No."}
     }
     done = judged("judge_presence", KITE, "It flies. Yes", **prompt)
-    assert (done.questions, done.score.value) == (
-        ["Is there a kite? End with Yes or No."],
-        1.0,
-    )
+    assert done.questions == ["Is there a kite? End with Yes or No."]
+    assert done.score.value == 1.0
     ours, theirs = (
         bind(load_metric("judge_presence"), switches) for switches in ({}, prompt)
     )

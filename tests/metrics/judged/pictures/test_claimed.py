@@ -69,11 +69,9 @@ def test_an_answer_without_the_claim_is_0_with_a_reason_and_no_judge_is_asked(
 ) -> None:
     for profile in ("standard", "official"):
         done = judged(metric, claim(metric, words), "yes", profile)
-        assert (done.score.value, done.calls, bool(done.score.evidence["reason"])) == (
-            0.0,
-            [],
-            True,
-        )
+        assert done.score.value == 0.0
+        assert done.calls == []
+        assert done.score.evidence["reason"]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +82,8 @@ def test_a_row_without_the_labels_of_the_claim_is_unscored(
     metric: str, labels: dict[str, Any]
 ) -> None:
     done = judged(metric, claim(metric, "", **labels), YES)
-    assert (done.score.status, done.calls) == ("unscored", [])
+    assert done.score.status == "unscored"
+    assert done.calls == []
 
 
 def test_the_judge_must_count_what_the_answer_says_of_which_the_release_reads_the_last_digit() -> (
@@ -96,11 +95,9 @@ def test_the_judge_must_count_what_the_answer_says_of_which_the_release_reads_th
             claim("judge_self_count", "<count>4</count>"),
             answer(letter),
         )
-        assert (done.score.value, done.score.evidence["claimed"], done.pictures()) == (
-            value,
-            4,
-            (RED,),
-        )
+        assert done.score.value == value
+        assert done.score.evidence["claimed"] == 4
+        assert done.pictures() == (RED,)
     for words, values in {
         "<count>14</count>": [0, 1],
         "<count> 4 </count>": [1, 0],
@@ -138,18 +135,22 @@ def test_an_answer_without_one_picture_in_one_place_is_0(profile: str) -> None:
         done = judged(
             "judge_self_count", trial_of(said, *pictures, object="kites"), "C", profile
         )
-        assert (done.score.value, done.calls) == (0.0, [])
+        assert done.score.value == 0.0
+        assert done.calls == []
     done = judged(
         "judge_pattern", trial_of("<<two squares>>", pattern="p"), YES, profile
     )
-    assert (done.score.value, done.calls) == (0.0, [])
+    assert done.score.value == 0.0
+    assert done.calls == []
 
 
 def test_each_thing_must_have_its_colour() -> None:
     trial = claim("judge_self_color", COLORS)
     right = judged("judge_self_color", trial, YES)
     wrong = judged("judge_self_color", trial, {"rug": NO, "": YES})
-    assert (right.score.value, wrong.score.value, len(right.calls)) == (1.0, 0.0, 3)
+    assert right.score.value == 1.0
+    assert wrong.score.value == 0.0
+    assert len(right.calls) == 3
     assert right.score.evidence["claimed"] == {
         "cup": "blue",
         "rug": "red",
@@ -157,10 +158,8 @@ def test_each_thing_must_have_its_colour() -> None:
     }
     # a ball has several colours by nature
     only = [" no other " in asked for asked in right.questions]
-    assert ("exactly one cup" in right.questions[0], only) == (
-        True,
-        [True, True, False],
-    )
+    assert "exactly one cup" in right.questions[0]
+    assert only == [True, True, False]
     rugs = judged("judge_self_color", trial, YES, many_colored=["rug"]).questions
     assert [" no other " in asked for asked in rugs] == [True, False, True]
 
@@ -174,18 +173,19 @@ def test_every_two_things_must_be_in_the_claimed_order() -> None:
     )
     says = {"rug is obviously": NO, "": YES}
     right, wrong = (judged("judge_self_size", trial, said) for said in (YES, says))
-    assert (right.score.value, wrong.score.value, len(right.calls)) == (1.0, 0.0, 3)
+    assert right.score.value == 1.0
+    assert wrong.score.value == 0.0
+    assert len(right.calls) == 3
     assert " higher than the cup. Mind the handle." in right.questions[2]
     trial = claim("judge_self_size", '["pea", "pea", "cup", "rug"]')
     standard, official = (
         judged("judge_self_size", trial, "yes", profile)
         for profile in ("standard", "official")
     )
-    assert (standard.score.value, standard.calls) == (0.0, [])
-    assert (official.score.value, official.score.evidence["claimed"]) == (
-        1.0,
-        ["pea", "pea", "cup"],
-    )
+    assert standard.score.value == 0.0
+    assert standard.calls == []
+    assert official.score.value == 1.0
+    assert official.score.evidence["claimed"] == ["pea", "pea", "cup"]
 
 
 @pytest.mark.parametrize(
@@ -227,9 +227,13 @@ def test_every_two_things_must_be_in_the_claimed_order() -> None:
             ["B", "D"],
             4,
         ),
-        (["cup", "pen"], '["A", "E"]', "standard", {"": YES}, 0.0, None, 0),
     ],
-    ids=["right", "wrong height", "not there", "quarters", "no quarter"],
+    ids=[
+        "right",
+        "wrong height",
+        "not there",
+        "quarters",
+    ],
 )
 def test_the_claimed_sides_heights_or_quarters_must_be_right(
     things: Any,
@@ -246,25 +250,19 @@ def test_the_claimed_sides_heights_or_quarters_must_be_right(
         says,
         profile,
     )
-    assert (done.score.value, done.score.evidence.get("claimed"), len(done.calls)) == (
-        value,
-        claimed,
-        calls,
-    )
+    assert done.score.value == value
+    assert done.score.evidence.get("claimed") == claimed
+    assert len(done.calls) == calls
     if things is PAIRS and calls == 4:
-        assert ["cup, and pen" in done.questions[2], "height" in done.questions[3]] == [
-            True,
-            True,
-        ]
+        assert "cup, and pen" in done.questions[2]
+        assert "height" in done.questions[3]
 
 
 def test_the_reading_is_compared_with_the_claim_of_a_wanted_length() -> None:
     trial = claim("judge_self_text", "<text>One two, three four five</text>")
     done = judged("judge_self_text", trial, answer(["one two", "three four"]))
-    assert (done.score.value, done.score.evidence["claimed"]) == (
-        0.8,
-        "One two, three four five",
-    )
+    assert done.score.value == 0.8
+    assert done.score.evidence["claimed"] == "One two, three four five"
     assert "the board" in done.questions[0]
     four = claim("judge_self_text", "<text>one two  three four</text>")
     read = '["one two three four"]'
@@ -286,14 +284,10 @@ def test_words_and_the_last_picture_must_agree_with_the_pattern_and_a_lost_reply
             "so <<two squares>> and <<no>>", RED, BLUE, **ROWS["judge_pattern"]
         )
         done = judged("judge_pattern", trial, {WORDS: words, DRAWN: drawn})
-        assert (done.score.value, done.score.evidence["claimed"]) == (
-            value,
-            "two squares",
-        )
-        assert (done.kinds, done.pictures(1)) == (
-            [["text"], ["image", "text"]],
-            (BLUE,),
-        )
+        assert done.score.value == value
+        assert done.score.evidence["claimed"] == "two squares"
+        assert done.kinds == [["text"], ["image", "text"]]
+        assert done.pictures(1) == (BLUE,)
     trial = trial_of("<<two squares>>", RED, BLUE, **ROWS["judge_pattern"])
     assert judged("judge_pattern", trial, {WORDS: LOST, DRAWN: YES}).score.bounds == (
         0.0,

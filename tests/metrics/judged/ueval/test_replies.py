@@ -5,7 +5,7 @@ import pytest
 
 from mmeval.metric.judge import ReplyError
 from mmeval.metrics.judged.reading import Reading
-from mmeval.metrics.judged.ueval.replies import Met, met_form, official_object
+from mmeval.metrics.judged.ueval.replies import met_form, official_object
 
 FENCE = "```"
 LOST = None
@@ -34,37 +34,21 @@ def read(text: str, reading: Reading) -> Any:
         ('"True"', True, True),
         ('" YES "', True, True),
         ('"y"', True, True),
-        ('"1"', True, True),
         ('"no"', False, False),
         ('"N"', False, False),
-        ('"0"', False, False),
         ('"Not Sure"', (False, "not_sure"), (False, "not_sure")),
         ("1", LOST, (False, "odd_value")),
-        ("1.0", LOST, (False, "odd_value")),
-        ("0", LOST, (False, "odd_value")),
         ("null", LOST, (False, "odd_value")),
-        ('""', LOST, (False, "odd_value")),
         ('"partly"', LOST, (False, "odd_value")),
         ("[true]", LOST, (False, "odd_value")),
-        ('{"is": true}', LOST, (False, "odd_value")),
     ],
 )
 def test_a_value_is_a_yes_a_no_or_neither(
     value: str, robust: Any, official: Any
 ) -> None:
     text = f'{{"criteria_met": {value}, "explanation": "so"}}'
-    assert (read(text, "robust"), read(text, "official")) == (robust, official)
-
-
-def test_the_field_reads_a_yes_or_a_no_and_refuses_another_value() -> None:
-    assert [Met().read(value) for value in (True, "Yes", "not sure", "0")] == [
-        True,
-        True,
-        False,
-        False,
-    ]
-    with pytest.raises(ReplyError, match="is not true, false"):
-        Met().read("partly")
+    assert read(text, "robust") == robust
+    assert read(text, "official") == official
 
 
 @pytest.mark.parametrize(
@@ -84,7 +68,6 @@ def test_the_field_reads_a_yes_or_a_no_and_refuses_another_value() -> None:
             LOST,
         ),
         ('So: {"criteria_met": false} Bye.', False, False),
-        ('{ "criteria_met" : true }', True, True),
         ('{"criteria_met": true} {"criteria_met": false}', LOST, True),
         ('{"note": 1} {"explanation": "x", "criteria_met": true}', True, True),
         ('{"reason": "x", "criteria_met": true}', True, True),
@@ -92,21 +75,19 @@ def test_the_field_reads_a_yes_or_a_no_and_refuses_another_value() -> None:
         ('{"explanation": "a \\sigma b", "criteria_met": true}', True, True),
         ('{"explanation": "a } b", "criteria_met": true}', True, True),
         ('{"met": true}', LOST, (False, "missing_key")),
-        ("{}", LOST, (False, "missing_key")),
         ("{'criteria_met': True,}", True, LOST),
         ('{"criteria_met": true,}', True, LOST),
         ('{"explanation": "a\nb", "criteria_met": true}', True, LOST),
         ('{"criteria_met": true', LOST, LOST),
-        ("The criterion is met.", LOST, LOST),
         ("true", LOST, LOST),
         ("", LOST, LOST),
-        ("}{", LOST, LOST),
     ],
 )
 def test_the_object_of_a_reply_is_found_robustly_or_as_the_release_does(
     text: str, robust: Any, official: Any
 ) -> None:
-    assert (read(text, "robust"), read(text, "official")) == (robust, official)
+    assert read(text, "robust") == robust
+    assert read(text, "official") == official
 
 
 def test_a_vote_keeps_the_raw_value_the_reply_and_an_explanation() -> None:

@@ -33,11 +33,9 @@ Labels = Mapping[str, Any]
 def test_the_kind_is_that_of_the_task_and_in_the_release_that_of_one_column(
     labels: Labels, task: str, kind: str, released: str
 ) -> None:
-    assert (task_of(labels), kind_of(labels), released_kind(labels)) == (
-        task,
-        kind,
-        released,
-    )
+    assert task_of(labels) == task
+    assert kind_of(labels) == kind
+    assert released_kind(labels) == released
     assert kind_of(labels, "released") == released
 
 

@@ -92,11 +92,9 @@ def test_a_side_is_the_share_of_its_criteria_that_are_met_and_the_evidence_says_
         "odd_value": 0,
         "missing_key": 0,
     }
-    assert (
-        image["criteria"][0]["raw"],
-        image["criteria"][0]["explanation"],
-        image["pictures"],
-    ) == ("yes", "red", 2)
+    assert image["criteria"][0]["raw"] == "yes"
+    assert image["criteria"][0]["explanation"] == "red"
+    assert image["pictures"] == 2
 
 
 @pytest.mark.parametrize(("task", "text_in_image"), [("art", True), ("paper", False)])
@@ -145,11 +143,9 @@ def test_the_answers_place_of_a_picture_is_not_shown_and_neither_is_hidden_reaso
         Part("image", raw="<<image3>>", label="image3"),
     )
     text, pictures = shown(judged(trial(hidden), YES).calls[-1])
-    assert (
-        "First fold. Then cut." in text,
-        "will fold" in text,
-        "<<image" in text,
-    ) == (True, False, False)
+    assert "First fold. Then cut." in text
+    assert "will fold" not in text
+    assert "<<image" not in text
     assert pictures == (RED, BLUE)
 
 
@@ -157,39 +153,38 @@ def test_a_side_without_criteria_or_not_asked_for_is_inapplicable_and_costs_no_c
     None
 ):
     done = judged(trial(text_rubrics=[], image_rubrics=None))
-    assert (done.statuses, done.calls) == (("inapplicable", "inapplicable"), [])
+    assert done.statuses == ("inapplicable", "inapplicable")
+    assert done.calls == []
     about = trial((text_part("First fold."),))
     text_only = judged(
         Trial(about.sample, output=about.output, left_out=("image",)), YES
     )
-    assert (text_only.values, text_only.statuses, len(text_only.calls)) == (
-        (1.0, None),
-        ("scored", "inapplicable"),
-        3,
-    )
+    assert text_only.values == (1.0, None)
+    assert text_only.statuses == ("scored", "inapplicable")
+    assert len(text_only.calls) == 3
     official = judged(
         Trial(about.sample, output=about.output, left_out=("image",)),
         YES,
         profile="official",
     )
-    assert (official.statuses, len(official.calls)) == (("scored", "inapplicable"), 3)
+    assert official.statuses == ("scored", "inapplicable")
+    assert len(official.calls) == 3
 
 
 NO_PICTURE = Media.from_bytes(b"This is no picture.", "a.png")
 
 
 @pytest.mark.parametrize(
-    ("answer", "standard", "calls", "asked"),
+    ("answer", "standard", "calls"),
     [
-        ((), (0, 0), 0, 5),
-        ((text_part(" \n"), media_part(RED)), (0, 1), 2, 5),
-        ((text_part("Fold."),), (1, 0), 3, 5),
-        ((text_part("Fold."), media_part(NO_PICTURE, "image")), (1, 0), 3, 5),
+        ((), (0, 0), 0),
+        ((text_part(" \n"), media_part(RED)), (0, 1), 2),
+        ((text_part("Fold."),), (1, 0), 3),
+        ((text_part("Fold."), media_part(NO_PICTURE, "image")), (1, 0), 3),
         (
             (text_part("Fold."), Part("image", raw="<<image1>>", label="image1")),
             (1, 0),
             3,
-            5,
         ),
     ],
     ids=[
@@ -201,13 +196,15 @@ NO_PICTURE = Media.from_bytes(b"This is no picture.", "a.png")
     ],
 )
 def test_an_empty_side_is_not_met_without_a_call_or_asked_about(
-    answer: Sequence[Part], standard: tuple[int, int], calls: int, asked: int
+    answer: Sequence[Part], standard: tuple[int, int], calls: int
 ) -> None:
     done = judged(trial(answer), YES)
-    assert (done.values, len(done.calls)) == (standard, calls)
+    assert done.values == standard
+    assert len(done.calls) == calls
     assert [len(score.evidence["criteria"]) for score in done.scores.values()] == [3, 2]
     official = judged(trial(answer), YES, profile="official")
-    assert (official.values, len(official.calls)) == ((1, 1), asked)
+    assert official.values == (1, 1)
+    assert len(official.calls) == 5
 
 
 def test_many_pictures_and_a_long_criterion_are_shown_whole() -> None:
@@ -218,11 +215,9 @@ def test_many_pictures_and_a_long_criterion_are_shown_whole() -> None:
         YES,
     )
     text, seen = shown(done.calls[-1])
-    assert (long in text, seen, done.scores["ueval_image"].evidence["pictures"]) == (
-        True,
-        tuple(pictures),
-        40,
-    )
+    assert long in text
+    assert seen == tuple(pictures)
+    assert done.scores["ueval_image"].evidence["pictures"] == 40
 
 
 @pytest.mark.parametrize(
@@ -240,12 +235,11 @@ def test_a_criterion_without_a_verdict_leaves_its_side_open_or_counts_as_not_met
         text, image = judged(
             trial(), YES, NO, reply, YES, profile=profile, lost=lost
         ).scores.values()
-        assert (text.status, image.value) == (status, 1)
+        assert text.status == status
+        assert image.value == 1
         assert text.bounds == (bounds and pytest.approx(bounds))
-        assert (text.evidence["criteria"][2]["met"], text.evidence.get("unread")) == (
-            None,
-            None if bounds else 1,
-        )
+        assert text.evidence["criteria"][2]["met"] is None
+        assert text.evidence.get("unread") == (None if bounds else 1)
 
 
 def test_official_replies_that_say_nothing_are_counted() -> None:
@@ -256,10 +250,8 @@ def test_official_replies_that_say_nothing_are_counted() -> None:
         key: text.evidence[key]
         for key in ("met", "not_sure", "odd_value", "missing_key")
     }
-    assert (text.value, counts) == (
-        pytest.approx(1 / 3),
-        {"met": 1, "not_sure": 0, "odd_value": 1, "missing_key": 1},
-    )
+    assert text.value == pytest.approx(1 / 3)
+    assert counts == {"met": 1, "not_sure": 0, "odd_value": 1, "missing_key": 1}
 
 
 def test_the_kind_of_question_decides_the_template_and_an_unknown_one_is_unscored() -> (
@@ -275,22 +267,7 @@ def test_the_kind_of_question_decides_the_template_and_an_unknown_one_is_unscore
     ]
     assert kinds == ["closed", "open"]
     done = judged(trial(task="cooking"))
-    assert (done.statuses, done.calls) == (("unscored", "unscored"), [])
+    assert done.statuses == ("unscored", "unscored")
+    assert done.calls == []
     assert "'cooking'" in done.scores["ueval_text"].reason
     assert judged(trial(None)).statuses == ("unscored", "unscored")
-
-
-def test_pictures_of_a_closed_question_are_asked_about_alike_whatever_the_text_is() -> (
-    None
-):
-    other = (text_part("Quite other words."), media_part(RED), media_part(BLUE))
-    for task, same in (("paper", True), ("art", False)):
-        one, two = (
-            judged(trial(answer, task=task), YES).calls for answer in (ANSWER, other)
-        )
-        assert [
-            a.request.digest == b.request.digest for a, b in zip(one, two, strict=True)
-        ] == [
-            *[False] * 3,
-            *[same] * 2,
-        ]

@@ -44,8 +44,10 @@ def test_a_picture_that_is_added_and_not_there_is_reported_and_vanishes_in_the_r
     standard, official = (
         ask(steps, refine=0, profile=profile) for profile in ("standard", "official")
     )
-    assert (blocks(standard), blocks(official)) == (["image"], ["image"])
-    assert (problems(standard), problems(official)) == ([(0, 2), (0, 2)], [])
+    assert blocks(standard) == ["image"]
+    assert blocks(official) == ["image"]
+    assert problems(standard) == [(0, 2), (0, 2)]
+    assert problems(official) == []
 
 
 @pytest.mark.parametrize(
@@ -57,10 +59,8 @@ def test_too_few_or_too_many_pictures_for_a_tool_are_a_problem(
 ) -> None:
     steps = [call(f"Use {text} tool: x", *["#image1#"] * images), caption()]
     result = ask(steps, **given, selected=[select(text)], refine=0, profile=profile)
-    assert (problems(result), titles(result)) == (
-        [(0, 1)],
-        ["plan", "select", "caption"],
-    )
+    assert problems(result) == [(0, 1)]
+    assert titles(result) == ["plan", "select", "caption"]
     assert f"{images}" in result["evidence"]["log"][0]["problem"]
 
 
@@ -98,10 +98,8 @@ def test_tools_that_do_not_need_each_other_are_asked_at_once_unless_official() -
         ("caption", "4"),
         ("caption", "4"),
     ]
-    assert (blocks(standard), blocks(official)) == (
-        ["text 0\n\ntext 1", "image"],
-        ["text 0text 1", "image"],
-    )
+    assert blocks(standard) == ["text 0\n\ntext 1", "image"]
+    assert blocks(official) == ["text 0text 1", "image"]
 
 
 def test_tools_are_chosen_in_the_order_of_the_plan_whatever_their_steps_need() -> None:
@@ -109,7 +107,8 @@ def test_tools_are_chosen_in_the_order_of_the_plan_whatever_their_steps_need() -
         [DRAW, call(EDIT, "<GEN_0>"), DRAW, add("<GEN_1>", "<GEN_2>")],
         selected=[DRAWN, EDITED, DRAWN],
     )
-    assert (blocks(result), problems(result)) == (["image", "image"], [])
+    assert blocks(result) == ["image", "image"]
+    assert problems(result) == []
     tools = [
         (step["role"], step["path"].split(".")[0])
         for step in result["steps"]
@@ -129,17 +128,17 @@ def test_a_step_without_a_picture_ends_the_first_pass_with_those_that_are_asked_
     how: dict[str, Any] = {"selected": [DRAWN, DRAWN, EDITED], "refine": 0}
     fails = {"text_to_image": [{"error": "bad_request"}]}
     official = ask(steps, roles=fails, **how, **OFFICIAL)
-    assert (titles(official), problems(official)) == (
-        ["plan", "select", "tool"],
-        [(0, 1)],
-    )
-    assert (official["error"], blocks(official)) == (None, [])
+    assert titles(official) == ["plan", "select", "tool"]
+    assert problems(official) == [(0, 1)]
+    assert official["error"] is None
+    assert blocks(official) == []
     drawn = [{"type": "image", "path": "user.png"}]
     standard = ask(
         steps, **given, roles={"text_to_image": [drawn, "no picture"]}, **how
     )
     assert titles(standard) == ["plan", "select", "select", "select", "tool", "tool"]
-    assert (problems(standard), blocks(standard)) == ([(0, 2), (0, 5)], ["image"])
+    assert problems(standard) == [(0, 2), (0, 5)]
+    assert blocks(standard) == ["image"]
 
 
 def test_a_caption_that_fails_is_no_part_of_the_answer_but_in_the_released_agent() -> (
@@ -148,22 +147,24 @@ def test_a_caption_that_fails_is_no_part_of_the_answer_but_in_the_released_agent
     texts = [{"error": "bad_request"}, "kept"]
     steps = [caption(), caption()]
     standard = ask(steps, texts=texts, refine=0)
-    assert (blocks(standard), problems(standard)) == (["kept"], [(0, 1)])
+    assert blocks(standard) == ["kept"]
+    assert problems(standard) == [(0, 1)]
     (leaked,) = blocks(ask(steps, texts=texts, refine=0, **OFFICIAL))
-    assert (leaked.startswith("bad_request"), leaked.endswith("kept")) == (True, True)
+    assert leaked.startswith("bad_request")
+    assert leaked.endswith("kept")
     empty = ask([caption(), caption()], texts=["  ", "", "\n", "kept"], refine=0)
-    assert (blocks(empty), problems(empty)) == (["kept"], [(0, 1)])
+    assert blocks(empty) == ["kept"]
+    assert problems(empty) == [(0, 1)]
     released = ask([caption(), caption()], texts=["  ", "kept"], refine=0, **OFFICIAL)
-    assert (blocks(released), problems(released)) == (["kept"], [])
+    assert blocks(released) == ["kept"]
+    assert problems(released) == []
 
 
 def test_a_caption_about_a_picture_that_is_missing_is_not_asked_for() -> None:
     result = ask([caption("<GEN_0>"), caption()], refine=0)
-    assert (blocks(result), problems(result), titles(result)) == (
-        ["text 0"],
-        [(0, 1)],
-        ["plan", "caption"],
-    )
+    assert blocks(result) == ["text 0"]
+    assert problems(result) == [(0, 1)]
+    assert titles(result) == ["plan", "caption"]
 
 
 def test_texts_are_stripped_and_blank_ones_vanish() -> None:

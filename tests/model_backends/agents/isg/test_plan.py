@@ -37,7 +37,8 @@ def test_a_plan_is_found_in_what_stands_around_it(written: str) -> None:
     result = ask(
         written.replace("{{", "{").replace("}}", "}").replace("{}", plan(*GOOD))
     )
-    assert (blocks(result), result["warnings"]) == (["text 0", "image"], [])
+    assert blocks(result) == ["text 0", "image"]
+    assert result["warnings"] == []
 
 
 BRACKET = [call("Use ImageGeneration tool: a sign that says ]["), *GOOD[1:]]
@@ -83,24 +84,25 @@ def test_the_released_agent_reads_a_plan_with_prose_around_it() -> None:
 @pytest.mark.parametrize("profile", ["standard", "official"])
 def test_a_reply_without_a_plan_is_asked_for_again(written: str, profile: str) -> None:
     result = ask(written, roles={"planner": [written, plan(*GOOD)]}, profile=profile)
-    assert (titles(result)[:2], blocks(result)) == (
-        ["plan", "select"],
-        ["text 0", "image"],
-    )
+    assert titles(result)[:2] == ["plan", "select"]
+    assert blocks(result) == ["text 0", "image"]
     lost = ask(written, roles={"planner": [written] * 3}, profile=profile)
-    assert (lost["error"]["kind"], titles(lost)) == ("bad_reply", ["plan"])
+    assert lost["error"]["kind"] == "bad_reply"
+    assert titles(lost) == ["plan"]
 
 
 def test_of_many_steps_the_first_are_carried_out() -> None:
     many = [DRAW, add("<GEN_0>")] * 1000
     result = ask(many, selected=[DRAWN] * 200, max_items=5, refine=0)
-    assert (blocks(result), titles(result).count("tool")) == (["image"] * 5, 5)
+    assert blocks(result) == ["image"] * 5
+    assert titles(result).count("tool") == 5
     assert problems(result) == [(0, 11), (0, 12)]
     assert blocks(ask([DRAW, add(*["<GEN_0>"] * 1000)], refine=0)) == []
     short = ask(
         "[" + ",".join(['{"Task":"Caption"}'] * 10_000) + "]", max_items=5, refine=0
     )
-    assert (titles(short).count("caption"), problems(short)) == (5, [(0, 6)])
+    assert titles(short).count("caption") == 5
+    assert problems(short) == [(0, 6)]
     # it is longer than a reply may be
     assert ask([caption()] * 10_000)["error"]["kind"] == "bad_reply"
 
@@ -112,7 +114,8 @@ def test_the_released_agent_takes_a_plan_without_steps_and_steps_without_a_label
     written: str, found: list[tuple[int, int]]
 ) -> None:
     official = ask(written, refine=0, **OFFICIAL)
-    assert (official["error"], problems(official)) == (None, found)
+    assert official["error"] is None
+    assert problems(official) == found
     assert ask(written)["error"]["kind"] == "bad_reply"
 
 
@@ -124,5 +127,6 @@ def test_an_unknown_label_ends_the_second_pass(label: str, profile: str) -> None
         refine=0,
         profile=profile,
     )
-    assert (blocks(result), problems(result)) == (["text 0"], [(0, 3)])
+    assert blocks(result) == ["text 0"]
+    assert problems(result) == [(0, 3)]
     assert titles(result) == ["plan", "select", "tool", "caption"]

@@ -92,7 +92,8 @@ def test_each_type_has_its_tool_and_speech_in_a_voice_follows_in_a_second_round(
         ("clone_speech", "Three.", 1),
         ("clone_speech", "Five.", 1),
     ]
-    assert (kinds(result), result["warnings"]) == (["audio"] * 7, [])
+    assert kinds(result) == ["audio"] * 7
+    assert result["warnings"] == []
 
 
 @pytest.mark.parametrize(
@@ -108,11 +109,9 @@ def test_what_is_no_placeholder_stays_with_a_warning(
     plan: str, answer: str | None
 ) -> None:
     result = play(plan)
-    assert (result["answer"], titles(result), result["error"]) == (
-        answer or plan,
-        ["plan"],
-        None,
-    )
+    assert result["answer"] == (answer or plan)
+    assert titles(result) == ["plan"]
+    assert result["error"] is None
     assert result["warnings"]
 
 
@@ -132,20 +131,20 @@ def test_a_sound_that_is_not_made_leaves_its_placeholder_without_one(
 ) -> None:
     plan = place("speech", "One.", '"a man"') + place("speech", "Two.", "#0")
     result = play(plan, tools={"text_to_speech": [reply]})
-    assert (kinds(result), titles(result)) == (
-        ["(audio)", "(audio)"],
-        ["plan", "audio0"],
-    )
+    assert kinds(result) == ["(audio)", "(audio)"]
+    assert titles(result) == ["plan", "audio0"]
     assert (
         result["answer"]
         == "<audio_start><audio_0><audio_end><audio_start><audio_1><audio_end>"
     )
-    assert (result["error"], len(result["warnings"])) == (None, 2)
+    assert result["error"] is None
+    assert len(result["warnings"]) == 2
 
 
 def test_a_placeholder_for_a_tool_that_is_not_there_is_malformed() -> None:
     result = play(place("music", "", '"jazz"'), tools={"text_to_music": None})
-    assert (kinds(result), titles(result)) == ([], ["plan"])
+    assert kinds(result) == []
+    assert titles(result) == ["plan"]
     assert "--role text_to_music=BACKEND" in result["warnings"][0]
 
 

@@ -148,17 +148,20 @@ def test_what_is_no_placeholder_stays_with_a_warning(
 ) -> None:
     result = draw(plan)
     assert result["answer"] == (answer or plan)
-    assert (result["error"], len(result["warnings"])) == (None, 1)
+    assert result["error"] is None
+    assert len(result["warnings"]) == 1
 
 
 def test_placeholders_in_the_users_own_words_are_not_read() -> None:
     result = draw("Nothing.", prompt=f"Copy {place('a cat')}")
-    assert (result["answer"], result["evidence"]["items"]) == ("Nothing.", [])
+    assert result["answer"] == "Nothing."
+    assert result["evidence"]["items"] == []
 
 
 def test_placeholders_after_the_most_are_left_as_they_are() -> None:
     result = draw(place("a hare") * 500)
-    assert (len(result["evidence"]["items"]), kinds(result)) == (32, ["image"] * 32)
+    assert len(result["evidence"]["items"]) == 32
+    assert kinds(result) == ["image"] * 32
     assert result["answer"].endswith(place("a hare"))
     assert len(result["warnings"]) == 1
     assert kinds(draw(place("a hare") * 3, args={"max_items": 2})) == ["image", "image"]
@@ -197,11 +200,9 @@ def test_a_white_picture_is_in_the_place_of_one_that_was_not_made(reply: Any) ->
     result = draw(
         place("a hare") + place("the same", "#0"), tools={"text_to_image": [reply]}
     )
-    assert (result["error"], len(result["warnings"]), kinds(result)) == (
-        None,
-        1,
-        ["image", "image"],
-    )
+    assert result["error"] is None
+    assert len(result["warnings"]) == 1
+    assert kinds(result) == ["image", "image"]
     assert result["parts"][0]["media"]["sha256"] == medium(white()).sha256
     assert [media["sha256"] for media in result["steps"][2]["media"]] == [
         medium(white()).sha256
@@ -215,7 +216,8 @@ def medium(part: Part) -> Media:
 
 def test_a_picture_of_a_malformed_one_is_white() -> None:
     result = draw("<image_start>bad<image_end>" + place("of it", "#0"))
-    assert (titles(result), result["evidence"]["never_resolved"]) == (["plan"], [1])
+    assert titles(result) == ["plan"]
+    assert result["evidence"]["never_resolved"] == [1]
     assert [part["media"]["sha256"] for part in result["parts"] if "media" in part] == [
         medium(white()).sha256
     ]

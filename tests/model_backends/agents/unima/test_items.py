@@ -56,11 +56,9 @@ def test_items_have_the_first_labels_that_are_free(
     messages: list[Message], words: str, labels: list[str], first: str
 ) -> None:
     found = read_question(Request(tuple(messages)))
-    assert (found.words, list(found.items), found.next_label("image")) == (
-        words,
-        labels,
-        first,
-    )
+    assert found.words == words
+    assert list(found.items) == labels
+    assert found.next_label("image") == first
 
 
 def test_items_keep_their_own_labels_and_one_that_is_named_twice_is_one() -> None:

@@ -42,7 +42,9 @@ def test_a_fingerprint_depends_neither_on_the_place_of_the_folder_nor_on_hidden_
     assert fingerprint(here) == fingerprint(there)
     assert ModelFiles("me/toy", here, COMMIT).fingerprint == COMMIT
     found = find_files(f"{model(tmp_path / 'toy')}/", "main")
-    assert (found.name, found.commit, found.model_type) == ("toy", "", "toy")
+    assert found.name == "toy"
+    assert found.commit == ""
+    assert found.model_type == "toy"
     with pytest.raises(UsageError, match="folder"):
         find_files(str(tmp_path / "toy"), "v2")
 

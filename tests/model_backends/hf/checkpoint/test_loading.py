@@ -46,7 +46,8 @@ def test_weights_are_ready_to_answer_with_the_same_digits(
     model = weights_of(
         copied("llava", tmp_path / "llava"), dtype="bfloat16", device="cpu"
     )
-    assert (model.training, model.dtype) == (False, torch.bfloat16)
+    assert model.training is False
+    assert model.dtype == torch.bfloat16
     assert type(model).__name__ == "LlavaForConditionalGeneration"
     monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
     try:
@@ -142,10 +143,8 @@ def test_a_processor_pads_left_and_needs_a_sound_torchvision(
     folder = copied("llm", tmp_path)
     rewritten(folder / "tokenizer_config.json", padding_side="right", pad_token=None)
     tokenizer = load_processor(files_of(folder), settings_for(folder))
-    assert (tokenizer.padding_side, tokenizer.pad_token) == (
-        "left",
-        tokenizer.eos_token,
-    )
+    assert tokenizer.padding_side == "left"
+    assert tokenizer.pad_token == tokenizer.eos_token
     (tmp_path / "torchvision.py").write_text(
         "raise RuntimeError('operator torchvision::nms does not exist')"
     )

@@ -65,23 +65,22 @@ def test_the_settings_of_a_checkpoint_are_kept_and_its_config_becomes_plain() ->
     assert own == Own(
         Sampling(temperature=0.5), 77, (END,), 1, 512, left_out=("num_beams=4",)
     )
-    assert (
-        config.do_sample,
-        config.num_beams,
-        config.temperature,
-        config.max_new_tokens,
-    ) == (False, 1, None, None)
+    assert config.do_sample is False
+    assert config.num_beams == 1
+    assert config.temperature is None
+    assert config.max_new_tokens is None
     # max_length is of prompt and answer together
-    assert (config.max_length, config.max_time) == (None, None)
-    assert (config.eos_token_id, config.pad_token_id, config.repetition_penalty) == (
-        [END],
-        1,
-        1.5,
-    )
+    assert config.max_length is None
+    assert config.max_time is None
+    assert config.eos_token_id == [END]
+    assert config.pad_token_id == 1
+    assert config.repetition_penalty == 1.5
     other = settle(
         model_with(GenerationConfig(eos_token_id=[7, 8])), tokenizer(pad=PAD)
     )
-    assert (other.ends, other.pad, other.max_tokens) == ((7, 8, END), PAD, 1024)
+    assert other.ends == (7, 8, END)
+    assert other.pad == PAD
+    assert other.max_tokens == 1024
     only_ends = SimpleNamespace(
         eos_token_id=END, pad_token_id=END, all_special_ids=[END]
     )

@@ -47,7 +47,8 @@ def test_words_and_pictures_become_parts(
     pieces: list[Said], parts: tuple[Part, ...]
 ) -> None:
     made = woven(pieces)
-    assert (made.parts, made.finish_reason) == (parts, None)
+    assert made.parts == parts
+    assert made.finish_reason is None
     assert len(made.warnings) == sum(isinstance(piece, BrokenBlock) for piece in pieces)
 
 
@@ -56,7 +57,8 @@ def test_nothing_is_shown_behind_a_word_that_ends_and_only_a_cut_is_worth_a_high
 ):
     made = woven(["a", ONE, "b END c", CUT], stop=("END", " c"))
     assert made.parts == (text_part("a"), media_part(ONE), text_part("b "))
-    assert (made.warnings, made.finish_reason) == ((), "stop")
+    assert made.warnings == ()
+    assert made.finish_reason == "stop"
     assert ["max_tokens" in warning for warning in woven([WRONG, CUT]).warnings] == [
         False,
         True,

@@ -45,7 +45,8 @@ def answered(
     """The answer of a server that is asked once, and polled as often as given."""
     with server_of(polls, first) as server:
         made = generate(server.url, request("q"), **{**ARGUMENTS, **arguments})
-        assert (server.faults, server.count) == ([], 1 + len(polls))
+        assert server.faults == []
+        assert server.count == 1 + len(polls)
     return made
 
 
@@ -74,7 +75,8 @@ def answers(server: WireServer, notes: Path, *keys: str, **given: Any) -> list[s
 
 def test_an_answer_that_is_queued_is_polled_until_it_is_ready() -> None:
     made = answered([GOING, READY])
-    assert (made.text, made.usage.output_tokens) == ("oak", 34)
+    assert made.text == "oak"
+    assert made.usage.output_tokens == 34
     assert made.latency > 0.02
 
 
@@ -95,7 +97,8 @@ def test_what_is_kept_for_the_server_is_that_of_the_last_poll() -> None:
 )
 def test_what_came_before_an_end_is_the_answer(end: Reply, reason: str) -> None:
     made = answered([end])
-    assert (made.text, made.finish_reason) == ("oak", reason)
+    assert made.text == "oak"
+    assert made.finish_reason == reason
 
 
 def test_an_answer_that_is_ready_at_once_is_not_polled() -> None:
@@ -152,4 +155,6 @@ def test_a_resumed_run_goes_on_with_the_answer(tmp_path: Path) -> None:
         begun = answers(server, tmp_path, "k", timeout=0.2, poll_seconds=0.1)
         # the failure was journalled, which changes the key
         ended = answers(server, tmp_path, "another")
-    assert (begun, ended, posts(server)) == (["timeout"], [""], 1)
+    assert begun == ["timeout"]
+    assert ended == [""]
+    assert posts(server) == 1

@@ -5,13 +5,14 @@ import pytest
 
 from mmeval.errors import UsageError
 from mmeval.model_backends.openai import OpenAIBackend
-from mmeval.model_backends.openai.responses.endpoint import ResponsesEndpoint
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.transport import Received
 from mmeval.records import Request, Response, Usage
+from tests.support.gemini_calls import shape
 from tests.support.openai_calls import PNG, request
 from tests.support.responses import (
     drawn,
+    endpoint,
     failed,
     incomplete,
     not_drawn,
@@ -25,13 +26,6 @@ from tests.support.wire_server import Reply, reply
 BOTH = request("draw", wants=("text", "image"))
 
 
-def endpoint(**arguments: Any) -> ResponsesEndpoint:
-    given = {"model": "m", "base_url": "http://localhost/v1", **arguments}
-    return ResponsesEndpoint(
-        OpenAIBackend(endpoint="responses", outputs="text+image", **given)._settings
-    )
-
-
 def sent(asked: Request, **arguments: Any) -> Any:
     return json.loads(endpoint(**arguments).encode(asked).body)
 
@@ -39,13 +33,6 @@ def sent(asked: Request, **arguments: Any) -> Any:
 def read(answer: Reply, asked: Request = BOTH, **arguments: Any) -> Response:
     received = Received(200, {"Content-Type": answer.content_type}, answer.body, 0.5)
     return endpoint(**arguments).decode(received, asked)
-
-
-def shape(answer: Response) -> list[str]:
-    assert answer.output is not None
-    return [
-        part.kind if part.text is None else part.text for part in answer.output.parts
-    ]
 
 
 # --- requests -------------------------------------------------------------------------
@@ -92,13 +79,15 @@ def test_json_is_a_format_of_the_text() -> None:
 def test_fields_of_the_user_are_merged_last() -> None:
     extra = {"reasoning": {"effort": "low"}, "include": None, "store": True}
     body = sent(request("q"), extra_body=extra)
-    assert (body["reasoning"], body["store"]) == ({"effort": "low"}, True)
+    assert body["reasoning"] == {"effort": "low"}
+    assert body["store"] is True
     assert "include" not in body
 
 
 def test_an_answer_in_the_background_is_stored() -> None:
     body = sent(request("q"), extra_body={"background": True})
-    assert (body["store"], body["background"]) == (True, True)
+    assert body["store"] is True
+    assert body["background"] is True
 
 
 def test_what_has_no_field_is_a_warning() -> None:
@@ -152,8 +141,10 @@ def test_an_answer_is_its_items_in_order() -> None:
         )
     )
     assert shape(answer) == ["One.\n\nTwo.", "First: ", "image", "and then"]
-    assert (answer.finish_reason, answer.warnings) == ("stop", ())
-    assert (answer.usage, answer.served) == (Usage(12, 34), "gpt-5.4")
+    assert answer.finish_reason == "stop"
+    assert answer.warnings == ()
+    assert answer.usage == Usage(12, 34)
+    assert answer.served == "gpt-5.4"
 
 
 def test_reasoning_of_open_models_is_read_in_full() -> None:
@@ -195,7 +186,8 @@ def test_an_item_that_is_no_part_is_named(item: dict[str, Any], warning: str) ->
 
 def test_an_empty_answer_says_so() -> None:
     answer = read(whole())
-    assert (shape(answer), len(answer.warnings)) == ([], 1)
+    assert shape(answer) == []
+    assert len(answer.warnings) == 1
     assert answer.turn is None
 
 
@@ -221,25 +213,29 @@ def test_a_reply_without_an_output_is_none(answer: Reply) -> None:
 )
 def test_an_incomplete_answer_has_its_reason(reason: str, finish: str) -> None:
     answer = read(incomplete(reason, said("First:")))
-    assert (shape(answer), answer.finish_reason) == (["First:"], finish)
+    assert shape(answer) == ["First:"]
+    assert answer.finish_reason == finish
 
 
 def test_a_refusal_of_the_model_keeps_its_words() -> None:
     answer = read(whole(refusal("I cannot.")))
-    assert (shape(answer), answer.finish_reason) == (["I cannot."], "refused")
+    assert shape(answer) == ["I cannot."]
+    assert answer.finish_reason == "refused"
 
 
 def test_a_picture_that_is_blocked_is_a_refusal_without_words() -> None:
     blocked = not_drawn("moderation_blocked", "Blocked.")
     answer = read(whole(said("First:"), blocked, drawn(PNG)))
-    assert (shape(answer), answer.finish_reason) == (["First:", "image"], "refused")
+    assert shape(answer) == ["First:", "image"]
+    assert answer.finish_reason == "refused"
 
 
 def test_a_picture_is_blocked_where_a_moderation_is_stated_under_any_code() -> None:
     blocked = not_drawn("image_generation_user_error", "Blocked.")
     blocked["error"]["moderation_details"] = {"categories": ["violence"]}
     answer = read(whole(said("First:"), blocked))
-    assert (shape(answer), answer.finish_reason) == (["First:"], "refused")
+    assert shape(answer) == ["First:"]
+    assert answer.finish_reason == "refused"
 
 
 @pytest.mark.parametrize(
@@ -247,7 +243,8 @@ def test_a_picture_is_blocked_where_a_moderation_is_stated_under_any_code() -> N
 )
 def test_a_picture_that_failed_is_a_warning(call: dict[str, Any]) -> None:
     answer = read(whole(said("First:"), call))
-    assert (answer.finish_reason, len(answer.warnings)) == ("stop", 1)
+    assert answer.finish_reason == "stop"
+    assert len(answer.warnings) == 1
     assert "picture" in answer.warnings[0]
 
 
@@ -271,7 +268,8 @@ def test_a_failed_response_is_the_error_that_it_states(code: str, kind: str) -> 
 )
 def test_a_response_that_failed_by_a_policy_is_a_refusal(code: str) -> None:
     answer = read(failed(code, "Not this.", said("First:")))
-    assert (shape(answer), answer.finish_reason) == (["First:"], "refused")
+    assert shape(answer) == ["First:"]
+    assert answer.finish_reason == "refused"
     assert "Not this." in answer.warnings[0]
 
 

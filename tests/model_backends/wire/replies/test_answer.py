@@ -52,7 +52,8 @@ IMAGES: list[dict[str, Any]] = [
 @pytest.mark.parametrize("item", IMAGES, ids=str)
 def test_a_picture_is_read_in_every_shape(item: dict[str, Any]) -> None:
     shapes, reader = read({"content": [{"type": "text", "text": "a"}, item, "b"]})
-    assert (shapes, reader.warnings) == (["a", "image", "b"], ())
+    assert shapes == ["a", "image", "b"]
+    assert reader.warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,8 @@ def test_a_sound_is_read_in_every_shape(item: dict[str, Any]) -> None:
 def test_words_and_documents_are_read(item: dict[str, Any], parts: list[str]) -> None:
     shapes, reader = read({"content": [item, ""]})
     lost = [text for text in reader.warnings if "left out" in text]
-    assert (shapes, lost) == (parts, [])
+    assert shapes == parts
+    assert lost == []
 
 
 def test_a_medium_that_stands_in_the_content_and_beside_it_is_one_part() -> None:
@@ -165,12 +167,14 @@ def test_a_call_of_a_tool_is_a_warning_with_its_name(
     message: dict[str, Any], name: str
 ) -> None:
     shapes, reader = read(message)
-    assert (shapes, name in reader.warnings[0]) == ([], True)
+    assert shapes == []
+    assert name in reader.warnings[0]
 
 
 def test_the_words_of_a_refusal_follow_what_came() -> None:
     shapes, reader = read({"content": "First,", "refusal": "I will not."})
-    assert (shapes, reader.refused) == (["First,I will not."], True)
+    assert shapes == ["First,I will not."]
+    assert reader.refused is True
 
 
 @pytest.mark.parametrize(
@@ -194,14 +198,16 @@ def test_a_link_in_place_of_a_medium_is_an_error_that_is_not_repeated(
 def test_a_link_to_a_picture_in_a_text_is_a_warning_where_one_is_wanted() -> None:
     text = "Here: ![image](https://cdn/x.png)"
     shapes, reader = read({"content": text}, wants=("text", "image"))
-    assert (shapes, "fetch_links=cdn" in reader.warnings[0]) == ([text], True)
+    assert shapes == [text]
+    assert "fetch_links=cdn" in reader.warnings[0]
     assert read({"content": text}, wants=("text",))[1].warnings == ()
 
 
 def test_a_plain_link_is_a_warning_where_no_medium_came() -> None:
     text = "It is at https://cdn/x.png."
     shapes, reader = read({"content": text}, wants=("image",))
-    assert (shapes, "fetch_links=cdn" in reader.warnings[0]) == ([text], True)
+    assert shapes == [text]
+    assert "fetch_links=cdn" in reader.warnings[0]
     _, reader = read({"content": text, "images": [URI]}, wants=("image",))
     assert reader.warnings == ()
 
@@ -209,15 +215,14 @@ def test_a_plain_link_is_a_warning_where_no_medium_came() -> None:
 def test_a_damaged_medium_beside_words_is_a_warning() -> None:
     item = {"type": "image_url", "image_url": {"url": "data:image/png;base64,@@@"}}
     shapes, reader = read({"content": [{"type": "text", "text": "a"}, item]})
-    assert (shapes, "cannot be decoded" in reader.warnings[0]) == (["a"], True)
+    assert shapes == ["a"]
+    assert "cannot be decoded" in reader.warnings[0]
 
 
 def test_an_answer_of_hidden_reasoning_alone_says_so() -> None:
     shapes, reader = read({"content": "", "reasoning_content": "The answer is oak"})
-    assert (shapes, "17 characters" in reader.warnings[0]) == (
-        ["The answer is oak"],
-        True,
-    )
+    assert shapes == ["The answer is oak"]
+    assert "17 characters" in reader.warnings[0]
 
 
 def wave_of(medium: bytes) -> tuple[int, int, bytes]:
@@ -318,4 +323,5 @@ def test_a_type_may_be_anything() -> None:
     details = [{"type": ["list"], "text": "Hm."}]
     message = {"content": ["b", {"type": {"a": 1}}], "reasoning_details": details}
     shapes, reader = read(message)
-    assert (shapes, len(reader.warnings)) == (["Hm.", "b"], 1)
+    assert shapes == ["Hm.", "b"]
+    assert len(reader.warnings) == 1

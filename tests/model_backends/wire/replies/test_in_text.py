@@ -89,7 +89,8 @@ def test_words_are_no_data_uri(text: str) -> None:
 )
 def test_a_link_is_that_of_a_medium_or_one_to_read(text: str, shown: bool) -> None:
     [reference] = references(text, links=True)
-    assert (reference.kind, reference.shown) == ("link", shown)
+    assert reference.kind == "link"
+    assert reference.shown == shown
 
 
 @pytest.mark.parametrize(
