@@ -188,19 +188,6 @@ def test_a_share_out_of_its_range_is_refused() -> None:
     ]:
         with pytest.raises(UsageError, match=f"'{switch}'"):
             bind(border_fill if switch == "border" else region_fill, {switch: value})
-    edges = [region_fill.switches[name] for name in ("half", "thirds", "quarters")]
-    assert edges == [0.5, (0.33, 0.67), (0.25, 0.5, 0.75)]
-    assert border_fill.switches["border"] == 0.1
-    gate = {
-        "black_white_distance": 38.4,
-        "hue_low": 0.15,
-        "hue_high": 0.85,
-        "penalty_distance": 16.0,
-    }
-    assert (
-        gate.items() <= region_fill.switches.items()
-        and gate.items() <= border_fill.switches.items()
-    )
 
 
 def runs_over(pixels: Any, columns: slice) -> Any:

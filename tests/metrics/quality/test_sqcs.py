@@ -35,7 +35,6 @@ def test_seven_tenths_of_the_correctness_count_in_any_case_and_the_rest_by_the_q
         found = score(correct, quality)
         assert found.value == pytest.approx(value)
         assert found.evidence == evidence
-    assert load_metric("sqcs").switches == {"of": NAMES, "eta": 0.7}
     assert [score(0.5, 0.5, eta=eta).value for eta in (0.6, 0, 1)] == pytest.approx(
         [0.4, 0.25, 0.5]
     )

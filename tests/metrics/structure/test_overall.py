@@ -51,8 +51,6 @@ def test_all_pieces_make_one_value_within_a_range_and_an_unscored_one_leaves_bou
 
 
 def test_an_unscored_factor_leaves_bounds_unless_another_is_0() -> None:
-    assert overall.switches["combine"] == "product"
-    assert list(overall.switches["of"]) == []
     assert score("minimum", a=0.0, b=known(0, 1)).value == 0.0
     assert score("minimum", a=0.1, b=known(0, 1)).status == "unscored"
     assert score(a=0.5, b=LOST).bounds is None

@@ -43,13 +43,6 @@ def test_media_of_the_system_go_with_the_next_message() -> None:
     assert ["inlineData" in part for part in row["parts"]] == [True, False]
 
 
-def test_an_answer_of_the_model_keeps_its_pictures() -> None:
-    drawn = message("assistant", "Here:", Media.from_bytes(picture()))
-    row = rows(user("q"), drawn, user("r"))[1]
-    assert row["role"] == "model"
-    assert [*row["parts"][1]] == ["inlineData"]
-
-
 def test_a_message_of_nothing_has_an_empty_text() -> None:
     assert rows(user("")) == [{"role": "user", "parts": [{"text": ""}]}]
 

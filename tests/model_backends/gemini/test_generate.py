@@ -217,19 +217,12 @@ def test_what_became_no_part_is_named(part: Any, words: str) -> None:
     assert words in " ".join(response.warnings)
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        {"type": "image_url", "image_url": {"url": data_uri(DRAWN, "image/png")}},
-    ],
-    ids=[
-        "chat",
-    ],
-)
-def test_a_part_in_the_shape_of_another_interface_is_read(part: Any) -> None:
-    response = answered({"type": "text", "text": "Here:"}, part)
-    assert shape(response) == ["Here:", "image"]
-    assert response.warnings == ()
+def test_a_part_in_the_shape_of_another_interface_is_read() -> None:
+    part = {"type": "image_url", "image_url": {"url": data_uri(DRAWN, "image/png")}}
+    assert shape(answered({"type": "text", "text": "Here:"}, part)) == [
+        "Here:",
+        "image",
+    ]
 
 
 def test_samples_without_a_header_become_a_sound_of_their_rate() -> None:

@@ -139,14 +139,6 @@ def test_what_the_form_has_no_field_for_is_unsupported(content: Any) -> None:
     assert server.count == 0
 
 
-def test_parameters_without_a_field_are_named() -> None:
-    asked = request("a ball", wants=("video",), temperature=0.5)
-    with MockServer() as server:
-        response = video_of(server.url, asked)
-    [warning] = response.warnings
-    assert "temperature" in warning
-
-
 def test_what_is_no_video_is_no_answer() -> None:
     with WireServer(
         Exchange(VIDEOS, [reply(DONE)]), Exchange(CONTENT, [Reply(PNG)])

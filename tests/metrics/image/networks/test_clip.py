@@ -112,7 +112,7 @@ def test_a_picture_that_cannot_be_decoded_is_an_error_in_its_place(
         shown(noise(30, 40), DAMAGED, noise(41, 40, 3))
     )
     assert isinstance(broken, ContentError)
-    assert alone.shape == (16,)
+    assert alone.shape == (16,)  # type: ignore[union-attr]
     assert other.shape == (16,)  # type: ignore[union-attr]
 
 

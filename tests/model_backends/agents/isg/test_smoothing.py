@@ -5,24 +5,26 @@ import pytest
 from tests.support.agent_cases import titles
 from tests.support.isg_agent import BAD, DRAW, MARK, add, ask, blocks, caption
 
+KEPT = ["text 0", "image", "text 1", "image"]
+SMOOTHED = ["A", "image", "B", "image"]
 TWICE = [caption(), DRAW, add("<GEN_0>"), caption(), add("<GEN_0>")]
 
 
 @pytest.mark.parametrize(
     ("replies", "expected", "outcome"),
     [
-        ([f"A{MARK} B {MARK}"], ["A", "image", "B", "image"], (True, 0)),
-        ([f"Sure. Result: A{MARK} B {MARK}"], ["A", "image", "B", "image"], (True, 0)),
-        ([f"A{MARK}B", f"A{MARK}B{MARK}"], ["A", "image", "B", "image"], (True, 1)),
-        ([f"A{MARK}B"] * 3, ["text 0", "image", "text 1", "image"], (False, 2)),
+        ([f"A{MARK} B {MARK}"], SMOOTHED, (True, 0)),
+        ([f"Sure. Result: A{MARK} B {MARK}"], SMOOTHED, (True, 0)),
+        ([f"A{MARK}B", f"A{MARK}B{MARK}"], SMOOTHED, (True, 1)),
+        ([f"A{MARK}B"] * 3, KEPT, (False, 2)),
         (
             [f"A{MARK * 2}B{MARK}"] * 3,
-            ["text 0", "image", "text 1", "image"],
+            KEPT,
             (False, 2),
         ),
-        ([f"{MARK}A{MARK}B"], ["text 0", "image", "text 1", "image"], (False, 0)),
-        ([{"error": "too_long"}], ["text 0", "image", "text 1", "image"], (False, 0)),
-        ([" "] * 3, ["text 0", "image", "text 1", "image"], (False, 0)),
+        ([f"{MARK}A{MARK}B"], KEPT, (False, 0)),
+        ([{"error": "too_long"}], KEPT, (False, 0)),
+        ([" "] * 3, KEPT, (False, 0)),
     ],
     ids=[
         "smoothed",

@@ -40,6 +40,7 @@ def blame(step: int) -> dict[str, Any]:
 
 
 FIRST = (CAPTION, TCDC, PARAPHRASE, NO_DATA)
+MENDED = (plan(), FAIL, blame(3), plan(), PASS)
 DOCUMENT = "| hares |"
 FULL = [
     "receive",
@@ -122,7 +123,7 @@ def test_each_step_reads_what_the_steps_before_it_found(ask: Any) -> None:
         (
             {"tcdc": False},
             {"tcdc"},
-            (CAPTION, PARAPHRASE, NO_DATA, plan(), FAIL, blame(3), plan(), PASS),
+            (CAPTION, PARAPHRASE, NO_DATA, *MENDED),
         ),
         (
             {"ter": False},
@@ -135,7 +136,7 @@ def test_each_step_reads_what_the_steps_before_it_found(ask: Any) -> None:
             {"judge"},
             (*FIRST, plan(), FAIL, *FIRST[1:], plan(), PASS),
         ),
-        ({}, set(), (*FIRST, plan(), FAIL, blame(3), plan(), PASS)),
+        ({}, set(), (*FIRST, *MENDED)),
     ],
     ids=["tcdc", "ter", "verification", "judger", "none"],
 )
@@ -238,6 +239,12 @@ def test_a_repair_that_cannot_be_read_has_not_used_up_the_repairs(
     assert len(result["warnings"]) == 1
 
 
+def drawing(words: str) -> dict[str, Any]:
+    """A plan whose picture is made by these words."""
+    content = {"image": {"image2": words}, "document": {"document1": "x"}}
+    return plan(modalities_content=content)
+
+
 BAD_PLANS = {
     "unknown tool": plan(tool_list={"image2": "magic", "document1": "planner"}),
     "no tool": plan(tool_list={"document1": "planner"}),
@@ -257,30 +264,10 @@ BAD_PLANS = {
     "a kind that nothing makes": plan(
         modalities_content={**plan()["modalities_content"], "video": {"video1": "x"}}
     ),
-    "itself": plan(
-        modalities_content={
-            "image": {"image2": "like <<image1>> <<image2>>"},
-            "document": {"document1": "x"},
-        }
-    ),
-    "a later one": plan(
-        modalities_content={
-            "image": {"image2": "<<image1>> with <<document1>>"},
-            "document": {"document1": "x"},
-        }
-    ),
-    "out of range": plan(
-        modalities_content={
-            "image": {"image2": "<<image1>> <<image99>>"},
-            "document": {"document1": "x"},
-        }
-    ),
-    "nothing to edit": plan(
-        modalities_content={
-            "image": {"image2": "a hare"},
-            "document": {"document1": "x"},
-        }
-    ),
+    "itself": drawing("like <<image1>> <<image2>>"),
+    "a later one": drawing("<<image1>> with <<document1>>"),
+    "out of range": drawing("<<image1>> <<image99>>"),
+    "nothing to edit": drawing("a hare"),
     "500 items": {
         "modalities_content": {
             "image": {f"image{at}": "a hare" for at in range(2, 502)}
