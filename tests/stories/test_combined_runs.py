@@ -2,7 +2,6 @@
 judge, and missing parts."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,8 @@ import pytest
 
 from mmeval.errors import EXIT_OK
 from mmeval.records.score import Result
-from mmeval.report.page import write_report
-from mmeval.report.results_file import results_document, write_results
-from mmeval.results.layout import result_of, scores_of
+from mmeval.report.results_file import results_document
 from mmeval.results.numbers import number_rows
-from mmeval.results.stored_run import StoredRun
 from mmeval.run.options import BackendSpec, RunOutcome
 from mmeval.settings.report_options import ReportContext
 from mmeval.task.selection import select
@@ -110,41 +106,6 @@ def test_a_number_of_numbers_is_one_like_any_other(tmp_path: Path) -> None:
         "text_worth",
     ]
     assert found["mmeval"]["metrics"]["t"]["worth"]["range"] == [0, 1]
-
-
-def test_layouts_the_page_and_a_comparison_have_it(tmp_path: Path) -> None:
-    outcome = ran(tmp_path, *TEXTS, roles=judge(tmp_path))
-    write_results(outcome, ReportContext("toy"), moment=datetime.now(UTC))
-    stored = StoredRun(outcome.folder)
-    (task,) = stored.tasks
-    found = result_of(stored, task, "worth")
-    assert found is not None
-    assert (
-        found.value,
-        len(scores_of(stored, task, "worth")),
-        len(scores_of(stored, task, "sound_worth")),
-    ) == (
-        0.75,
-        0,
-        4,
-    )
-    stored.close()
-    write_report([outcome.folder], tmp_path / "page")
-    assert "worth" in (page := (tmp_path / "page/index.html").read_text())
-    # by a score that trials have
-    assert all(label in page for label in ("best", "worst"))
-    other = document(
-        again(
-            outcome,
-            roles={"judge": BackendSpec("toy", {"model": "other", "wording": "yes"})},
-        )
-    )
-    rows = {
-        (row.task, row.metric): row
-        for row in number_rows([document(outcome), other], ["one", "two"])
-    }
-    assert "judge" in rows["t", "worth"].unlike[0]
-    assert rows["t", "sound_worth"].unlike == ("",)
 
 
 def test_without_the_judge_one_is_partial_and_the_other_unavailable_until_there_is_one(

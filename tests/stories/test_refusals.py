@@ -141,15 +141,6 @@ def test_refused_answers_may_be_left_out_with_bounds(
     assert "0.333 and 1.000" in done.out
 
 
-def test_leaving_out_refused_answers_is_another_score_set(
-    tmp_path: Path, server: ScriptedServer
-) -> None:
-    ran(tmp_path, server)
-    done = scored_again(tmp_path, "--refusals", "unscored")
-    sets = list(run_of(tmp_path).glob("scores/t/*"))
-    assert (done.code, number(tmp_path)["value"], len(sets)) == (0, 1, 2)
-
-
 def test_a_run_that_leaves_out_refused_answers_is_scored_again_in_the_same_way(
     tmp_path: Path, server: ScriptedServer
 ) -> None:
@@ -175,13 +166,3 @@ def test_shards_are_merged_with_their_refused_answers(
         pytest.approx(value),
         2,
     )
-
-
-def test_a_wrong_key_is_no_refusal_whatever_the_server_calls_it(
-    tmp_path: Path,
-) -> None:
-    wrong_key = Scripted(
-        {"error": {"message": "no key", "code": "content_filter"}}, status=401
-    )
-    with ScriptedServer(wrong_key) as server:
-        assert ran(tmp_path, server).code == 4

@@ -207,21 +207,6 @@ def test_every_answer_comes_back_and_plain_ones_have_nothing_of_ours(
     assert not (tmp_path / "results.json").exists()
 
 
-def test_the_kinds_that_were_not_asked_for_come_back(tmp_path: Path) -> None:
-    trial = Trial(
-        sample(), output=Interleaved((text_part("Fold."),)), left_out=("image",)
-    )
-    write_output(AnsweredRun("m", (task_of("art", [trial]),)), tmp_path)
-    assert answer(read_output(tmp_path)).left_out == ("image",)
-
-
-def test_an_edited_entry_is_read_as_edited(tmp_path: Path) -> None:
-    write_output(AnsweredRun("m", (run_of(ODD[1]),)), tmp_path)
-    (row,) = json.loads((tmp_path / "answers.json").read_text())
-    (tmp_path / "answers.json").write_text(json.dumps([{**row, "text_answer": "Cut."}]))
-    assert told(answer(read_output(tmp_path), "0")) == ("Cut.", [RED.read()] * 2)
-
-
 def test_tasks_of_others_are_left_out(tmp_path: Path) -> None:
     other = task_of("quiz", [Trial(Sample("1", (user("?"),)), output=PLAIN)])
     done = write_output(AnsweredRun("m", (run_of(PLAIN), other)), tmp_path)

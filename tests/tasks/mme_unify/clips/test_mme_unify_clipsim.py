@@ -1,4 +1,6 @@
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ from mmeval.media import Interleaved, Media, media_part
 from mmeval.metric import bind
 from mmeval.metrics.image.networks.clip import CLIP as MARK
 from mmeval.metrics.image.networks.clip import Shown, cosines, embedder
-from mmeval.records import Sample, Trial
+from mmeval.records import Sample, Score, Trial
 from mmeval.tasks.mme_unify.clips.frames import key_frames, pixels_of
 from mmeval.tasks.mme_unify.clips.mme_unify_clipsim import mme_unify_clipsim
 from tests.support.clips import clip_of
@@ -16,6 +18,7 @@ from tests.support.hearing import tiny
 from tests.support.pictures import DAMAGED, medium, noise
 from tests.support.trials import score_of
 
+Scored = Callable[..., Score]
 CLIP = clip_of([noise(40, 64, at) for at in range(6)])
 LONG = "word " * 69
 
@@ -23,6 +26,12 @@ LONG = "word " * 69
 @pytest.fixture(scope="module")
 def model() -> dict[str, str]:
     return tiny("clip", MARK)
+
+
+@pytest.fixture
+def scored(model: dict[str, str]) -> Scored:
+    """Gives the score of a trial by a tiny model."""
+    return partial(score_of, mme_unify_clipsim, model=model)
 
 
 def asked(*answer: Media, text: Any = "a door") -> Trial:
@@ -34,13 +43,14 @@ def asked(*answer: Media, text: Any = "a door") -> Trial:
 
 def test_it_is_the_mean_cosine_of_the_key_frames_and_the_text(
     model: dict[str, str],
+    scored: Scored,
 ) -> None:
     embed = embedder(model)
     frames = embed.pictures(
         [Shown.of(medium(pixels_of(one))) for one in key_frames(CLIP)]
     )
     expected = cosines(embed.texts(["a door"])[0], frames)  # type: ignore[arg-type]
-    score = score_of(mme_unify_clipsim, asked(CLIP), model=model)
+    score = scored(asked(CLIP))
     assert (len(expected), score.evidence["cosines"]) == (
         6,
         pytest.approx(expected, abs=1e-6),
@@ -48,28 +58,19 @@ def test_it_is_the_mean_cosine_of_the_key_frames_and_the_text(
     assert score.value == pytest.approx(sum(expected) / 6, abs=1e-6)
 
 
-def test_a_text_is_cut_at_70_words_and_may_be_empty(model: dict[str, str]) -> None:
-    values = [
-        score_of(mme_unify_clipsim, asked(CLIP, text=LONG + end), model=model).value
-        for end in ("x", "x y z")
-    ]
+def test_a_text_is_cut_at_70_words_and_may_be_empty(scored: Scored) -> None:
+    values = [scored(asked(CLIP, text=LONG + end)).value for end in ("x", "x y z")]
     assert values[0] == pytest.approx(values[1])
-    assert (
-        score_of(mme_unify_clipsim, asked(CLIP, text=""), model=model).status
-        == "scored"
-    )
+    assert scored(asked(CLIP, text="")).status == "scored"
     missing = asked(CLIP, text=None)
-    assert score_of(mme_unify_clipsim, missing, model=model).status == "unscored"
+    assert scored(missing).status == "unscored"
     assert bind(mme_unify_clipsim).sample_fault(missing.sample)
     assert bind(mme_unify_clipsim, {"text_key": "other"}).sample_fault(asked().sample)
 
 
-def test_a_damaged_clip_is_dropped_or_zero(model: dict[str, str]) -> None:
-    assert (
-        score_of(mme_unify_clipsim, asked(DAMAGED), model=model).status
-        == "inapplicable"
-    )
-    zero = score_of(mme_unify_clipsim, asked(DAMAGED), model=model, missing="zero")
+def test_a_damaged_clip_is_dropped_or_zero(scored: Scored) -> None:
+    assert scored(asked(DAMAGED)).status == "inapplicable"
+    zero = scored(asked(DAMAGED), missing="zero")
     assert (zero.value, list(zero.evidence)) == (0, ["reason"])
 
 

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from mmeval.metrics.image.networks.inception_v3 import (
     inception_v3,
     inception_v3_features,
 )
-from mmeval.records import Sample, Trial, user
+from mmeval.records import Sample, Score, Trial, user
 from mmeval.tasks.mme_unify.clips.frames import key_frames, pixels_of
 from mmeval.tasks.mme_unify.clips.mme_unify_fid import mme_unify_fid
 from mmeval.tasks.mme_unify.video import feature_distance, video_score
@@ -22,6 +24,7 @@ from tests.support.hearing import tiny
 from tests.support.pictures import DAMAGED, medium, noise
 from tests.support.trials import score_of
 
+Scored = Callable[..., Score]
 CLIP, OTHER = clip_of([noise(40, 64, at) for at in range(5)]), clip_of(greys(*range(9)))
 PICTURE = noise(50, 70, 9)
 
@@ -29,6 +32,12 @@ PICTURE = noise(50, 70, 9)
 @pytest.fixture(scope="module")
 def model() -> dict[str, str]:
     return tiny("inception_v3", INCEPTION_V3)
+
+
+@pytest.fixture
+def scored(model: dict[str, str]) -> Scored:
+    """Gives the score of a trial by a tiny model."""
+    return partial(score_of, mme_unify_fid, model=model)
 
 
 def asked(
@@ -56,8 +65,9 @@ def distance_of(model: dict[str, str], picture: Any) -> float:
 
 def test_it_is_the_mean_squared_distance_of_frames_from_the_inputs_picture(
     model: dict[str, str],
+    scored: Scored,
 ) -> None:
-    score = score_of(mme_unify_fid, asked(CLIP, given=medium(PICTURE)), model=model)
+    score = scored(asked(CLIP, given=medium(PICTURE)))
     distance = distance_of(model, PICTURE)
     assert score.evidence == {
         "distance": pytest.approx(distance, rel=1e-3),
@@ -68,26 +78,22 @@ def test_it_is_the_mean_squared_distance_of_frames_from_the_inputs_picture(
 
 def test_without_one_they_are_compared_with_the_references_first_frame_or_not_at_all(
     model: dict[str, str],
+    scored: Scored,
 ) -> None:
     (first,) = frames_at(OTHER, [0])
-    score = score_of(mme_unify_fid, asked(CLIP), model=model)
+    score = scored(asked(CLIP))
     assert score.evidence["distance"] == pytest.approx(
         distance_of(model, first.rgb), rel=1e-3
     )
-    assert (
-        score_of(mme_unify_fid, asked(CLIP), "official", model=model).status
-        == "inapplicable"
-    )
+    assert scored(asked(CLIP), "official").status == "inapplicable"
     both = asked(CLIP, given=medium(PICTURE))
-    assert score_of(mme_unify_fid, both, "official", model=model) == score_of(
-        mme_unify_fid, both, model=model
-    )
+    assert scored(both, "official") == scored(both)
 
 
-def test_a_damaged_clip_is_dropped_or_zero(model: dict[str, str]) -> None:
+def test_a_damaged_clip_is_dropped_or_zero(scored: Scored) -> None:
     trial = asked(DAMAGED, given=medium(PICTURE))
-    assert score_of(mme_unify_fid, trial, model=model).status == "inapplicable"
-    zero = score_of(mme_unify_fid, trial, model=model, missing="zero")
+    assert scored(trial).status == "inapplicable"
+    zero = scored(trial, missing="zero")
     assert (zero.value, list(zero.evidence)) == (0, ["reason"])
 
 
@@ -96,9 +102,5 @@ def test_a_damaged_clip_is_dropped_or_zero(model: dict[str, str]) -> None:
     [{"given": DAMAGED}, {"reference": None}, {"reference": DAMAGED}],
     ids=["picture", "none", "clip"],
 )
-def test_a_fault_of_the_data_is_unscored(
-    given: dict[str, Any], model: dict[str, str]
-) -> None:
-    assert (
-        score_of(mme_unify_fid, asked(CLIP, **given), model=model).status == "unscored"
-    )
+def test_a_fault_of_the_data_is_unscored(given: dict[str, Any], scored: Scored) -> None:
+    assert scored(asked(CLIP, **given)).status == "unscored"

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from mmeval.metrics.image.networks.resnet50 import (
     resnet50,
     resnet50_features,
 )
-from mmeval.records import Sample, Trial
+from mmeval.records import Sample, Score, Trial
 from mmeval.tasks.mme_unify.clips.frames import key_frames, pixels_of
 from mmeval.tasks.mme_unify.clips.mme_unify_fvd import mme_unify_fvd
 from mmeval.tasks.mme_unify.video import even_indices, feature_distance, video_score
@@ -22,6 +24,7 @@ from tests.support.hearing import tiny
 from tests.support.pictures import DAMAGED, noise
 from tests.support.trials import score_of
 
+Scored = Callable[..., Score]
 CLIP = clip_of([noise(40, 64, at) for at in range(20)])
 OTHER = clip_of([noise(64, 64, 50 + at) for at in range(30)])
 
@@ -29,6 +32,12 @@ OTHER = clip_of([noise(64, 64, 50 + at) for at in range(30)])
 @pytest.fixture(scope="module")
 def model() -> dict[str, str]:
     return tiny("resnet50", RESNET50)
+
+
+@pytest.fixture
+def scored(model: dict[str, str]) -> Scored:
+    """Gives the score of a trial by a tiny model."""
+    return partial(score_of, mme_unify_fvd, model=model)
 
 
 def asked(*answer: Media, reference: Media | None = OTHER) -> Trial:
@@ -41,6 +50,7 @@ def asked(*answer: Media, reference: Media | None = OTHER) -> Trial:
 
 def test_it_is_the_squared_distance_of_the_mean_features_of_key_and_even_frames(
     model: dict[str, str],
+    scored: Scored,
 ) -> None:
     from mmeval.media.decode import frames_at
 
@@ -54,22 +64,18 @@ def test_it_is_the_squared_distance_of_the_mean_features_of_key_and_even_frames(
         for side in (key, even)
     ]
     distance = feature_distance(means[:1], means[1:])
-    score = score_of(mme_unify_fvd, asked(CLIP), model=model)
+    score = scored(asked(CLIP))
     assert score.evidence == {
         "distance": pytest.approx(distance, rel=1e-4),
         "frames": 16,
     }
     assert score.value == pytest.approx(video_score([distance])[0])
-    assert score_of(
-        mme_unify_fvd, asked(CLIP, reference=CLIP), model=model
-    ).value == pytest.approx(1.001, abs=0.01)
+    assert scored(asked(CLIP, reference=CLIP)).value == pytest.approx(1.001, abs=0.01)
 
 
 @pytest.mark.parametrize("count", [1, 20])
-def test_a_short_clip_is_compared_by_as_many_frames(
-    count: int, model: dict[str, str]
-) -> None:
-    score = score_of(mme_unify_fvd, asked(clip_of(greys(*range(count)))), model=model)
+def test_a_short_clip_is_compared_by_as_many_frames(count: int, scored: Scored) -> None:
+    score = scored(asked(clip_of(greys(*range(count)))))
     assert score.evidence["frames"] == min(count, 16)
 
 
@@ -79,22 +85,17 @@ def test_a_short_clip_is_compared_by_as_many_frames(
     ids=["none", "2", "bad", "0"],
 )
 def test_an_answer_without_a_clip_is_dropped_or_zero(
-    answer: tuple[Media, ...], model: dict[str, str]
+    answer: tuple[Media, ...], scored: Scored
 ) -> None:
     trial = asked(*answer)
-    assert score_of(mme_unify_fvd, trial, model=model).status == "inapplicable"
-    zero = score_of(mme_unify_fvd, trial, model=model, missing="zero")
+    assert scored(trial).status == "inapplicable"
+    zero = scored(trial, missing="zero")
     assert (zero.value, list(zero.evidence)) == (0, ["reason"])
 
 
 @pytest.mark.parametrize("reference", [None, DAMAGED])
-def test_a_fault_of_the_reference_is_unscored(
-    reference: Any, model: dict[str, str]
-) -> None:
-    assert (
-        score_of(mme_unify_fvd, asked(CLIP, reference=reference), model=model).status
-        == "unscored"
-    )
+def test_a_fault_of_the_reference_is_unscored(reference: Any, scored: Scored) -> None:
+    assert scored(asked(CLIP, reference=reference)).status == "unscored"
 
 
 def test_without_weights_it_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,6 @@
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from tests.support.hearing import scored_together, tiny
 from tests.support.trials import score_of
 from tests.support.vectors import candidates, picture, vectors_file
 
+Scored = Callable[..., Score]
 STATES = ("red", "green", "blue")
 AFTER: dict[str, Any] = {"step_images": "after"}
 
@@ -33,8 +36,9 @@ def asked(*pictures: str | None, states: tuple[str, ...] = STATES) -> Trial:
 
 
 @pytest.fixture
-def vectors(tmp_path: Path) -> str:
-    return vectors_file(tmp_path)
+def scored(tmp_path: Path) -> Scored:
+    """Gives the score of a trial, with vectors of a file in place of a model."""
+    return partial(score_of, mme_unify_maze_image, vectors=vectors_file(tmp_path))
 
 
 def told(score: Score) -> tuple[Any, Any]:
@@ -45,24 +49,17 @@ def told(score: Score) -> tuple[Any, Any]:
 
 
 def test_the_picture_of_a_move_is_the_next_state_and_the_last_move_has_none(
-    vectors: str,
+    scored: Scored,
 ) -> None:
-    score = score_of(
-        mme_unify_maze_image, asked("greenish", "red", "blue"), vectors=vectors
-    )
+    score = scored(asked("greenish", "red", "blue"))
     assert (score.value, score.weight, score.evidence) == (0.5, 2, {"wrong": [1]})
-    assert (
-        score_of(mme_unify_maze_image, asked("green", "bluish"), vectors=vectors).value
-        == 1
-    )
+    assert scored(asked("green", "bluish")).value == 1
 
 
 def test_it_is_the_state_of_the_move_where_the_data_show_those_after_it(
-    vectors: str,
+    scored: Scored,
 ) -> None:
-    score = score_of(
-        mme_unify_maze_image, asked("reddish", "red", "blue"), vectors=vectors, **AFTER
-    )
+    score = scored(asked("reddish", "red", "blue"), **AFTER)
     assert (score.value, score.weight, score.evidence) == (
         pytest.approx(2 / 3),
         3,
@@ -71,39 +68,34 @@ def test_it_is_the_state_of_the_move_where_the_data_show_those_after_it(
 
 
 def test_in_the_script_finish_is_a_step_whose_picture_is_never_right(
-    vectors: str,
+    scored: Scored,
 ) -> None:
-    score = score_of(
-        mme_unify_maze_image,
+    score = scored(
         asked("red", "green", "blue", "blue"),
         "official",
-        vectors=vectors,
     )
     assert (score.value, score.weight, score.evidence) == (0.75, 4, {"wrong": [3]})
 
 
 @pytest.mark.parametrize("unread", ["broken", "missing"])
 def test_a_picture_that_cannot_be_read_is_wrong_and_in_the_script_right_at_the_first_step(
-    unread: str, vectors: str
+    unread: str, scored: Scored
 ) -> None:
     lacking = asked(unread, unread, None)
     for switches, steps in (({}, 2), (AFTER, 3)):
-        score = score_of(mme_unify_maze_image, lacking, vectors=vectors, **switches)
+        score = scored(lacking, **switches)
         assert (score.value, score.weight) == (0, steps)
-    official = score_of(mme_unify_maze_image, lacking, "official", vectors=vectors)
+    official = scored(lacking, "official")
     assert official.evidence == {"wrong": [1, 2, 3]}
-    assert (
-        score_of(mme_unify_maze_image, asked(None), "official", vectors=vectors).value
-        == 0
-    )
+    assert scored(asked(None), "official").value == 0
 
 
 @pytest.mark.parametrize("profile", ["standard", "official"])
 def test_a_picture_that_is_not_read_here_leaves_the_maze_unscored(
-    profile: str, vectors: str
+    profile: str, scored: Scored
 ) -> None:
     trial = asked("unread", "red", None)
-    score = score_of(mme_unify_maze_image, trial, profile, vectors=vectors)
+    score = scored(trial, profile)
     assert (score.status, "image/heic" in score.reason) == ("unscored", True)
 
 
@@ -126,70 +118,53 @@ def test_a_picture_above_the_limits_leaves_the_maze_unscored(
     )
 
 
-def test_an_exact_tie_of_states_is_wrong_or_the_first_wins(vectors: str) -> None:
+def test_an_exact_tie_of_states_is_wrong_or_the_first_wins(scored: Scored) -> None:
     tied = asked("red", "green", states=("red", "green", "green"))
-    assert score_of(mme_unify_maze_image, tied, vectors=vectors, **AFTER).evidence == {
-        "wrong": [1, 2]
-    }
-    assert score_of(
-        mme_unify_maze_image, tied, vectors=vectors, tie="first", **AFTER
-    ).evidence == {"wrong": [2]}
-    assert score_of(
-        mme_unify_maze_image, tied, "official", vectors=vectors
-    ).evidence == {"wrong": [2, 3]}
+    assert scored(tied, **AFTER).evidence == {"wrong": [1, 2]}
+    assert scored(tied, tie="first", **AFTER).evidence == {"wrong": [2]}
+    assert scored(tied, "official").evidence == {"wrong": [2, 3]}
 
 
 def test_a_state_that_cannot_be_read_leaves_the_maze_unscored_or_has_no_similarity(
-    vectors: str,
+    scored: Scored,
 ) -> None:
     for unread in ("broken", "missing"):
         maze = asked("red", "green", states=("red", "green", unread))
-        assert told(score_of(mme_unify_maze_image, maze, vectors=vectors)) == (
+        assert told(scored(maze)) == (
             "unscored",
             2,
         )
-        assert told(
-            score_of(mme_unify_maze_image, maze, "official", vectors=vectors)
-        ) == (0.5, 4)
+        assert told(scored(maze, "official")) == (0.5, 4)
 
 
 def test_a_maze_of_one_move_has_no_share_unless_its_picture_is_that_of_the_move(
-    vectors: str,
+    scored: Scored,
 ) -> None:
     short = asked("red", states=("red",))
-    assert (
-        score_of(mme_unify_maze_image, short, vectors=vectors).status == "inapplicable"
-    )
-    assert score_of(mme_unify_maze_image, short, vectors=vectors, **AFTER).value == 1
-    assert (
-        score_of(mme_unify_maze_image, short, "official", vectors=vectors).value == 0.5
-    )
+    assert scored(short).status == "inapplicable"
+    assert scored(short, **AFTER).value == 1
+    assert scored(short, "official").value == 0.5
 
 
-def test_two_hundred_turns_and_no_answer(vectors: str) -> None:
+def test_two_hundred_turns_and_no_answer(scored: Scored) -> None:
     assert (
-        score_of(
-            mme_unify_maze_image,
+        scored(
             asked("green", "blue", *["red"] * 198),
-            vectors=vectors,
         ).value
         == 1
     )
-    assert score_of(mme_unify_maze_image, asked(), vectors=vectors).value == 0
-    assert (
-        score_of(mme_unify_maze_image, Trial(asked().sample), vectors=vectors).status
-        == "unscored"
-    )
+    assert scored(asked()).value == 0
+    assert scored(Trial(asked().sample)).status == "unscored"
 
 
 @pytest.mark.parametrize("labels", [{}, {"action": []}, {"action": ["Up", "Finish"]}])
-def test_a_maze_without_its_states_is_unscored(labels: Any, vectors: str) -> None:
+def test_a_maze_without_its_states_is_unscored(labels: Any, scored: Scored) -> None:
     trial = Trial(
         Sample("1", (), metadata=labels, candidates=candidates(*STATES)),
         output=answer_of([]),
     )
     assert bind(mme_unify_maze_image).sample_fault(trial.sample)
-    assert score_of(mme_unify_maze_image, trial, vectors=vectors).status == "unscored"
+    assert scored(trial).status == "unscored"
 
 
 def test_by_a_model_a_batch_scores_as_each_answer_alone() -> None:
