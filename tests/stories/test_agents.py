@@ -11,7 +11,6 @@ from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, EXIT_OK, EXIT_USAGE
 from tests.support.cli import Ended, mmeval, run_folder
 from tests.support.lm_eval_reader import latest, read_samples
 from tests.support.questions import questions
-from tests.support.report_reader import Report
 
 AGENT = ("--model", "toy_agent", "--log_samples", "--role")
 
@@ -101,47 +100,6 @@ def test_a_failed_answer_keeps_its_steps_and_is_asked_from_the_failed_one_on(
     assert asked(tmp_path, helper=f",broken={broken}").code == EXIT_OK
     assert lines(tmp_path)[before:] == ["better: draft: answer 1"]
     assert [len(row["trace"][0][0]["steps"]) for row in samples(tmp_path)] == [2, 2, 2]
-
-
-def test_the_page_has_the_steps_of_an_agent_below_its_answer_with_their_media(
-    tmp_path: Path,
-) -> None:
-    where = questions(tmp_path, range(2))
-    task = tmp_path / "tasks" / "ask.yaml"
-    task.write_text(task.read_text().replace("[text]", "[text, image]"))
-    broken = tmp_path / "broken"
-    broken.write_text("better: draft: answer 1\nbad_request\n")
-    roles = (f"helper=toy,broken={broken}", "--role", "text_to_image=toy,model=painter")
-    assert mmeval(*where, *AGENT, *roles).code == EXIT_INCOMPLETE
-    folder = run_folder(tmp_path / "runs", "toy_agent")
-    assert mmeval("report", folder).code == EXIT_OK
-    answered, failed = Report(folder / "report").trials
-    (step,) = answered["steps"]
-    assert [(one["path"], one["role"], one["title"]) for one in step["steps"]] == [
-        ("0", "helper", "draft"),
-        ("1", "helper", "better"),
-        ("2", "text_to_image", "draw"),
-    ]
-    assert [part["kind"] for one in step["steps"] for part in one["parts"]] == [
-        "text",
-        "text",
-        "image",
-    ]
-    assert (
-        step["evidence"]["request"],
-        [part["kind"] for part in answered["output"]],
-    ) == (
-        "question 0",
-        ["text", "image"],
-    )
-    (step,) = failed["steps"]
-    assert [
-        one["error"] and one["error"]["kind"] for one in (step, *step["steps"])
-    ] == [
-        "bad_request",
-        None,
-        "bad_request",
-    ]
 
 
 @pytest.mark.parametrize(

@@ -98,18 +98,3 @@ def test_a_medium_is_captioned_once_for_all_that_needs_it(
     assert [remark.partition(":")[0] for remark in shown[2]["remarks"]] == [
         "3d->renders"
     ]
-
-
-def test_a_captioner_for_one_kind_is_enough_for_what_has_no_other(
-    server: HonestServer, tmp_path: Path
-) -> None:
-    heard = {"text": "<<audio1>>", "media": {"audio1": "b.wav"}}
-    write_rows(tmp_path / "data", {"input": "Sing.", "reference": heard})
-    done = run(tmp_path, server, captioner="captioner.audio")
-    assert (done.code, server.state.media, values(tmp_path)) == (
-        0,
-        {"input_audio": 1},
-        [1.0, 1.0],
-    ), done.err
-    remedy = "--role captioner.image=BACKEND --role captioner.3d=BACKEND"
-    assert remedy in done.err

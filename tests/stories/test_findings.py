@@ -9,12 +9,6 @@ from tests.support.faults import DOORS, NO_JUDGE, TEN, TWO, Fault, scene, task_t
 
 FAULTS: dict[str, Fault] = {
     **TEN,
-    "no role of its own": Fault(
-        "missing_role", "  - metric: judge_yes_no\n    asks: {judge: gemini}\n"
-    ),
-    "no judge of a metric that reads another kind": Fault(
-        "missing_role", "  - metric: document_quality\n"
-    ),
     "fewer rows than the task file states": Fault(
         "subset", files={"t.yaml": f"{task_text('t', 'rows')}expected: {{rows: 5}}\n"}
     ),

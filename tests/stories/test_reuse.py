@@ -142,15 +142,7 @@ Change = Callable[[Asking], object]
 
 ANOTHER_MODEL: dict[str, tuple[Change, str]] = {
     "model": (lambda a: a.model.update(model="m2"), 'model.model "m" -> "m2"'),
-    "revision": (
-        lambda a: a.model.update(revision="abc"),
-        'model.revision "" -> "abc"',
-    ),
     "outputs": (lambda a: a.model.update(outputs="text"), "model.outputs"),
-    "endpoint": (
-        lambda a: a.model.update(endpoint="auto"),
-        'model.endpoint "chat" -> "auto"',
-    ),
     "seed": (lambda a: a.flags.extend(("--seed", "7")), "seed 0 -> 7"),
 }
 ANOTHER_QUESTION: dict[str, tuple[Change, int]] = {
@@ -160,15 +152,10 @@ ANOTHER_QUESTION: dict[str, tuple[Change, int]] = {
         lambda a: a.flags.extend(("--gen_kwargs", "temperature=0.5")),
         ROWS,
     ),
-    "system instruction": (
-        lambda a: a.flags.extend(("--system_instruction", "Be brief.")),
-        ROWS,
-    ),
     "one byte of one medium": (another_byte, 1),
 }
 NO_CHANGE: dict[str, Change] = {
     "time limit": lambda a: a.model.update(timeout="99"),
-    "connections": lambda a: a.flags.extend(("--max_connections", "2")),
     "key": lambda a: a.env.update(OPENAI_API_KEY="sk-another-key-0123456789"),
     "place and names of the data": moved,
     "label of the task": lambda a: a.replace(

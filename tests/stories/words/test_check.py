@@ -326,19 +326,12 @@ CASES = {
             },
         },
     ),
-    "a data set of the hub": Case(
-        CHECK, {**TINY, "t.yaml": TASK.replace("rows", "org/absent")}
-    ),
     "a task whose data are missing": Case(
         CHECK, {"t.yaml": TASK.replace("rows", "./gone")}
     ),
     "a task of the hub with bundled samples": Case(
         CHECK,
         {"t.yaml": TASK.replace("rows", "me/absent"), "bundled/test.jsonl": DATA},
-    ),
-    "a metric without its judge": Case(CHECK, {**TINY, "t.yaml": RUBRIC}),
-    "a metric without its judge, --strict": Case(
-        f"{CHECK} --strict", {**TINY, "t.yaml": RUBRIC}
     ),
     "a model that gives no sound": Case(
         f"{CHECK} --model openai --model_args model=m,base_url=http://127.0.0.1:9/v1",
@@ -352,7 +345,6 @@ CASES = {
         "openai,model=c,base_url=http://127.0.0.1:9/v1,inputs=text+image",
         {**TINY, "t.yaml": TASK.replace("exact_match", "semantic_correctness")},
     ),
-    "the earlier verb": Case("doctor t.yaml"),
     "no UTF-8": Case(CHECK, {**TINY, "t.yaml": b"a: 1\nb: \xff"}),
     "a control character": Case(CHECK, {**TINY, "t.yaml": b"a: \0"}),
     "a shard that is missing": Case(
