@@ -191,18 +191,6 @@ def test_numbers_made_in_another_way_are_compared_only_across_it(
     assert one(across).verdict == ("better" if aspect else "unlike")
 
 
-def test_trials_of_one_cluster_count_once(tmp_path: Path) -> None:
-    a, b = (
-        [
-            replace(one, cluster=f"c{at // 4}")
-            for at, one in enumerate(values([end] * 16))
-        ]
-        for end in (0.0, 1.0)
-    )
-    number = compared(tmp_path, a, b)
-    assert (number.pairs, number.clusters, number.p) == (16, 4, 2 / 2**4)
-
-
 def test_repeats_of_a_sample_are_one_cluster(tmp_path: Path) -> None:
     trials = [
         told(1.0, place, repeat=repeat) for place in range(8) for repeat in range(2)
@@ -215,14 +203,6 @@ def test_repeats_of_a_sample_are_one_cluster(tmp_path: Path) -> None:
         run(tmp_path / "c", trials, asked={"told": {"repeats": 1, "samples": None}}),
     )
     assert (one(fewer).pairs, one(fewer).left_out) == (8, {"not_asked": 8})
-
-
-def test_a_median_is_compared_by_draws(tmp_path: Path) -> None:
-    a = [(place * 7 % 31) / 100 for place in range(31)]
-    b = [value + 0.5 for value in a]
-    runs = two(tmp_path, values(a), values(b), metric={"aggregation": "median"})
-    number = one(compare(*runs))
-    assert (number.difference, number.verdict) == (pytest.approx(0.5), "better")
 
 
 @pytest.mark.parametrize(

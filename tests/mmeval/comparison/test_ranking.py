@@ -58,15 +58,6 @@ def test_runs_of_one_group_are_never_surely_apart(tests: Compared) -> None:
 
 
 @given(runs_with_tests())
-def test_a_run_may_have_each_place_of_its_group(tests: Compared) -> None:
-    places = ranks(tests.values, tests.surely)
-    for group in groups(tests.order, tests.surely):
-        for run in group:
-            first, last = places[run].ci95
-            assert last - first >= len(group) - 1
-
-
-@given(runs_with_tests())
 def test_neighbours_share_a_group_unless_they_are_surely_apart(tests: Compared) -> None:
     found = groups(tests.order, tests.surely)
     for one, other in zip(tests.order, tests.order[1:], strict=False):

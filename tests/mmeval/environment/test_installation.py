@@ -82,14 +82,6 @@ def test_stale_metadata_are_an_error_and_a_hint_where_others_come_first(
     assert later.severity == "note"
 
 
-def test_current_metadata_are_no_finding(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    places = ("first", "second")
-    sound = [written(tmp_path / place / "mmeval-1.dist-info") for place in places]
-    assert metadata(monkeypatch, sound[0], *sound) == []
-
-
 def test_others_of_our_name_are_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
