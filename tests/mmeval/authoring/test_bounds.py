@@ -36,14 +36,12 @@ def _in_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def task_with(folder: Path, *references: str | None, more: str = "") -> Task:
     """A task with a sample for each reference; None leaves it without."""
-    rows = [
-        {"id": str(i), "input": f"q{i}", "level": i % 2} for i in range(len(references))
-    ]
-    given = ({} if text is None else {"reference": text} for text in references)
-    write_rows(
-        folder / "rows",
-        *({**row, **reference} for row, reference in zip(rows, given, strict=True)),
-    )
+    rows: list[dict[str, Any]] = []
+    for at, reference in enumerate(references):
+        rows.append({"id": str(at), "input": f"q{at}", "level": at % 2})
+        if reference is not None:
+            rows[at]["reference"] = reference
+    write_rows(folder / "rows", *rows)
     return built(folder, f"dataset_path: rows\n{more}")
 
 
@@ -124,15 +122,12 @@ def measured(
 
 
 def test_two_standard_errors_decide_of_enough_samples() -> None:
-    sound = ((0.6, 400), (0.52, ENOUGH - 1))
-    doubted = ((0.52, 400), (0.52, ENOUGH), (0.5, ENOUGH - 1), (0.48, 400))
-    assert [measured(right, 0.5, scored) for right, scored in sound] == [NO_DOUBT] * 2
-    assert [measured(right, 0.5, scored) for right, scored in doubted] == [
-        ("warning", "shuffled")
-    ] * 4
-    assert [measured(0.3, 0.5, scored) for scored in (400, 10)] == [
-        ("error", "shuffled")
-    ] * 2
+    for right, scored in (0.6, 400), (0.52, ENOUGH - 1):
+        assert measured(right, 0.5, scored) == NO_DOUBT
+    for right, scored in (0.52, ENOUGH), (0.5, ENOUGH - 1), (0.48, 400):
+        assert measured(right, 0.5, scored) == ("warning", "shuffled")
+    for scored in (400, 10):
+        assert measured(0.3, 0.5, scored) == ("error", "shuffled")
 
 
 def test_a_metric_of_the_answer_alone_is_compared_with_empty_answers_alone() -> None:

@@ -325,35 +325,29 @@ def of_group(folder: Path, *rows: Row, data: str) -> list[tuple[str, str]]:
     return [(one.kind, one.severity) for one in check([str(folder / "g.yaml")])]
 
 
-def test_missing_data_of_one_member_of_a_group_are_a_warning(tmp_path: Path) -> None:
-    found = of_group(tmp_path, ROW, data="rows")
-    assert found == [("missing_data", "warning")] * 2
+@pytest.mark.parametrize(
+    ("data", "severity", "count"),
+    [("rows", "warning", 2), ("gone", "error", 3)],
+    ids=["of some", "of all"],
+)
+def test_missing_data_of_members_of_a_group_are_an_error_where_no_other_can_run(
+    data: str, severity: str, count: int, tmp_path: Path
+) -> None:
+    found = of_group(tmp_path, ROW, data=data)
+    assert found == [("missing_data", severity)] * count
 
 
-def test_missing_data_of_all_members_of_a_group_are_an_error(tmp_path: Path) -> None:
-    found = of_group(tmp_path, ROW, data="gone")
-    assert found == [("missing_data", "error")] * 3
-
-
-def unim(*roles: str, strict: bool = False) -> list[Finding]:
-    """What metrics of UniM's hard task lack, in a run with some roles."""
-    bundled = TaskOverrides(data="bundled")
-    found = check(
-        ["unim_hard"], overrides=bundled, roles=frozenset(roles), strict=strict
-    )
-    return [one for one in found if one.kind.startswith("missing")]
-
-
-def test_what_metrics_lack_is_a_warning_where_others_can_be_computed() -> None:
-    found = unim("captioner")
-    assert {(one.subject.role, one.remedy, one.severity) for one in found} == {
-        ("judge", "--judge openai,model=NAME", "warning"),
-        ("", "", "warning"),
+@pytest.mark.parametrize(("strict", "severity"), [(False, "warning"), (True, "error")])
+def test_what_metrics_lack_is_a_warning_where_others_can_be_computed_unless_strict(
+    strict: bool, severity: str
+) -> None:
+    bundled, roles = TaskOverrides(data="bundled"), frozenset({"captioner"})
+    found = check(["unim_hard"], overrides=bundled, roles=roles, strict=strict)
+    lacks = [one for one in found if one.kind.startswith("missing")]
+    assert {(one.subject.role, one.remedy, one.severity) for one in lacks} == {
+        ("judge", "--judge openai,model=NAME", severity),
+        ("", "", severity),
     }
-
-
-def test_what_metrics_lack_is_an_error_when_strict() -> None:
-    assert {one.severity for one in unim("judge", strict=True)} == {"error"}
 
 
 def test_what_the_only_metric_lacks_is_an_error(tmp_path: Path) -> None:

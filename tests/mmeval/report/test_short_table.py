@@ -110,11 +110,6 @@ def test_a_short_reason_for_no_interval_stands_in_its_place() -> None:
     assert cells(lines[-1])[2] == "one cluster"
 
 
-def test_answers_that_name_no_option_are_counted_below_the_table() -> None:
-    (*_, line) = shown(result("a", 0.5, no_option=3), width=200)
-    assert line.startswith("a: no option 3/10, scored as wrong")
-
-
 def test_a_group_does_not_repeat_the_answers_without_an_option_of_its_tasks() -> None:
     lines = shown(
         result("g", no_option=3), result("a", no_option=3), groups=(GROUP,), width=200
@@ -125,7 +120,7 @@ def test_a_group_does_not_repeat_the_answers_without_an_option_of_its_tasks() ->
 def test_answers_without_an_option_are_counted_by_a_metric_that_has_no_row() -> None:
     other = replace(result("a", no_option=2), metric="choice")
     (*_, line) = shown(result("a", 0.5), other, width=200)
-    assert line.startswith("a: no option 2/10")
+    assert line.startswith("a: no option 2/10, scored as wrong")
 
 
 def test_a_mean_over_some_members_of_a_group_says_of_how_many() -> None:

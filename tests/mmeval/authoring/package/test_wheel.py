@@ -6,7 +6,6 @@ import sys
 import tempfile
 import tomllib
 import zipfile
-from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 
@@ -62,21 +61,14 @@ def project(kind: PackageKind, folder: Path) -> Path:
 
 
 def built(
-    folder: Path,
-    *,
-    without: Collection[str] = (),
-    requires: str = "mmeval-harness>=0.1",
-    entries: str = "",
+    folder: Path, *, requires: str = "mmeval-harness>=0.1", entries: str = ""
 ) -> Path:
-    """The wheel of a project in its folder dist, without the files of some suffixes."""
-    groups = tomllib.loads((folder / "pyproject.toml").read_text())["project"][
-        "entry-points"
-    ].items()
-    lines = [
-        line
-        for group, found in groups
-        for line in (f"[{group}]", *(f"{k} = {v}" for k, v in found.items()))
-    ]
+    """The wheel of a project in its folder dist."""
+    declared = tomllib.loads((folder / "pyproject.toml").read_text())
+    lines = []
+    for group, found in declared["project"]["entry-points"].items():
+        lines.append(f"[{group}]")
+        lines += [f"{name} = {target}" for name, target in found.items()]
     info = {
         "METADATA": "Metadata-Version: 2.1\nName: her-own\nVersion: 0.1.0\n"
         f"Requires-Dist: {requires}\n",
@@ -87,7 +79,7 @@ def built(
     wheel.parent.mkdir(exist_ok=True)
     with zipfile.ZipFile(wheel, "w") as archive:
         for file in sorted((folder / "her_own").rglob("*")):
-            if file.is_file() and file.suffix not in (*without, ".pyc"):
+            if file.is_file() and file.suffix != ".pyc":
                 archive.write(file, file.relative_to(folder))
         for name, text in info.items():
             archive.writestr(f"her_own-0.1.0.dist-info/{name}", text)

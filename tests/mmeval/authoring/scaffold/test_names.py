@@ -23,11 +23,12 @@ def test_what_cannot_be_a_name_is_refused_with_one_that_can() -> None:
         "9 lives": '"lives"',
         "class": '"class_bench"',
         "../x": '"x"',
+        "Maße hér": '"masse_her"',
     }
-    for written in (*near, "Maße hér", "", "_x", "x-", "é", "a\n"):
+    for written in (*near, "", "_x", "x-", "é", "a\n"):
         with pytest.raises(UsageError, match="cannot be the name") as caught:
             package_name("benchmark", written)
-        assert {**near, "Maße hér": '"masse_her"'}.get(written, "") in str(caught.value)
+        assert near.get(written, "") in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -84,9 +84,16 @@ def test_a_logger_that_cannot_be_made_is_refused() -> None:
 def test_numbers_are_flat_and_unknown_ones_are_left_out(tmp_path: Path) -> None:
     numbers = flat_numbers(made(tmp_path)[0])
     assert numbers == {
-        **{"a/half": 0.5, "a/half_stderr": 0.1, "a/half_scored": 8, "a/half_n": 10},
-        **{"a/other_scored": 10, "a/other_n": 10},
-        **{"g/half": 0.25, "g/half_stderr": 0.1, "g/half_scored": 10, "g/half_n": 10},
+        "a/half": 0.5,
+        "a/half_stderr": 0.1,
+        "a/half_scored": 8,
+        "a/half_n": 10,
+        "a/other_scored": 10,
+        "a/other_n": 10,
+        "g/half": 0.25,
+        "g/half_stderr": 0.1,
+        "g/half_scored": 10,
+        "g/half_n": 10,
     }
 
 

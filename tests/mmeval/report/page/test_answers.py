@@ -37,14 +37,6 @@ def chosen(
     return [(card["label"], card["title"], card["value"]) for card in cards]
 
 
-def test_the_best_the_typical_and_the_worst_answer_are_shown() -> None:
-    assert chosen(index(0.0, 0.5, 0.25, 1.0, None)) == [
-        ("best", "title 3", "1.000"),
-        ("typical", "title 1", "0.500"),
-        ("worst", "title 0", "0.000"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("given", "expected"),
     [

@@ -65,13 +65,13 @@ def test_many_texts_are_sent_at_once_and_no_code_sends_nothing(
 
 def test_unmarked_code_is_known_by_what_it_looks_like() -> None:
     languages = {
-        **{
-            "import os\nprint(1)": "python",
-            "#!/bin/sh\necho hello": "bash",
-            '{"a": [1, 2]}': "json",
-        },
-        **{"<!DOCTYPE html><p>x</p>": "html", "#include <stdio.h>\nint main() {}": "c"},
-        **{"SELECT a FROM b": "sql", SENTENCE: ""},
+        "import os\nprint(1)": "python",
+        "#!/bin/sh\necho hello": "bash",
+        '{"a": [1, 2]}': "json",
+        "<!DOCTYPE html><p>x</p>": "html",
+        "#include <stdio.h>\nint main() {}": "c",
+        "SELECT a FROM b": "sql",
+        SENTENCE: "",
     }
     assert [part["language"] for part in coloured(*languages)] == [*languages.values()]
 

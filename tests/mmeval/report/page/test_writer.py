@@ -205,21 +205,20 @@ def test_damaged_lines_cost_no_other_trial(damage: bytes, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "told",
+    "damage",
     [
-        replace(PLAIN, answer=[{"no": "type"}]),
-        replace(PLAIN, scores={"right": 5}),
-        replace(PLAIN, answer="no parts"),
-        replace(PLAIN, metadata=3),
+        {"answer": [{"no": "type"}]},
+        {"scores": {"right": 5}},
+        {"answer": "no parts"},
+        {"metadata": 3},
     ],
     ids=["part", "score", "answer", "metadata"],
 )
 def test_a_damaged_record_is_counted_and_costs_no_other_trial(
-    told: Told, tmp_path: Path
+    damage: dict[str, Any], tmp_path: Path
 ) -> None:
-    run = write_run(
-        tmp_path / "run", [told, PLAIN], results={}, config={"breakdown": ["x"]}
-    )
+    trials = [replace(PLAIN, **damage), PLAIN]
+    run = write_run(tmp_path / "run", trials, results={}, config={"breakdown": ["x"]})
     made = write_report([run], run / "report")
     assert len(Report(run / "report").trials) == 1
     (finding,) = made.findings
@@ -379,16 +378,6 @@ def test_the_first_screen_has_numbers_and_three_answers_and_no_word_for_nothing(
     assert found.page.count("--judge openai") == 1 == below.count("--judge openai")
     assert "N/A" not in found.page
     assert found.index["tasks"][0]["headline"] == "right"
-
-
-@pytest.mark.parametrize("foreign", [["told"], []], ids=["bundled", "whole"])
-def test_that_no_number_compares_is_stated_once(
-    foreign: list[str], tmp_path: Path
-) -> None:
-    results = {"results": [numbered()], "not_comparable": foreign}
-    page = report(tmp_path, results=results).page
-    assert page.count("no number compares") == len(foreign)
-    assert "not comparable" not in page.lower()
 
 
 @pytest.mark.parametrize(
