@@ -6,7 +6,7 @@ import pytest
 
 from mmeval.__main__ import main
 from mmeval.cli.run import read_settings, show_config
-from tests.support.lm_eval_reader import latest, read_numbers, read_samples
+from tests.support.lm_eval_reader import latest, read_samples
 from tests.support.questions import write_benchmark
 
 
@@ -61,15 +61,6 @@ def test_the_configuration_that_is_shown_can_be_read_back(tmp_path: Path) -> Non
     assert again.keys() == settings.keys()
     for name, setting in settings.items():
         assert again[name].value == setting.value
-
-
-def test_the_environment_can_name_a_run(
-    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for flag, value in zip(command[::2], command[1::2], strict=True):
-        monkeypatch.setenv(f"MMEVAL_{flag.removeprefix('--').upper()}", value)
-    assert main([]) == 0
-    assert [number.value for number in read_numbers(results(tmp_path))] == [1.0]
 
 
 def test_the_command_that_is_recorded_is_the_one_that_was_given(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mmeval.errors import CorruptMediaError, MissingDataError, UsageError
-from mmeval.interchange.contract import Absent, StoredAnswer
+from mmeval.interchange.contract import Absent
 from mmeval.interchange.own import read_own
 from mmeval.media.parts import Part
 from mmeval.records.sample import Sample, user
@@ -55,34 +55,27 @@ def test_an_answer_of_several_calls_is_refused_where_one_was(tmp_path: Path) -> 
 
 
 def test_an_answer_has_its_parts_and_the_model_that_gave_it(tmp_path: Path) -> None:
-    found, run = stored(one(tmp_path)), read_own(tmp_path)
-    assert isinstance(found, StoredAnswer)
-    assert found.response.output is not None
-    assert found.response.output.parts == (Part("text", "a hare", raw="a hare"),)
-    assert (
-        found.response.served,
-        found.response.usage.input_tokens,
-        found.response.latency,
-    ) == ("teller-1", 0, 0.0)
+    response, run = stored(one(tmp_path)).response, read_own(tmp_path)
+    assert response.output.parts == (Part("text", "a hare", raw="a hare"),)
+    assert response.served == "teller-1"
+    assert (response.usage.input_tokens, response.latency) == (0, 0.0)
     assert (run.model, run.counts, run.remarks) == ("teller", {"told": 1}, [])
     renamed = stored(tmp_path, task="renamed")  # known by its questions
     assert (renamed.place, renamed.response.text) == (("told", 0), "a hare")
+
+
+def test_an_answer_that_failed_has_its_error(tmp_path: Path) -> None:
     error = {"kind": "unsupported", "message": "takes no image"}
-    assert (
-        stored(
-            write_run(tmp_path / "failed", [drawn(None, error=error)])
-        ).response.error.to_json()
-        == error
-    )
+    found = stored(write_run(tmp_path, [drawn(None, error=error)]))
+    assert found.response.error.to_json() == error
 
 
 def test_there_is_no_answer_to_what_was_not_asked(tmp_path: Path) -> None:
     asked: dict[str, dict[str, Any]] = {
-        **{
-            "task other; ": {"task": "other", "words": "Paint."},
-            "'t', repeat 0": {"sample": "t"},
-        },
-        **{"'s', repeat 1": {"repeat": 1}, "another question": {"words": "Paint."}},
+        "task other; ": {"task": "other", "words": "Paint."},
+        "'t', repeat 0": {"sample": "t"},
+        "'s', repeat 1": {"repeat": 1},
+        "another question": {"words": "Paint."},
     }
     folder = one(tmp_path)
     for words, question in asked.items():
