@@ -149,7 +149,7 @@ def test_no_trial_at_all_has_no_value() -> None:
 
 
 def test_the_same_clusters_stand_behind_all_parts() -> None:
-    rows = [i % 5 / 4 for i in range(40)]
+    rows = [0, 0.25, 0.5, 0.75, 1] * 8
     alike = made(part("a", *rows), part("b", *rows))
     single = part("a", *rows).result
     # of independent parts it would be 0.71 of that
@@ -195,7 +195,7 @@ def test_a_mean_of_one_trial_leaves_the_whole_without_an_interval() -> None:
 
 @pytest.mark.parametrize("by", [mean, median])
 def test_the_interval_of_bounds_covers_what_any_part_has_lost(by: Aggregator) -> None:
-    rows = [i % 5 / 4 for i in range(40)]
+    rows = [0, 0.25, 0.5, 0.75, 1] * 8
     found = made(
         part("a", *rows, *[LOST] * 4, by=by), part("b", *rows, *[1] * 4, by=by)
     )

@@ -60,10 +60,9 @@ def test_many_draws_at_once_give_what_draws_one_by_one_give(
 
 
 def test_clusters_are_drawn_and_not_their_trials() -> None:
-    clusters = [i // 5 for i in range(100)]  # twenty clusters of five equal values
+    clusters = sorted([*range(20)] * 5)  # twenty clusters of five equal values
     apart, together = (
-        resampled(column([float(i) for i in clusters], given), mean, 1000)
-        for given in ((), clusters)
+        resampled(column(clusters, given), mean, 1000) for given in ((), clusters)
     )
     assert together.stderr / apart.stderr == pytest.approx(math.sqrt(5), rel=0.1)
 
@@ -112,9 +111,7 @@ def test_an_unknown_aggregator_gets_fewer_draws_of_many_rows(
 def test_equal_numbers_drawn_together_are_drawn_as_one_alone(
     aggregator: Aggregator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scores = column(
-        [float(i % 7) for i in range(50)] + [None] * 10, [i % 30 for i in range(60)]
-    )
+    scores = column([float(i % 7) for i in range(50)] + [None] * 10, [*range(30)] * 2)
     alone = resample(scores, aggregator, {}, 300)
     assert (alone.stderr or 0) > 0
     assert resample_together([(scores, aggregator, {})] * 2, 300, skip=True) == alone

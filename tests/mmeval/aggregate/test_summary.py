@@ -100,14 +100,13 @@ def test_the_median_is_the_middle_or_between_the_two_in_the_middle() -> None:
 def test_the_interval_of_a_median_lies_between_two_of_the_values(
     count: int, lower: int, upper: int
 ) -> None:
-    values = [float(place) for place in range(1, count + 1)]
-    assert median(column(*values)).ci95 == (lower, upper)
+    assert median(column(*range(1, count + 1))).ci95 == (lower, upper)
 
 
 def test_repeats_of_a_sample_count_once_in_the_interval_of_a_median() -> None:
-    values = [float(place) for place in range(1, 21) for _ in range(4)]
-    clusters = [str(place) for place in range(1, 21) for _ in range(4)]
-    assert median(column(*values, clusters=clusters)).ci95 == (6, 15)
+    values = sorted([*range(1, 21)] * 4)
+    found = median(column(*values, clusters=[str(value) for value in values]))
+    assert found.ci95 == (6, 15)
 
 
 def test_of_four_clusters_the_median_has_no_interval() -> None:
@@ -197,9 +196,8 @@ def test_a_number_without_a_formula_is_bootstrapped_when_that_is_asked_for() -> 
     def middle(scores: Scores) -> Estimate:
         return Estimate(median(scores).value)
 
-    without, resampled = (
-        summarise("t", "m", scores, middle, bootstrap_iters=n) for n in (0, 1000)
-    )
+    without = summarise("t", "m", scores, middle, bootstrap_iters=0)
+    resampled = summarise("t", "m", scores, middle, bootstrap_iters=1000)
     assert (without.stderr, without.ci95, without.bootstrap_iters) == (None, None, 0)
     assert without.no_interval == "not bootstrapped"
     assert resampled.bootstrap_iters == 1000
@@ -256,7 +254,7 @@ def test_the_interval_of_bounds_covers_lost_trials_and_other_samples() -> None:
 def test_where_nothing_bounds_what_was_lost_the_interval_is_that_of_the_others() -> (
     None
 ):
-    values = [float(i % 5) for i in range(20)]
+    values = [0, 1, 2, 3, 4] * 4
     found = summarise("t", "m", column(*values, "failed", range=OPEN))
     assert (found.bounds, found.bounds_ci95) == (None, None)
     assert found.interval == found.ci95 is not None
@@ -592,9 +590,8 @@ def test_lost_and_bad_trials_do_not_move_the_weights_and_what_could_not_be_asked
 def test_a_task_without_a_value_leaves_a_group_unknown_unless_nothing_of_it_could_be_asked_or_scored() -> (
     None
 ):
-    bad, lost = (
-        member("b", None, 0.0, 1.0, failed=10, faulty=faulty) for faulty in (10, 0)
-    )
+    bad = member("b", None, 0.0, 1.0, failed=10, faulty=10)
+    lost = replace(bad, faulty=0)
     check_group(
         KNOWN,
         bad,
@@ -640,7 +637,10 @@ def test_where_absent_counts_what_a_model_cannot_do_is_zero_and_all_else_stays_u
         member(name, value, value, value, stderr=0.0)
         for name, value in (("a", 0.6805), ("b", 0.6962), ("c", 0.8761))
     ]
-    cannot = [member(name, None, unsupported=10) for name in "de"]
+    cannot = [
+        member("d", None, unsupported=10),
+        member("e", None, unsupported=10),
+    ]
     bad_too = member("f", None, 0.0, 1.0, unsupported=8, failed=2, faulty=2)
     value = pytest.approx(2.2528 / 6)
     check_group(

@@ -53,7 +53,7 @@ def test_a_batch_that_does_not_fit_is_halved_until_it_does_and_returns_how_many_
     backend = ToyLocal(memory=2)
     found = answered(backend, *(f"question {i}" for i in range(7)))
     assert found == {f"question {i}": f"answer {i}" for i in range(7)}
-    assert [len(batch) for batch in backend.batches] == [7, 3, 1, 1, 1, 3, 1, 1, 1, 1]
+    assert list(map(len, backend.batches)) == [7, 3, 1, 1, 1, 3, 1, 1, 1, 1]
     out = "out_of_memory: RuntimeError: CUDA out of memory"
     assert answered(ToyLocal(memory=0), "a", "b") == {"a": out, "b": out}
     for memory, rows, most in ((9, 8, 0), (7, 8, 4), (3, 8, 2), (1, 5, 1), (0, 8, 0)):

@@ -256,7 +256,7 @@ async def test_as_many_batches_are_under_way_as_there_are_places_and_each_gets_i
     several = Answers(places=3)
     batcher = Batcher(several, lambda: 6, 64)
     await asked(batcher, *(f"question {i}" for i in range(6)))
-    assert (several.most, [len(batch) for batch in several.batches]) == (3, [2, 2, 2])
+    assert (several.most, list(map(len, several.batches))) == (3, [2, 2, 2])
     assert (batcher.width, module.WINDOW) == ((3 + 3) * 64, 4)
 
 
@@ -293,7 +293,7 @@ async def test_trials_that_were_just_answered_may_bring_the_next_company_however
             await batcher.ask(request(f"{trial} {turn}"), Ticket(trial))
 
     await asyncio.gather(*map(twice, "abcd"))
-    assert [len(batch) for batch in slow.batches] == [3, 3, 2]
+    assert list(map(len, slow.batches)) == [3, 3, 2]
 
 
 async def test_batches_stay_as_small_as_memory_allows(
@@ -303,7 +303,7 @@ async def test_batches_stay_as_small_as_memory_allows(
     batcher = Batcher(ThisProcess(backend), lambda: 100, 8)
     await asked(batcher, *(f"question {i}" for i in range(16)))
     await batcher.close()
-    assert [len(batch) for batch in backend.batches][:7] == [8, 4, 2, 2, 4, 2, 2]
+    assert list(map(len, backend.batches))[:7] == [8, 4, 2, 2, 4, 2, 2]
     assert {len(batch) for batch in backend.batches[7:]} == {2}
     [warned] = caplog.messages
     assert (" 8 " in warned, " 2 " in warned, "--batch_size 2 " in warned) == (

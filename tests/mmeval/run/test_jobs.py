@@ -62,7 +62,6 @@ def test_every_sample_of_every_task_comes_once_a_repeat_in_order() -> None:
         ({"limit": 99}, [0, 1, 2, 3, 4, 5, 6]),
         ({"limit": 0.4}, [0, 1, 2]),
         ({"limit": 1.0}, [0]),
-        ({"offset": 5}, [5, 6]),
         ({"limit": 3, "offset": 5}, [5, 6]),
         ({"offset": 9}, []),
         ({"samples": {"toy": (6, 2)}, "limit": 1, "offset": 1}, [2, 6]),

@@ -88,7 +88,6 @@ def test_a_look_at_the_first_samples_counts_those_of_a_filter_where_it_sees_all(
         (Expected(rows=30, samples=10), {}, 10),
         (Expected(rows=90, samples=25), {}, 25),
         (Expected(rows=30, samples=10), {"limit": 4}, 4),
-        (Expected(rows=30, samples=10), {"offset": 8}, 2),
         (Expected(rows=30, samples=10), {"samples": {"toy": range(15)}}, 10),
         (Expected(rows=20, samples=10), {}, 30),
         (Expected(samples=10), {}, 30),
@@ -97,7 +96,6 @@ def test_a_look_at_the_first_samples_counts_those_of_a_filter_where_it_sees_all(
         "whole data",
         "fewer data",
         "a limit",
-        "an offset",
         "named samples",
         "other data",
         "unknown data",
@@ -159,7 +157,6 @@ EASY = {"filter": {"level": ["easy", "light"]}}
     [
         ({}, {}, None),
         ({"limit": 4}, {}, (9, 4, ["limit"])),
-        ({"offset": 4}, {}, (9, 5, ["offset"])),
         (
             {"limit": 3, "stratify": ("level",), "sample_shuffle": 2},
             {},

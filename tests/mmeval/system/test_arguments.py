@@ -52,7 +52,6 @@ def test_a_value_of_the_type_has_no_fault() -> None:
         (1.5, int, "a whole number", ""),
         (False, float, "a number", ""),
         (3, str, "a text", ""),
-        (3, PathOrName, "a text", ""),
         ("x", int | None, "a whole number or null", ""),
         ("ab", Sequence[str], "a list, each a text", ""),
         ([1], list[str], "a list, each a text", ""),

@@ -17,7 +17,6 @@ from tests.support import tiny_media as tiny
 RED = '<rect width="9" height="9" fill="red"/>'
 OUTSIDE = (
     '<image href="/tmp/a.png"/>',
-    '<use href="other.svg#a"/>',
     '<rect fill="url(other.svg#a)"/>',
     '<filter id="a"><feImage href="/etc/passwd"/></filter>',
     "<style>rect { fill: url(other.svg#a) }</style>",

@@ -18,9 +18,7 @@ VALUES: dict[str, Any] = {
     ("source", "text"),
     [
         ("{{ input | upper }} {{ empty | default('-') }}", 'WHAT IS "Ä"? None'),
-        ("{% if level > 2 and empty is none %}hard{% endif %}", "hard"),
         ("{% for o in options %}{{ loop.index }}{{ o.name }}{% endfor %}", "1a2b"),
-        ("{{ options | map(attribute='name') | join(', ') }}", "a, b"),
         ("{% set wide = level * 2 %}{{ wide }}{{ '=' * wide }}", "6======"),
         ("{{ '%.1f' % level }}", "3.0"),
     ],
