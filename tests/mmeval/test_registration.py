@@ -9,7 +9,6 @@ from mmeval import plugins
 from mmeval.aggregate.scores import Estimate, Scores
 from mmeval.errors import AmbiguousNameError, PluginError, UsageError
 from mmeval.metric.contract import load_metric, metric
-from mmeval.model_backends.empty import EmptyBackend
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from tests.support.lm_eval_reader import read_samples
@@ -173,29 +172,3 @@ def test_scores_have_weights_and_an_aggregator_that_asks_is_told_the_profile(
         for row in read_samples(next(tmp_path.rglob("samples_*.jsonl")))
     ]
     assert [row.get("weight") for row in rows] == [None, 3, None]
-
-
-def test_what_a_script_registers_works_in_its_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_rows(
-        tmp_path / "data",
-        *({"input": text} for text in ("one", "one two three", "one two")),
-    )
-    mmeval.register_metric("words", range=(0, 10))(
-        lambda trial: len(trial.sample.input[0].content.raw.split())
-    )
-    mmeval.register_aggregation("largest")(lambda scores: Estimate(max(scores.values)))
-    mmeval.register_model("mine")(EmptyBackend)
-    listed = [{"metric": "words", "aggregation": "largest"}]
-    task = {
-        "task": "counted",
-        "dataset_path": "data",
-        "metric_list": listed,
-        "metadata": {"version": 1},
-    }
-    found = mmeval.evaluate(
-        model="mine", tasks=task, score_workers=0, bootstrap_iters=0
-    )
-    assert [(result.value, result.unscored) for result in found.results] == [(3.0, 0)]

@@ -94,10 +94,9 @@ async def test_one_call_at_a_time_tests_the_backend_and_each_of_them_in_turn(
     backend.asked.clear()
     backend.most = 0
     await asyncio.sleep(20)
-    assert (backend.most, sorted(map(asked_text, backend.asked[:4]))) == (
-        1,
-        [f"question {i}" for i in range(4)],
-    )
+    assert backend.most == 1
+    asked_first = sorted(map(asked_text, backend.asked[:4]))
+    assert asked_first == ["question 0", "question 1", "question 2", "question 3"]
     calls[0].cancel()
     calls[1].cancel()
     backend.away = False

@@ -11,7 +11,7 @@ from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.store.ticket import Ticket
 from tests.support.in_loop import now
-from tests.support.toy import Toy, reply, request
+from tests.support.toy import Toy, asked_text, reply, request
 
 HOURS = 7200.0
 
@@ -106,10 +106,7 @@ async def test_what_a_batch_leaves_out_or_does_not_take_is_asked_alone_without_a
         refused.error,
         None,
     ]
-    assert [asked.messages[0].content.text for asked in role.backend.asked] == [
-        "picture",
-        "b",
-    ]
+    assert list(map(asked_text, role.backend.asked)) == ["picture", "b"]
     assert [count for _, count in batches.sent] == [3]
 
 

@@ -51,12 +51,6 @@ def test_neither_seed_nor_file_name_nor_place_changes_a_digest(tmp_path: Path) -
     assert (moved.digest, seeded.digest, seeded.seed) == (ASKED.digest, ASKED.digest, 3)
 
 
-def test_a_request_with_converted_media_keeps_the_digest_of_the_media() -> None:
-    converted = ASKED.with_messages((user("What is this?", OTHER),))
-
-    assert converted.digest == ASKED.digest
-
-
 def test_a_request_keeps_its_digest_on_its_way_to_a_worker() -> None:
     converted = ASKED.with_messages((user("What is this?", OTHER),))
 
