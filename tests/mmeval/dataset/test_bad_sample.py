@@ -22,16 +22,9 @@ def read(*rows: Any) -> list[Sample]:
     return list(rows_of(Rows(rows)))
 
 
-def test_a_bad_row_is_a_sample_with_its_place_and_reason_as_fault() -> None:
-    _, bad = read(sample("a"), BadRow("test.jsonl: row 2", "torn"))
-
-    assert bad.fault == "test.jsonl: row 2: torn"
-
-
-def test_a_bad_row_without_an_id_is_called_by_its_place_in_the_data() -> None:
+def test_a_bad_row_is_a_sample_named_by_its_place_with_its_reason_as_fault() -> None:
     _, bad = read(sample("a"), BadRow("test.jsonl: row 7", "torn"))
-
-    assert bad.id == "row 2"
+    assert bad == Sample("row 2", (), fault="test.jsonl: row 7: torn")
 
 
 def test_a_bad_row_keeps_the_id_and_labels_that_are_known() -> None:

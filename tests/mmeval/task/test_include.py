@@ -1,4 +1,3 @@
-import os
 from pathlib import Path
 
 import pytest
@@ -6,7 +5,6 @@ import pytest
 from mmeval.errors import TaskFileError
 from mmeval.task.file import TaskFile, parse_task
 from mmeval.task.include import MAX_DEPTH, TaskFiles
-from mmeval.task.index import TaskIndex
 from tests.support.task_folder import task, write_files
 
 
@@ -95,17 +93,3 @@ def test_includes_that_are_too_deep_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TaskFileError, match=f"more than {MAX_DEPTH} deep") as caught:
         read(tmp_path)
     assert (caught.value.line, caught.value.name) == (1, "include")
-
-
-def test_a_pipe_is_no_task_file(tmp_path: Path) -> None:
-    write_files(tmp_path, {"t.yaml": task("t", "include: pipe")})
-    os.mkfifo(tmp_path / "pipe")
-    os.mkfifo(tmp_path / "pipe.yaml")
-    with pytest.raises(TaskFileError, match="no file 'pipe'"):
-        read(tmp_path)
-    with pytest.raises(TaskFileError, match="not a regular file"):
-        read(tmp_path, "pipe.yaml")
-    assert [entry.name for entry in TaskIndex([tmp_path]).below(tmp_path)] == [
-        "pipe",
-        "t",
-    ]

@@ -133,7 +133,6 @@ def test_a_missing_file_is_named_with_those_that_there_are(tmp_path: Path) -> No
     [
         ({"media_columns": ["picture"]}, UnknownNameError),
         ({"media_colums": []}, UnknownNameError),
-        ({"columns": {"input": "{{ quest }}"}}, UsageError),
         ({"data_file": "../up.tsv"}, UsageError),
     ],
 )
