@@ -22,10 +22,6 @@ SIZES = {
 }
 
 
-def shares_of(sizes: list[int]) -> list[float]:
-    return [size / sum(sizes) for size in sizes]
-
-
 def of_covariances(covariances: NDArray[np.float64]) -> float:
     """Satterthwaite's degrees of freedom of a sum of squares."""
     return float(np.trace(covariances) ** 2 / (covariances**2).sum())
@@ -35,7 +31,7 @@ def of_covariances(covariances: NDArray[np.float64]) -> float:
 def test_the_degrees_of_freedom_are_the_fewer_of_unlike_and_of_equal_trials(
     sizes: list[int],
 ) -> None:
-    shares = np.asarray(shares_of(sizes))
+    shares = np.asarray(sizes) / sum(sizes)
     adjusted = shares / np.sqrt(1 - shares)
 
     # The residual of a cluster's sum, where trials are independent and where all trials

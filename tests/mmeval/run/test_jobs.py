@@ -103,11 +103,6 @@ def test_media_that_a_loader_holds_in_memory_are_kept_with_the_run(
     kept = Sample.from_json(from_line(job.sample_line), tmp_path / "media")
     media = [*kept.input[0].content.media(), *kept.references[0].media()]
     assert [medium.read() for medium in media] == [picture(3).data, picture(4).data]
-    plain = plan(task(rows=[sample(level="hard")]))
-    assert [
-        Sample.from_json(from_line(job.sample_line), Path()) == job.sample
-        for job in plain
-    ] == [True]
 
 
 def test_a_sample_that_json_cannot_hold_is_a_bad_one_alone() -> None:

@@ -85,9 +85,7 @@ def test_no_bit_of_a_sealed_line_can_change_unseen(value: dict[str, Any]) -> Non
             unsealed(bytes(other))
 
 
-def test_a_sealed_document_may_be_indented_anew_and_nothing_else(
-    tmp_path: Path,
-) -> None:
+def test_a_sealed_document_may_be_indented_anew_and_nothing_else() -> None:
     value = {"b": [1, 0.1, "\udcff"], "a": {7: None, "x": math.inf}}
     whole = json.loads(sealed_document(value))
     plain = {"b": [1, 0.1, "\udcff"], "a": {"7": None, "x": math.inf}}

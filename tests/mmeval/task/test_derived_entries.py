@@ -24,9 +24,7 @@ def built(folder: Path, entries: str, *skipped: str) -> Task:
     return build(file, TaskOverrides(skip_metric=skipped))
 
 
-def test_an_unavailable_piece_makes_it_unavailable(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_unavailable_piece_makes_it_unavailable(tmp_path: Path) -> None:
     task = built(tmp_path, JUDGED)
     piece, overall = (metric.unavailable for metric in task.metrics)
     assert piece and overall == piece
@@ -73,9 +71,7 @@ WHAT_THERE_IS = "  - metric: what_there_is\n    of: [sound_worth, text_worth]\n"
 OF_THAT = "  - metric: overall\n    of: [what_there_is]\n"
 
 
-def test_one_that_takes_missing_pieces(
-    tmp_path: Path, monkeypatch: Any, caplog: Any
-) -> None:
+def test_one_that_takes_missing_pieces(tmp_path: Path) -> None:
     with registered():
         task = built(tmp_path, f"{WORTH}{WHAT_THERE_IS}{OF_THAT}")
         skipping = built(tmp_path, f"{WORTH}{WHAT_THERE_IS}", "text_worth")
@@ -101,9 +97,7 @@ def test_one_that_takes_missing_pieces(
     assert left_out.remedy == "mmeval score {RUN} --metrics what_there_is"
 
 
-def test_without_any_of_its_pieces_it_is_unavailable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_any_of_its_pieces_it_is_unavailable(tmp_path: Path) -> None:
     entries = (
         "  - metric: text_worth\n  - metric: judge_yes_no\n  - metric: what_there_is\n"
         "    of: {}\n"

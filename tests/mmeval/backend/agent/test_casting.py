@@ -201,7 +201,7 @@ def test_parameters_among_the_arguments_of_a_role_are_those_of_its_calls_and_no_
     ids=["a path", "a set", "no number", "nothing"],
 )
 def test_an_identity_that_json_cannot_hold_is_a_fault_of_the_backend(
-    identity: Any, role: str, tmp_path: Path
+    identity: Any, role: str
 ) -> None:
     odd = Toy()
     odd.identity = identity  # what an author may have written
