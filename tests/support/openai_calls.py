@@ -72,3 +72,14 @@ def generate_all(
             await backend.close()
 
     return asyncio.run(run())
+
+
+def kind_of(response: Response) -> str:
+    """The kind of a response's error; empty for none."""
+    return "" if response.error is None else response.error.kind
+
+
+def kinds_of(response: Response) -> list[str]:
+    """The kinds of an answer's parts."""
+    assert response.output is not None, response.error
+    return [part.kind for part in response.output.parts]

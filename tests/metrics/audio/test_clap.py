@@ -65,7 +65,7 @@ def test_a_model_with_feature_fusion_is_refused(tmp_path: Path) -> None:
         _encoder(tmp_path, "cpu")
 
 
-def test_the_largest_ten_cosines_are_averaged_and_without_any_it_is_unscored(
+def test_the_largest_cosines_are_averaged_and_without_any_it_is_unscored(
     clap: dict[str, str],
 ) -> None:
     references = np.array([[-0.8, 0.6], [0.6, 0.8], [1.0, 0.0], [0.0, 1.0]], np.float32)
@@ -74,15 +74,9 @@ def test_the_largest_ten_cosines_are_averaged_and_without_any_it_is_unscored(
     assert {
         nearest: nearest_mean(east, references, nearest) for nearest in means
     } == pytest.approx(means)
-    asked = sound_trial(
-        tone(1), references=[tone(1, 200 + 50 * at) for at in range(12)]
-    )
-    score = score_of(clap_similarity, asked, model=clap)
-    assert score.value == pytest.approx(
-        np.mean(sorted(score.evidence["cosines"])[-10:]), abs=1e-6
-    )
-    assert score.value != pytest.approx(
-        score_of(clap_similarity, asked, model=clap, nearest=9).value, abs=1e-9
-    )
+    asked = sound_trial(tone(1), references=[tone(1, 200), tone(1, 900), tone(1, 3000)])
+    score = score_of(clap_similarity, asked, model=clap, nearest=2)
+    nearest_two = sorted(score.evidence["cosines"])[-2:]
+    assert score.value == pytest.approx(np.mean(nearest_two), abs=1e-6)
     for lost in (sound_trial(tone(1)), sound_trial(tone(1), references=[DAMAGED])):
         assert score_of(clap_similarity, lost, model=clap).status == "unscored"

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmeval.media.parts import Interleaved
 from mmeval.metric import Metric, bind
 from mmeval.metrics.image.clip_similarity import (
     clip_image_similarity,
@@ -176,13 +175,3 @@ def test_embeddings_of_a_file_need_no_model(tmp_path: Path) -> None:
         score_of(clip_text_similarity, asked("draw", NOISE), vectors=str(file)).value
         == 0.8
     )
-    lacking = score_of(clip_text_similarity, asked("other", NOISE), vectors=str(file))
-    assert lacking.status == "unscored"
-    assert "'other'" in lacking.reason
-
-
-def test_text_alone_has_no_picture(model: dict[str, str]) -> None:
-    answer = Trial(
-        asked("draw").sample, output=Interleaved.from_text("<<image1>> here")
-    )
-    assert score_of(clip_text_similarity, answer, model=model).value == 0

@@ -16,7 +16,7 @@ from tests.support.gemini_calls import (
     shape,
     streamed,
 )
-from tests.support.openai_calls import data_uri, medium, request
+from tests.support.openai_calls import data_uri, kind_of, kinds_of, medium, request
 from tests.support.scripted_server import Scripted
 from tests.support.tiny_media import picture, wav
 
@@ -140,8 +140,7 @@ def test_a_turn_of_another_model_is_made_of_its_content() -> None:
 
 def test_too_large_a_request_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmeval.model_backends.gemini.backend.MOST_BYTES", 100)
-    error = ask("http://localhost:1", request("q" * 100)).error
-    assert error is not None and error.kind == "too_long"
+    assert kind_of(ask("http://localhost:1", request("q" * 100))) == "too_long"
 
 
 # --- answers --------------------------------------------------------------------------
@@ -161,8 +160,7 @@ def test_an_answer_is_its_parts_in_their_order_behind_the_thoughts() -> None:
 def test_code_of_thoughts_is_hidden_reasoning() -> None:
     code = {"executableCode": {"language": "PYTHON", "code": "print(1)"}}
     response = answered({**code, "thought": True}, {"text": "1"})
-    assert response.output is not None
-    assert [part.kind for part in response.output.parts] == ["reasoning", "text"]
+    assert kinds_of(response) == ["reasoning", "text"]
 
 
 def test_an_unknown_part_of_thoughts_is_named_in_a_warning() -> None:
@@ -258,8 +256,7 @@ def test_the_reason_decides_how_an_answer_ended(
 def test_a_failure_of_the_service_without_parts_is_asked_again(
     reason: str | None,
 ) -> None:
-    error = answered(reason=reason).error
-    assert error is not None and error.kind == "bad_reply"
+    assert kind_of(answered(reason=reason)) == "bad_reply"
 
 
 def test_a_blocked_prompt_is_refused() -> None:
@@ -343,8 +340,7 @@ def test_whole_files_in_a_stream_are_one_sound_too() -> None:
     ids=["cut", "cut and done", "error", "late error"],
 )
 def test_half_an_answer_is_none(events: list[Any], kind: str) -> None:
-    error = stream_of(*events).error
-    assert error is not None and error.kind == kind
+    assert kind_of(stream_of(*events)) == kind
 
 
 def listed(*rows: Any) -> Response:
@@ -359,8 +355,7 @@ def test_a_list_in_place_of_a_stream_is_read() -> None:
 
 
 def test_a_list_without_the_end_of_an_answer_is_half_an_answer() -> None:
-    error = listed(generated({"text": "half"}, reason=None)).error
-    assert error is not None and error.kind == "connection"
+    assert kind_of(listed(generated({"text": "half"}, reason=None))) == "connection"
 
 
 def test_a_key_that_a_stream_echoes_in_pieces_is_taken_out(

@@ -5,7 +5,16 @@ import pytest
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.meshes import MeshesEndpoint
 from mmeval.records import Response
-from tests.support.openai_calls import GLB, PNG, data_uri, generate, medium, request
+from tests.support.openai_calls import (
+    GLB,
+    PNG,
+    data_uri,
+    generate,
+    kind_of,
+    kinds_of,
+    medium,
+    request,
+)
 from tests.support.wire_server import Exchange, Reply, WireServer, reply
 
 MESHES, CONTENT = "/v1/meshes", "/v1/meshes/m1/content"
@@ -34,8 +43,7 @@ def test_a_3d_model_is_made_of_a_picture_by_a_job() -> None:
         response = mesh_of(server.url, "a chair: ", medium(PNG))
     assert response.error is None
     assert server.faults == []
-    assert response.output is not None
-    assert [part.kind for part in response.output.parts] == ["3d"]
+    assert kinds_of(response) == ["3d"]
     assert response.served == "shape"
 
 
@@ -51,16 +59,14 @@ def test_a_seed_and_fields_of_the_user_are_sent() -> None:
 def test_no_picture_or_several_are_unsupported(pictures: int) -> None:
     with server_of() as server:
         response = mesh_of(server.url, "a chair", *[medium(PNG)] * pictures)
-    assert response.error is not None
-    assert response.error.kind == "unsupported"
+    assert kind_of(response) == "unsupported"
     assert server.count == 0
 
 
 def test_what_is_no_3d_model_is_no_answer() -> None:
     with server_of(PNG) as server:
         response = mesh_of(server.url, medium(PNG))
-    assert response.error is not None
-    assert response.error.kind == "bad_reply"
+    assert kind_of(response) == "bad_reply"
 
 
 def test_only_a_3d_model_is_asked_of_the_endpoint_for_it() -> None:

@@ -166,20 +166,6 @@ FOREIGN = b'<svg xmlns="http://www.w3.org/2000/svg"><foreignObject/></svg>'
             id="no image",
         ),
         pytest.param(
-            media_part(GARBAGE, "audio"),
-            INPUTS,
-            "bad_request",
-            "octet-stream",
-            id="no audio",
-        ),
-        pytest.param(
-            media_part(GARBAGE, "video"),
-            INPUTS,
-            "bad_request",
-            "octet-stream",
-            id="no video",
-        ),
-        pytest.param(
             document(b"\xff\xfea", "a.txt"),
             INPUTS,
             "bad_request",

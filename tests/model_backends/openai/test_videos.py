@@ -10,7 +10,16 @@ from mmeval.records import Request, Response
 from mmeval.records.sample import message, user
 from tests.model_backends.openai.test_images import form_of, name_of
 from tests.support.mock_openai_server import MP4, MockServer
-from tests.support.openai_calls import PNG, data_uri, failure, generate, medium, request
+from tests.support.openai_calls import (
+    PNG,
+    data_uri,
+    failure,
+    generate,
+    kind_of,
+    kinds_of,
+    medium,
+    request,
+)
 from tests.support.scripted_server import Captured, Scripted, ScriptedServer
 from tests.support.tiny_media import picture
 from tests.support.wire_server import Exchange, Reply, WireServer, reply
@@ -134,8 +143,7 @@ def test_a_picture_is_the_reference_that_the_video_begins_with(
 def test_what_the_form_has_no_field_for_is_unsupported(content: Any) -> None:
     with WireServer() as server:
         response = video_of(server.url, request(*content, wants=("video",)))
-    assert response.error is not None
-    assert response.error.kind == "unsupported"
+    assert kind_of(response) == "unsupported"
     assert server.count == 0
 
 
@@ -163,8 +171,7 @@ def test_media_beside_the_video_are_noted() -> None:
 def test_a_video_may_come_at_once() -> None:
     with WireServer(Exchange(f"{VIDEOS}/sync", [CLIP])) as server:
         response = video_of(server.url, videos_sync=True)
-    assert response.output is not None
-    assert [part.kind for part in response.output.parts] == ["video"]
+    assert kinds_of(response) == ["video"]
     assert server.asked == ["POST /v1/videos/sync"]
 
 
@@ -181,8 +188,7 @@ def test_an_error_in_place_of_the_video_is_read(answer: Reply, kind: str) -> Non
     if kind == "refused":
         assert response.is_refused
     else:
-        assert response.error is not None
-        assert response.error.kind == kind
+        assert kind_of(response) == kind
 
 
 def test_the_way_to_ask_at_once_is_of_one_program() -> None:

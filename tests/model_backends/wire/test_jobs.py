@@ -12,7 +12,7 @@ from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.videos import VideosEndpoint
 from mmeval.records import Request, Response
 from tests.support.mock_openai_server import MP4
-from tests.support.openai_calls import request
+from tests.support.openai_calls import kind_of, request
 from tests.support.scripted_server import Scripted, ScriptedServer
 from tests.support.wire_server import Exchange, Reply, WireServer, reply
 
@@ -72,10 +72,6 @@ def answers(
 
 def answer(server: WireServer | ScriptedServer, **arguments: Any) -> Response:
     return answers(server, asked("k"), **arguments)[0]
-
-
-def kind_of(response: Response) -> str:
-    return "" if response.error is None else response.error.kind
 
 
 def posts(server: WireServer) -> int:

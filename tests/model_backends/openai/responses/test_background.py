@@ -7,7 +7,7 @@ import pytest
 
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.records import Response
-from tests.support.openai_calls import failure, generate, request
+from tests.support.openai_calls import failure, generate, kind_of, request
 from tests.support.responses import (
     RESPONSES,
     events_of,
@@ -65,7 +65,7 @@ def answers(server: WireServer, notes: Path, *keys: str, **given: Any) -> list[s
         try:
             for key in keys:
                 made = await backend.generate(request("q").with_seed(7, key))
-                kinds.append("" if made.error is None else made.error.kind)
+                kinds.append(kind_of(made))
         finally:
             await backend.close()
         return kinds
