@@ -181,16 +181,18 @@ def test_input_that_is_no_picture_or_claims_a_header_is_not_sent(
 DRAW = request("x", wants=("image",))
 
 
+WITHOUT_A_PICTURE = {
+    "null": ({"data": None}, "bad_reply"),
+    "no data": ({}, "bad_reply"),
+    "damaged": ({"data": [{"b64_json": "QUJD!"}]}, "bad_reply"),
+    "link": ({"data": [{"url": "https://cdn/x.png"}]}, "unsupported"),
+}
+
+
 @pytest.mark.parametrize(
     ("body", "kind"),
-    [
-        pytest.param({"data": None}, "bad_reply", id="null"),
-        pytest.param({}, "bad_reply", id="no data"),
-        pytest.param({"data": [{"b64_json": "QUJD!"}]}, "bad_reply", id="damaged"),
-        pytest.param(
-            {"data": [{"url": "https://cdn/x.png"}]}, "unsupported", id="link"
-        ),
-    ],
+    WITHOUT_A_PICTURE.values(),
+    ids=WITHOUT_A_PICTURE,
 )
 def test_a_reply_without_a_picture_is_an_error(
     body: dict[str, object], kind: str

@@ -66,19 +66,22 @@ def file(name: str, data: bytes, mime: str) -> dict[str, Any]:
     }
 
 
+ITEMS = {
+    "image": (PNG, PICTURE),
+    "video": (
+        MP4,
+        {"type": "video_url", "video_url": {"url": data_uri(MP4, "video/mp4")}},
+    ),
+    "wav": (WAV, sound(WAV, "wav")),
+    "mp3": (MP3, sound(MP3, "mp3")),
+    "document": (PDF, file("document1.pdf", PDF, "application/pdf")),
+}
+
+
 @pytest.mark.parametrize(
     ("data", "item"),
-    [
-        pytest.param(PNG, PICTURE, id="image"),
-        pytest.param(
-            MP4,
-            {"type": "video_url", "video_url": {"url": data_uri(MP4, "video/mp4")}},
-            id="video",
-        ),
-        pytest.param(WAV, sound(WAV, "wav"), id="wav"),
-        pytest.param(MP3, sound(MP3, "mp3"), id="mp3"),
-        pytest.param(PDF, file("document1.pdf", PDF, "application/pdf"), id="document"),
-    ],
+    ITEMS.values(),
+    ids=ITEMS,
 )
 def test_a_medium_goes_as_its_own_bytes_under_a_neutral_name(
     data: bytes, item: dict[str, Any]
@@ -140,46 +143,40 @@ GARBAGE = medium(b"\x00garbage")
 FOREIGN = b'<svg xmlns="http://www.w3.org/2000/svg"><foreignObject/></svg>'
 
 
+UNSENDABLE = {
+    "damaged sound of another format": (
+        media_part(medium(FLAC)),
+        INPUTS,
+        "bad_request",
+        "cannot be decoded",
+    ),
+    "mesh": (media_part(medium(GLB)), INPUTS, "unsupported", "3d"),
+    "video not declared": (
+        media_part(medium(MP4)),
+        ("text", "image"),
+        "unsupported",
+        "video",
+    ),
+    "no image": (media_part(GARBAGE, "image"), INPUTS, "bad_request", "octet-stream"),
+    "unreadable words": (
+        document(b"\xff\xfea", "a.txt"),
+        INPUTS,
+        "bad_request",
+        "a.txt",
+    ),
+    "unreadable drawing": (
+        media_part(medium(FOREIGN)),
+        INPUTS,
+        "bad_request",
+        "foreignObject",
+    ),
+}
+
+
 @pytest.mark.parametrize(
     ("part", "inputs", "kind", "named"),
-    [
-        pytest.param(
-            media_part(medium(FLAC)),
-            INPUTS,
-            "bad_request",
-            "cannot be decoded",
-            id="damaged sound of another format",
-        ),
-        pytest.param(media_part(medium(GLB)), INPUTS, "unsupported", "3d", id="mesh"),
-        pytest.param(
-            media_part(medium(MP4)),
-            ("text", "image"),
-            "unsupported",
-            "video",
-            id="video not declared",
-        ),
-        pytest.param(
-            media_part(GARBAGE, "image"),
-            INPUTS,
-            "bad_request",
-            "octet-stream",
-            id="no image",
-        ),
-        pytest.param(
-            document(b"\xff\xfea", "a.txt"),
-            INPUTS,
-            "bad_request",
-            "a.txt",
-            id="unreadable words",
-        ),
-        pytest.param(
-            media_part(medium(FOREIGN)),
-            INPUTS,
-            "bad_request",
-            "foreignObject",
-            id="unreadable drawing",
-        ),
-    ],
+    UNSENDABLE.values(),
+    ids=UNSENDABLE,
 )
 def test_media_that_cannot_be_sent(
     part: Part, inputs: tuple[PartKind, ...], kind: str, named: str

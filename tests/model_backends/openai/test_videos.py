@@ -116,7 +116,7 @@ def test_fields_of_the_user_are_in_the_form() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "sent"),
-    [({}, None), ({"send_seed": False}, None), ({"send_seed": True}, "7")],
+    [({}, None), ({"send_seed": True}, "7")],
 )
 def test_a_seed_is_sent_on_request_alone(
     arguments: dict[str, Any], sent: str | None

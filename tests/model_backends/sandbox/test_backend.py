@@ -59,13 +59,6 @@ def test_a_program_that_fails_after_too_many_files_states_both() -> None:
     assert "ValueError: then" in response.text
 
 
-def test_the_status_of_a_program_that_was_ended_at_a_bound_is_not_stated() -> None:
-    assert not any(
-        one.startswith("exit")
-        for one in run_code("while True: pass", seconds=1.5).warnings
-    )
-
-
 def test_errors_of_a_program_that_succeeds_are_part_of_its_answer() -> None:
     response = run_code("import sys\nprint(1)\nprint('a sign', file=sys.stderr)")
     assert [part.text for part in output_of(response).parts] == [

@@ -109,19 +109,16 @@ def test_a_reference_to_a_picture_beside_the_content_places_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("payload", "size"),
-    [
-        pytest.param(
-            base64.b64encode(bytes(range(256)) * 4).decode(), "1,024 bytes", id="base64"
-        ),
-        pytest.param("x" * 1024, "1,024 bytes", id="words"),
-    ],
+    "payload",
+    [base64.b64encode(bytes(range(256)) * 4).decode(), "x" * 1024],
+    ids=["base64", "words"],
 )
-def test_an_unknown_part_is_left_out_with_its_bytes(payload: str, size: str) -> None:
+def test_an_unknown_part_is_left_out_with_its_bytes(payload: str) -> None:
     hologram = {"type": "hologram", "id": "h1", "hologram": {"payload": payload}}
     shapes, reader = read({"content": [{"type": "text", "text": "a"}, hologram]})
     assert shapes == ["a"]
-    assert reader.warnings[0].startswith(f"left out of the answer: hologram ({size}")
+    left_out = "left out of the answer: hologram (1,024 bytes"
+    assert reader.warnings[0].startswith(left_out)
 
 
 @pytest.mark.parametrize(

@@ -15,21 +15,25 @@ BASE64 = base64.b64encode(PNG).decode()
 LONG = PNG * 20
 
 
+HABITS = {
+    "data URI": URI,
+    "capitals": URI.replace("data:", "DATA:"),
+    "no prefix": BASE64,
+    "no padding": BASE64.rstrip("="),
+    "prefix twice": "data:image/png;base64," + URI,
+    "wrong type": URI.replace("image/png", "image/jpeg"),
+    "no type": URI.replace("image/png", ""),
+    "parameter": URI.replace(";", ";charset=utf-8;"),
+    "blanks around": f" {URI}\n",
+    "no word for base64": URI.replace(";base64", ""),
+    "escapes of addresses": URI.replace("=", "%3D"),
+}
+
+
 @pytest.mark.parametrize(
     "text",
-    [
-        pytest.param(URI, id="data URI"),
-        pytest.param(URI.replace("data:", "DATA:"), id="capitals"),
-        pytest.param(BASE64, id="no prefix"),
-        pytest.param(BASE64.rstrip("="), id="no padding"),
-        pytest.param("data:image/png;base64," + URI, id="prefix twice"),
-        pytest.param(URI.replace("image/png", "image/jpeg"), id="wrong type"),
-        pytest.param(URI.replace("image/png", ""), id="no type"),
-        pytest.param(URI.replace(";", ";charset=utf-8;"), id="parameter"),
-        pytest.param(f" {URI}\n", id="blanks around"),
-        pytest.param(URI.replace(";base64", ""), id="no word for base64"),
-        pytest.param(URI.replace("=", "%3D"), id="escapes of addresses"),
-    ],
+    HABITS.values(),
+    ids=HABITS,
 )
 def test_bytes_are_read_in_every_habit_of_base64(text: str) -> None:
     encoded = read_encoded(text)

@@ -19,21 +19,22 @@ def around(text: str, *, links: bool = False) -> list[str]:
     return [*left, text[at:]]
 
 
+MARK_UP = {
+    "bare": URI,
+    "Markdown": f"![a cat]({URI})",
+    "Markdown with a title": f'![]( <{URI}> "title")',
+    "Markdown link": f"[a cat]({URI})",
+    "HTML": f'<img alt="a" src="{URI}"/>',
+    "HTML in capitals": f"<IMG SRC='{URI}' width=3>",
+    "sound": f'<audio controls src="{URI}"></audio>',
+    "drawing": "<img src=\"data:image/svg+xml;utf8,<svg xmlns='x'></svg>\">",
+}
+
+
 @pytest.mark.parametrize(
     "mark_up",
-    [
-        pytest.param(URI, id="bare"),
-        pytest.param(f"![a cat]({URI})", id="Markdown"),
-        pytest.param(f'![]( <{URI}> "title")', id="Markdown with a title"),
-        pytest.param(f"[a cat]({URI})", id="Markdown link"),
-        pytest.param(f'<img alt="a" src="{URI}"/>', id="HTML"),
-        pytest.param(f"<IMG SRC='{URI}' width=3>", id="HTML in capitals"),
-        pytest.param(f'<audio controls src="{URI}"></audio>', id="sound"),
-        pytest.param(
-            "<img src=\"data:image/svg+xml;utf8,<svg xmlns='x'></svg>\">",
-            id="drawing",
-        ),
-    ],
+    MARK_UP.values(),
+    ids=MARK_UP,
 )
 def test_a_data_uri_goes_with_its_mark_up(mark_up: str) -> None:
     assert around(f"One: {mark_up} two") == ["One: ", " two"]
