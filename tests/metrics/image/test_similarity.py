@@ -2,11 +2,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from skimage import metrics
 
 from mmeval.metric import bind
 from mmeval.metrics.image.similarity import image_similarity
+from mmeval.metrics.image.smaller import at_smaller_size
 from tests.support.pictures import DAMAGED, even, noise, picture_trial
 from tests.support.trials import score_of
 
@@ -67,16 +67,8 @@ def test_pictures_of_other_sizes_get_that_of_the_reference_or_the_lesser_of_both
     None
 ):
     wide, high = A[:20], B[:, :30]
-
-    def lesser(pixels: Any) -> Any:
-        channels = torch.from_numpy(pixels.astype(np.float32)).permute(2, 0, 1)[None]
-        return (
-            torch.nn.functional.interpolate(channels, size=(20, 30), mode="bilinear")[0]
-            .permute(1, 2, 0)
-            .numpy()
-        )
-
-    value = metrics.peak_signal_noise_ratio(lesser(high), lesser(wide), data_range=255)
+    answer, reference = at_smaller_size(wide, high)
+    value = metrics.peak_signal_noise_ratio(reference, answer, data_range=1)
     trial = picture_trial(wide, reference=(high,))
     assert score_of(image_similarity, trial, sizes="smaller").value == pytest.approx(
         value, abs=1e-4
