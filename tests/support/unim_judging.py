@@ -77,7 +77,6 @@ def judge_unim(
     *says: str | Response,
     profile: str = "standard",
     lost: Media | None = None,
-    failure: Response = DOWN,
     **more: Any,
 ) -> Judged:
     """A trial judged with these replies in their order; the captioner fails at the
@@ -90,7 +89,7 @@ def judge_unim(
         calls[call.role].append(call)
         if call.role == "captioner":
             (medium,) = call.request.messages[-1].content.media()
-            given = failure if medium == lost else NAMES[medium.sha256]
+            given = DOWN if medium == lost else NAMES[medium.sha256]
         else:
             given = waiting.pop(0)
         response = given if isinstance(given, Response) else reply(given)

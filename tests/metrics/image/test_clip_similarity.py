@@ -1,4 +1,5 @@
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from mmeval.metrics.image.clip_similarity import (
 )
 from mmeval.metrics.image.networks.clip import CLIP, Shown, cosines, embedder
 from mmeval.metrics.image.smaller import at_smaller_size
-from mmeval.records import Sample, Trial, user
+from mmeval.records import Sample, Score, Trial, user
 from tests.support.findings import missing_weights
 from tests.support.hearing import scored_together, tiny
 from tests.support.pictures import DAMAGED, even, medium, noise, picture_trial, shown
@@ -21,7 +22,7 @@ from tests.support.trials import score_of, trial
 RED, NOISE, WIDE = even(64, 64, (255, 0, 0)), noise(64, 64), noise(50, 90, 3)
 
 
-@pytest.fixture(scope="module")
+@cache
 def model() -> dict[str, str]:
     return tiny("clip", CLIP)
 
@@ -30,60 +31,56 @@ def asked(text: str, *answer: Any, **labels: Any) -> Trial:
     return Trial(Sample("s", (user(text),), (), labels), output=shown(*answer))
 
 
-def vector(model: dict[str, str], pixels: Any) -> Any:
-    return embedder(model).pictures([Shown.of(medium(pixels))])[0]
+def vector(pixels: Any) -> Any:
+    return embedder(model()).pictures([Shown.of(medium(pixels))])[0]
 
 
-def test_pictures_are_compared_pair_by_pair(model: dict[str, str]) -> None:
-    expected = cosines(vector(model, RED), [vector(model, NOISE)])[0]
-    score = score_of(
+def scored(metric: Metric, trial: Trial, **switches: Any) -> Score:
+    return score_of(metric, trial, model=model(), **switches)
+
+
+def test_pictures_are_compared_pair_by_pair() -> None:
+    expected = cosines(vector(RED), [vector(NOISE)])[0]
+    score = scored(
         clip_image_similarity,
         picture_trial(RED, WIDE, reference=(NOISE, WIDE)),
-        model=model,
     )
     assert score.evidence["cosines"] == pytest.approx([expected, 1])
     assert score.value == pytest.approx((expected + 1) / 2)
 
 
-def test_pictures_of_two_sizes_are_compared_as_they_are_or_at_the_smaller_one(
-    model: dict[str, str],
-) -> None:
+def test_pictures_of_two_sizes_are_compared_as_they_are_or_at_the_smaller_one() -> None:
     sized = picture_trial(WIDE, reference=(NOISE,))
-    own = cosines(vector(model, WIDE), [vector(model, NOISE)])[0]
+    own = cosines(vector(WIDE), [vector(NOISE)])[0]
     bytes_of = [(side * 255).astype(np.uint8) for side in at_smaller_size(WIDE, NOISE)]
-    smaller = cosines(vector(model, bytes_of[0]), [vector(model, bytes_of[1])])[0]
+    smaller = cosines(vector(bytes_of[0]), [vector(bytes_of[1])])[0]
     assert own != pytest.approx(smaller)
-    assert score_of(clip_image_similarity, sized, model=model).value == pytest.approx(
-        own
+    assert scored(clip_image_similarity, sized).value == pytest.approx(own)
+    assert scored(clip_image_similarity, sized, size="smaller").value == pytest.approx(
+        smaller
     )
-    assert score_of(
-        clip_image_similarity, sized, model=model, size="smaller"
-    ).value == pytest.approx(smaller)
     same = picture_trial(RED, reference=(NOISE,))
     at_both = {
-        score_of(clip_image_similarity, same, model=model, size=size).value
+        scored(clip_image_similarity, same, size=size).value
         for size in ("own", "smaller")
     }
     assert len(at_both) == 1
 
 
-def test_a_text_is_that_of_the_input_or_a_label(model: dict[str, str]) -> None:
-    (red,) = [vector(model, RED)]
-    (draw, blue) = embedder(model).texts(["draw", "a blue door"])
-    of_input = score_of(
-        clip_text_similarity, asked("draw", RED, caption="a blue door"), model=model
-    )
+def test_a_text_is_that_of_the_input_or_a_label() -> None:
+    (red,) = [vector(RED)]
+    (draw, blue) = embedder(model()).texts(["draw", "a blue door"])
+    of_input = scored(clip_text_similarity, asked("draw", RED, caption="a blue door"))
     assert of_input.value == pytest.approx(cosines(red, [draw])[0])
-    labelled = score_of(
+    labelled = scored(
         clip_text_similarity,
         asked("draw", RED, caption="a blue door"),
-        model=model,
         text_key="caption",
     )
     assert labelled.value == pytest.approx(cosines(red, [blue])[0])
-    of_two = score_of(clip_text_similarity, asked("draw", RED, NOISE), model=model)
+    of_two = scored(clip_text_similarity, asked("draw", RED, NOISE))
     assert of_two.evidence["cosines"] == pytest.approx(
-        [of_input.value, cosines(vector(model, NOISE), [draw])[0]]
+        [of_input.value, cosines(vector(NOISE), [draw])[0]]
     )
     assert bind(clip_text_similarity).sample_fault(asked("draw").sample) == ""
     assert bind(clip_text_similarity, {"text_key": "caption"}).sample_fault(
@@ -91,10 +88,10 @@ def test_a_text_is_that_of_the_input_or_a_label(model: dict[str, str]) -> None:
     )
 
 
-def test_with_a_text_too_a_picture_may_be_brought_to_the_size_of_the_references(
-    model: dict[str, str],
-) -> None:
-    (draw,) = embedder(model).texts(["draw"])
+def test_with_a_text_too_a_picture_may_be_brought_to_the_size_of_the_references() -> (
+    None
+):
+    (draw,) = embedder(model()).texts(["draw"])
     smaller = (at_smaller_size(WIDE, NOISE)[0] * 255).astype(np.uint8)
     for reference, pixels in (
         ((NOISE,), smaller),
@@ -104,39 +101,37 @@ def test_with_a_text_too_a_picture_may_be_brought_to_the_size_of_the_references(
     ):
         sized = picture_trial(WIDE, given=(), reference=reference)
         sample = Sample("s", (user("draw"),), sized.sample.references)
-        score = score_of(
+        score = scored(
             clip_text_similarity,
             Trial(sample, output=sized.output),
-            model=model,
             size="smaller",
         )
-        assert score.value == pytest.approx(
-            cosines(vector(model, pixels), [draw])[0]
-        ), len(reference)
+        assert score.value == pytest.approx(cosines(vector(pixels), [draw])[0]), len(
+            reference
+        )
 
 
 @pytest.mark.parametrize(
     "metric", [clip_image_similarity, clip_text_similarity], ids=lambda one: one.name
 )
 def test_without_the_picture_it_is_zero_or_dropped_and_faults_of_data_are_unscored(
-    metric: Metric, model: dict[str, str]
+    metric: Metric,
 ) -> None:
     of_images = metric is clip_image_similarity
     for answer in ((), (DAMAGED,), *(((RED, RED), (RED,) * 100) if of_images else ())):
         wrong = picture_trial(*answer, reference=(NOISE,))
-        assert score_of(metric, wrong, model=model).value == 0
-        assert list(score_of(metric, wrong, model=model).evidence) == ["reason"]
-        assert (
-            score_of(metric, wrong, model=model, missing="dropped").status
-            == "inapplicable"
-        )
-    assert score_of(metric, trial(None, given="draw"), model=model).status == "unscored"
+        assert scored(metric, wrong).value == 0
+        assert list(scored(metric, wrong).evidence) == ["reason"]
+        assert scored(metric, wrong, missing="dropped").status == "inapplicable"
+    assert scored(metric, trial(None, given="draw")).status == "unscored"
     fault = picture_trial(RED, reference=(DAMAGED,)) if of_images else asked("", RED)
-    assert score_of(metric, fault, model=model, missing="dropped").status == "unscored"
+    assert scored(metric, fault, missing="dropped").status == "unscored"
 
 
 @pytest.mark.parametrize("size", ["own", "smaller"])
-def test_a_batch_scores_as_each_answer_alone(size: str, model: dict[str, str]) -> None:
+def test_a_batch_scores_as_each_answer_alone(
+    size: str,
+) -> None:
     trials = [
         picture_trial(noise(30 + at, 80 - at, at), reference=(NOISE,))
         for at in range(20)
@@ -146,13 +141,10 @@ def test_a_batch_scores_as_each_answer_alone(size: str, model: dict[str, str]) -
     together = [
         score.value
         for score in scored_together(
-            clip_image_similarity, trials, model=model, size=size
+            clip_image_similarity, trials, model=model(), size=size
         )
     ]
-    alone = [
-        score_of(clip_image_similarity, one, model=model, size=size).value
-        for one in trials
-    ]
+    alone = [scored(clip_image_similarity, one, size=size).value for one in trials]
     assert together == pytest.approx(alone, abs=1e-6)
     assert [at for at, value in enumerate(together) if value == 0] == [3, 5]
 

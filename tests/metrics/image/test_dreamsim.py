@@ -1,5 +1,6 @@
 import json
 import shutil
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from mmeval.metrics.image import dreamsim_network
 from mmeval.metrics.image.dreamsim import DREAMSIM, dreamsim
 from mmeval.metrics.image.dreamsim_network import embeddings, loaded_ensemble
 from mmeval.metrics.image.pictures import picture
+from mmeval.records import Score, Trial
 from tests.support.findings import missing_weights
 from tests.support.hearing import scored_together, tiny
 from tests.support.pictures import DAMAGED, even, noise, painted, picture_trial
@@ -22,7 +24,7 @@ RED = even(64, 64, (255, 0, 0))
 EDITED = painted(noise(120, 160), slice(20, 60), slice(30, 90), (0, 0, 255))
 
 
-@pytest.fixture(scope="module")
+@cache
 def ensemble() -> dict[str, str]:
     return tiny("dreamsim", DREAMSIM)
 
@@ -33,17 +35,18 @@ def folder(tmp_path: Path) -> Path:
     return Path(shutil.copytree(tiny_model("dreamsim"), tmp_path / "dreamsim"))
 
 
-def test_the_distance_is_that_of_the_released_package(ensemble: dict[str, str]) -> None:
+def scored(trial: Trial, **switches: Any) -> Score:
+    return score_of(dreamsim, trial, model=ensemble(), **switches)
+
+
+def test_the_distance_is_that_of_the_released_package() -> None:
     """dreamsim 0.2.1 with the same weights."""
     pairs = [
         (noise(120, 160), noise(90, 90, 5)),
         (noise(120, 160), RED),
         (noise(120, 160), EDITED),
     ]
-    scores = [
-        score_of(dreamsim, picture_trial(one, reference=(other,)), model=ensemble)
-        for one, other in pairs
-    ]
+    scores = [scored(picture_trial(one, reference=(other,))) for one, other in pairs]
     distances = [0.1780338, 1.0050216, 0.0083393]
     assert [score.evidence["distance"] for score in scores] == pytest.approx(
         distances, abs=1e-5
@@ -57,25 +60,17 @@ def test_the_distance_is_that_of_the_released_package(ensemble: dict[str, str]) 
     ]
     trials.insert(1, picture_trial(reference=(EDITED,)))
     together = [
-        score.value for score in scored_together(dreamsim, trials, model=ensemble)
+        score.value for score in scored_together(dreamsim, trials, model=ensemble())
     ]
     assert together[:2] == [pytest.approx(1), 0]
-    assert together == pytest.approx(
-        [score_of(dreamsim, one, model=ensemble).value for one in trials], abs=1e-6
-    )
+    assert together == pytest.approx([scored(one).value for one in trials], abs=1e-6)
 
 
-def test_the_only_or_the_last_picture_or_a_padded_box_of_it_is_compared(
-    ensemble: dict[str, str],
-) -> None:
+def test_the_only_or_the_last_picture_or_a_padded_box_of_it_is_compared() -> None:
     two = picture_trial(RED, EDITED, given=(EDITED,), reference=(RED,))
-    assert list(score_of(dreamsim, two, model=ensemble).evidence) == ["reason"]
-    assert score_of(
-        dreamsim, two, model=ensemble, pictures="last"
-    ).value != pytest.approx(1, abs=0.1)
-    assert score_of(
-        dreamsim, two, model=ensemble, pictures="last", against="input"
-    ).value == pytest.approx(1)
+    assert list(scored(two).evidence) == ["reason"]
+    assert scored(two, pictures="last").value != pytest.approx(1, abs=0.1)
+    assert scored(two, pictures="last", against="input").value == pytest.approx(1)
     elsewhere = painted(EDITED, slice(100, 120), slice(130, 160), (255, 255, 0))
     asked = picture_trial(
         elsewhere,
@@ -89,12 +84,8 @@ def test_the_only_or_the_last_picture_or_a_padded_box_of_it_is_compared(
         reference=(EDITED,),
         bbox=[30, 20, 90, 60],
     )
-    assert score_of(
-        dreamsim, asked, model=ensemble, region="bbox"
-    ).value == pytest.approx(1)
-    assert score_of(
-        dreamsim, resized, model=ensemble, region="bbox"
-    ).value == pytest.approx(1, abs=0.02)
+    assert scored(asked, region="bbox").value == pytest.approx(1)
+    assert scored(resized, region="bbox").value == pytest.approx(1, abs=0.02)
     changed: list[dict[str, Any]] = [
         {"region": "whole"},
         {"margin": 2},
@@ -102,37 +93,25 @@ def test_the_only_or_the_last_picture_or_a_padded_box_of_it_is_compared(
         {"against": "input"},
     ]
     for switches in changed:
-        changed_score = score_of(
-            dreamsim, asked, model=ensemble, **{"region": "bbox", **switches}
-        )
+        changed_score = scored(asked, **{"region": "bbox", **switches})
         assert changed_score.value != pytest.approx(1, abs=1e-6), switches
 
 
 def test_without_the_picture_it_is_zero_or_unscored(
-    ensemble: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for answer, pictures in (([], "only"), ([], "last"), ([DAMAGED], "last")):
-        score = score_of(
-            dreamsim,
+        score = scored(
             picture_trial(*answer, reference=(RED,)),
-            model=ensemble,
             pictures=pictures,
         )
         assert score.value == 0
         assert list(score.evidence) == ["reason"]
-    assert (
-        score_of(dreamsim, trial(None), model=ensemble, pictures="last").status
-        == "unscored"
-    )
+    assert scored(trial(None), pictures="last").status == "unscored"
     no_box = picture_trial(RED, reference=(RED,))
-    assert score_of(dreamsim, picture_trial(RED), model=ensemble).status == "unscored"
-    assert (
-        score_of(
-            dreamsim, picture_trial(RED, reference=(DAMAGED,)), model=ensemble
-        ).status
-        == "unscored"
-    )
-    reason = score_of(dreamsim, no_box, model=ensemble, region="bbox").reason
+    assert scored(picture_trial(RED)).status == "unscored"
+    assert scored(picture_trial(RED, reference=(DAMAGED,))).status == "unscored"
+    reason = scored(no_box, region="bbox").reason
     assert (
         reason == bind(dreamsim, {"region": "bbox"}).sample_fault(no_box.sample) != ""
     )

@@ -1,4 +1,5 @@
 import shutil
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from mmeval.metric import bind
 from mmeval.metrics.image import lpips as module
 from mmeval.metrics.image.lpips import lpips
 from mmeval.metrics.image.networks.lpips_network import LPIPS
+from mmeval.records import Score, Trial
 from tests.support.findings import missing_weights
 from tests.support.hearing import scored_together, tiny
 from tests.support.pictures import DAMAGED, even, noise, picture_trial
@@ -20,24 +22,28 @@ STANDARD, OFFICIAL = 0.6166542768478394, 0.3729862570762634
 from 0 to 1."""
 
 
-@pytest.fixture(scope="module")
+@cache
 def model() -> dict[str, str]:
     return tiny("lpips", LPIPS)
 
 
-def test_the_distance_is_that_of_the_released_package(model: dict[str, str]) -> None:
+def scored(trial: Trial, **switches: Any) -> Score:
+    return score_of(lpips, trial, model=model(), **switches)
+
+
+def test_the_distance_is_that_of_the_released_package() -> None:
     pair = picture_trial(ONE, reference=(OTHER,))
     for switches, distance in (({}, STANDARD), ({"lpips_range": "official"}, OFFICIAL)):
-        score = score_of(lpips, pair, model=model, **switches)
+        score = scored(pair, **switches)
         assert score.evidence["distances"] == [pytest.approx(distance, abs=1e-6)]
         assert score.value == pytest.approx(1 - distance, abs=1e-6)
-    assert score_of(
-        lpips, picture_trial(ONE, ONE, reference=(ONE, OTHER)), model=model
+    assert scored(
+        picture_trial(ONE, ONE, reference=(ONE, OTHER))
     ).value == pytest.approx(1 - STANDARD / 2, abs=1e-6)
 
 
 def test_a_batch_of_any_sizes_scores_as_each_answer_alone(
-    model: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "_PIXELS", 20_000)  # two batches of the first size
     sizes = [(96, 130), (31, 31), (40, 200), (96, 130), (96, 130)]
@@ -48,9 +54,9 @@ def test_a_batch_of_any_sizes_scores_as_each_answer_alone(
     trials.insert(1, picture_trial(reference=(ONE,)))
     together = [
         score.value
-        for score in scored_together(lpips, trials, model=model, size="smaller")
+        for score in scored_together(lpips, trials, model=model(), size="smaller")
     ]
-    alone = [score_of(lpips, one, model=model, size="smaller").value for one in trials]
+    alone = [scored(one, size="smaller").value for one in trials]
     assert together == pytest.approx(alone, abs=1e-6)
     assert together[1] == 0
 
@@ -61,27 +67,23 @@ def test_a_batch_of_any_sizes_scores_as_each_answer_alone(
     ids=["bad", "small", "other size"],
 )
 def test_an_answer_without_the_picture_is_zero_or_dropped(
-    model: dict[str, str], pictures: tuple[Any, ...]
+    pictures: tuple[Any, ...],
 ) -> None:
     wrong = picture_trial(*pictures, reference=(ONE,))
-    score = score_of(lpips, wrong, model=model)
+    score = scored(wrong)
     assert score.value == 0
     assert list(score.evidence) == ["reason"]
-    assert (
-        score_of(lpips, wrong, model=model, missing="dropped").status == "inapplicable"
-    )
+    assert scored(wrong, missing="dropped").status == "inapplicable"
 
 
-def test_a_fault_of_the_data_is_unscored(model: dict[str, str]) -> None:
+def test_a_fault_of_the_data_is_unscored() -> None:
     small = even(30, 99, (1, 2, 3))
     for sample in (
         picture_trial(ONE),
         *(picture_trial(ONE, reference=(bad,)) for bad in (DAMAGED, small)),
         trial(None),
     ):
-        assert (
-            score_of(lpips, sample, model=model, missing="dropped").status == "unscored"
-        )
+        assert scored(sample, missing="dropped").status == "unscored"
 
 
 def test_weights_of_another_kind_are_refused(tmp_path: Path) -> None:
