@@ -1,11 +1,9 @@
-"""MME-Unify from end to end: on the bundled rows, with networks of random weights, and
-on mazes played turn by turn."""
+"""MME-Unify from end to end: on the bundled rows, with networks of random weights."""
 
 import base64
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -142,104 +140,3 @@ def test_data_without_the_pictures_to_choose_among_are_not_ready(
     assert (done.code, done.out.startswith("not ready  mme_unify_csq")) == (4, True)
     assert "4 of 4  candidates without their image" in done.out
     assert done.err.count("csq/0") == 1
-
-
-VECTORS = {
-    "maze_3_0": [1, 0, 0],
-    "maze_3_1": [0, 1, 0],
-    "maze_4_0": [1, 0, 0],
-    "maze_4_1": [0, 1, 0],
-    "maze_4_2": [0, 0, 1],
-}
-TAKEN: list[list[tuple[str, list[int], str | None]]] = [
-    [
-        ("Right", [1, 0], "maze_3_1"),
-        ("down", [2, 2], "maze_3_0"),
-        ("Finish", [2, 2], None),
-    ],
-    [("Up", [4, 1], "maze_4_1"), ("Left", [0, 1], "maze_4_1")],
-]
-"""The action, location and picture of each step of the two bundled mazes."""
-
-
-@pytest.mark.parametrize(
-    ("profile", "expected"),
-    [
-        # Of 2 + 3 moves: Right, down and Up; [1, 0] and [0, 1]; the pictures after the
-        # first moves of both.
-        (
-            "standard",
-            {
-                "action": 3 / 5,
-                "location": 2 / 5,
-                "maze_image": 2 / 3,
-                "finish": 1 / 2,
-                "plus": 0,
-            },
-        ),
-        # Of twice 4 steps: Right, Finish and Up; [2, 2] and [4, 1]; the picture of step
-        # 1 in the second.
-        (
-            "official",
-            {
-                "action": 3 / 8,
-                "location": 2 / 8,
-                "maze_image": 1 / 8,
-                "finish": 1 / 2,
-                "plus": 0,
-            },
-        ),
-    ],
-)
-def test_result_files_of_mazes_are_scored_in_both_profiles(
-    profile: str, expected: dict[str, float], tmp_path: Path
-) -> None:
-    data, answers = tmp_path / "data", tmp_path / "results"
-    shutil.copytree(BUNDLED, data)
-    answers.mkdir()
-    rows = json.loads(
-        (BUNDLED / "Uinfy_capability" / "Visual_CoT" / "Visual_CoT.json").read_text()
-    )
-    for row, steps in zip(rows, TAKEN, strict=True):
-        row["outputs"] = {
-            f"output_step_{number}": {
-                "output_action": action,
-                "output_location": location,
-                "output_image": shown and f"{shown}.png",
-            }
-            for number, (action, location, shown) in enumerate(steps)
-        }
-    (answers / "Visual_CoT.json").write_text(json.dumps(rows))
-    lines = []
-    for name, vector in VECTORS.items():
-        shutil.copy(BUNDLED / "media" / f"{name}.png", answers)
-        digest = sha256((BUNDLED / "media" / f"{name}.png").read_bytes()).hexdigest()
-        lines.append(json.dumps({"sha256": digest, "vector": vector}))
-    (tmp_path / "vectors.jsonl").write_text("\n".join(lines))
-    given = json.dumps(
-        {"mme_unify_maze_image": {"vectors": str(tmp_path / "vectors.jsonl")}}
-    )
-    replay = (
-        "--model",
-        "replay",
-        "--model_args",
-        f"format=mme_unify,path={answers}",
-        "--metric_args",
-        given,
-    )
-    done = run(
-        "mme_unify_vcot",
-        tmp_path / "runs",
-        "--data_dir",
-        data,
-        "--profile",
-        profile,
-        *replay,
-    )
-    found = {
-        name: values(tmp_path / "runs", number=f"mme_unify_{name}")["vcot"]
-        for name in expected
-    }
-    assert found == pytest.approx(expected), done.err
-    score = sum(expected[name] for name in ("action", "location", "maze_image")) / 3
-    assert values(tmp_path / "runs")["vcot"] == pytest.approx(score)

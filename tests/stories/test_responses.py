@@ -1,5 +1,4 @@
-"""Words and pictures in one answer, by the endpoint ``responses``, and what a run
-costs."""
+"""Words and pictures in one answer, by the endpoint ``responses``."""
 
 from pathlib import Path
 
@@ -42,18 +41,3 @@ def test_what_is_kept_for_the_server_is_neither_shown_nor_part_of_the_answer(
     assert (done.code, row["value"]) == (0, 1.0), done.err
     [samples] = tmp_path.rglob("samples_*.jsonl")
     assert "opaque" not in samples.read_text() + done.out + done.err
-
-
-def test_a_dry_run_and_a_budget_know_the_endpoint(tmp_path: Path) -> None:
-    (tmp_path / "prices.yaml").write_text("models:\n  m: {input: 1000, output: 1000}\n")
-    exchange = Exchange("/v1/responses", [whole(said("answer 0"))])
-    with WireServer(exchange) as server:
-        model = f"base_url={server.url},model=m,endpoint=responses"
-        asked = [*questions(tmp_path), "--model", "openai", "--model_args", model]
-        asked += ["--model_cost_config", str(tmp_path / "prices.yaml")]
-        dry = mmeval(*asked, "--dry_run")
-        assert (dry.code, server.count) == (0, 0)
-        # a call takes 12 tokens in and 34 out: 0.046 USD
-        stopped = mmeval(*asked, "--budget_usd", "0.1", "--max_connections", "1")
-    assert "12" in dry.out
-    assert (stopped.code, server.count) == (3, 3)

@@ -206,15 +206,6 @@ def test_a_shard_without_a_sample_has_nothing_to_ask(shards: Shards) -> None:
     assert shards.server.stats()["requests"] == 0
 
 
-def test_a_larger_limit_of_the_shards_is_merged_as_well(shards: Shards) -> None:
-    whole = shards.whole()
-    for limit in ("4", "8"):
-        assert shards.ask("1/2", "2/2", more=("--limit", limit)) == [0, 0]
-        assert shards.merge().code == 0
-    assert shards.repeated() == 0
-    assert document(shards.run)["results"]["ask"] == document(whole)["results"]["ask"]
-
-
 @pytest.mark.parametrize(
     ("more", "words"),
     [

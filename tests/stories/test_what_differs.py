@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from tests.support.cli import QUIET, mmeval, openai
-from tests.support.judges import judge, judge_server
 from tests.support.mock_openai_server import MockServer
 from tests.support.task_folder import write_rows
 
@@ -124,22 +123,6 @@ def test_another_judge_behind_one_name_is_not_blamed_on_the_model(
     assert (number["verdict"], "judge" in number["why"]) == ("unlike", True)
     assert changed(found).keys() == {"judge"}
     assert compared(*folders, "--across", "judge")["numbers"][0]["verdict"] == "worse"
-
-
-def test_another_temperature_of_a_judge_is_a_change_of_its_parameters(
-    tmp_path: Path,
-) -> None:
-    runs = Runs(tmp_path, metric="rubric_judge")
-    with model(tmp_path) as server, judge_server(tmp_path / "judge") as kind:
-        cold = runs.run(server, "cold", *judge(kind))
-        warm = runs.run(server, "warm", *judge(kind, **{"gen.temperature": "0.7"}))
-    found = compared(cold, warm)
-    assert changed(found) == {
-        "judge parameters": ("temperature none", "temperature 0.7")
-    }
-    assert found["numbers"][0]["verdict"] == "unlike"
-    across = compared(cold, warm, "--across", "judge")["numbers"][0]
-    assert (across["verdict"], across["pairs"]) == ("not_seen", ROWS)
 
 
 def test_a_template_of_the_same_words_leaves_all_pairs(runs: Runs) -> None:

@@ -29,7 +29,6 @@ from tests.support.wire_server import (
     WireServer,
     chat,
     delta,
-    reply,
     stream,
 )
 
@@ -114,23 +113,6 @@ def test_headers_of_a_file_are_sent_and_known_by_their_names_alone(
     with WireServer(exchange) as server:
         generate(server.url, request("q"), extra_headers_file=headers_file(tmp_path))
     assert server.faults == []
-
-
-@pytest.mark.parametrize(
-    "echo",
-    [
-        chat({"content": f"the header is {SECRET}"}),
-        stream(delta(content=SECRET[:9]), delta("stop", content=SECRET[9:])),
-        reply({"error": {"message": f"bad header {SECRET}"}}, status=400),
-        reply({"error": {"message": SECRET, "code": "content_filter"}}, status=400),
-    ],
-    ids=["answer", "stream", "error", "refusal"],
-)
-def test_a_header_that_the_server_echoes_is_taken_out(
-    echo: Reply, tmp_path: Path
-) -> None:
-    response = answered(echo, extra_headers_file=headers_file(tmp_path))
-    assert SECRET not in json.dumps(response.to_json())
 
 
 def test_a_picture_of_another_format_is_sent_as_png_with_a_note() -> None:

@@ -1,12 +1,18 @@
 """Score rows, and run folders that hold them: as many and as odd as a test of a
 benchmark's tables wants them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mmeval.aggregate import Estimate
+from mmeval.aggregate.aggregators import mean
+from mmeval.aggregate.combination import mean_of
+from mmeval.aggregate.scores import Averaged, Scores
+from mmeval.aggregate.summary import summarise
 from mmeval.records.score import FORMAT_VERSION
 from mmeval.results.stored_run import StoredRun
+from mmeval.results.task_results import fill
 from mmeval.system.json_lines import sealed, sealed_document, to_line
 from mmeval.tasks.unim.domains import DOMAINS
 from mmeval.tasks.unim.tables.pool import NUMBERS
@@ -116,6 +122,31 @@ def stored(
     }
     (folder / "results_2026-01-31T12-00-00.json").write_bytes(sealed_document(document))
     return StoredRun(folder)
+
+
+def numbers_of(
+    task: str,
+    rows: Iterable[Row],
+    pieces: Sequence[str],
+    whole: str,
+    how: Callable[..., Estimate] = mean,
+    options: Mapping[str, Any] | None = None,
+    *,
+    skip: bool = False,
+    suspended: Sequence[str] = (),
+) -> list[Row]:
+    """The numbers of a task, as the results file has them: those of its ``pieces``, and
+    ``whole``, the mean of these."""
+    columns = {piece: Scores(range=(0, 1)) for piece in pieces}
+    fill(columns, ({"i": at, **row} for at, row in enumerate(rows)))
+    parts = []
+    for piece, column in columns.items():
+        result = summarise(
+            task, piece, column, how, options, suspended=piece in suspended
+        )
+        parts.append(Averaged(result, column, how, options or {}))
+    made = mean_of(task, whole, parts, skip=skip)
+    return [result.to_json() for result in (*(part.result for part in parts), made)]
 
 
 def _write_samples(file: Path, samples: Samples) -> None:

@@ -424,21 +424,7 @@ def test_an_answer_without_all_levels_has_no_line_in_the_judge_file(
     assert (lines, len(gaps)) == ([], 1)
 
 
-def test_what_has_no_place_is_said(tmp_path: Path) -> None:
-    own = Trial(sample(), output=Interleaved((text_part("t"),)))
+def test_other_benchmarks_have_no_place(tmp_path: Path) -> None:
     foreign = Trial(Sample("1", (user("x"),)), output=Interleaved((text_part("t"),)))
-    gone = Trial(
-        Sample("2", (user("x"),), fault="row 2: bad"),
-        error=ErrorInfo("bad_sample", "bad"),
-    )
-    done = write_output(
-        AnsweredRun("m", (task(own, gone), task(gone, foreign, name="other"))), tmp_path
-    )
-    assert (done.answers, len(done.gaps), done.gaps[1][:11]) == (1, 2, "answers: 1;")
     with pytest.raises(UsageError, match="other"):
         write_output(AnsweredRun("m", (task(foreign, name="other"),)), tmp_path)
-    changed = Trial(sample(), output=Interleaved((text_part("u"),)))
-    with pytest.raises(UsageError, match="0001"):
-        write_output(
-            AnsweredRun("m", (task(own), task(changed, name="isg_painting"))), tmp_path
-        )

@@ -1,9 +1,12 @@
+from functools import cache
+
 import pytest
 
 from mmeval.errors import TaskFileError
 from mmeval.media import Interleaved, Media, media_part, text_part
 from mmeval.records import Sample, user
 from mmeval.task.selection import select
+from mmeval.task.task import Selection
 from mmeval.tasks.isg.prompt import prompt
 from tests.support.tiny_media import picture
 
@@ -27,8 +30,13 @@ def test_the_structure_of_the_golden_answer_is_stated_where_that_is_asked_for() 
     assert "hare." not in told.content.parts[-1].raw
 
 
+@cache
+def selected(name: str) -> Selection:
+    return select([name])
+
+
 def test_a_task_with_it_uses_reference_information() -> None:
-    told, plain = (select([name]).tasks for name in ("isg_golden_structure", "isg"))
+    told, plain = (selected(name).tasks for name in ("isg_golden_structure", "isg"))
     assert [{task.uses_reference for task in tasks} for tasks in (told, plain)] == [
         {True},
         {False},
@@ -37,7 +45,7 @@ def test_a_task_with_it_uses_reference_information() -> None:
 
 
 def test_it_is_averaged_as_the_benchmark_is() -> None:
-    told, plain = (select([name]).groups for name in ("isg_golden_structure", "isg"))
+    told, plain = (selected(name).groups for name in ("isg_golden_structure", "isg"))
     assert [(group.members, group.metrics, group.layout) for group in told] == [
         (group.members, group.metrics, group.layout) for group in plain
     ]

@@ -7,14 +7,10 @@ from typing import Any
 import pytest
 
 from mmeval.aggregate.aggregators import mean
-from mmeval.aggregate.combination import mean_of
-from mmeval.aggregate.scores import Averaged, Scores
-from mmeval.aggregate.summary import summarise
 from mmeval.results.layout import Cell, Table
-from mmeval.results.task_results import fill
 from mmeval.tasks.mme_unify.averages import steps
 from mmeval.tasks.mme_unify.layout import layout
-from tests.support.table_scores import Row, stored, trials
+from tests.support.table_scores import Row, numbers_of, stored, trials
 
 PIECES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("sipu", "mitiu", "vpu"), ("mme_unify_choice",)),
@@ -72,17 +68,16 @@ def tables(
     metrics: dict[str, Row] = {}
     for name, own in tasks.items():
         task = f"mme_unify_{name}"
-        columns = {piece: Scores(range=(0, 1)) for piece in PIECES[name]}
-        fill(columns, iter([{"i": at, **row} for at, row in enumerate(own)]))
         how, options = (steps, {"profile": profile}) if name == "vcot" else (mean, {})
-        parts = [
-            Averaged(summarise(task, one, column, how, options), column, how, options)
-            for one, column in columns.items()
-        ]
-        whole = mean_of(task, "mme_unify_score", parts, skip=name == "tvg")
-        results += [
-            result.to_json() for result in (*(part.result for part in parts), whole)
-        ]
+        results += numbers_of(
+            task,
+            own,
+            PIECES[name],
+            "mme_unify_score",
+            how,
+            options,
+            skip=name == "tvg",
+        )
         entry = {
             "profile": profile,
             "switches": {"tie": "wrong", "of": [], **(switches or {})},

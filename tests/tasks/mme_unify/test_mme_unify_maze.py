@@ -60,7 +60,7 @@ def test_the_released_script_compares_all_actions_and_the_datas_own_cells() -> N
 
 @pytest.mark.parametrize(
     "location",
-    [None, "0,1", [0], [0, 1, 2], [False, True], [[0, 1]], {"x": 0}, [0, "1"]],
+    [None, "0,1", [0], [False, True], [0, "1"]],
 )
 def test_a_location_of_another_form_is_wrong(location: Any) -> None:
     assert values(Turn(0, "Up", location))[1] == 0
@@ -94,11 +94,9 @@ def test_a_maze_without_a_move_is_inapplicable_and_one_without_a_way_unscored() 
         *(
             (odd, None)
             for odd in (
-                [2],
                 [1, 2, 3],
                 [1.5, 2],
                 "12",
-                [1e30],
                 [float("nan")],
                 [True, 1],
             )

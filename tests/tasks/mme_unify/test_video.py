@@ -69,10 +69,8 @@ def test_even_indices_go_from_the_first_to_the_last_and_repeat_themselves_where_
         ({}, True, True),
         ({"Text_Prompt": ""}, True, True),
         ({"output": ""}, False, False),
-        ({"output": None}, False, False),
         ({"data": {"image": "a"}}, True, False),
         ({"data": {"video": "b"}}, False, False),
-        ({"data": {}}, False, False),
         ({"data": None}, False, False),
     ],
 )

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ OFFICIAL: Mapping[str, Mapping[str, Any]] = {
 """What the profile ``official`` sets; metrics that are not here have no profile."""
 
 
+@cache
 def metrics() -> list[str]:
     """Every metric that MMMG's tasks name, and those without a task."""
     found = {

@@ -4,16 +4,11 @@ from typing import Any
 
 import pytest
 
-from mmeval.aggregate.aggregators import mean
-from mmeval.aggregate.combination import mean_of
-from mmeval.aggregate.scores import Averaged, Scores
-from mmeval.aggregate.summary import summarise
 from mmeval.metrics.judged.ueval.rows import TASKS
 from mmeval.results.layout import Table
 from mmeval.results.stored_run import counted_by
-from mmeval.results.task_results import fill
 from mmeval.tasks.ueval.layout import MIXED, layout
-from tests.support.table_scores import Row, stored, trials
+from tests.support.table_scores import Row, numbers_of, stored, trials
 
 Side = float | str | None
 """A share of met criteria, a status, or inapplicable."""
@@ -42,26 +37,6 @@ def rows(*answers: tuple[Side, Side] | str, odd: int = 0) -> list[Row]:
     )
 
 
-def results(
-    task: str, rows: Sequence[Row], asked: Any, suspended: Sequence[str]
-) -> list[dict[str, Any]]:
-    """The numbers of a task, as the results file has them."""
-    columns = {name: Scores(range=(0, 1)) for name in ("ueval_image", "ueval_text")}
-    is_counted = counted_by(asked)
-    fill(columns, (row for at, row in enumerate(rows) if is_counted(at, 0)))
-    parts = [
-        Averaged(
-            summarise(task, name, column, mean, suspended=name in suspended),
-            column,
-            mean,
-            {},
-        )
-        for name, column in columns.items()
-    ]
-    score = mean_of(task, "ueval_score", parts, skip=True)
-    return [result.to_json() for result in (*(part.result for part in parts), score)]
-
-
 def tables(
     folder: Path,
     tasks: Mapping[str, Sequence[Row]],
@@ -71,12 +46,15 @@ def tables(
 ) -> list[Table]:
     named = {f"ueval_{name}": own for name, own in tasks.items()}
     asked = ours.get("asked", {})
-    found = [
-        row
-        for name, own in named.items()
-        for row in results(name, own, asked.get(name), suspended)
-    ]
-    own = {"judges": dict.fromkeys(named, JUDGE), "results": found}
+    found: list[Row] = []
+    for name, own in named.items():
+        is_counted = counted_by(asked.get(name))
+        counted = [row for at, row in enumerate(own) if is_counted(at, 0)]
+        sides = ("ueval_image", "ueval_text")
+        found += numbers_of(
+            name, counted, sides, "ueval_score", skip=True, suspended=suspended
+        )
+    usual = {"judges": dict.fromkeys(named, JUDGE), "results": found}
     return list(
         layout(
             stored(
@@ -84,7 +62,7 @@ def tables(
                 named,
                 layout="ueval",
                 numbers=["ueval_text", "ueval_image"],
-                **own | ours,
+                **usual | ours,
             )
         )
     )

@@ -215,21 +215,11 @@ def test_tasks_of_others_are_left_out(tmp_path: Path) -> None:
         write_output(AnsweredRun("m", (other,)), tmp_path)
 
 
-def test_answers_after_a_damaged_row_and_one_without_criteria_are_written(
-    tmp_path: Path,
-) -> None:
+def test_an_answer_to_a_question_without_criteria_is_written(tmp_path: Path) -> None:
     bare = Sample("2", (user("How?"),), metadata={"ueval_task": "art"})
-    damaged = Sample("0", (), fault="no text")
-    error = ErrorInfo("bad_sample", "no text")
-    trials = [
-        Trial(damaged, error=error),
-        *(Trial(one, output=PLAIN) for one in (sample("1"), bare, sample("3"))),
-    ]
-    done = write_output(AnsweredRun("m", (task_of("art", trials),)), tmp_path)
-    assert [
-        row["id"] for row in json.loads((tmp_path / "answers.json").read_text())
-    ] == ["1", "2", "3"]
-    assert (done.answers, len(done.gaps)) == (3, 1)
+    trial = Trial(bare, output=PLAIN)
+    done = write_output(AnsweredRun("m", (task_of("art", [trial]),)), tmp_path)
+    assert (done.answers, done.gaps) == (1, ())
 
 
 def test_a_scored_run_has_the_authors_file_of_results(tmp_path: Path) -> None:

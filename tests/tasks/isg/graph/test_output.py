@@ -51,11 +51,6 @@ def test_a_row_is_written_for_each_answer_with_questions_and_what_lacks_is_told(
     assert done.media == 0
     assert len(done.gaps) == 4
     assert len(done.notes) == 1
-    again = write_questions(
-        AnsweredRun("m", (task, task_of("again", task.trials()))), tmp_path
-    )
-    # tasks that ask the same share an answer
-    assert (again.answers, again.gaps) == (2, done.gaps[1:])
     files = {
         file.name: [json.loads(line) for line in file.read_text().splitlines()]
         for file in tmp_path.iterdir()

@@ -56,26 +56,6 @@ def test_the_letter_is_the_one_before_the_option_or_that_of_its_place(
     )
 
 
-def test_an_exact_tie_is_wrong_or_the_first_wins(vectors: str) -> None:
-    assert values(vectors, asked(":wall", "red", right="B"), letters="written") == (
-        0,
-        1,
-    )
-    assert values(vectors, asked(":wall", "red", right="D"), letters="written") == (
-        0,
-        0,
-    )
-    assert (
-        score_of(
-            mme_unify_explanation,
-            asked(":wall", right="B"),
-            vectors=vectors,
-            tie="first",
-        ).value
-        == 1
-    )
-
-
 @pytest.mark.parametrize("given", [(), (":",), (": \n", "red"), ("red",)])
 def test_an_answer_without_a_text_is_wrong(
     given: tuple[str, ...], vectors: str

@@ -128,12 +128,10 @@ def test_keys_are_tags_in_any_spelling_and_code_is_text_even_when_a_file_has_its
     ("value", "reason"),
     [
         ("../../../../outside.png", "leads"),
-        ("/etc/passwd", "leads"),
         ("link.png", "leads"),
         ("../my secret.png", "leads"),
         ("image/gone.png", "fetch"),
         ("x" * 5000, "fetch"),
-        ("a\0b", "fetch"),
         ("https://example.org/a.png", "web address"),
     ],
 )

@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from mmeval.errors import UsageError
-from mmeval.interchange import AnswerPlace, sidecar
 from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.records import ErrorInfo, Message, Sample, Trial
 from mmeval.tasks.unim.output import writing
@@ -23,7 +22,6 @@ from tests.support.unim_answers import (
     unim_sample,
     unim_task,
     unim_trial,
-    why_absent,
 )
 
 FAILED = ErrorInfo("timeout", "no reply")
@@ -184,37 +182,11 @@ def test_failures_are_no_empty_answers_and_come_back_as_what_they_were(
     assert response_to(read_output(tmp_path / "failed")).error == FAILED
 
 
-def test_damaged_samples_are_counted_once_and_are_no_failures_of_the_model(
-    tmp_path: Path,
-) -> None:
-    fault = ErrorInfo("bad_sample", "out.jsonl:1: no JSON")
-    damaged = Trial(Sample("image.jsonl:7", (), fault=fault.message), error=fault)
-    again = task_of("unim_hard", [damaged])
-    task = task_of("unim", [damaged, unim_trial(tagged("a"))])
-    done = export_unim(tmp_path / "m", task, again)
-    assert [
-        ("answers: 1;" in gap, "sample is damaged" in gap) for gap in done.gaps
-    ] == [(True, True)]
-    assert read_output(tmp_path / "m").counts == {str(tmp_path / "m"): 1}
-
-
 def test_other_benchmarks_have_no_place(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not in UniM"):
         export_unim(
             tmp_path / "m", task_of("tiny", [Trial(row_sample(0), output=ODD[0])])
         )
-
-
-def test_a_huge_medium_of_an_export_is_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    export_unim(tmp_path / "m", unim_task([tagged(FIRST, image1=HARE)]))
-    answers = read_output(tmp_path / "m")
-    monkeypatch.setattr(sidecar, "MAX_MEDIUM_BYTES", 10)
-    assert "larger than" in why_absent(answers)
-    assert answers.answer("unim", unim_sample(), 0).place == AnswerPlace(
-        str(tmp_path / "m"), 0
-    )
 
 
 def test_what_the_layout_has_no_place_for_is_reported(tmp_path: Path) -> None:
