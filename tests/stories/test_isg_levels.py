@@ -72,9 +72,11 @@ def judged(
     **switches: Any,
 ) -> Done:
     """A score where the judge gives the replies in their order, the last one to all
-    that follow."""
+    that follow. The structure is compared without a judge."""
     waiting = list(replies)
     bound = bind(load_metric(metric), switches, profile)
+    if not bound.roles:
+        return Done(score_one(bound, about)[metric], [], [])
     say = lambda _: waiting.pop(0) if len(waiting) > 1 else waiting[0]  # noqa: E731
     scores, steps = driven(score_judged(bound, about, Role), say)
     return Done(
@@ -88,11 +90,6 @@ def values(
     metric: str, about: Trial, *replies: str | Response, **switches: Any
 ) -> list[float | None]:
     """The values in both profiles."""
-    if metric == "isg_structural":
-        return [
-            score_one(bind(load_metric(metric), {}, p), about)[metric].value
-            for p in PROFILES
-        ]
     return [
         judged(metric, about, *replies, profile=p, **switches).score.value
         for p in PROFILES
@@ -136,10 +133,9 @@ def test_the_kinds_of_the_blocks_are_compared(
 
 
 def test_ten_thousand_blocks_are_compared_and_the_evidence_stays_short() -> None:
-    done = score_one(bind(load_metric("isg_structural"), {}), trial(answer=TI * 5000))[
-        "isg_structural"
-    ]
-    assert (done.value, len(done.evidence["found"])) == (0, 200)
+    found = judged("isg_structural", trial(answer=TI * 5000)).score
+    assert found.value == 0
+    assert len(found.evidence["found"]) == 200
 
 
 def shown(call: Call) -> tuple[str, list[bytes]]:
@@ -520,10 +516,4 @@ def test_without_an_answer_or_a_golden_one_there_is_no_score(metric: str) -> Non
         replace(row, output=None),
         replace(row, sample=replace(row.sample, references=())),
     ):
-        if metric == "isg_structural":
-            assert (
-                score_one(bind(load_metric(metric), {}), lacking)[metric].status
-                == "unscored"
-            )
-        else:
-            assert judged(metric, lacking).score.status == "unscored"
+        assert judged(metric, lacking).score.status == "unscored"

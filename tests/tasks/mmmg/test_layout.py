@@ -46,6 +46,12 @@ def tables(
     return {table.title: table for table in layout(run)}
 
 
+def task_rows(
+    folder: Path, tasks: Mapping[str, Rows], files: Sequence[str] = (), **ours: Any
+) -> tuple[tuple[Any, ...], ...]:
+    return tables(folder, tasks, files, **ours)["MMMG, image: tasks"].rows
+
+
 def averages(
     folder: Path, tasks: Mapping[str, Rows], **ours: Any
 ) -> dict[Any, tuple[Any, ...]]:
@@ -95,15 +101,11 @@ def test_the_languages_of_a_task_count_a_half_each_and_without_one_of_them_there
             [0.0, 0.5],
         ]
     }
-    rows = tables(tmp_path, given, files=["zh", "de", "de", "de"])[
-        "MMMG, image: tasks"
-    ].rows
+    rows = task_rows(tmp_path, given, files=["zh", "de", "de", "de"])
     # by pass: (1 + 0) / 2 and (1 + 0.5) / 2; the whole: (1 + 1 / 5) / 2
     assert numbers(rows[0][1:4]) == [0.6, round(1.96 * 0.125, 4), "7/8"]
     given = {"mmmg_multilingual_text_rendering": [[1.0, 1.0], [0.0, LOST]]}
-    rows = tables(tmp_path / "other", given, files=["zh", "de"])[
-        "MMMG, image: tasks"
-    ].rows
+    rows = task_rows(tmp_path / "other", given, files=["zh", "de"])
     assert numbers(rows[0][1:3]) == [0.5, None]
 
 
@@ -126,9 +128,7 @@ def test_a_task_without_a_value_has_the_reasons(tmp_path: Path) -> None:
         "mmmg_region_fill": [],
         "mmmg_border_fill": [[LOST, "failed"]],
     }
-    rows = tables(tmp_path, given, left_out={"mmmg_object_reasoning": "no file"})[
-        "MMMG, image: tasks"
-    ].rows
+    rows = task_rows(tmp_path, given, left_out={"mmmg_object_reasoning": "no file"})
     assert [(row[0], row[1], row[3], row[4]) for row in rows] == [
         ("object_inclusion", None, "0/2", "unsupported"),
         ("object_exclusion", None, "0/2", "unavailable"),
@@ -143,9 +143,7 @@ def test_trials_that_the_numbers_are_not_about_or_that_are_suspended_do_not_coun
     tmp_path: Path,
 ) -> None:
     asked = {"mmmg_region_fill": {"repeats": 2, "samples": [[0, 0]]}}
-    rows = tables(tmp_path, {"mmmg_region_fill": PARITY}, asked=asked)[
-        "MMMG, image: tasks"
-    ].rows
+    rows = task_rows(tmp_path, {"mmmg_region_fill": PARITY}, asked=asked)
     assert numbers(rows[0][1:4]) == [0.5, 0.98, "2/2"]
     suspended = {
         "task": "mmmg_region_fill",
@@ -156,9 +154,7 @@ def test_trials_that_the_numbers_are_not_about_or_that_are_suspended_do_not_coun
         "suspended": True,
     }
     given: dict[str, Rows] = {"mmmg_region_fill": [[1.0, LOST]]}
-    rows = tables(tmp_path / "other", given, results=[suspended])[
-        "MMMG, image: tasks"
-    ].rows
+    rows = task_rows(tmp_path / "other", given, results=[suspended])
     assert rows[0][1:] == (None, None, "1/2", "scoring suspended")
 
 
