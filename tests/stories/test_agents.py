@@ -102,24 +102,6 @@ def test_a_failed_answer_keeps_its_steps_and_is_asked_from_the_failed_one_on(
     assert [len(row["trace"][0][0]["steps"]) for row in samples(tmp_path)] == [2, 2, 2]
 
 
-@pytest.mark.parametrize(
-    ("flag", "code", "steps"),
-    [("1", EXIT_INCOMPLETE, [1, 1, 1]), ("2", EXIT_OK, [2, 2, 2])],
-)
-def test_an_answer_has_a_limit_of_calls(
-    flag: str, code: int, steps: list[int], tmp_path: Path
-) -> None:
-    for _ in range(2):
-        assert asked(tmp_path, "--max_calls_per_answer", flag).code == code
-        found = samples(tmp_path)
-        assert [len(row["trace"][0][0]["steps"]) for row in found] == steps
-        kinds = {row["error"][0] and row["error"][0]["kind"] for row in found}
-        assert kinds == ({None} if code == EXIT_OK else {"over_limit"})
-    assert len(lines(tmp_path)) == sum(steps)
-    assert asked(tmp_path, "--max_calls_per_answer", "5").code == EXIT_OK
-    assert len(lines(tmp_path)) == 6
-
-
 def test_a_trace_says_what_each_step_was_asked_and_said_and_asks_nobody(
     tmp_path: Path,
 ) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from tests.support.cli import (
     QUIET,
-    environment,
     mmeval,
 )
 from tests.support.gemini_server import GeminiServer
@@ -52,29 +51,6 @@ def test_no_key_is_in_any_file_or_output(tmp_path: Path) -> None:
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert [path for path in files if key.encode() in path.read_bytes()] == []
     assert key not in done.out + done.err
-
-
-def test_pictures_of_thoughts_are_counted_in_the_samples_file(tmp_path: Path) -> None:
-    with GeminiServer(thinks_in_pictures=True) as server:
-        words = command(tmp_path, server.url)
-        done = mmeval(*words, "--log_samples")
-    assert done.code == 0
-    [file] = (tmp_path / "runs").rglob("samples_*.jsonl")
-    row = json.loads(file.read_text())
-    [steps] = row["trace"]
-    assert [step["evidence"] for step in steps] == [{"thought_pictures": 1}] * 3
-
-
-def test_a_dry_run_knows_the_price_and_where_the_data_go(tmp_path: Path) -> None:
-    official = "https://generativelanguage.googleapis.com"
-    words = command(tmp_path, official)
-    at = words.index("--model_args")
-    words[at + 1] = words[at + 1].replace("model=m", "model=gemini-2.5-flash-image")
-    env = environment(GEMINI_API_KEY="key-0123456789abcdef")
-    done = mmeval(*words, "--dry_run", env=env)
-    assert done.code == 0, done.err
-    assert "go to generativelanguage.googleapis.com" in done.out
-    assert "0.3 USD in, 30 out for a million tokens" in done.out
 
 
 def test_a_quota_of_the_day_ends_the_run_like_a_wrong_key(tmp_path: Path) -> None:

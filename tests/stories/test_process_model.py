@@ -1,32 +1,18 @@
-"""Runs of a model in a process of its own: what its end costs, and what a change of it
-means."""
+"""Runs of a model in a process of its own: what is loaded before a run, and where keys
+are."""
 
 import json
 import shlex
-import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.cli import mmeval, mmeval_process
 from tests.support.process_runs import ProcessRuns
 from tests.support.processes import gone
-from tests.support.workers import BAD, bad_command, noted
+from tests.support.workers import bad_command, noted
 
 ROWS = [f"question {i}" for i in range(12)]
-
-
-def test_a_model_that_cannot_be_loaded_ends_the_run_with_its_words(
-    tmp_path: Path,
-) -> None:
-    runs = ProcessRuns(tmp_path, ROWS)
-    ended = runs.whole("load fails")
-    assert (ended.code, runs.asked(), "no room for the weights" in ended.error) == (
-        1,
-        [],
-        True,
-    )
 
 
 @pytest.mark.parametrize("command", ["dry run", "check"])
@@ -45,32 +31,6 @@ def test_before_a_run_the_worker_says_hello_and_loads_nothing(
         True,
         True,
     )
-
-
-def test_another_worker_is_refused_with_both_digests_and_other_copies_are_not(
-    tmp_path: Path,
-) -> None:
-    runs = ProcessRuns(tmp_path, ROWS)
-    worker = Path(shutil.copy(BAD, tmp_path / "serve.py"))
-
-    def run(**args: Any) -> Any:
-        words = runs.command(**args)
-        return mmeval(*(word.replace(str(BAD), str(worker)) for word in words))
-
-    assert run().code == 0
-    assert [run(copies=2).code, run(devices="0+1").code, run(devices="1").code] == [
-        0,
-        0,
-        0,
-    ]
-    worker.write_text(worker.read_text() + "#")
-    refused = run()
-    assert (
-        refused.code,
-        refused.error.count('"'),
-        "model.code.serve.py" in refused.error,
-    ) == (2, 4, True)
-    assert runs.asked() == ROWS
 
 
 KEYS = {

@@ -103,13 +103,6 @@ def test_a_metric_scores_by_running_answers_and_a_second_run_runs_none_again(
     )
 
 
-def test_without_the_role_the_metric_is_unavailable_with_the_flag(
-    bench: Path, model: MockServer
-) -> None:
-    done = run(bench, model)
-    assert "--role code_interpreter=sandbox" in done.err
-
-
 def test_without_bubblewrap_the_run_ends_before_anything_is_asked(
     bench: Path, model: MockServer
 ) -> None:

@@ -118,14 +118,10 @@ def test_a_row_that_the_prompt_cannot_be_made_of_fails_alone_and_by_name(
     write_pair(tmp_path, "bad", "sound")
     prompt = 'prompt: "{{ input }} {{ ws }}"\nprompt_fields: [ws]\n'
     (tmp_path / "bad.yaml").write_text((tmp_path / "bad.yaml").read_text() + prompt)
-    done, again = run(tmp_path, "both"), run(tmp_path, "both", "--log_samples")
+    done = run(tmp_path, "both")
     folder = run_folder(tmp_path / "runs")
-    rescored, logged = mmeval("score", folder), mmeval("report", folder)
-    assert done.code == 3, done.err + rescored.err + logged.err
-    assert again.code == 3
-    assert rescored.code == 3
-    assert logged.code == 0
-    assert "bad sample" in done.err and "'ws' is undefined" in done.err
+    assert (done.code, mmeval("score", folder).code) == (3, 3), done.err
+    assert "'ws' is undefined" in done.err
     found = {row["task"]: row for row in results(folder)["mmeval"]["results"]}
     assert (found["bad"]["n"], found["bad"]["scored"], found["sound"]["scored"]) == (
         3,

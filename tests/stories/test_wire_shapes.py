@@ -161,10 +161,8 @@ def test_a_server_that_ignores_seeds_is_named(
     [
         {"extra_body": {"messages": []}},
         {"query": "api_key=abcdefgh"},
-        {"query": "words"},
         {"api_key_header": "Content-Type"},
         {"fetch_links": "https://host/x"},
-        {"image_formats": "jpeg"},
         {"image_formats": "png+xyz"},
         {"audio_formats": "mp3"},
         {"images_dialect": "other"},
