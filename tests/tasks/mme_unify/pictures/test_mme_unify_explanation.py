@@ -56,6 +56,11 @@ def test_the_letter_is_the_one_before_the_option_or_that_of_its_place(
     )
 
 
+def test_an_exact_tie_is_wrong_or_the_first_wins(vectors: str) -> None:
+    tied = asked(":wall", "red", right="B")
+    assert values(vectors, tied, letters="written") == (0, 1)
+
+
 @pytest.mark.parametrize("given", [(), (":",), (": \n", "red"), ("red",)])
 def test_an_answer_without_a_text_is_wrong(
     given: tuple[str, ...], vectors: str

@@ -55,7 +55,6 @@ NUMBERED = [
     ("output", "content", "modal"),
     [
         (tagged("<<3d1>>", **{"3d1": SOLID}), "<threeD1>", {"threeD1": SOLID}),
-        (tagged("<Image 2>", image2=HARE), "<image2>", {"image2": HARE}),
         (tagged("<image02>", image2=HARE), "<image2>", {"image2": HARE}),
         (tagged("<audio1: a tone>", audio1=TONE), "<audio1> a tone>", {"audio1": TONE}),
         (
