@@ -162,15 +162,12 @@ def test_the_digest_covers_lines_and_media_and_no_file_outside(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ('{"response": "a"}\n{"respo', r"i_tiny.jsonl:2: .* cut off"),
-        ("[1]\n", "i_tiny.jsonl:1: .* a list"),
         ('{"image_list": []}\n', "i_tiny.jsonl:1: 'response'"),
         ('{"response": "a", "image_list": [-1]}\n', "'image_list'"),
         ('{"response": "a", "audio_list": ["../../x"]}\n', "'audio_list'"),
         ('{"response": "a", "mmeval": []}\n', "'mmeval'"),
-        ("[" * 100_000, "nested"),
     ],
-    ids=["cut off", "list", "no response", "negative", "path", "own key", "deep"],
+    ids=["no response", "negative", "path", "own key"],
 )
 def test_a_damaged_file_is_refused_with_its_line(
     text: str, word: str, tmp_path: Path
