@@ -41,7 +41,7 @@ def trimmed(samples: Samples, top_db: float = TRIM_DB) -> Samples:
     """A clip without the silence at both ends; never empty unless the clip is."""
     intervals = sounding(samples, top_db)
     if not intervals:
-        return samples
+        return samples[:0]
     return samples[intervals[0].start : intervals[-1].end]
 
 

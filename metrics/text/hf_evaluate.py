@@ -105,7 +105,7 @@ def together(scores: Scores) -> Estimate:
             found = _picked(computed, switches["field"])
         # a metric of the library may raise anything; some have no number of some
         # answers, such as those of one class
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             found = Score.unscored(f"{type(error).__name__}: {error}")
     if found.value is None and switches["name"] not in _REPORTED:
         _REPORTED.add(switches["name"])

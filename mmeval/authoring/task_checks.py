@@ -157,11 +157,12 @@ def _means_folder(name: str, index: TaskIndex) -> bool:
     folder = Path(name)
     if "/" in name or not folder.is_dir():
         return False
+    if not index.below(folder):
+        return False
     entry = index.find(name)
     named = index.tagged(name) if entry is None else [entry]
     for other in named:
-        is_outside = not other.file.resolve().is_relative_to(folder.resolve())
-        if is_outside and index.below(folder):
+        if not other.file.resolve().is_relative_to(folder.resolve()):
             _logger.info(
                 "%s: the folder is checked, not the installed task of this name (%s); "
                 "to check that write %s",

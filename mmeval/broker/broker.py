@@ -113,11 +113,12 @@ class Broker:
                 answers = await asyncio.gather(
                     *map(self._answer, questions), return_exceptions=True
                 )
-                sent = []
-                for question, answer in zip(questions, answers, strict=True):
+                entries = []
+                for answer in answers:
                     if isinstance(answer, BaseException):
                         raise answer
-                    sent.append(transcript.note(question, answer))
+                    entries.append(answer)
+                sent = [*map(transcript.note, questions, entries)]
             step += 1
 
     def question(

@@ -83,11 +83,6 @@ class Limiter:
         return wait
 
     @property
-    def width(self) -> int:
-        """How many calls keep the role busy."""
-        return self.limit
-
-    @property
     def _round(self) -> float:
         return max(SMALLEST_ROUND, self.allowed)
 

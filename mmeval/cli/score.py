@@ -73,14 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score what is not scored yet, print the tables, and return the exit code."""
-    from mmeval.report.baseline import recorded_baseline
-    from mmeval.report.progress_bar import for_stderr
-    from mmeval.report.publish import Publication
-    from mmeval.results.stored_run import run_folder
-    from mmeval.run.rescore.rescorer import rescore
-    from mmeval.settings.plan import chosen_loggers
     from mmeval.settings.report_options import refuse_taken
-    from mmeval.store.run_folder import RunFolder
 
     settings = resolve(
         FLAGS, vars(args), os.environ, config_file(vars(args), os.environ)
@@ -88,6 +81,15 @@ def run(args: argparse.Namespace) -> int:
     begin_log(settings["verbosity"].value, os.environ)
     exclude_each_other(settings, "metrics", "skip_metric")
     refuse_taken(settings["metadata"].value, settings["metadata"].origin)
+
+    # slow to import, so not before the flags are read
+    from mmeval.report.baseline import recorded_baseline
+    from mmeval.report.progress_bar import for_stderr
+    from mmeval.report.publish import Publication
+    from mmeval.results.stored_run import run_folder
+    from mmeval.run.rescore.rescorer import rescore
+    from mmeval.settings.plan import chosen_loggers
+    from mmeval.store.run_folder import RunFolder
 
     folder = run_folder(args.folder)
     record = RunFolder.read_record(folder)

@@ -378,8 +378,9 @@ class RunPair:
             plans=self.plans,
         )
         paired = [one for one in found if one.pairs.trials]
+        differ_by_judge = within is None and self._differ_by_judge(asked, row.metric)
         try:
-            if within is None and self._differ_by_judge(asked, row.metric):
+            if differ_by_judge:
                 known = replace(known, shift=self._shift(paired))
             if why_unlike:
                 return replace(known, is_unlike=True, why=why_unlike)

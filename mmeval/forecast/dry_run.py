@@ -416,7 +416,8 @@ class _Walk:
     ) -> Reply:
         load = loads.setdefault(call.role, Load())
         known = known_reply(call, scope, path, self._broker, transcript, shared=shared)
-        samples = self._broker.roles[call.role].samples
+        runtime = self._broker.roles.get(call.role)  # a role may have no backend
+        samples = None if runtime is None else runtime.samples
         asked = ""
         if known.reply is not None:
             reply = known.reply

@@ -52,7 +52,9 @@ def parts_of(rows: object, media_root: Path) -> Interleaved:
         words: Any = row.get("text")
         raw: Any = row.get("raw", words or "")
         label: Any = row.get("label", "")
-        if not all(isinstance(text, str) for text in (words or "", raw, label)):
+        if words is not None and not isinstance(words, str):
+            raise UsageError(f"a part of the kind {kind!r} has words that are no text")
+        if not isinstance(raw, str) or not isinstance(label, str):
             raise UsageError(f"a part of the kind {kind!r} has words that are no text")
         medium = None
         if row.get("media") is not None:

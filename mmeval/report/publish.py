@@ -210,7 +210,8 @@ def write_at_end(
         raise Interrupted(
             f"stopped while the report was written; the results are kept, and {later}"
         ) from None
-    except Exception as error:  # of plugins and the disk; the results are there already
+    # of plugins and the disk; the results are there already
+    except (Exception, SystemExit) as error:
         log.debug("the report failed", exc_info=error)
         reason = str(error) or type(error).__name__
         log.warning("the report was not written (%s); %s", reason, later)

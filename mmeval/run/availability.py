@@ -76,7 +76,8 @@ def check_any(task: Task, dataset: Dataset) -> None:
     or where there is no sample. Reads up to the first one that it keeps."""
     lacking, among = set(task.filter), len(dataset)
     for sample in readable(rows_of(dataset) if task.filter else ()):
-        if isinstance(sample, LoaderFailure):  # it is reported when its row is read
+        # a fault is reported when its row is read
+        if isinstance(sample, LoaderFailure) or sample.fault:
             return
         if task.selected(sample):
             return

@@ -159,7 +159,9 @@ def _as_number(value: Any) -> float | int | None:
     found = scalar(value) if isinstance(value, str) else value
     if isinstance(found, bool) or not isinstance(found, (int, float)):
         return None
-    return found if math.isfinite(found) else None
+    if isinstance(found, float) and not math.isfinite(found):
+        return None
+    return found
 
 
 def draws(value: Any) -> int:

@@ -102,7 +102,7 @@ def free_bytes(path: Path) -> int:
 def existing(path: Path) -> Path:
     """The folder itself, or the nearest existing one above it."""
     folder = path.absolute()
-    while not folder.is_dir():
+    while not folder.is_dir() and folder != folder.parent:
         folder = folder.parent
     return folder
 

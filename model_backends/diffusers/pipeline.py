@@ -198,7 +198,7 @@ def _loaded(diffusers: Any, folder: Path, settings: Settings) -> Any:
     except MmevalError:
         raise
     # the library raises many kinds over damaged or unknown files
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         fault = (
             f"pretrained={settings.pretrained}: the pipeline cannot be loaded "
             f"({in_a_line(error)})"

@@ -115,7 +115,8 @@ class ChatEndpoint:
         if own.stream:
             fields["stream"] = True
             fields["stream_options"] = {"include_usage": True}
-        media = [kind for kind in ("image", "audio") if kind in request.wants]
+        wants = dict.fromkeys(request.wants)
+        media = [kind for kind in wants if kind in ("image", "audio")]
         if media and "text" in own.capabilities.outputs:
             # required by servers that also speak or draw, and refused by those that
             # only draw

@@ -32,16 +32,17 @@ def program_of(request: Request) -> Program | None:
     if not asked:
         return None
     content = asked[-1].content
-    inputs = _inputs(request.messages)
     for part in reversed(content.parts):
         if part.kind != "code" or part.dangling:
             continue
         code = part.text or ""
         if part.media is not None:
             code = part.media.read().decode(errors="replace")
-        return Program(code, inputs)
+        return Program(code, _inputs(request.messages))
     blocks = _FENCED.findall(content.text)
-    return Program(blocks[-1][1], inputs) if blocks else None
+    if not blocks:
+        return None
+    return Program(blocks[-1][1], _inputs(request.messages))
 
 
 def _inputs(messages: Sequence[Message]) -> tuple[tuple[str, Media], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -13,8 +14,6 @@ from contextlib import ExitStack, contextmanager
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from typing import NamedTuple
-
-from packaging.requirements import Requirement
 
 from mmeval.errors import MissingError, UsageError
 from mmeval.findings.finding import Finding, Subject
@@ -158,7 +157,9 @@ def check_contents(wheel: UnpackedWheel, project: Path | None) -> Contents:
         found.findings.extend(_compared(project, wheel))
     own = Subject(name=wheel.distribution.name)
     requirements = wheel.distribution.requires or []
-    if all(Requirement(text).name.lower() != DISTRIBUTION for text in requirements):
+    # the name alone: what follows it may be spelled as no standard allows
+    needs_us = re.compile(rf"{DISTRIBUTION}(?![\w.-])", re.IGNORECASE)
+    if not any(map(needs_us.match, requirements)):
         cause = f'write dependencies = ["{DISTRIBUTION}"], as it needs mmeval'
         found.findings.append(Finding("package", own, cause=cause))
     for licence in wheel.folder.glob("*.dist-info/licenses/*"):

@@ -167,7 +167,7 @@ def _response(
         evidence = from_line(to_line(answer.evidence))
         warnings = {**warnings, **dict.fromkeys(map(str, answer.warnings))}
         is_usable = isinstance(evidence, dict)
-    except (TypeError, ValueError, RecursionError):  # JSON cannot hold it
+    except Exception:  # JSON cannot hold it, or an agent's own __str__ fails
         is_usable = False
     if not is_usable:
         evidence, answer = {}, _unusable("the agent's evidence is no JSON object")

@@ -88,14 +88,16 @@ class ColumnTemplates:
                 if not _has_media(cell):
                     labels[key] = cell
                 values[self._names.get(key, key)] = "" if cell is None else cell
-            labels |= self._constants
+            made = dict(self._constants)
             for key, template in self._templates.items():
                 if key not in _CONTENTS:
-                    labels[key] = template.value(values)
+                    made[key] = template.value(values)
+            labels |= made
             if "id" in self._templates:
                 name = str(labels.pop("id"))
             return self._made(name, cells, values, labels, resolve)
-        except Exception as error:  # whatever is wrong with a row, the others go on
+        # whatever is wrong with a row, the others go on
+        except Exception as error:
             where = f"{self._place}: row {position}"
             return BadRow(where, message_of(error), name, labels)
 

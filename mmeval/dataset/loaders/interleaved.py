@@ -159,7 +159,8 @@ class InterleavedDataset:
                     raise UsageError("is no object with keys")
                 values = with_media(row.values, self._media)
                 found = self._read(values, position, resolve)
-            except Exception as error:  # whatever is wrong with a row, the others go on
+            # a reader of rows may raise anything and call sys.exit; the others go on
+            except (Exception, SystemExit) as error:
                 found = BadRow("", message_of(error))
             if isinstance(found, BadRow):
                 id = found.id

@@ -109,6 +109,11 @@ def _is_bytes(kind: Any, types: Any) -> bool:
     )
 
 
+def _mapping(pairs: Any) -> Any:
+    """A cell of a map, which is a list of pairs, as an object of JSON."""
+    return None if pairs is None else json_value(dict(pairs))
+
+
 def _converters(
     schema: Any, types: Any, media: set[str], file: Path
 ) -> dict[str, Callable[[Any], Any]]:
@@ -125,7 +130,7 @@ def _converters(
                 f"or say so in dataset_kwargs: {{media: {{{column.name}: images}}}}"
             )
         if types.is_map(column.type):
-            found[column.name] = lambda pairs: json_value(pairs and dict(pairs))
+            found[column.name] = _mapping
         elif column.name == "media" and not types.is_struct(column.type):
             raise UsageError(
                 f"{file}: the column 'media' is not a mapping from labels to paths"

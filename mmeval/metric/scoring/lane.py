@@ -144,7 +144,7 @@ class Lane:
             if not self._plans[position].batch:
                 fitting = int(MESSAGE_SECONDS * len(lines) / max(made.seconds, 1e-6))
                 self._sizes[position] = max(1, min(LARGEST_MESSAGE, fitting))
-        except Exception as error:  # whatever it is, the run ends with it
+        except (Exception, SystemExit) as error:  # whatever it is, the run ends with it
             self._fail(error)
             # rows that cannot be kept need not be made
             self.left -= sum(map(len, self._waiting.values()))

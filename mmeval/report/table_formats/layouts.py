@@ -33,7 +33,7 @@ def layouts_at_end(folder: Path, results: Path) -> str:
         names = layouts_of(run)
         texts = [markdown_tables(tables_of(run, name)) for name in names]
     # the cells of a plugin's layout may be anything; the results are there already
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         log.debug("a layout failed", exc_info=error)
         log.warning(
             "the tables of the paper are not printed: %s; mmeval report %s --layout %s "

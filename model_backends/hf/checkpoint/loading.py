@@ -170,7 +170,7 @@ def loading(files: ModelFiles, what: str, settings: Settings) -> Iterator[None]:
     except MmevalError:
         raise
     # the library raises many kinds over damaged or unknown files
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         kind, how_to_fix = _how_to_fix(files, settings, error)
         raise kind(
             f"{files.name}: {what} cannot be loaded ({in_a_line(error)}); {how_to_fix}"

@@ -184,8 +184,7 @@ class _Writer:
         least, short = self._intake.least_side, min(picture.size)
         if short >= least:
             return picture
-        scale = least / short
-        size = tuple(max(least, round(side * scale)) for side in picture.size)
+        size = tuple(max(least, round(side * least / short)) for side in picture.size)
         self.warnings.append(
             f"a picture of {picture.width}x{picture.height} pixels was enlarged to "
             f"{size[0]}x{size[1]}, the least that "

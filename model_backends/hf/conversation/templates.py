@@ -85,7 +85,8 @@ class ChatTemplate:
         """Raises RowError ``unsupported`` where the template refuses the turns."""
         try:
             return self._render(turns)
-        except Exception as error:  # the template is a program of the model's
+        # the template is a program of the model's
+        except (Exception, SystemExit) as error:
             raise RowError(
                 "unsupported",
                 "the model's chat template refuses this conversation "

@@ -150,7 +150,7 @@ class _Stream:
         items = dict(self._done)
         for place, item in enumerate(self._last_items):
             row = from_line(item)
-            name = row.get("id") if isinstance(row, dict) else None
+            name = str(row.get("id")) if isinstance(row, dict) else ""
             if place not in items and name not in self._ids:
                 items[place] = item
         if not items:

@@ -87,7 +87,7 @@ class _Writer(ExportFolder):
             "subdomain": names.domain,
             "id": id,
         }
-        difficulty = sample.metadata.get("difficulty")
+        difficulty = str(sample.metadata.get("difficulty"))
         if difficulty in _LEVELS:
             row["difficulty_level"] = _LEVELS[difficulty]
         name, number = "answers", 1

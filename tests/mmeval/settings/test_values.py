@@ -94,7 +94,7 @@ def test_what_is_no_scalar_is_the_text_itself(text: str) -> None:
             [(10, 10), ("0.5", 0.5), ("3.0", 3), ("1", 1), ("none", None)],
         ),
         (values.tolerated, [("0", 0), ("0.05", 0.05), ("3", 3)]),
-        (values.integer(1), [("1", 1)]),
+        (values.integer(1), [("1", 1), ("9" * 401, int("9" * 401))]),
         (values.number, [(0.5, 0.5)]),
         (
             values.seed,

@@ -215,3 +215,9 @@ def test_media_that_chat_cannot_carry_are_a_warning_and_an_error_inside_a_choice
         ).warnings[0]
     )
     assert received(choice, asked=request("q", options=size)).warnings == ()
+
+
+def test_media_are_asked_for_in_the_order_of_the_task() -> None:
+    asked = request("q", wants=("audio", "image"))
+    body = sent(asked, outputs="text+image+audio")
+    assert body["modalities"] == ["text", "audio", "image"]

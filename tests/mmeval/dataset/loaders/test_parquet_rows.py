@@ -205,3 +205,12 @@ def test_a_column_of_sounds_as_numbers_is_media(tmp_path: Path) -> None:
     pq.write_table(pa.table(rows), tmp_path / "test.parquet")
     (row,) = read_parquet(tmp_path / "test.parquet")
     assert row.values["media"]["audio1"].mime == "audio/wav"
+
+
+def test_a_map_without_pairs_is_an_empty_object(folder: Path) -> None:
+    pairs = pa.array([[("k", 1)], []], pa.map_(pa.string(), pa.int64()))
+    made = rows_of(dataset(folder, input=["x", "y"], extra=pairs))
+    assert [sample.metadata for sample in made] == [
+        {"extra": {"k": 1}},
+        {"extra": {}},
+    ]

@@ -145,3 +145,8 @@ def test_a_place_may_be_anything(place: object) -> None:
     }
     last = {"type": "response.completed", "response": response()}
     assert len(items_of(stream(done, last).body)) == 1
+
+
+def test_an_item_whose_id_is_not_a_text_is_kept() -> None:
+    item = said("First:") | {"id": {}}
+    assert items_of(streamed(output=[item]).body) == [item]
