@@ -42,7 +42,7 @@ def runs_with_tests(draw: st.DrawFn) -> Compared:
 
 
 @given(runs_with_tests())
-def test_an_interval_cell_leaves_out_a_place_for_each_run_that_is_surely_apart(
+def test_an_interval_of_ranks_leaves_out_a_place_for_each_run_that_is_surely_apart(
     tests: Compared,
 ) -> None:
     for run, place in enumerate(ranks(tests.values, tests.surely)):
@@ -243,7 +243,7 @@ def test_ranks_hold_together_whatever_the_verdicts_are_corrected_by(
 @pytest.mark.parametrize(
     "runs", [three(5), dict(turns())], ids=["few samples", "no common trial"]
 )
-def test_what_is_not_known_cell_is_a_note_of_text_and_table(
+def test_what_is_not_known_of_ranks_is_a_note_of_text_and_table(
     runs: Mapping[str, Sequence[float | None]], tmp_path: Path
 ) -> None:
     found = compare(*written(tmp_path, runs))

@@ -45,7 +45,7 @@ def test_equal_medians_are_rarely_called_different() -> None:
 
 def test_p_and_interval_of_medians_agree() -> None:
     random = np.random.default_rng(1)
-    for _ in range(60):
+    for _ in range(30):
         a = random.normal(size=20)
         b = a + random.normal(0.5, 1, size=20)
         found = compare_by_draws(scores(a), scores(b), median, {}, np.inf)
