@@ -6,6 +6,7 @@ import sys
 import tempfile
 import tomllib
 import zipfile
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 
@@ -61,9 +62,13 @@ def project(kind: PackageKind, folder: Path) -> Path:
 
 
 def built(
-    folder: Path, *, requires: str = "mmeval-harness>=0.1", entries: str = ""
+    folder: Path,
+    *,
+    without: Collection[str] = (),
+    requires: str = "mmeval-harness>=0.1",
+    entries: str = "",
 ) -> Path:
-    """The wheel of a project in its folder dist."""
+    """The wheel of a project in its folder dist, without the files of some suffixes."""
     declared = tomllib.loads((folder / "pyproject.toml").read_text())
     lines = []
     for group, found in declared["project"]["entry-points"].items():
@@ -79,7 +84,7 @@ def built(
     wheel.parent.mkdir(exist_ok=True)
     with zipfile.ZipFile(wheel, "w") as archive:
         for file in sorted((folder / "her_own").rglob("*")):
-            if file.is_file() and file.suffix != ".pyc":
+            if file.is_file() and file.suffix not in (*without, ".pyc"):
                 archive.write(file, file.relative_to(folder))
         for name, text in info.items():
             archive.writestr(f"her_own-0.1.0.dist-info/{name}", text)
