@@ -9,25 +9,13 @@ def test_groups_come_first_with_their_members_below_and_circles_come_to_an_end()
     None
 ):
     found = depths(["d", "a", "inner", "outer", "empty", "b", "c"], MEMBERS)
-    shown = [
-        ("outer", 0),
-        ("inner", 1),
-        ("a", 2),
-        ("b", 2),
-        ("c", 1),
-        ("empty", 0),
-        ("d", 0),
-    ]
-    assert list(found.items()) == shown
-    assert [tasks_inside(name, MEMBERS) for name in ("outer", "empty", "d")] == [
-        {"a", "b", "c"},
-        set(),
-        {"d"},
-    ]
-    assert (tasks_inside("one", CIRCLE), list(depths(["one", "two"], CIRCLE))) == (
-        {"a"},
-        ["one", "two", "a"],
-    )
+    shown = {"outer": 0, "inner": 1, "a": 2, "b": 2, "c": 1, "empty": 0, "d": 0}
+    assert list(found.items()) == list(shown.items())
+    assert tasks_inside("outer", MEMBERS) == {"a", "b", "c"}
+    assert tasks_inside("empty", MEMBERS) == set()
+    assert tasks_inside("d", MEMBERS) == {"d"}
+    assert tasks_inside("one", CIRCLE) == {"a"}
+    assert list(depths(["one", "two"], CIRCLE)) == ["one", "two", "a"]
 
 
 def test_slices_follow_the_whole_each_with_all_its_metrics() -> None:

@@ -48,19 +48,12 @@ def test_the_layouts_of_a_run_are_those_of_its_groups_and_tasks_and_not_of_earli
 def test_a_layout_makes_its_tables_and_the_first_has_the_provenance_and_what_is_left_out(
     tmp_path: Path,
 ) -> None:
-    (table,) = tables_of(
-        stored(tmp_path, 1.0, results={"left_aside": {"told": ["other"]}}), "plain"
-    )
+    run = stored(tmp_path, 1.0, results={"left_aside": {"told": ["other"]}})
+    (table,) = tables_of(run, "plain")
     made, lacks = table.notes
-    assert (
-        table.rows,
-        "teller" in made,
-        lacks[:6] == "These " and "without other" in lacks,
-    ) == (
-        (("told",),),
-        True,
-        True,
-    )
+    assert table.rows == (("told",),)
+    assert "teller" in made
+    assert "without other" in lacks
 
 
 def test_a_number_is_read_as_the_results_file_has_it_and_a_row_of_another_length_is_refused(
@@ -69,11 +62,9 @@ def test_a_number_is_read_as_the_results_file_has_it_and_a_row_of_another_length
     run = stored(tmp_path, 1.0)
     found = result_of(run, run.tasks[0], "right")
     other = scores_of(run, run.tasks[0], "other")
-    assert (found and found.value, found and found.ci95) == (0.5, (0.4, 0.6))
-    assert (
-        other.values,
-        other.count("unscored"),
-        result_of(run, run.tasks[0], "other"),
-    ) == ([], 1, None)
+    assert found is not None
+    assert (found.value, found.ci95) == (0.5, (0.4, 0.6))
+    assert result_of(run, run.tasks[0], "other") is None
+    assert (other.values, other.count("unscored")) == ([], 1)
     with pytest.raises(ValueError, match="2 cells below 1"):
         Table("t", ("A",), (("a", 1.0),))

@@ -14,15 +14,8 @@ def rows(*documents: dict[str, Any], **options: Any) -> list[NumberRow]:
 def test_tasks_stand_below_groups_slices_below_both_and_a_number_that_a_run_lacks_is_none() -> (
     None
 ):
-    found = rows(
-        document(
-            result("a", slice="level=easy"),
-            result("a"),
-            result("b"),
-            result("g"),
-            groups={"g": ["a"]},
-        )
-    )
+    given = result("a", slice="level=easy"), result("a"), result("b"), result("g")
+    found = rows(document(*given, groups={"g": ["a"]}))
     assert [(row.label, row.depth, row.version, row.is_group) for row in found] == [
         ("G", 0, "1.0", True),
         ("A", 1, "1.0", False),
@@ -68,26 +61,15 @@ def test_tasks_stand_below_groups_slices_below_both_and_a_number_that_a_run_lack
 def test_a_row_has_the_notes_of_its_run(
     given: dict[str, Any], ours: dict[str, Any], numbers: list[str]
 ) -> None:
-    assert (
-        re.findall(
-            r"[\d,.]+\d|\d", rows(document(result("a", **given), **ours))[0].notes
-        )
-        == numbers
-    )
+    (row,) = rows(document(result("a", **given), **ours))
+    assert re.findall(r"[\d,.]+\d|\d", row.notes) == numbers
 
 
 def test_a_number_with_what_the_reference_says_is_marked_in_its_task_and_its_group() -> (
     None
 ):
-    found = rows(
-        document(
-            result("a"),
-            result("b"),
-            result("g"),
-            groups={"g": ["a"]},
-            uses_reference=["a"],
-        )
-    )
+    given = result("a"), result("b"), result("g")
+    found = rows(document(*given, groups={"g": ["a"]}, uses_reference=["a"]))
     assert {row.task: row.notes for row in found} == {
         "a": "uses reference information",
         "b": "",

@@ -3,16 +3,14 @@ from typing import Any
 
 from mmeval.results.provenance import made_with, skipped_metrics_note
 from mmeval.results.stored_run import StoredRun
-from tests.support.stored_run import Told, text, write_run
+from tests.support.stored_run import write_run
 
 DATED = {"role": "judge", "asked": "m", "served": "m-2026", "fingerprint": ""}
 CAPTIONER = {"role": "captioner", "asked": "c", "served": "", "fingerprint": ""}
 
 
 def stored(folder: Path, **ours: Any) -> StoredRun:
-    return StoredRun(
-        write_run(folder / "night", [Told([text("a")], [text("b")])], results=ours)
-    )
+    return StoredRun(write_run(folder / "night", [], results=ours))
 
 
 def test_a_line_names_the_model_and_the_judges_as_they_were_served(
