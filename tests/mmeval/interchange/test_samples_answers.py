@@ -121,6 +121,7 @@ def test_a_damaged_file_is_refused_with_its_line(
     "more",
     [
         {"warnings": [7]},
+        {"parts": [7]},
         {"parts": [[7]]},
         {"parts": [None]},
         {"parts": [None], "error": [{}]},
