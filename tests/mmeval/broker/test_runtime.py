@@ -15,6 +15,7 @@ from mmeval.errors import (
 )
 from mmeval.records.response import Response
 from mmeval.store.ticket import Ticket
+from tests.support.in_loop import now
 from tests.support.toy import Toy, ToyLocal, reply, request
 
 
@@ -144,3 +145,14 @@ async def test_a_server_that_gives_no_response_has_failed() -> None:
         answered.error.kind,
         "'hello', which is no Response" in answered.error.message,
     ) == ("internal", True)
+
+
+async def test_no_call_waits_for_a_model_that_is_not_asked_any_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Failing, "start", lambda _self: asyncio.sleep(60))
+    role = runtime(ToyLocal(), answerer=Failing())
+    asyncio.get_running_loop().call_later(1, role.stop)
+    with pytest.raises(StoppedError):
+        await role.ask(request(), Ticket("t"))
+    assert now() < 60

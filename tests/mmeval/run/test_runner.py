@@ -1,4 +1,5 @@
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ from mmeval.run.progress import left_to_judge
 from mmeval.store.shard import Shard
 from mmeval.task.task import Task
 from tests.support.toy import (
+    Rows,
     Toy,
     asked_in,
     asked_text,
@@ -345,6 +347,16 @@ def test_data_that_cannot_be_read_on_end_their_task(tmp_path: Path) -> None:
     (end,) = outcome.findings
     assert (end.kind, end.count) == ("task_file", 1)
     assert "toy: sample 1 " in end.cause
+
+
+def test_a_full_disk_that_data_meet_ends_the_run(tmp_path: Path) -> None:
+    class Full(Rows):
+        def __iter__(self) -> Iterator[Sample]:
+            yield from samples(1)
+            raise StorageError("no space left")
+
+    with pytest.raises(StorageError, match="no space left"):
+        run_toy(tmp_path, replace(task(), dataset=lambda: Full(samples(2))))
 
 
 def test_what_is_wrong_is_refused_before_the_folder_is_touched(tmp_path: Path) -> None:

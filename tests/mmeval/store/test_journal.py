@@ -169,6 +169,14 @@ def test_a_damaged_line_that_was_asked_again_is_no_finding_and_another_one_is(
     assert found.subject.line == 4
 
 
+def test_each_damaged_line_is_a_finding(tmp_path: Path) -> None:
+    segment = spoilt(tmp_path)
+    segment.write_bytes(b"".join(b"%d\n" % number for number in range(7)))
+    with opened(tmp_path) as journal:
+        found = list(journal.findings(""))
+    assert [finding.subject.line for finding in found] == [1, 2, 3, 4, 5, 6, 7]
+
+
 def test_a_blank_line_is_damaged(tmp_path: Path) -> None:
     segment = spoilt(tmp_path)
     segment.write_bytes(b"     \n")

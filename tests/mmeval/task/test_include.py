@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,10 @@ def test_includes_that_are_too_deep_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TaskFileError, match=f"more than {MAX_DEPTH} deep") as caught:
         read(tmp_path)
     assert (caught.value.line, caught.value.name) == (1, "include")
+
+
+def test_a_pipe_is_not_included(tmp_path: Path) -> None:
+    write_files(tmp_path, {"t.yaml": task("t", "include: pipe")})
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(TaskFileError, match="no file 'pipe'"):
+        read(tmp_path)

@@ -342,6 +342,13 @@ def test_the_fingerprint_follows_rows_and_media_and_a_torn_file_is_named(
         list(opened(torn, {"input": "q"}, data_files={"test": "*.parquet"}))
 
 
+def test_media_in_an_archive_are_read(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "train.zip", "w") as archive:
+        archive.writestr("a.png", picture())
+    (sample,) = rows_of(opened(tmp_path, {"input": "image"}, "train"))
+    assert sample.input[0].content.media("image")[0].read() == picture()
+
+
 def parquet(rows: range) -> bytes:
     file = io.BytesIO()
     pq.write_table(

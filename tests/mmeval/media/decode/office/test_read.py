@@ -228,3 +228,5 @@ def test_paragraphs_and_rows_are_lines_of_the_words_() -> None:
             (words, False),
             (words[:2], True),
         )
+        with pytest.raises(MediaLimitError, match="max_text_chars"):
+            document_text(media, limits=DecodeLimits(max_text_chars=len(words) - 1))
