@@ -1,6 +1,6 @@
 import json
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ LONG = "a house with a red door and a garden " * 9
 TEXTS = ("A red door", "", LONG, "Garden")
 
 
-@pytest.fixture(scope="module")
+@cache
 def model() -> dict[str, str]:
     return tiny("clip", CLIP)
 
@@ -39,14 +39,12 @@ def shown(*pictures: Any) -> list[Shown]:
     ]
 
 
-def test_pictures_are_embedded_as_the_library_does_one_by_one(
-    model: dict[str, str],
-) -> None:
+def test_pictures_are_embedded_as_the_library_does_one_by_one() -> None:
     folder = tiny_model("clip")
     network = transformers.CLIPModel.from_pretrained(folder).eval()
     features = transformers.CLIPImageProcessorPil.from_pretrained(folder)
     pictures = [noise(40 + 7 * at, 90 - 3 * at, at) for at in range(19)]
-    found = embedder(model).pictures(shown(*pictures))
+    found = embedder(model()).pictures(shown(*pictures))
     with torch.inference_mode():
         for pixels, vector in zip(pictures, found, strict=True):
             prepared = features(Image.fromarray(pixels), return_tensors="pt")
@@ -55,13 +53,11 @@ def test_pictures_are_embedded_as_the_library_does_one_by_one(
             np.testing.assert_allclose(vector, expected, atol=1e-5)
 
 
-def test_texts_are_embedded_as_the_library_does_and_cut_at_77_tokens(
-    model: dict[str, str],
-) -> None:
+def test_texts_are_embedded_as_the_library_does_and_cut_at_77_tokens() -> None:
     folder = tiny_model("clip")
     network = transformers.CLIPModel.from_pretrained(folder).eval()
     tokens = transformers.AutoTokenizer.from_pretrained(folder)
-    found = embedder(model).texts(TEXTS)
+    found = embedder(model()).texts(TEXTS)
     with torch.inference_mode():
         for text, vector in zip(TEXTS, found, strict=True):
             ids = tokens(text, truncation=True, max_length=77, return_tensors="pt")[
@@ -70,12 +66,12 @@ def test_texts_are_embedded_as_the_library_does_and_cut_at_77_tokens(
             expected = network.get_text_features(input_ids=ids).pooler_output[0].numpy()
             np.testing.assert_allclose(vector, expected, atol=1e-5)
     np.testing.assert_allclose(
-        found[2], embedder(model).texts([LONG + "and more"])[0], atol=1e-5
+        found[2], embedder(model()).texts([LONG + "and more"])[0], atol=1e-5
     )
 
 
 def test_each_picture_and_text_goes_through_the_network_once_in_a_process(
-    model: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen: list[int] = []
 
@@ -85,30 +81,26 @@ def test_each_picture_and_text_goes_through_the_network_once_in_a_process(
 
     for name in ("_picture_vectors", "_text_vectors"):
         monkeypatch.setattr(module, name, partial(noted, getattr(module, name)))
-    first = embedder(model).pictures(
+    first = embedder(model()).pictures(
         shown(noise(30, 40), even(20, 20, (1, 2, 3)), noise(30, 40))
     )
-    again = embedder(model).pictures(shown(even(20, 20, (1, 2, 3)), noise(30, 40)))
+    again = embedder(model()).pictures(shown(even(20, 20, (1, 2, 3)), noise(30, 40)))
     assert seen == [2]
     assert first[0] is first[2]
     assert again[1] is first[0]
-    embedder(model).texts(["a", "b", "a"])
-    embedder(model).texts(["b"])
+    embedder(model()).texts(["a", "b", "a"])
+    embedder(model()).texts(["b"])
     assert seen == [2, 2]
 
 
-def test_the_memory_of_embeddings_is_bounded(
-    model: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_memory_of_embeddings_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_memory, "MOST", 3)
-    embedder(model).texts([str(at) for at in range(8)])
-    assert [*vector_memory._KEPT] == [(model["fingerprint"], text) for text in "567"]
+    embedder(model()).texts([str(at) for at in range(8)])
+    assert [*vector_memory._KEPT] == [(model()["fingerprint"], text) for text in "567"]
 
 
-def test_a_picture_that_cannot_be_decoded_is_an_error_in_its_place(
-    model: dict[str, str],
-) -> None:
-    alone, broken, other = embedder(model).pictures(
+def test_a_picture_that_cannot_be_decoded_is_an_error_in_its_place() -> None:
+    alone, broken, other = embedder(model()).pictures(
         shown(noise(30, 40), DAMAGED, noise(41, 40, 3))
     )
     assert isinstance(broken, ContentError)
