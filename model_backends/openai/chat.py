@@ -115,8 +115,8 @@ class ChatEndpoint:
         if own.stream:
             fields["stream"] = True
             fields["stream_options"] = {"include_usage": True}
-        wants = dict.fromkeys(request.wants)
-        media = [kind for kind in wants if kind in ("image", "audio")]
+        wanted = dict.fromkeys(request.wants)
+        media = [kind for kind in wanted if kind in ("image", "audio")]
         if media and "text" in own.capabilities.outputs:
             # required by servers that also speak or draw, and refused by those that
             # only draw
