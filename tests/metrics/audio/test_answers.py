@@ -54,8 +54,6 @@ UNFIT: Cases = [
         ("sound_class", {"target": "dog", "range": part}, {"window": "range"})
         for part in ([0, 2], ["a", "b"])
     ),
-    ("speaker_gender", {"gender": "man"}, {}),
-    ("transcript", {}, {}),
     ("speaker_similarity", {}, {}),
     *(
         ("speaker_similarity", {"order": order}, {"against": "turns"})

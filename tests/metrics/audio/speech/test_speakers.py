@@ -74,6 +74,13 @@ def test_the_gender_of_the_voice_and_voices_above_the_threshold() -> None:
         assert score.evidence["cosines"]["input"] == pytest.approx(cosine, abs=1e-3)
 
 
+def test_a_label_that_is_no_gender_is_found_before_the_run() -> None:
+    asked = sound_trial(loud(0.8), gender="man")
+    fault = bind(speaker_gender).sample_fault(asked.sample)
+    assert fault
+    assert score_of(speaker_gender, asked).reason == fault
+
+
 def test_a_voice_to_compare_with_that_cannot_be_heard_is_found_before_the_run() -> None:
     asked = sound_trial(loud(0), given=[loud(0.9), loud(0)], references=[loud(0)])
     assert [

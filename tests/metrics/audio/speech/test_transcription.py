@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from mmeval.media import Media, wav
-from mmeval.metric import loaded
+from mmeval.metric import bind, loaded
 from mmeval.metrics.audio.speech import transcription
 from mmeval.metrics.audio.speech.transcription import (
     PROCESSOR,
@@ -82,6 +82,14 @@ def test_a_sound_beyond_the_limits_or_with_a_wanted_text_of_no_words_is_unscored
     assert score_of(transcript, sound_trial(tone(1), text="!")).reason.startswith(
         "undefined"
     )
+
+
+@pytest.mark.usefixtures("written")
+def test_a_row_without_a_wanted_text_is_found_before_the_run() -> None:
+    asked = sound_trial(tone(1))
+    fault = bind(transcript).sample_fault(asked.sample)
+    assert fault
+    assert score_of(transcript, asked).reason == fault
 
 
 def test_what_lasts_longer_than_half_a_minute_is_transcribed_alone(
