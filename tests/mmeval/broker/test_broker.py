@@ -441,10 +441,12 @@ async def test_an_answer_beside_a_call_that_cannot_be_made_is_kept(
             return Response.failed("auth", "no") if bad else reply("fine")
 
     async with brokered(tmp_path, model=Slow()) as broker:
-        calls = [Call("model", request(text)) for text in ("bad", "good")]
+        transcript = Transcript()
+        calls = [Call("model", request(text)) for text in ("good", "bad")]
         with pytest.raises(KeyRefusedError):
-            await broker.run(ask_all(calls), scope())
+            await broker.run(ask_all(calls), scope(), transcript)
         assert len(broker.journal) == 1
+        assert transcript.exchanges == []  # the step has not come to its end
 
 
 async def test_an_agents_answer_is_one_exchange_which_is_replayed_without_its_helpers(

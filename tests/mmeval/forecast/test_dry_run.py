@@ -380,6 +380,18 @@ def test_what_fails_on_a_stand_in_alone_is_a_warning(tmp_path: Path) -> None:
     assert found.exit_code == EXIT_OK
 
 
+def test_a_program_that_copes_without_a_role_is_followed(tmp_path: Path) -> None:
+    def coping(ask: Ask) -> Program[Interleaved]:
+        helped = yield from ask_one(Role("helper").ask("a hint?"))
+        assert not helped.ok
+        answer = yield from ask_one(ask.call())
+        return answer.require()
+
+    found = ahead(tmp_path, task(rows=3, protocol=coping))
+    assert calls(found)["model"] == (3, 0)
+    assert found.exit_code == EXIT_OK
+
+
 @pytest.mark.parametrize(
     ("more", "code"), [(2, EXIT_OK), (0, EXIT_INCOMPLETE)], ids=["some", "all"]
 )

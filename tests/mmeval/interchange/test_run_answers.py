@@ -89,6 +89,7 @@ def test_there_is_no_answer_to_what_was_not_asked(tmp_path: Path) -> None:
     [
         ({"type": "smell"}, "'smell'"),
         ({"type": "text", "text": 7}, "no text"),
+        ({"type": "text", "text": 0}, "no text"),
         ("words", "not str"),
         ({"type": "image", "label": 7}, "no text"),
         ({"type": "image", "media": {**PNG, "sha256": "../../x"}}, "SHA-256"),

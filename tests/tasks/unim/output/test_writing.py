@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -202,3 +203,10 @@ def test_what_the_layout_has_no_place_for_is_reported(tmp_path: Path) -> None:
         "tags: 1",
     ]
     assert (done.answers, done.media, done.gaps) == (4, 6, ())
+
+
+def test_a_level_that_is_not_one_is_left_out(tmp_path: Path, place: Path) -> None:
+    known = unim_sample()
+    odd = replace(known, metadata={**known.metadata, "difficulty": ["easy"]})
+    export_unim(tmp_path / "m", task_of("unim", [Trial(odd, output=tagged("done"))]))
+    assert "difficulty_level" not in json.loads((place / "answers.jsonl").read_text())
