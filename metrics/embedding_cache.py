@@ -26,7 +26,11 @@ MOST_FILES = 1000
 """The most files, of some hundred kilobytes each."""
 
 
-def cached_vectors(key: str, count: int, make: Callable[[], Vectors]) -> Vectors:
+def cached_vectors(
+    key: str,
+    count: int,
+    make: Callable[[], Vectors],
+) -> Vectors:
     """The table of a key with ``count`` rows, from the cache or made and kept there.
     ``key`` names everything that the table depends on."""
     import numpy as np

@@ -32,7 +32,11 @@ _UNUSED = ("masked_spec_embed", "num_batches_tracked")
 """Weights that only training uses: released files may lack them."""
 
 
-def network_of(kind: str, folder: Path, device: str) -> Any:
+def network_of(
+    kind: str,
+    folder: Path,
+    device: str,
+) -> Any:
     """A model of a class of transformers, by its name, in evaluation mode. In full
     precision: the same input gives nearly the same numbers everywhere. ``Any``: each is
     a class of its own.

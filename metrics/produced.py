@@ -45,7 +45,11 @@ def labelled(content: Interleaved, kind: PartKind) -> list[tuple[str, Part]]:
     return kept
 
 
-def the_only_medium(trial: Trial, kind: PartKind, called: str) -> Media | Score:
+def the_only_medium(
+    trial: Trial,
+    kind: PartKind,
+    called: str,
+) -> Media | Score:
     """An answer's medium, not decoded, if it has exactly one of a kind; else a score:
     0 with the reason, where ``called`` is the plural; unscored without an answer."""
     if trial.output is None:

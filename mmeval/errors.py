@@ -258,7 +258,12 @@ class StartFailedError(RoleLostError):
     """A backend could not be started, so no call was made. ``message`` is why, and what
     to do; ``exit_code`` is that of the error that it met."""
 
-    def __init__(self, backend: str, message: str, exit_code: int) -> None:
+    def __init__(
+        self,
+        backend: str,
+        message: str,
+        exit_code: int,
+    ) -> None:
         super().__init__(f"{backend} cannot be started: {message}", "mend that")
         self.message, self.exit_code = message, exit_code
 

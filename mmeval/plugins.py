@@ -68,7 +68,12 @@ SCRIPT = "script"
 class _Registered(EntryPoint):
     """A plugin that needs no loading."""
 
-    def __init__(self, group: str, name: str, plugin: Any) -> None:
+    def __init__(
+        self,
+        group: str,
+        name: str,
+        plugin: Any,
+    ) -> None:
         # a metric is a record around its function
         described = getattr(plugin, "function", plugin)
         own = getattr(described, "__qualname__", type(described).__qualname__)
@@ -83,7 +88,11 @@ class _Registered(EntryPoint):
 _of_script: dict[PluginGroup, dict[str, _Registered]] = {group: {} for group in GROUPS}
 
 
-def register(group: PluginGroup, name: str, plugin: Any) -> None:
+def register(
+    group: PluginGroup,
+    name: str,
+    plugin: Any,
+) -> None:
     """Register a plugin for this process.
 
     The same definition again (a notebook's cell that is run anew) replaces the earlier
@@ -198,7 +207,12 @@ def load(group: PluginGroup, name: str) -> Any:
         ) from error
 
 
-def load_as(group: PluginGroup, name: str, kind: type[T], how_to: str) -> T:
+def load_as(
+    group: PluginGroup,
+    name: str,
+    kind: type[T],
+    how_to: str,
+) -> T:
     """Load a plugin that must be of a class. Raises as ``load``, and PluginError for
     another one."""
     found = load(group, name)

@@ -71,7 +71,11 @@ def embeddings(clips: Sequence[Samples], model: Mapping[str, Any]) -> Vectors:
     return np.concatenate(vectors)
 
 
-def nearest_mean(clip: Vectors, references: Vectors, nearest: int = NEAREST) -> float:
+def nearest_mean(
+    clip: Vectors,
+    references: Vectors,
+    nearest: int = NEAREST,
+) -> float:
     """The mean of the largest cosines of one embedding with those of references."""
     import numpy as np
 
@@ -110,7 +114,11 @@ def clap_similarity(
     return [_similarity(trial, model, nearest) for trial in trials]
 
 
-def _similarity(trial: Trial, model: str | Mapping[str, Any], nearest: int) -> Score:
+def _similarity(
+    trial: Trial,
+    model: str | Mapping[str, Any],
+    nearest: int,
+) -> Score:
     answer = the_only_clip(trial)
     if isinstance(answer, Score):
         return answer

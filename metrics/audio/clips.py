@@ -86,7 +86,11 @@ def the_only_decodable(trial: Trial) -> Media | Score:
     return decodable(sound)
 
 
-def resampled(samples: Samples, rate: int, wanted: int) -> Samples:
+def resampled(
+    samples: Samples,
+    rate: int,
+    wanted: int,
+) -> Samples:
     """One channel at another rate, as librosa resamples: the length is rounded up."""
     if rate == wanted:
         return samples

@@ -88,7 +88,12 @@ def segments(
     return found
 
 
-def rms(samples: Samples, *, frame: int = FRAME, hop: int = HOP) -> Samples:
+def rms(
+    samples: Samples,
+    *,
+    frame: int = FRAME,
+    hop: int = HOP,
+) -> Samples:
     """The RMS of frames centred on multiples of the hop; a clip is zero past its ends.
 
     There are ``n // hop + 1`` of them, and none of an empty clip.

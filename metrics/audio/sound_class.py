@@ -153,23 +153,22 @@ def sound_class(
             scores.append(heard)
             continue
         own = [next(vectors) for _ in heard]
+        try:
+            known = [class_embeddings(sounds, part.wanted, network) for part in heard]
+        except MmevalError as error:
+            scores.append(Score.unscored(str(error)))
+            continue
         evidence: dict[str, Any] = {}
-        for part, vector in zip(heard, own, strict=True):
-            try:
-                known = class_embeddings(sounds, part.wanted, network)
-            except MmevalError as error:
-                scores.append(Score.unscored(str(error)))
-                break
-            similarity = nearest_mean(vector, known, nearest)
+        for part, vector, of_class in zip(heard, own, known, strict=True):
+            similarity = nearest_mean(vector, of_class, nearest)
             passes = similarity < threshold if exclude else similarity > threshold
             evidence[part.label] = {
                 "class": part.wanted,
                 "similarity": similarity,
                 "passes": passes,
             }
-        else:
-            passed = sum(item["passes"] for item in evidence.values())
-            scores.append(Score(passed / len(evidence), evidence=evidence))
+        passed = sum(item["passes"] for item in evidence.values())
+        scores.append(Score(passed / len(evidence), evidence=evidence))
     return scores
 
 

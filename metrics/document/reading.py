@@ -116,7 +116,11 @@ def _cut_rows(rows: Rows) -> int:
     return sum(len(row) > 1 for row in rows)
 
 
-def _read_picture(media: Media, limits: DecodeLimits, ocr: Ocr) -> list[str]:
+def _read_picture(
+    media: Media,
+    limits: DecodeLimits,
+    ocr: Ocr,
+) -> list[str]:
     if ocr == "none":
         raise NoOcrError(f"{media.label}: {NO_OCR}")
     from mmeval.metrics.document.ocr import read_words
@@ -124,7 +128,11 @@ def _read_picture(media: Media, limits: DecodeLimits, ocr: Ocr) -> list[str]:
     return joined_lines(read_words(image(media, limits=limits)))
 
 
-def _pdf_blocks(media: Media, limits: DecodeLimits, ocr: Ocr) -> Iterator[Block]:
+def _pdf_blocks(
+    media: Media,
+    limits: DecodeLimits,
+    ocr: Ocr,
+) -> Iterator[Block]:
     """The blocks of each page. OCR reads the first few pages without a text layer."""
     # All text layers of the used pages are read before any picture, since OCR takes
     # longer than the time limit of decoding.

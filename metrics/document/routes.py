@@ -27,7 +27,12 @@ _VERSION = 2
 
 
 @lru_cache(maxsize=16)
-def markdown_route(extraction: Extraction, ocr: Ocr, *, hints: bool) -> Route:
+def markdown_route(
+    extraction: Extraction,
+    ocr: Ocr,
+    *,
+    hints: bool,
+) -> Route:
     """The route from documents to words, also for a judge that takes documents."""
     chosen: list[str] = [extraction]
     if ocr != "none":

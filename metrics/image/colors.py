@@ -38,7 +38,12 @@ class Gate(NamedTuple):
     hue_low: float
     hue_high: float
 
-    def passes(self, found: Color, name: str, wanted: Color) -> bool:
+    def passes(
+        self,
+        found: Color,
+        name: str,
+        wanted: Color,
+    ) -> bool:
         """MMMG's rule by the hue alone: grey has hue 0, so it passes as red and as
         orange."""
         if name in WITHOUT_HUE:
@@ -56,7 +61,11 @@ def hue(color: Color) -> float:
     return colorsys.rgb_to_hsv(red, green, blue)[0]
 
 
-def color_fault(sample: Sample, key: str, colors: Mapping[str, Any]) -> str:
+def color_fault(
+    sample: Sample,
+    key: str,
+    colors: Mapping[str, Any],
+) -> str:
     """Why a label names no colour of a table; empty when it does."""
     name = sample.metadata.get(key)
     if not isinstance(name, str) or name not in colors:

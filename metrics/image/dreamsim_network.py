@@ -191,7 +191,11 @@ def _seen(tower: Tower, pixels: Any) -> Any:
     return _layer_norm(tower, "norm", x)[:, 0] @ w["proj"]
 
 
-def _block(tower: Tower, name: str, x: Any) -> Any:
+def _block(
+    tower: Tower,
+    name: str,
+    x: Any,
+) -> Any:
     functional, w = need("torch.nn.functional", "hf"), tower.weights
     qkv = _linear(w, f"{name}.attn.qkv", _layer_norm(tower, f"{name}.norm1", x))
     heads = qkv.unflatten(-1, (3, x.shape[-1] // _HEAD, _HEAD))
@@ -202,12 +206,20 @@ def _block(tower: Tower, name: str, x: Any) -> Any:
     return x + _linear(w, f"{name}.mlp.fc2", tower.gate(inner))
 
 
-def _linear(w: Weights, name: str, x: Any) -> Any:
+def _linear(
+    w: Weights,
+    name: str,
+    x: Any,
+) -> Any:
     weight, bias = w[f"{name}.weight"], w.get(f"{name}.bias")
     return need("torch.nn.functional", "hf").linear(x, weight, bias)
 
 
-def _layer_norm(tower: Tower, name: str, x: Any) -> Any:
+def _layer_norm(
+    tower: Tower,
+    name: str,
+    x: Any,
+) -> Any:
     weight, bias = tower.weights[f"{name}.weight"], tower.weights[f"{name}.bias"]
     return need("torch.nn.functional", "hf").layer_norm(
         x, (x.shape[-1],), weight, bias, tower.epsilon

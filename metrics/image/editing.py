@@ -125,7 +125,11 @@ def edit_of(
     return Edit(resized(edited, (height, width), FILTER), original, box)
 
 
-def padded_box(bbox: Any, size: tuple[int, int], margin: int = 10) -> Box:
+def padded_box(
+    bbox: Any,
+    size: tuple[int, int],
+    margin: int = 10,
+) -> Box:
     """A box widened on each side and cut at the edges of a picture of ``size``. By one
     in ``margin`` of the picture's width and height, rounded down; these are its
     ``size``.

@@ -147,7 +147,11 @@ class Wanted(NamedTuple):
     penalty_distance: float
 
 
-def _filled(area: Pixels, beside: Pixels, wanted: Wanted) -> Score:
+def _filled(
+    area: Pixels,
+    beside: Pixels,
+    wanted: Wanted,
+) -> Score:
     import numpy
 
     height, width = area.shape[:2]
@@ -173,7 +177,11 @@ def _filled(area: Pixels, beside: Pixels, wanted: Wanted) -> Score:
     return Score(value, evidence=evidence)
 
 
-def share_near(pixels: Pixels, color: Color, distance: float) -> float:
+def share_near(
+    pixels: Pixels,
+    color: Color,
+    distance: float,
+) -> float:
     """The share of pixels within a distance of a colour in RGB; 0 without pixels."""
     import numpy
 

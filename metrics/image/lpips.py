@@ -96,7 +96,11 @@ def _pairs(trial: Trial, size: Size) -> list[_Pair] | Score:
     return found
 
 
-def _pair(one: Media, other: Media, size: Size) -> _Pair | Score:
+def _pair(
+    one: Media,
+    other: Media,
+    size: Size,
+) -> _Pair | Score:
     reference = given(other)
     if isinstance(reference, Score):
         return reference

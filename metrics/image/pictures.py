@@ -100,7 +100,12 @@ def reference_picture(sample: Sample) -> Media | Score:
     return Score.unscored("the reference has no picture to compare with")
 
 
-def compared(trial: Trial, name: str, measure: Measure, smallest: int) -> Score:
+def compared(
+    trial: Trial,
+    name: str,
+    measure: Measure,
+    smallest: int,
+) -> Score:
     """The mean of a measure over the pictures of an answer and of the first reference,
     in order.
 
@@ -151,7 +156,11 @@ def pairs_of(trial: Trial) -> list[tuple[Media, Media]] | Score:
     return list(zip(found, wanted, strict=True))
 
 
-def resized(pixels: Pixels, size: tuple[int, ...], filter: str) -> Pixels:
+def resized(
+    pixels: Pixels,
+    size: tuple[int, ...],
+    filter: str,
+) -> Pixels:
     """A picture in another height and width; ``filter`` is Pillow's: ``LANCZOS``,
     ``BICUBIC``, ``BILINEAR``."""
     if pixels.shape[:2] == size:

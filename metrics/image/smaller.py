@@ -42,7 +42,11 @@ def at_smaller_size(one: Pixels, other: Pixels) -> tuple[Numbers, Numbers]:
     return first, second
 
 
-def _along(pixels: Numbers, wanted: int, axis: int) -> Numbers:
+def _along(
+    pixels: Numbers,
+    wanted: int,
+    axis: int,
+) -> Numbers:
     import numpy
 
     length = pixels.shape[axis]

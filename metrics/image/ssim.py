@@ -74,7 +74,11 @@ def ssim_of(one: Pixels, other: Pixels) -> float:
     return float(total / (windows * (width - SMALLEST + 1) * channels))
 
 
-def _similarities(one: Numbers, other: Numbers, channels: int) -> float:
+def _similarities(
+    one: Numbers,
+    other: Numbers,
+    channels: int,
+) -> float:
     """SSIM's sum over windows of some rows; pixels are ``channels`` numbers apart.
 
     Sums of 49 bytes fit 16 bits, those of their products and all of what is subtracted
@@ -119,10 +123,19 @@ def _windows(numbers: Numbers, channels: int) -> Numbers:
     return _sevens(down, channels, axis=1)
 
 
-def _sevens(numbers: Numbers, step: int, *, axis: int) -> Numbers:
+def _sevens(
+    numbers: Numbers,
+    step: int,
+    *,
+    axis: int,
+) -> Numbers:
     """The sums of every seven numbers that are ``step`` apart, by pairs and fours."""
 
-    def part(array: Numbers, start: int, length: int) -> Numbers:
+    def part(
+        array: Numbers,
+        start: int,
+        length: int,
+    ) -> Numbers:
         if axis == 0:
             return array[start : start + length]
         return array[:, start : start + length]

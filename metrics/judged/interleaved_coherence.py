@@ -159,7 +159,11 @@ class Graded:
         return evidence
 
 
-def _ask(question: Question, form: GradesForm, repeats: int) -> Program[list[Reply]]:
+def _ask(
+    question: Question,
+    form: GradesForm,
+    repeats: int,
+) -> Program[list[Reply]]:
     """The replies; when all attempts lack one grade, a reply with the other counts."""
     call = question.call()
     replies = yield from ask_all([call] * repeats)

@@ -227,7 +227,11 @@ def sizes_in(
     return found[: len(objects)]
 
 
-def letters_in(words: str, letters: str, count: int) -> list[int] | None:
+def letters_in(
+    words: str,
+    letters: str,
+    count: int,
+) -> list[int] | None:
     """The first ``[...]`` on one line, if it is a JSON list of so many of the letters,
     as their places in ``letters``; capitals and blanks around them do not matter.
 
@@ -260,7 +264,11 @@ def texts_in(words: str) -> list[str] | None:
     return None
 
 
-def first_enclosed(text: str, opening: str, closing: str) -> str | None:
+def first_enclosed(
+    text: str,
+    opening: str,
+    closing: str,
+) -> str | None:
     """The first piece between two marks, with them, on one line; None without one."""
     for line in text.split("\n"):
         start = line.find(opening)

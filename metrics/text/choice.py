@@ -65,7 +65,11 @@ def _options(label: Any) -> Options | None:
     return None
 
 
-def _right_letter(sample: Sample, answer_key: str, options: Options) -> str | None:
+def _right_letter(
+    sample: Sample,
+    answer_key: str,
+    options: Options,
+) -> str | None:
     label = sample.metadata.get(answer_key)
     if label is None and sample.references:
         label = sample.references[0].text

@@ -122,7 +122,11 @@ def accuracy_of(
     return Accuracy(errors, length, all_found, all_wanted)
 
 
-def _errors(found: str, wanted: str, unit: Unit) -> int:
+def _errors(
+    found: str,
+    wanted: str,
+    unit: Unit,
+) -> int:
     # the library counts an empty wanted text in its own way
     if not wanted.strip() or not found.strip():
         return _length(found, unit) + _length(wanted, unit)
@@ -141,7 +145,12 @@ def _length(text: str, unit: Unit) -> int:
     return len(text.strip())
 
 
-def _blanked(found: str, wanted: str, unit: Unit, blanks: Blanks) -> tuple[str, str]:
+def _blanked(
+    found: str,
+    wanted: str,
+    unit: Unit,
+    blanks: Blanks,
+) -> tuple[str, str]:
     if unit == "word":
         return " ".join(found.split()), " ".join(wanted.split())
     if blanks == "keep":

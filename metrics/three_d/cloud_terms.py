@@ -27,7 +27,12 @@ SAMPLING = (0.50, 0.25, 0.25)
 of normals; even spacing, points that lie apart, surface."""
 
 
-def cloud_terms(points: Numbers, *, angles: Angles, padded: bool) -> Terms:
+def cloud_terms(
+    points: Numbers,
+    *,
+    angles: Angles,
+    padded: bool,
+) -> Terms:
     """T, G and S of points (n x 3) whose largest extent is 1.
     ``padded`` as in :func:`neighbourhoods_of`.
 

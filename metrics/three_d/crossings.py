@@ -128,7 +128,13 @@ class _Boxes:
             left -= len(pairs.one)
             size *= 2
 
-    def _asked(self, batch: Indices, at: int, *, counted: bool) -> Any:
+    def _asked(
+        self,
+        batch: Indices,
+        at: int,
+        *,
+        counted: bool,
+    ) -> Any:
         tree, _, reach = self._trees[at]
         radii = (self._reach[batch] + reach) * (1 + CLEAR)
         return tree.query_ball_point(

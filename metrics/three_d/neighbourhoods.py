@@ -57,7 +57,11 @@ def neighbourhoods_of(points: Numbers, *, padded: bool) -> Neighbourhoods:
     return Neighbourhoods(*map(np.concatenate, zip(*found, strict=True)))
 
 
-def _measured(points: Numbers, distances: Numbers, indices: Any) -> Neighbourhoods:
+def _measured(
+    points: Numbers,
+    distances: Numbers,
+    indices: Any,
+) -> Neighbourhoods:
     """Measure points by their nearest ones in order (itself first) and the
     distances."""
     import numpy as np

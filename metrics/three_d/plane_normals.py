@@ -111,7 +111,11 @@ def _of_a_single_value(matrices: Numbers, values: Numbers) -> Numbers:
     return found
 
 
-def _of_the_middle_value(matrices: Numbers, given: Numbers, values: Numbers) -> Numbers:
+def _of_the_middle_value(
+    matrices: Numbers,
+    given: Numbers,
+    values: Numbers,
+) -> Numbers:
     """The vector of the middle value, at right angles to a given one of another
     value."""
     import numpy as np

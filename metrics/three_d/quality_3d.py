@@ -211,7 +211,11 @@ def _item(media: Media, rules: _Rules) -> ItemScore:
     return ItemScore(min(1.0, quality), {**named, **terms.evidence})
 
 
-def _released_fault(media: Media, stored: Geometry, rules: _Rules) -> str:
+def _released_fault(
+    media: Media,
+    stored: Geometry,
+    rules: _Rules,
+) -> str:
     """Why the released scorer has no score for a file.
     Empty if it has one, or is not followed."""
     if len(stored.faces):

@@ -90,7 +90,11 @@ def shape_quality(faces: Faces, constant: float) -> Numbers:
     return np.clip(quality, 0.0, 1.0)
 
 
-def points_on(faces: Faces, count: int, rng: np.random.Generator) -> Numbers:
+def points_on(
+    faces: Faces,
+    count: int,
+    rng: np.random.Generator,
+) -> Numbers:
     """Random points on the surface, everywhere equally dense (count x 3)."""
     import numpy as np
 

@@ -136,7 +136,11 @@ def fragments(pixels: Pixels, places: Any) -> Pixels:
     return made
 
 
-def _start(length: int, number: int, place: float) -> int:
+def _start(
+    length: int,
+    number: int,
+    place: float,
+) -> int:
     """Where a fragment begins in its cell; as upstream, never at the last whole
     pixel."""
     cell = length // GRID
@@ -144,7 +148,11 @@ def _start(length: int, number: int, place: float) -> int:
     return min(cell * number, length - FRAGMENT) + int(place * free)
 
 
-def resized(pixels: Pixels, height: int, width: int) -> Pixels:
+def resized(
+    pixels: Pixels,
+    height: int,
+    width: int,
+) -> Pixels:
     """The picture in another size, bilinear as upstream.
     Only the nearest pixels count, so that a much smaller picture keeps its noise."""
     if pixels.shape[:2] == (height, width):

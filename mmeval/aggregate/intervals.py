@@ -70,7 +70,11 @@ def sureness(
     return _without_range(value, known, independent, tail)
 
 
-def same_value_interval(value: float, clusters: float, range: Interval) -> Interval:
+def same_value_interval(
+    value: float,
+    clusters: float,
+    range: Interval,
+) -> Interval:
     """The 95 % interval of a mean if all clusters have the same one (all right, say).
 
     Their standard error is 0, which is not certainty: values that were never seen may

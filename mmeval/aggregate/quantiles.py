@@ -21,7 +21,11 @@ _MANY_DEGREES = 400
 """From here on four terms of a series give Student's quantile to 12 digits."""
 
 
-def beta_quantile(a: float, b: float, probability: float) -> float:
+def beta_quantile(
+    a: float,
+    b: float,
+    probability: float,
+) -> float:
     """The value below which a beta variable lies with this ``probability``.
 
     ``a`` and ``b`` are above 0. Halley's steps, halved where they would leave the
@@ -64,7 +68,11 @@ def _halleys_step(
     return value - newtons_step / (1 - bend / 2)
 
 
-def _first_guess(a: float, b: float, probability: float) -> float:
+def _first_guess(
+    a: float,
+    b: float,
+    probability: float,
+) -> float:
     """Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.5.22."""
     if a <= 1 or b <= 1:
         return a / (a + b)
@@ -84,7 +92,11 @@ def _first_guess(a: float, b: float, probability: float) -> float:
     return guess if 0 < guess < 1 else a / (a + b)
 
 
-def beta_share(a: float, b: float, value: float) -> float:
+def beta_share(
+    a: float,
+    b: float,
+    value: float,
+) -> float:
     """The probability that a beta variable is below ``value``, from 0 to 1: the
     regularised incomplete beta function."""
     if value <= 0 or value >= 1:
@@ -97,7 +109,11 @@ def beta_share(a: float, b: float, value: float) -> float:
     return 1 - front * _fraction(b, a, 1 - value) / b
 
 
-def _log_density(a: float, b: float, value: float) -> float:
+def _log_density(
+    a: float,
+    b: float,
+    value: float,
+) -> float:
     constant = math.lgamma(a + b)
     constant -= math.lgamma(a)
     constant -= math.lgamma(b)
@@ -106,7 +122,11 @@ def _log_density(a: float, b: float, value: float) -> float:
     return constant + below + above
 
 
-def _fraction(a: float, b: float, value: float) -> float:
+def _fraction(
+    a: float,
+    b: float,
+    value: float,
+) -> float:
     """The continued fraction of the incomplete beta function, by Lentz's method.
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.5.8."""
     whole = a + b

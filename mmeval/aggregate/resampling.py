@@ -101,7 +101,12 @@ def drawn_statistic(
     return _one_by_one(scores, aggregator, options, clusters)
 
 
-def _means(scores: Scores, clusters: Sequence[str], *, weighted: bool) -> Statistic:
+def _means(
+    scores: Scores,
+    clusters: Sequence[str],
+    *,
+    weighted: bool,
+) -> Statistic:
     number = {cluster: place for place, cluster in enumerate(clusters)}
     places = [number[cluster] for cluster in scores.clusters]
     weights = np.asarray(scores.weights) if weighted else np.ones(len(places))
@@ -161,7 +166,11 @@ def _one_by_one(
     return statistic
 
 
-def bootstrap(statistic: Statistic, clusters: int, iterations: int) -> Sureness:
+def bootstrap(
+    statistic: Statistic,
+    clusters: int,
+    iterations: int,
+) -> Sureness:
     """Standard error and percentile interval by resampling; neither if a draw gives
     NaN.
 
@@ -176,7 +185,11 @@ def bootstrap(statistic: Statistic, clusters: int, iterations: int) -> Sureness:
     return Sureness(stderr, (low, high), iterations)
 
 
-def distribution(statistic: Statistic, clusters: int, iterations: int) -> Values:
+def distribution(
+    statistic: Statistic,
+    clusters: int,
+    iterations: int,
+) -> Values:
     """The value of each draw, of which ``bootstrap`` makes an interval."""
     values: Values = _resampled(statistic, clusters, iterations).bootstrap_distribution
     return values

@@ -118,7 +118,11 @@ def summarise(
     )
 
 
-def _sureness(scores: Scores, estimate: Estimate, aggregation: Aggregation) -> Sureness:
+def _sureness(
+    scores: Scores,
+    estimate: Estimate,
+    aggregation: Aggregation,
+) -> Sureness:
     """The uncertainty of a value: a formula's, its aggregator's, or resampled."""
     value = estimate.value
     assert value is not None
@@ -141,7 +145,11 @@ def _sureness(scores: Scores, estimate: Estimate, aggregation: Aggregation) -> S
     return widened(found, value, [design])
 
 
-def _resampled(scores: Scores, value: float, aggregation: Aggregation) -> Sureness:
+def _resampled(
+    scores: Scores,
+    value: float,
+    aggregation: Aggregation,
+) -> Sureness:
     if set(scores.values) == {value}:  # draws of one and the same value tell nothing
         return Sureness(0.0)
     if not aggregation.bootstrap_iters:
@@ -153,7 +161,11 @@ def _resampled(scores: Scores, value: float, aggregation: Aggregation) -> Surene
     return found if found.ci95 else Sureness(no_interval=UNKNOWN_DRAW)
 
 
-def widened(drawn: Sureness, value: float, means: Sequence[Term]) -> Sureness:
+def widened(
+    drawn: Sureness,
+    value: float,
+    means: Sequence[Term],
+) -> Sureness:
     """The interval by the standard error alone, and by what was drawn, if anything was.
 
     Quantiles of draws are too near to each other where clusters are few, or the value

@@ -174,7 +174,11 @@ def _component(terms: Sequence[Term]) -> Component:
     )
 
 
-def component_of(stderr: float, value: float, terms: Sequence[Term]) -> Component:
+def component_of(
+    stderr: float,
+    value: float,
+    terms: Sequence[Term],
+) -> Component:
     """A number of which the standard error is known, and not what each cluster adds to
     it; the ``terms`` are those of means over the same trials."""
     means = scaled(terms, 1 / len(terms))

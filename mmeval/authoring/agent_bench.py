@@ -255,7 +255,11 @@ class _Asked:
         return self._runner.run(answering).response
 
 
-def _players(agent: Agent, case: AgentCase, folder: Path) -> dict[str, Player]:
+def _players(
+    agent: Agent,
+    case: AgentCase,
+    folder: Path,
+) -> dict[str, Player]:
     absent = set()
     for role, replies in case.replies.items():
         _check_role(agent, role)
@@ -281,7 +285,11 @@ def _players(agent: Agent, case: AgentCase, folder: Path) -> dict[str, Player]:
     return players
 
 
-def _response(written: Any, reader: ContentReader, role: str) -> Response:
+def _response(
+    written: Any,
+    reader: ContentReader,
+    role: str,
+) -> Response:
     """One reply, as it is written. Raises UsageError."""
     if isinstance(written, str):
         content = Interleaved.from_text(written)

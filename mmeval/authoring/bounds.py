@@ -105,7 +105,12 @@ class Bounds:
         if empty is not None and empty <= self._noise("empty"):
             yield self._alike("empty", "warning")
 
-    def _lost(self, which: Which, result: Result, severity: Severity) -> Finding:
+    def _lost(
+        self,
+        which: Which,
+        result: Result,
+        severity: Severity,
+    ) -> Finding:
         cause = _SUSPENDED if result.suspended else self.lost.get(which, "")
         asked = _applicable(result)
         return Finding(

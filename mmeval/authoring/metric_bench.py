@@ -87,7 +87,11 @@ def asking(
         yield broker, runner
 
 
-async def _score(broker: Broker, bound: BoundMetric, trial: Trial) -> MetricScores:
+async def _score(
+    broker: Broker,
+    bound: BoundMetric,
+    trial: Trial,
+) -> MetricScores:
     scope = Scope("metric", trial.sample, share=False, by_content=True)
 
     def role(name: str) -> Role:

@@ -82,7 +82,11 @@ _CASE_KEYS = (
 )
 
 
-def read_case(values: Any, metric: Metric, profile: str = "standard") -> Case:
+def read_case(
+    values: Any,
+    metric: Metric,
+    profile: str = "standard",
+) -> Case:
     """Parse one line of a file of cases. Raises UsageError."""
     check_keys(values, _CASE_KEYS)
     params = dict(typed(values, "params", dict) or {})
@@ -196,7 +200,11 @@ def files_as_texts(given: Mapping[str, Iterable[Any]]) -> Iterator[str]:
             )
 
 
-def trial_of(case: Case, folder: Path, looks_at: PartKind | None = None) -> Trial:
+def trial_of(
+    case: Case,
+    folder: Path,
+    looks_at: PartKind | None = None,
+) -> Trial:
     """Make the trial of a case; without answer and files it has no output. A file that
     may be of the kind ``looks_at`` is: a page is a picture, code is text, a damaged
     file may be any."""

@@ -283,7 +283,12 @@ class SampleChecks:
                 if media.mime not in usual and not encoding_fault(part.kind, media):
                     self.reencoded[f"{media.mime} as {ENCODED_AS[part.kind]}"] += 1
 
-    def _of(self, sample: Sample, cause: str, severity: Severity = "error") -> Finding:
+    def _of(
+        self,
+        sample: Sample,
+        cause: str,
+        severity: Severity = "error",
+    ) -> Finding:
         subject = Subject(self.task.name, sample=sample.id)
         return Finding("bad_sample", subject, cause=cause, severity=severity)
 

@@ -164,7 +164,11 @@ def check_backend_name(name: str) -> None:
     raise UnknownNameError("model backend", name, (), hint)
 
 
-def _text(backend: str, arg: str, value: Any) -> Any:
+def _text(
+    backend: str,
+    arg: str,
+    value: Any,
+) -> Any:
     """The value of a parameter that is text: ``revision=1234567`` is that text. Raises
     UsageError for a fraction or a power of ten, whose spelling does not follow from its
     value."""

@@ -180,7 +180,11 @@ class _Fragments(NamedTuple):
     bright: Floats
 
 
-def _points(flat: Floats, depth: Floats, bright: float) -> _Fragments:
+def _points(
+    flat: Floats,
+    depth: Floats,
+    bright: float,
+) -> _Fragments:
     """Points of one pixel each."""
     import numpy
 

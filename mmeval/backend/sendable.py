@@ -245,7 +245,11 @@ def _first_alone(messages: Sequence[Message], kind: PartKind) -> list[Message]:
     return made
 
 
-def _due(route: Route, media: Media, limits: DecodeLimits) -> bool:
+def _due(
+    route: Route,
+    media: Media,
+    limits: DecodeLimits,
+) -> bool:
     try:
         return route.due is not None and route.due(media, limits)
     except MissingExtraError:  # it cannot be decoded here, and the backend takes it

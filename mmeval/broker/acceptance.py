@@ -64,7 +64,11 @@ def with_warnings(response: Response, warnings: Sequence[str]) -> Response:
     return replace(response, warnings=(*response.warnings, *added))
 
 
-def reasoning_apart(output: Interleaved, opening: str, closing: str) -> Interleaved:
+def reasoning_apart(
+    output: Interleaved,
+    opening: str,
+    closing: str,
+) -> Interleaved:
     """Make hidden reasoning that a model wrote into its text parts of its own.
 
     Placeholders that the model only thought of stay in its reasoning: the media of the

@@ -363,7 +363,11 @@ def length(request: Request) -> int:
     return sum(len(part.raw) if part.media is None else MEDIUM_WEIGHT for part in parts)
 
 
-def least_padded(lengths: Sequence[int], wanted: int, count: int) -> int:
+def least_padded(
+    lengths: Sequence[int],
+    wanted: int,
+    count: int,
+) -> int:
     """Where the least padded slice of ``count`` rising lengths with ``wanted``
     begins."""
     total = [0, *accumulate(lengths)]

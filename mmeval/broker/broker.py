@@ -308,7 +308,12 @@ class Broker:
         error = ErrorInfo("unsupported", f"the {call.role} {'; '.join(gaps)}")
         return Sendable(call.request, error=error)
 
-    def _drawn(self, question: Question, request: Request, draw: int) -> Request:
+    def _drawn(
+        self,
+        question: Question,
+        request: Request,
+        draw: int,
+    ) -> Request:
         """The request with its seed, and with its key for the server: the same after a
         kill, another once a reply is journalled as a failure."""
         scope, digest = question.scope, question.digest

@@ -23,7 +23,11 @@ Standing = Literal["kept", "open", "unaskable"]
 the model cannot be asked, or the sample cannot."""
 
 
-def standing(program: Program[Any], scope: Scope, broker: Broker) -> Standing:
+def standing(
+    program: Program[Any],
+    scope: Scope,
+    broker: Broker,
+) -> Standing:
     """Run a program on the answers that the journal has; nothing is asked. Raises what
     the program raises, but for CallFailed."""
     transcript = Transcript()

@@ -50,7 +50,13 @@ class Scope:
         first."""
         return 0 if self.by_content else self.repeat
 
-    def of_agent(self, key: str, *, occurrence: int = 0, attempt: int = 0) -> Scope:
+    def of_agent(
+        self,
+        key: str,
+        *,
+        occurrence: int = 0,
+        attempt: int = 0,
+    ) -> Scope:
         """The calls by which an agent answers the call with this key.
 
         ``occurrence`` counts the equal calls before it, ``attempt`` its replies that
@@ -88,7 +94,12 @@ class Question(NamedTuple):
         """Its place, as the journal notes it."""
         return f"{self.scope.name}#{self.path}"
 
-    def ticket(self, payee: Payee | None, draw: int, remarks: Sequence[str]) -> Ticket:
+    def ticket(
+        self,
+        payee: Payee | None,
+        draw: int,
+        remarks: Sequence[str],
+    ) -> Ticket:
         """What goes with the call to the process that answers it."""
         return Ticket(
             self.scope.trial,

@@ -178,7 +178,12 @@ class WorkerPool:
         )
         atexit.unregister(self._kill)
 
-    def _replace(self, worker: Worker, death: str, rows: int) -> None:
+    def _replace(
+        self,
+        worker: Worker,
+        death: str,
+        rows: int,
+    ) -> None:
         self._deaths[worker] += 1
         if self._deaths[worker] >= DEATHS_IN_A_ROW:
             worker.kill()  # it may be alive without its model, and hold a device

@@ -254,7 +254,12 @@ def _plan(args: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _write_page(found: Comparison, folder: Path, *, is_text: bool) -> None:
+def _write_page(
+    found: Comparison,
+    folder: Path,
+    *,
+    is_text: bool,
+) -> None:
     """Write the page; its path ends the text, and is logged where a program reads the
     output."""
     from mmeval.comparison.page import write_comparison

@@ -170,7 +170,12 @@ def _licence(entry: IndexEntry) -> str:
     return re.split(r"[;.] |\n", entry.license, maxsplit=1)[0].rstrip(".;")
 
 
-def _entry_rows(index: TaskIndex, pattern: str, *, groups: bool) -> ListingRows:
+def _entry_rows(
+    index: TaskIndex,
+    pattern: str,
+    *,
+    groups: bool,
+) -> ListingRows:
     for entry in index.listing():
         fits = _fits(entry.name, pattern) or _fits(entry.full_name, pattern)
         if entry.is_group != groups or not fits:
@@ -195,11 +200,17 @@ def _rows(
     ``Any``: each kind of plugin has its own type, which its row function takes."""
     load: Callable[[str], object] = partial(plugins.load, KINDS[kind])
     if kind == "metrics":
-        from mmeval.metric.contract import load_metric as load
+        from mmeval.metric.contract import load_metric
+
+        load = load_metric
     elif kind == "formats":
-        from mmeval.interchange.contract import load_format as load
+        from mmeval.interchange.contract import load_format
+
+        load = load_format
     elif kind == "tools":
-        from mmeval.backend.tool import load_tool as load
+        from mmeval.backend.tool import load_tool
+
+        load = load_tool
     entries = plugins.entries(KINDS[kind])
     count = Counter(entry.name for entry in entries)
     for entry in entries:
@@ -213,7 +224,11 @@ def _rows(
             yield _Broken(name, owner, error)
 
 
-def _metric_row(name: str, owner: str, metric: Metric) -> list[str]:
+def _metric_row(
+    name: str,
+    owner: str,
+    metric: Metric,
+) -> list[str]:
     """What it needs are packages, with the command to install missing ones; the models
     that it opens by default, missing ones marked; and its roles."""
     from mmeval.metric.bound import bind
@@ -245,7 +260,11 @@ def _metric_row(name: str, owner: str, metric: Metric) -> list[str]:
     ]
 
 
-def _tool_row(name: str, owner: str, tool: Tool) -> list[str]:
+def _tool_row(
+    name: str,
+    owner: str,
+    tool: Tool,
+) -> list[str]:
     return [
         cell(name),
         cell(", ".join(tool.takes)),
@@ -256,7 +275,11 @@ def _tool_row(name: str, owner: str, tool: Tool) -> list[str]:
     ]
 
 
-def _adapter_row(name: str, owner: str, adapter: object) -> list[str]:
+def _adapter_row(
+    name: str,
+    owner: str,
+    adapter: object,
+) -> list[str]:
     verified = getattr(adapter, "verified", True)  # it may be any class
     sentence, stop, _ = _purpose(adapter).partition(". ")
     return [
@@ -267,7 +290,11 @@ def _adapter_row(name: str, owner: str, adapter: object) -> list[str]:
     ]
 
 
-def _backend_row(name: str, owner: str, backend: object) -> list[str]:
+def _backend_row(
+    name: str,
+    owner: str,
+    backend: object,
+) -> list[str]:
     from mmeval.backend.agent.contract import Agent, asked_words
 
     asks = ""
@@ -277,7 +304,11 @@ def _backend_row(name: str, owner: str, backend: object) -> list[str]:
     return [cell(name), cell(owner), cell(asks), purpose]
 
 
-def _format_row(name: str, owner: str, form: AnswerFormat) -> list[str]:
+def _format_row(
+    name: str,
+    owner: str,
+    form: AnswerFormat,
+) -> list[str]:
     sides = []
     if form.read is not None:
         sides.append("read")
@@ -292,7 +323,11 @@ def _format_row(name: str, owner: str, form: AnswerFormat) -> list[str]:
     ]
 
 
-def _plugin_row(name: str, owner: str, plugin: object) -> list[str]:
+def _plugin_row(
+    name: str,
+    owner: str,
+    plugin: object,
+) -> list[str]:
     return [cell(name), cell(owner), cell(_purpose(plugin), limit=120)]
 
 

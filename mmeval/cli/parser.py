@@ -53,8 +53,8 @@ class Parser(argparse.ArgumentParser):
             words.append(word)
             if action is None or action.nargs != "?" or action.const is not True:
                 continue
-            is_its_value = after.startswith("-") or after.lower() in SWITCH_WORDS
-            if not is_its_value:  # a switch before a word of another argument
+            needs_no_value = after.startswith("-") or after.lower() in SWITCH_WORDS
+            if not needs_no_value:  # a switch before a word of another argument
                 words[-1] += "=true"
         found, unknown = self.parse_known_args(words)
         takes_words = any(

@@ -196,7 +196,11 @@ def _print_or_write(text: str, file: Path | None) -> None:
     print_text(f"{file}\n")
 
 
-def _write_charts(runs: Sequence[StoredRun], form: str, into: Path) -> Iterator[Path]:
+def _write_charts(
+    runs: Sequence[StoredRun],
+    form: str,
+    into: Path,
+) -> Iterator[Path]:
     from mmeval.report import charts
     from mmeval.report.charts.chosen import ranges_of
     from mmeval.report.page import writer

@@ -338,7 +338,11 @@ def _one(by_task: Mapping[str, Any]) -> Any:
     return by_task
 
 
-def _shortly(what: str, before: Any, now: Any) -> tuple[str, str]:
+def _shortly(
+    what: str,
+    before: Any,
+    now: Any,
+) -> tuple[str, str]:
     """Both values in short; of two mappings what differs. A field that is called like
     the aspect is not named again."""
     if not (isinstance(before, Mapping) and isinstance(now, Mapping)):

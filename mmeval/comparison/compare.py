@@ -447,7 +447,12 @@ def _number(
     return replace(number, verdict=verdict, why=why)
 
 
-def _of_zero(number: Number, alpha: float, *, is_find: bool) -> Iterator[str]:
+def _of_zero(
+    number: Number,
+    alpha: float,
+    *,
+    is_find: bool,
+) -> Iterator[str]:
     """Why an interval holds 0 beside a find, or leaves it out without one."""
     if number.ci95 is None or number.p is None:
         return

@@ -150,7 +150,12 @@ def _why_untested(number: Number) -> Reason | None:
     return None if number.is_extra else "untested"
 
 
-def _is_no_worse(test: Paired, margin: float, *, higher: bool) -> bool:
+def _is_no_worse(
+    test: Paired,
+    margin: float,
+    *,
+    higher: bool,
+) -> bool:
     """Whether the worse end of the 95 % interval is within the margin, and rare losses
     were not missed."""
     if test.ci95 is None:
@@ -234,7 +239,11 @@ def _corrected_by_run(
     return found
 
 
-def _p_of_worse(test: Paired | None, margin: float, is_higher_better: bool) -> float:
+def _p_of_worse(
+    test: Paired | None,
+    margin: float,
+    is_higher_better: bool,
+) -> float:
     """The p of a number that is worse by the margin; 1 for one that is not worse than
     that."""
     if test is None:

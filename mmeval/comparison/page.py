@@ -100,7 +100,11 @@ def write_comparison(found: Comparison, folder: Path) -> Made:
     return writer.made
 
 
-def outcomes(run: int, pair: RunPair, rows: Sequence[NumberRow]) -> Iterator[Outcome]:
+def outcomes(
+    run: int,
+    pair: RunPair,
+    rows: Sequence[NumberRow],
+) -> Iterator[Outcome]:
     """How each trial of ``run`` came out, by the first compared number of its task,
     else of a group that holds it."""
     done: set[str] = set()

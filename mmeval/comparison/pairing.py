@@ -297,7 +297,13 @@ class Pairs(NamedTuple):
     samples: int
 
     @classmethod
-    def of(cls, a: TaskScores, b: TaskScores, number: str, matched: Matched) -> Pairs:
+    def of(
+        cls,
+        a: TaskScores,
+        b: TaskScores,
+        number: str,
+        matched: Matched,
+    ) -> Pairs:
         first, second = a.statuses[number], b.statuses[number]
         left_out: Counter[str] = Counter()
         of_a: Counter[str] = Counter()

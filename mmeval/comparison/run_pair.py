@@ -235,7 +235,12 @@ class ComparedRun:
             config.get("output_modalities"),
         ]
 
-    def pieces(self, task: str, number: str, share: float = 1.0) -> Iterator[Piece]:
+    def pieces(
+        self,
+        task: str,
+        number: str,
+        share: float = 1.0,
+    ) -> Iterator[Piece]:
         """The single numbers of tasks that a number is the mean of."""
         parts: list[tuple[str, str]] = []
         if task in self.members:
@@ -322,7 +327,12 @@ class RunPair:
             self._matched[task] = Matched.of(first, second, alike)
         return self._matched[task]
 
-    def _alike(self, task: str, a: TaskScores, b: TaskScores) -> Alike:
+    def _alike(
+        self,
+        task: str,
+        a: TaskScores,
+        b: TaskScores,
+    ) -> Alike:
         """Whether trials were asked the same: their samples, and what a task makes of
         them. The wire form does not count, nor do parameters and a system instruction:
         models differ in them."""

@@ -310,7 +310,11 @@ def _stderr(found: Contributions) -> float | None:
     return 0.0 if found.are_alike else math.sqrt(found.influence @ found.influence)
 
 
-def _test_of_alike(found: Contributions, difference: float, width: float) -> _Choice:
+def _test_of_alike(
+    found: Contributions,
+    difference: float,
+    width: float,
+) -> _Choice:
     """The test of clusters that all differ by the same: others may have been missed."""
     clusters = len(found.added)
     flips = sign_flips(found.added, found.shares)
@@ -327,7 +331,11 @@ def _test_of_alike(found: Contributions, difference: float, width: float) -> _Ch
     return _Choice(alike, "sign_flip", why if clusters == 1 else "", unseen)
 
 
-def _test_of_spread(found: Contributions, difference: float, width: float) -> _Choice:
+def _test_of_spread(
+    found: Contributions,
+    difference: float,
+    width: float,
+) -> _Choice:
     """The test of clusters that differ by unlike numbers."""
     clusters = len(found.added)
     stderr = _stderr(found)

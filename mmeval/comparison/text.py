@@ -70,7 +70,11 @@ def _change(found: Comparison, change: Change) -> str:
     return text
 
 
-def _wrapped(label: str, text: str, width: int) -> list[str]:
+def _wrapped(
+    label: str,
+    text: str,
+    width: int,
+) -> list[str]:
     return textwrap.wrap(
         printable(text, limit=2_000),
         width,
@@ -146,7 +150,12 @@ def _short(names: Sequence[str], limit: int) -> dict[str, str]:
     return short
 
 
-def _laid(row: Sequence[str], widths: Sequence[int], *, several: bool) -> str:
+def _laid(
+    row: Sequence[str],
+    widths: Sequence[int],
+    *,
+    several: bool,
+) -> str:
     is_text = [several, *[False] * (len(row) - 2), True]
     cells = []
     for cell, width, is_left in zip(row, widths, is_text, strict=True):

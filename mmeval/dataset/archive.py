@@ -60,7 +60,12 @@ def unpacked(archive: Path) -> Path:
     return folder
 
 
-def _check(opened: zipfile.ZipFile, archive: Path, size: int, into: Path) -> None:
+def _check(
+    opened: zipfile.ZipFile,
+    archive: Path,
+    size: int,
+    into: Path,
+) -> None:
     """Raise for entries that may not be unpacked. Of one no more is written than it
     declares; zipfile sees to that."""
     entries = opened.infolist()

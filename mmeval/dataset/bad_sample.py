@@ -72,7 +72,12 @@ class BadSamples:
     def count(self) -> int:
         return len(self._seen)
 
-    def add(self, task: str, sample: Sample, repeats: int = 1) -> None:
+    def add(
+        self,
+        task: str,
+        sample: Sample,
+        repeats: int = 1,
+    ) -> None:
         self.trials += repeats
         mark = hash((sample.id, sample.fault))
         self._seen.add(mark)
@@ -120,7 +125,11 @@ def tags_without_medium(task: str, sample: Sample) -> Iterator[Finding]:
                 yield Finding("bad_sample", subject, cause=cause)
 
 
-def unread_rows(task: str, number: int, error: BaseException) -> Finding:
+def unread_rows(
+    task: str,
+    number: int,
+    error: BaseException,
+) -> Finding:
     """That a loader cannot read a row, from 1, and those after it."""
     subject = Subject(task, sample=f"row {number} and later ones")
     return replace(finding_of(error, subject), kind="bad_sample")

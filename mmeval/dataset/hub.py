@@ -65,7 +65,12 @@ class Listing(NamedTuple):
     files: tuple[HubFile, ...]
 
 
-def listing(repo: str, revision: str, *, kind: RepoKind = "dataset") -> Listing:
+def listing(
+    repo: str,
+    revision: str,
+    *,
+    kind: RepoKind = "dataset",
+) -> Listing:
     """The files of a repository with sizes. Raises as ``snapshot``, and when
     offline."""
     import huggingface_hub as hub
@@ -147,7 +152,12 @@ def snapshot(
     return Path(folder)
 
 
-def file_names(repo: str, revision: str, *, kind: RepoKind = "dataset") -> list[str]:
+def file_names(
+    repo: str,
+    revision: str,
+    *,
+    kind: RepoKind = "dataset",
+) -> list[str]:
     """The files of a repository; an empty list where the hub cannot be asked."""
     import huggingface_hub as hub
 
@@ -171,7 +181,11 @@ def explaining(what: str, kind: RepoKind) -> Iterator[None]:
         raise _explained(error, what, kind) from error
 
 
-def _explained(error: BaseException, what: str, kind: RepoKind) -> MmevalError:
+def _explained(
+    error: BaseException,
+    what: str,
+    kind: RepoKind,
+) -> MmevalError:
     """An error with one message for the user. The most special class is tested first,
     because they inherit from each other."""
     from huggingface_hub import errors

@@ -18,7 +18,11 @@ def cache_folder() -> Path:
     return Path(HF_HUB_CACHE)
 
 
-def cached_snapshot(repo: str, revision: str, kind: RepoKind) -> Path | None:
+def cached_snapshot(
+    repo: str,
+    revision: str,
+    kind: RepoKind,
+) -> Path | None:
     """The folder of files fetched at a revision, complete or not; None without any.
     Its name is the commit of the revision when it was fetched."""
     from huggingface_hub import errors, snapshot_download

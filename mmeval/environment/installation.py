@@ -66,7 +66,11 @@ def copies() -> Iterator[Finding]:
         )
 
 
-def _package(name: str, cause: str, remedy: str) -> Finding:
+def _package(
+    name: str,
+    cause: str,
+    remedy: str,
+) -> Finding:
     subject = Subject(name=name)
     return Finding("package", subject, cause=cause, remedy=remedy, severity="error")
 

@@ -60,7 +60,11 @@ def terminal_lines(
     return lines
 
 
-def command_lines(command: str, indent: str, width: int = WIDTH) -> list[str]:
+def command_lines(
+    command: str,
+    indent: str,
+    width: int = WIDTH,
+) -> list[str]:
     """A command that can be pasted; a long one goes on behind a backslash."""
     if not command:
         return []

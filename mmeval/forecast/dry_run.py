@@ -525,7 +525,11 @@ def _is_supposed(exchanges: Iterable[Exchange]) -> bool:
     return any(exchange.request_digest for exchange in exchanges)
 
 
-def _failed_trial(task: str, transcript: Transcript, cause: str) -> Finding:
+def _failed_trial(
+    task: str,
+    transcript: Transcript,
+    cause: str,
+) -> Finding:
     severity: Severity = "error"
     if _is_supposed(transcript.exchanges):
         cause = f"{cause} ({AFTER_STAND_IN})"

@@ -85,7 +85,11 @@ def _rows(forecast: Forecast) -> list[list[str]]:
     return rows
 
 
-def _numbers(forecast: Forecast, role: str, load: Load) -> list[str]:
+def _numbers(
+    forecast: Forecast,
+    role: str,
+    load: Load,
+) -> list[str]:
     about = "about " if load.estimated else ""
     cost = forecast.dollars(role, load)
     dollars = "unknown"

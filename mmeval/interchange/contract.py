@@ -69,7 +69,12 @@ class Answers(Protocol):
     def remarks(self) -> Sequence[str]:
         """Remarks about the files themselves."""
 
-    def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:
+    def answer(
+        self,
+        task: str,
+        sample: Sample,
+        repeat: int,
+    ) -> StoredAnswer | Absent:
         """The answer of a trial. Raises UsageError for a damaged one. A medium that is
         missing, or leads out of the folder, is not an error."""
 
@@ -148,7 +153,11 @@ def load_format(name: str) -> AnswerFormat:
     )
 
 
-def open_answers(name: str, path: Path, options: Mapping[str, Any]) -> Answers:
+def open_answers(
+    name: str,
+    path: Path,
+    options: Mapping[str, Any],
+) -> Answers:
     """Open the answers below a path in a format. Raises UsageError,
     MissingDataError."""
     form = load_format(name)

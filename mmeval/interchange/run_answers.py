@@ -80,7 +80,12 @@ class RunAnswers:
             )
         return lost
 
-    def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:
+    def answer(
+        self,
+        task: str,
+        sample: Sample,
+        repeat: int,
+    ) -> StoredAnswer | Absent:
         question = question_of(sample)
         names = [task] if task in self._trials else []
         if not names:  # it may be renamed: the only one with this sample and question

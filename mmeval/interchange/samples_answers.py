@@ -79,7 +79,11 @@ class _File:
         )
 
 
-def _nth(values: Mapping[str, Any], key: str, repeat: int) -> Any:
+def _nth(
+    values: Mapping[str, Any],
+    key: str,
+    repeat: int,
+) -> Any:
     """The value of one repeat in a line. ``Any``: each key has its own type."""
     found = values.get(key)
     return found[repeat] if isinstance(found, list) and repeat < len(found) else None
@@ -116,7 +120,12 @@ class SamplesAnswers:
     def counts(self) -> Mapping[str, int]:
         return {name: file.count for name, file in self._files.items()}
 
-    def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:
+    def answer(
+        self,
+        task: str,
+        sample: Sample,
+        repeat: int,
+    ) -> StoredAnswer | Absent:
         name = next(iter(self._files)) if self._single else file_name(task)
         file = self._files.get(name)
         if file is None:

@@ -47,9 +47,11 @@ def exact_part(row: object, medium: Callable[[str], Media | None]) -> Part:
     file: Any = row.get("file")
     raw: Any = row.get("raw", words or "")
     label: Any = row.get("label", "")
-    for text in (words or "", file or "", raw, label):
-        if not isinstance(text, str):
+    for text in (words, file):
+        if text is not None and not isinstance(text, str):
             raise UsageError(DAMAGED)
+    if not isinstance(raw, str) or not isinstance(label, str):
+        raise UsageError(DAMAGED)
     found = None if file is None else medium(file)
     return Part(row["type"], words, found, raw, label)
 

@@ -245,7 +245,11 @@ class Media:
         return f"Media({where})"
 
 
-def stored_path(root: Path, sha256: str, mime: str) -> Path:
+def stored_path(
+    root: Path,
+    sha256: str,
+    mime: str,
+) -> Path:
     """Where the store under ``root`` keeps a medium: ``<root>/ab/abcd....png``.
 
     Raises UsageError for anything but a digest, so that no record can point elsewhere.

@@ -249,7 +249,11 @@ class Box(NamedTuple):
     end: int
 
 
-def boxes(file: BinaryIO, at: int, end: int) -> Iterator[Box]:
+def boxes(
+    file: BinaryIO,
+    at: int,
+    end: int,
+) -> Iterator[Box]:
     """The boxes of an MP4 between two places, up to one that is shorter than its own
     head. Length 1: a long one follows; 0: all the rest."""
     while at + 8 <= end:
@@ -267,7 +271,11 @@ def boxes(file: BinaryIO, at: int, end: int) -> Iterator[Box]:
         at = stop
 
 
-def _by_content(mime: str, head: bytes, tail: bytes) -> str:
+def _by_content(
+    mime: str,
+    head: bytes,
+    tail: bytes,
+) -> str:
     """The type of a container, which depends on what is inside."""
     if mime == OLD_OFFICE and _LOCKED in tail:
         return _LOCKED_OFFICE

@@ -347,7 +347,11 @@ def _run_together(words: str, text: str) -> bool:
     return not words[-1].isspace() and not text[0].isspace()
 
 
-def split_reasoning(text: str, opening: str, closing: str) -> list[Part]:
+def split_reasoning(
+    text: str,
+    opening: str,
+    closing: str,
+) -> list[Part]:
     """Cut text at hidden reasoning, ``<think>...</think>``; parts keep their raw text.
 
     An opening tag that is never closed hides the rest (the model ran out of tokens

@@ -154,7 +154,11 @@ def find(text: str, spellings: Sequence[str] = DEFAULT_SPELLINGS) -> Iterator[Ta
         yield Tag(kind, index, match[0], start, end, spelling)
 
 
-def render(kind: TagKind, ordinal: int, spelling: str = "tag") -> str:
+def render(
+    kind: TagKind,
+    ordinal: int,
+    spelling: str = "tag",
+) -> str:
     """The placeholder of a kind's ``ordinal``-th item, counted from 1 in any spelling.
 
     Raises UnknownNameError for a spelling that is unknown or has no word for the kind.

@@ -131,7 +131,11 @@ def _content_types(archive: zipfile.ZipFile, names: list[str]) -> list[str]:
     return found
 
 
-def _start_of(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+def _start_of(
+    archive: zipfile.ZipFile,
+    name: str,
+    most: int,
+) -> bytes:
     """The first bytes of an entry, unpacked; no more are unpacked."""
     # other methods may ask for a dictionary of gigabytes
     if archive.getinfo(name).compress_type not in _METHODS:

@@ -153,7 +153,11 @@ def file_mark(path: Path) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _digest_of_file(path: str, size: int, changed_ns: int) -> str:
+def _digest_of_file(
+    path: str,
+    size: int,
+    changed_ns: int,
+) -> str:
     """The SHA-256 of a file with this size and time of change."""
     if size < LARGE_BYTES:
         return _read_digest(path)

@@ -40,7 +40,11 @@ def scores_of(result: Any, metric: Metric) -> MetricScores:
     return {output: _checked(value, metric, output) for output, value in result.items()}
 
 
-def _checked(value: Any, metric: Metric, output: str) -> Score:
+def _checked(
+    value: Any,
+    metric: Metric,
+    output: str,
+) -> Score:
     """A value as a score; unscored if no number or outside the range that bounds
     use."""
     try:

@@ -140,7 +140,11 @@ class _Candidates:
             )
 
 
-def unexpected(expected: ExpectedKeys, counts: Counts, task: str) -> Iterator[Finding]:
+def unexpected(
+    expected: ExpectedKeys,
+    counts: Counts,
+    task: str,
+) -> Iterator[Finding]:
     """Differences between the counts and the task file.
     Media are not compared where rows cannot be asked, whose media are not counted."""
     if not counts.read:
@@ -227,7 +231,11 @@ def damaged(files: Iterable[HubFile], folder: Path) -> Iterator[Finding]:
             )
 
 
-def medium_fault(part: Part, media: Media, look: MediaLook) -> str:
+def medium_fault(
+    part: Part,
+    media: Media,
+    look: MediaLook,
+) -> str:
     """What is wrong with a medium; empty if nothing. It is decoded while ``look`` has
     time; code is any text."""
     problem = medium_problem(part, media)
@@ -236,7 +244,12 @@ def medium_fault(part: Part, media: Media, look: MediaLook) -> str:
     return f"{part.label or part.kind}: {problem}" if problem else ""
 
 
-def _count_medium(part: Part, media: Media, found: Counts, look: MediaLook) -> str:
+def _count_medium(
+    part: Part,
+    media: Media,
+    found: Counts,
+    look: MediaLook,
+) -> str:
     """Count a medium, unless it is missing; what is wrong with a new one."""
     try:
         _ = media.size

@@ -124,7 +124,12 @@ class Reply:
         return "" if error is None else f"{error.kind}: {error.words:.200}"
 
 
-def reply_to(call: Call, response: Response, path: str = "0", key: str = "") -> Reply:
+def reply_to(
+    call: Call,
+    response: Response,
+    path: str = "0",
+    key: str = "",
+) -> Reply:
     """A response as the program gets it.
 
     A program relies on what its call accepts. So a refused reply that is not acceptable

@@ -185,7 +185,11 @@ def bound_prompts(
     return found
 
 
-def find_prompt(written: Any, home: Path, texts: PromptTexts) -> PromptFile:
+def find_prompt(
+    written: Any,
+    home: Path,
+    texts: PromptTexts,
+) -> PromptFile:
     """The prompt that a switch names; ``home`` is the folder of the metric's prompts.
 
     Raises UnknownNameError for a name that is not there, PromptError for a file that
@@ -246,7 +250,11 @@ def read_prompt_folder(
     return found
 
 
-def _own(name: str, home: Path, texts: PromptTexts) -> PromptFile:
+def _own(
+    name: str,
+    home: Path,
+    texts: PromptTexts,
+) -> PromptFile:
     file = home / f"{name}.jinja"
     if file.is_file():
         return PromptFile(name, read_prompt(file))

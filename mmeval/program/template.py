@@ -117,7 +117,12 @@ class TemplatePrompt:
                 )
         return Message("user", Interleaved(found))
 
-    def _rendered(self, template: BoundedTemplate, sample: Sample, text: str) -> str:
+    def _rendered(
+        self,
+        template: BoundedTemplate,
+        sample: Sample,
+        text: str,
+    ) -> str:
         at = f"{self.place}: " if self.place else ""
         values: dict[str, Any] = {"input": text, "id": sample.id}
         metadata = sample.metadata
@@ -222,7 +227,11 @@ class PartsTemplate:
         return tuple(Interleaved(_unmarked(text, placed)) for text in texts)
 
 
-def _as_text(value: Value, placed: list[Part], contents: list[range]) -> Any:
+def _as_text(
+    value: Value,
+    placed: list[Part],
+    contents: list[range],
+) -> Any:
     """A value as a template sees it. Parts without text are added to ``placed``, their
     ranges by content to ``contents``."""
     if isinstance(value, Interleaved):

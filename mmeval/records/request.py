@@ -117,7 +117,11 @@ def _typed_parameter(name: str, value: Any) -> Any:
     raise UsageError(f"generation parameter {name}={value!r}: must be {wanted}")
 
 
-def _within(name: str, value: Any, number: float) -> float:
+def _within(
+    name: str,
+    value: Any,
+    number: float,
+) -> float:
     """The number. Raises UsageError outside of the parameter's range."""
     holds, wanted = {
         "max_tokens": (number >= 1, "at least 1"),

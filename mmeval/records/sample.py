@@ -124,7 +124,7 @@ class Sample:
     @classmethod
     def from_json(cls, row: Mapping[str, Any], media_root: Path) -> Sample:
         def read(contents: Sequence[Any]) -> tuple[Interleaved, ...]:
-            return tuple(Interleaved.from_json(row, media_root) for row in contents)
+            return tuple(Interleaved.from_json(one, media_root) for one in contents)
 
         return cls(
             id=row["id"],

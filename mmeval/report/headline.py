@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 
 from mmeval.results.numbers import NumberRow
 
@@ -20,21 +19,21 @@ def headline_rows(rows: Sequence[NumberRow]) -> list[NumberRow]:
     for row in rows:
         if not row.slice:
             whole.setdefault(row.task, []).append(row)
-    headlines = []
-    for own in whole.values():
-        inside: set[str] = set()
-        for row in own:
-            inside |= row.pieces
+    return [_headline(of_task) for of_task in whole.values()]
 
-        def rank(
-            row: NumberRow, inside: AbstractSet[str] = inside
-        ) -> tuple[bool, bool]:
-            is_total = bool(row.pieces) and row.metric not in inside
-            return (not is_total, not row.of_averages)
 
-        best = max(sorted(own, key=rank), key=_values)
-        headlines.append(best if _values(best) else own[0])
-    return headlines
+def _headline(rows: Sequence[NumberRow]) -> NumberRow:
+    """The headline of one task, of the rows of its whole numbers."""
+    inside: set[str] = set()
+    for row in rows:
+        inside |= row.pieces
+
+    def rank(row: NumberRow) -> tuple[bool, bool]:
+        is_total = bool(row.pieces) and row.metric not in inside
+        return (not is_total, not row.of_averages)
+
+    best = max(sorted(rows, key=rank), key=_values)
+    return best if _values(best) else rows[0]
 
 
 def _values(row: NumberRow) -> int:

@@ -99,7 +99,12 @@ class ProgressBar(Quiet):
             self.note(loading_line(model, seconds))
         self._say(refresh=True)
 
-    def _show(self, what: str, total: int, kept: int) -> None:
+    def _show(
+        self,
+        what: str,
+        total: int,
+        kept: int,
+    ) -> None:
         from tqdm import tqdm
 
         self.close()

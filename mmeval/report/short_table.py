@@ -86,7 +86,11 @@ def short_table(
     return "\n".join([table, *notes, ""]) if notes else table
 
 
-def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
+def _wrapped(
+    text: str,
+    width: int,
+    indent: str = "",
+) -> list[str]:
     return textwrap.wrap(
         text,
         width,
@@ -123,7 +127,12 @@ class _Line(NamedTuple):
     verdict: str
 
     @classmethod
-    def of(cls, row: NumberRow, metric_above: str, baseline: Column | None) -> _Line:
+    def of(
+        cls,
+        row: NumberRow,
+        metric_above: str,
+        baseline: Column | None,
+    ) -> _Line:
         """The metric is left out where it is that of the row above."""
         (result,) = row.results
         assert result is not None
@@ -343,7 +352,11 @@ def last_lines(
     return "\n" + "".join(f"{line}\n" for line in laid)
 
 
-def _laid(label: str, words: Sequence[str], width: int) -> str:
+def _laid(
+    label: str,
+    words: Sequence[str],
+    width: int,
+) -> str:
     """A label and a path, which is never broken, or a command that goes on in the next
     line after a backslash."""
     lines = [f"{label:{_LABEL}}{words[0]}"]

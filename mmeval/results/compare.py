@@ -216,7 +216,11 @@ def metrics_of(ours: Mapping[str, Any], task: str) -> Mapping[str, Mapping[str, 
     return tasks.get(task, {})
 
 
-def name_of(ours: Mapping[str, Any], task: str, output: str) -> str:
+def name_of(
+    ours: Mapping[str, Any],
+    task: str,
+    output: str,
+) -> str:
     """The name of the metric that gives a number."""
     for name, metric in metrics_of(ours, task).items():
         if output in metric.get("outputs", (name,)):
@@ -224,7 +228,11 @@ def name_of(ours: Mapping[str, Any], task: str, output: str) -> str:
     return ""
 
 
-def metric_of(ours: Mapping[str, Any], task: str, output: str) -> Mapping[str, Any]:
+def metric_of(
+    ours: Mapping[str, Any],
+    task: str,
+    output: str,
+) -> Mapping[str, Any]:
     """The metric of a number, as the results file defines it."""
     return metrics_of(ours, task).get(name_of(ours, task, output), {})
 

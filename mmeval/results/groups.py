@@ -28,7 +28,12 @@ def tasks_inside(name: str, members: Members) -> set[str]:
     return found.keys() - members.keys()
 
 
-def _visit(name: str, depth: int, members: Members, found: dict[str, int]) -> None:
+def _visit(
+    name: str,
+    depth: int,
+    members: Members,
+    found: dict[str, int],
+) -> None:
     if name in found:
         return
     found[name] = depth

@@ -92,7 +92,11 @@ def tables_of(run: StoredRun, name: str) -> list[Table]:
         raise PluginError(f"the layout {name!r} failed ({reason})") from error
 
 
-def scores_of(run: StoredRun, task: StoredTask, number: str) -> Scores:
+def scores_of(
+    run: StoredRun,
+    task: StoredTask,
+    number: str,
+) -> Scores:
     """A number's scores of the counted trials, in data set order; empty if unscored.
     A number that is made of averaged ones has no score of a trial."""
     from mmeval.aggregate.scores import Scores
@@ -109,7 +113,11 @@ def scores_of(run: StoredRun, task: StoredTask, number: str) -> Scores:
     return found
 
 
-def result_of(run: StoredRun, task: StoredTask, number: str) -> Result | None:
+def result_of(
+    run: StoredRun,
+    task: StoredTask,
+    number: str,
+) -> Result | None:
     """One number of a task as a whole, as the results file has it."""
     for row in run.ours.get("results", ()):
         is_number = row["task"] == task.name and row["metric"] == number

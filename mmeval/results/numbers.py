@@ -170,7 +170,11 @@ def groups_of(documents: Iterable[ResultsDocument]) -> dict[str, list[str]]:
     return groups
 
 
-def _pieces(document: ResultsDocument, which: str, only: str = "outputs") -> Pieces:
+def _pieces(
+    document: ResultsDocument,
+    which: str,
+    only: str = "outputs",
+) -> Pieces:
     """The ``pieces`` of each derived number, or those that it is ``without``; ``only``
     of entries that have a key."""
     pieces = {}

@@ -123,7 +123,11 @@ class UnscoredReasons:
     replies: dict[Unscored, str] = field(default_factory=dict)
 
 
-def unscored_reasons(scores: ScoreSet, wanted: Wanted, name: str) -> UnscoredReasons:
+def unscored_reasons(
+    scores: ScoreSet,
+    wanted: Wanted,
+    name: str,
+) -> UnscoredReasons:
     """Why the trials that one number lacks have no score.
 
     Refused answers that the user leaves out are none of these.
@@ -323,7 +327,11 @@ def group_results(groups: Sequence[Group], results: Sequence[Result]) -> list[Re
         if not result.slice:
             whole[result.task, result.metric] = result
 
-    def of(group: Group, entry: GroupMetric, counted: set[str]) -> Result | None:
+    def of(
+        group: Group,
+        entry: GroupMetric,
+        counted: set[str],
+    ) -> Result | None:
         metric = entry.metric
         members: list[Result] = []
         # its own tasks first: they are its own

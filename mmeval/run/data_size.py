@@ -23,7 +23,11 @@ def more_rows(task: Task, rows: int) -> Iterator[Finding]:
         yield Finding("other_definition", subject, rows, 0, cause, _remedy(task))
 
 
-def fewer_samples(task: Task, rows: int, kept: int | None) -> Iterator[Finding]:
+def fewer_samples(
+    task: Task,
+    rows: int,
+    kept: int | None,
+) -> Iterator[Finding]:
     """That there are fewer rows, or fewer samples that the filter keeps. ``kept`` is
     None where these were not counted."""
     expected = task.expected

@@ -279,7 +279,12 @@ class Generation:
         each_once = tuple(dict.fromkeys(left_out))
         return Trial(job.sample, job.repeat, exchanges, output, error, each_once)
 
-    def _count(self, job: Job, transcript: Transcript, error: ErrorInfo | None) -> None:
+    def _count(
+        self,
+        job: Job,
+        transcript: Transcript,
+        error: ErrorInfo | None,
+    ) -> None:
         if error is None and transcript.replayed == len(transcript.exchanges):
             self.tally.kept += 1
             return

@@ -94,7 +94,11 @@ class Prepared(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def prepared(selection: Selection, options: RunOptions, media: MediaStore) -> Prepared:
+def prepared(
+    selection: Selection,
+    options: RunOptions,
+    media: MediaStore,
+) -> Prepared:
     """Make the backends and open the data, before anything is written or sent.
     Raises UsageError or MissingError for what would refuse the run."""
     try:

@@ -47,7 +47,12 @@ from mmeval.task.task import Selection
 SYNC_SECONDS = 10.0
 
 
-def run(selection: Selection, options: RunOptions, *, progress: Progress) -> RunOutcome:
+def run(
+    selection: Selection,
+    options: RunOptions,
+    *,
+    progress: Progress,
+) -> RunOutcome:
     """Ask the model, score, aggregate. Called again it continues, asks nothing twice.
 
     Raises UsageError or MissingError before anything is sent, Interrupted when the user
@@ -219,7 +224,11 @@ class Runner:
         return replace(outcome, findings=weighed, exit_code=exit_code(weighed))
 
 
-def _finished(source: Source, run: OpenRun, budget: Budget) -> Trials:
+def _finished(
+    source: Source,
+    run: OpenRun,
+    budget: Budget,
+) -> Trials:
     """The trials of a source, which have come to their end. Raises BudgetSpentError,
     Interrupted."""
     with asyncio.Runner() as loop:

@@ -55,7 +55,11 @@ def shard_at(number: int, of: int) -> Shard:
     return Shard(of, number)
 
 
-def _shard(place: str, count: str, named: str) -> Shard:
+def _shard(
+    place: str,
+    count: str,
+    named: str,
+) -> Shard:
     are_numbers = place.isdecimal() and count.isdecimal()
     if not are_numbers or int(place) >= int(count):
         raise UsageError(

@@ -94,7 +94,11 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     return warnings
 
 
-def exclude_each_other(settings: Mapping[str, Setting], one: str, other: str) -> None:
+def exclude_each_other(
+    settings: Mapping[str, Setting],
+    one: str,
+    other: str,
+) -> None:
     """Refuse two settings together. Raises UsageError when both are given."""
     first, second = settings[one], settings[other]
     if first.value not in _NOT_GIVEN and second.value not in _NOT_GIVEN:
@@ -143,7 +147,11 @@ def _variables() -> dict[str, str]:
     return {name: f"MMEVAL_{name.upper()}" for name in (*names, *REFUSED)}
 
 
-def typed(flag: Flag, raw: Any, origin: str) -> Any:
+def typed(
+    flag: Flag,
+    raw: Any,
+    origin: str,
+) -> Any:
     """A flag's value. Errors (UsageError, MissingDataError) begin with ``origin``."""
     try:
         value = flag.read(raw)

@@ -218,7 +218,7 @@ def seed(value: Any) -> int:
         items = split_outside_brackets(str(value))
     seeds = [scalar(str(item)) for item in items]
     # type: neither true nor false
-    are_whole = all(type(seed) is int for seed in seeds)
+    are_whole = all(type(item) is int for item in seeds)
     if len(seeds) not in (1, 4) or not are_whole:
         raise UsageError(f"one whole number, or four, is expected, not {value!r}")
     first: int = seeds[0]
@@ -453,7 +453,11 @@ def level(value: Any) -> str:
     return name
 
 
-def _add_argument(found: dict[str, Any], name: str, value: Any) -> None:
+def _add_argument(
+    found: dict[str, Any],
+    name: str,
+    value: Any,
+) -> None:
     """Add an argument to those before it; ``Any``: each has its own type."""
     if name in _REPEATABLE and name in found:
         found[name] = [*_as_list(found[name]), *_as_list(value)]

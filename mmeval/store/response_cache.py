@@ -42,7 +42,11 @@ class ResponseCache:
             ) from None
 
     @staticmethod
-    def key(identity: Mapping[str, Any], request_digest: str, seed: int) -> str:
+    def key(
+        identity: Mapping[str, Any],
+        request_digest: str,
+        seed: int,
+    ) -> str:
         return digest([identity, request_digest, seed])
 
     def get(self, key: str) -> Response | None:

@@ -284,7 +284,11 @@ def set_aside(path: Path) -> Path | None:
     return target
 
 
-def differences(before: Any, now: Any, name: str = "") -> Iterator[str]:
+def differences(
+    before: Any,
+    now: Any,
+    name: str = "",
+) -> Iterator[str]:
     """The fields in which two records differ, with both values."""
     if isinstance(before, Mapping) and isinstance(now, Mapping):
         for key in sorted({*before, *now}):

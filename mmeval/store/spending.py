@@ -68,7 +68,12 @@ class Spent:
                 self.images += part["type"] == "image"
                 self.videos += part["type"] == "video"
 
-    def _add_tokens(self, tokens_in: int, tokens_out: int, batched: bool) -> None:
+    def _add_tokens(
+        self,
+        tokens_in: int,
+        tokens_out: int,
+        batched: bool,
+    ) -> None:
         self.input_tokens += tokens_in
         self.output_tokens += tokens_out
         if batched:
@@ -101,7 +106,12 @@ class Spending:
         if payee := row["to"]:
             self._of(tuple(payee)).add_line(row)
 
-    def add(self, payee: Payee, response: Response, tries: int) -> None:
+    def add(
+        self,
+        payee: Payee,
+        response: Response,
+        tries: int,
+    ) -> None:
         """Count an answer or a failure that has just come, with all its tries."""
         self._of(payee).add(response, tries)
 

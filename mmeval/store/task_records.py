@@ -50,7 +50,12 @@ class TaskRecords:
             for _, row in read_rows(self.trial_file)
         }
 
-    def keep_sample(self, index: int, sample: Sample, line: bytes) -> None:
+    def keep_sample(
+        self,
+        index: int,
+        sample: Sample,
+        line: bytes,
+    ) -> None:
         if index in self._written or (
             self._known_samples and self._known_samples.get(index) == sample.digest
         ):

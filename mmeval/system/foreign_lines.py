@@ -134,7 +134,13 @@ class _BoundedLines:
     """The lines of a stream, with the place of the last one; one that is too long is
     passed over."""
 
-    def __init__(self, file: Path, stream: BinaryIO, offset: int, most: int) -> None:
+    def __init__(
+        self,
+        file: Path,
+        stream: BinaryIO,
+        offset: int,
+        most: int,
+    ) -> None:
         self._file, self._stream, self._most = file, stream, most
         self.number = 0
         self.offset = offset

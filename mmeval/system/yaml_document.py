@@ -192,7 +192,12 @@ def read_document(file: Path, *, collect: bool = False) -> Document:
     return parse_document(_text(file), file, collect=collect)
 
 
-def parse_document(text: str, file: Path, *, collect: bool = False) -> Document:
+def parse_document(
+    text: str,
+    file: Path,
+    *,
+    collect: bool = False,
+) -> Document:
     """The YAML in ``text``; ``file`` is only named in errors."""
     node = _composed(text, file)
     if node is None:
@@ -327,7 +332,12 @@ class _Reader:
             for key in [key for key in self.places if key[: len(path)] == path]:
                 del self.places[key]
 
-    def _noted(self, node: Node, path: KeyPath, line: int) -> Any:
+    def _noted(
+        self,
+        node: Node,
+        path: KeyPath,
+        line: int,
+    ) -> Any:
         self.places[path] = YamlPlace(
             self.file, line, node.value if isinstance(node, ScalarNode) else ""
         )

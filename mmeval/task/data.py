@@ -206,7 +206,11 @@ class TaskData:
         }
 
 
-def task_data(file: TaskFile, overrides: TaskOverrides, loader: Loader) -> TaskData:
+def task_data(
+    file: TaskFile,
+    overrides: TaskOverrides,
+    loader: Loader,
+) -> TaskData:
     """Make a task's data. Raises MissingDataError without the wanted bundled
     samples."""
     if overrides.data not in ("", "bundled"):

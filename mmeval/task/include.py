@@ -70,7 +70,12 @@ class TaskFiles:
         own = document.without("include")
         return own if base is None else own.over(base)
 
-    def _target(self, document: Document, path: KeyPath, name: str) -> Path:
+    def _target(
+        self,
+        document: Document,
+        path: KeyPath,
+        name: str,
+    ) -> Path:
         source = document.place(path).file
         target = source.parent / name
         try:

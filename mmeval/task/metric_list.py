@@ -152,7 +152,11 @@ def numbers_of(file: TaskFile, metric: str) -> tuple[str, ...]:
     return tuple(filtered) or outputs
 
 
-def _step_faults(keys: AnswerFilterKeys, path: KeyPath, repeats: int) -> list[Problem]:
+def _step_faults(
+    keys: AnswerFilterKeys,
+    path: KeyPath,
+    repeats: int,
+) -> list[Problem]:
     faults: list[Problem] = []
     for position, step in enumerate(keys.filter):
         where = (*path, "filter", position)
@@ -291,7 +295,12 @@ def _bound(
     return replace(bound, asks=asks)
 
 
-def _switch_fault(metric: Metric, keys: MetricKeys, name: str, home: Path) -> str:
+def _switch_fault(
+    metric: Metric,
+    keys: MetricKeys,
+    name: str,
+    home: Path,
+) -> str:
     if name not in metric.switches:
         known = ["metric", "aggregation", "higher_is_better", "asks", *metric.switches]
         return f"unknown key{did_you_mean(name, known)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -221,14 +222,13 @@ class ChosenTasks:
         member: str | Document,
         trail: tuple[str, ...],
     ) -> list[str]:
-        def unknown() -> UsageError:
+        def unknown(name: str) -> UsageError:
             known = self._index.names()
             error = UnknownNameError("task, group or tag", name, known)
             return group.document.error(path, str(error))
 
         if isinstance(member, str):
-            name = member
-            return self._add(name, trail, unknown)
+            return self._add(member, trail, partial(unknown, member))
         from mmeval.task.file import parse_group, parse_task
 
         if "group" in member.data:
@@ -245,7 +245,7 @@ class ChosenTasks:
         if entry is not None:
             return [self._add_over(entry, own)]
         if "include" not in member.data:
-            raise unknown()
+            raise unknown(name)
         return [self._add_task(name, parse_task(own))]
 
     def _add_over(self, entry: IndexEntry, own: Document) -> str:

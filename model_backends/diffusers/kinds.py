@@ -72,7 +72,11 @@ def call_parameters(pipeline: Any, where: str) -> dict[str, inspect.Parameter]:
     return found
 
 
-def _refused(where: str, name: str, reason: str) -> str:
+def _refused(
+    where: str,
+    name: str,
+    reason: str,
+) -> str:
     return (
         f"pretrained={where}: this is a {name}, which is not a text-to-image pipeline "
         f"({reason}); give one that draws a "

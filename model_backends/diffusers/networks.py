@@ -13,7 +13,11 @@ from mmeval.metric import gaps
 from mmeval.model_backends.hf.checkpoint.files import PIPELINE_INDEX
 
 
-def networks(folder: Path, dtype: Any, where: str) -> dict[str, Any]:
+def networks(
+    folder: Path,
+    dtype: Any,
+    where: str,
+) -> dict[str, Any]:
     """The networks of a pipeline's folder by names of parts, in a ``dtype`` of torch.
 
     Parts with their own code, or that are not networks, are left to the library. Raises

@@ -181,7 +181,11 @@ def _calmly() -> Iterator[None]:
         library.set_verbosity(level)
 
 
-def _loaded(diffusers: Any, folder: Path, settings: Settings) -> Any:
+def _loaded(
+    diffusers: Any,
+    folder: Path,
+    settings: Settings,
+) -> Any:
     import torch
 
     try:

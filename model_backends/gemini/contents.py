@@ -104,7 +104,11 @@ def _listed(items: Sequence[bytes]) -> bytes:
     return b"".join((b"[", b", ".join(items), b"]"))
 
 
-def _medium(part: Part, settings: Settings, spelling: Spelling) -> bytes | str:
+def _medium(
+    part: Part,
+    settings: Settings,
+    spelling: Spelling,
+) -> bytes | str:
     """A medium as JSON, or a document as its words."""
     if part.kind not in settings.capabilities.inputs:
         raise CallError(

@@ -114,7 +114,11 @@ def _add_delta(step: dict[str, Any], delta: Mapping[str, Any]) -> None:
         _add_item(step, "content", delta)
 
 
-def _add_item(step: dict[str, Any], name: str, item: object) -> None:
+def _add_item(
+    step: dict[str, Any],
+    name: str,
+    item: object,
+) -> None:
     """Add an item to a list of a step."""
     if not isinstance(step.get(name), list):
         step[name] = []

@@ -357,7 +357,11 @@ def progress_of(batch: Any, asked: int) -> str:
     return f"batch {batch.id}, {completed:,} of {asked:,} answered"
 
 
-async def _found_or_made(client: Any, name: str, lines: bytes = b"") -> Any:
+async def _found_or_made(
+    client: Any,
+    name: str,
+    lines: bytes = b"",
+) -> Any:
     """The batch of a name: the one that is there, or one of the file that is there, or
     of these lines. None where there is nothing of it."""
     async for batch in client.batches.list(limit=100):
@@ -381,7 +385,11 @@ async def _found_or_made(client: Any, name: str, lines: bytes = b"") -> Any:
     )
 
 
-async def _download(client: Any, file_id: str, file: BinaryIO) -> None:
+async def _download(
+    client: Any,
+    file_id: str,
+    file: BinaryIO,
+) -> None:
     import openai
 
     file.seek(0)

@@ -138,7 +138,11 @@ class SyncVideosEndpoint:
         return answer_of(received, "video", request)
 
 
-def _in_form(path: str, request: Request, settings: Settings) -> Outgoing:
+def _in_form(
+    path: str,
+    request: Request,
+    settings: Settings,
+) -> Outgoing:
     """A request as a form: vLLM-Omni takes nothing else."""
     prompt, images = prompt_of(request, VIDEOS)
     if len(images) > 1:

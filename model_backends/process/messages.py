@@ -149,7 +149,12 @@ def read_hello(row: Mapping[str, Any]) -> Hello:
     )
 
 
-def narrowed(can: Capabilities, takes: str, gives: str, mode: str) -> Capabilities:
+def narrowed(
+    can: Capabilities,
+    takes: str,
+    gives: str,
+    mode: str,
+) -> Capabilities:
     """The capabilities, less what the user's arguments leave out. Raises UsageError for
     what would widen them."""
     inputs = _subset("takes", takes, can.inputs)
@@ -167,7 +172,11 @@ def narrowed(can: Capabilities, takes: str, gives: str, mode: str) -> Capabiliti
     return replace(Capabilities.of(inputs, outputs, chosen), options=can.options)
 
 
-def _subset(argument: str, given: str, known: Collection[str]) -> Sequence[str]:
+def _subset(
+    argument: str,
+    given: str,
+    known: Collection[str],
+) -> Sequence[str]:
     names = [name for name in given.split("+") if name]
     for name in names:
         if name not in known:

@@ -224,7 +224,13 @@ class Program:
         self._scanned = 0
         return line
 
-    def _wait(self, until: float, limit: TimeLimit, *, sending: bool = False) -> bool:
+    def _wait(
+        self,
+        until: float,
+        limit: TimeLimit,
+        *,
+        sending: bool = False,
+    ) -> bool:
         """Wait for one of the pipes, and read what there is; whether the program's
         input can be written to."""
         poll = select.poll()

@@ -78,7 +78,12 @@ def bubblewrap_for(python: str, *, packages: bool) -> Bubblewrap:
 
 
 @lru_cache(maxsize=8)
-def _bubblewrap(_path: str | None, python: str, *, packages: bool) -> Bubblewrap:
+def _bubblewrap(
+    _path: str | None,
+    python: str,
+    *,
+    packages: bool,
+) -> Bubblewrap:
     """The strictest form of bubblewrap that works here, found once: without what the
     machine refuses, and nothing else."""
     found = interpreter(python, packages=packages)

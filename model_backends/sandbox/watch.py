@@ -116,7 +116,11 @@ def _threads(process: Path) -> list[Path]:
     return []
 
 
-def _bytes(process: Path, name: str, wanted: re.Pattern[str]) -> int:
+def _bytes(
+    process: Path,
+    name: str,
+    wanted: re.Pattern[str],
+) -> int:
     """The bytes of a process that belong to no file, by its file ``name``; 0 if it has
     ended. A first thread that has ended shows none, while the others go on with the
     same memory."""

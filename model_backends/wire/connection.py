@@ -179,7 +179,11 @@ def is_local(host: str) -> bool:
         return "." not in host or host.endswith((".local", ".localhost", ".internal"))
 
 
-def checked_choice(argument: str, value: object, choices: object) -> Any:
+def checked_choice(
+    argument: str,
+    value: object,
+    choices: object,
+) -> Any:
     """A value of a literal type. Raises UnknownNameError with near names for others."""
     known = get_args(choices)
     if value not in known:

@@ -159,7 +159,11 @@ def _row(
     return row
 
 
-def _blocks_of_data(content: Interleaved, sample: Sample, key: str) -> list[Block]:
+def _blocks_of_data(
+    content: Interleaved,
+    sample: Sample,
+    key: str,
+) -> list[Block]:
     """Blocks in the form of the data, pictures by the data's own paths."""
     paths = iter(sample.metadata[PATHS].get(key, ()))
     blocks: list[Block] = []

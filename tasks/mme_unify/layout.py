@@ -133,7 +133,11 @@ def layout(run: StoredRun) -> Iterator[Table]:
         yield replace(table, notes=(*table.notes, *remarks))
 
 
-def _task(run: StoredRun, name: str, task: StoredTask) -> _Task:
+def _task(
+    run: StoredRun,
+    name: str,
+    task: StoredTask,
+) -> _Task:
     by_task = run.ours.get("metrics", {})
     metrics = by_task.get(task.name, {}).values()
     profiles = [entry["profile"] for entry in metrics if "profile" in entry]

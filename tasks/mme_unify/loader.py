@@ -207,7 +207,12 @@ class RowReader:
             return task_of(self.file, row.get("category"))
         return self.file
 
-    def _log(self, task: str, sample_id: str, notable: Sequence[str]) -> None:
+    def _log(
+        self,
+        task: str,
+        sample_id: str,
+        notable: Sequence[str],
+    ) -> None:
         """Log what is odd about a row: of each task the first one for everybody."""
         if task in self._logged:
             _log.debug("%s: %s", sample_id, "; ".join(notable))

@@ -104,7 +104,13 @@ class CategoryMedia:
 
     held: Mapping[PromptPlace, Mapping[str, bytes]]
 
-    def medium(self, place: PromptPlace, field: str, position: int, name: str) -> Media:
+    def medium(
+        self,
+        place: PromptPlace,
+        field: str,
+        position: int,
+        name: str,
+    ) -> Media:
         """The medium at a position of the list ``field`` of a row, for the file
         ``name``. Raises MissingDataError where the copy has none."""
         column = f"{_COLUMN[field]}_{position}"

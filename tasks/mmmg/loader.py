@@ -148,7 +148,12 @@ def _lacking(
 class _Reader:
     """Makes samples of one file's rows; reads the copy once, when first needed."""
 
-    def __init__(self, file: Path, folder: Path, copy: HubCopy | None) -> None:
+    def __init__(
+        self,
+        file: Path,
+        folder: Path,
+        copy: HubCopy | None,
+    ) -> None:
         self.file, self._folder, self._copy = file, folder, copy
         self._copied: CategoryMedia | None = None
 

@@ -89,7 +89,11 @@ def numbers(row: Mapping[str, Any], key: str) -> list[int]:
     return found
 
 
-def medium_file(kind: TagKind, file: str, number: int) -> str:
+def medium_file(
+    kind: TagKind,
+    file: str,
+    number: int,
+) -> str:
     """The path of a numbered medium below the folder of instructions or answers.
 
     >>> medium_file("image", "i_edit_text", 3)

@@ -193,7 +193,11 @@ def _tasks_table(
     )
 
 
-def _row(title: str, numbers: Numbers, answers: Answers) -> tuple[Cell, ...]:
+def _row(
+    title: str,
+    numbers: Numbers,
+    answers: Answers,
+) -> tuple[Cell, ...]:
     trials = str(numbers[SCORE].n) if SCORE in numbers else ""
     return (
         title,

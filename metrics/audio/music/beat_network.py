@@ -179,7 +179,11 @@ def _chunk_logits(network: BeatNetwork, spectrum: Any) -> Any:
     return beat
 
 
-def _front_block(w: Weights, name: str, x: Any) -> Any:
+def _front_block(
+    w: Weights,
+    name: str,
+    x: Any,
+) -> Any:
     """Attention along the bands, then time, then a convolution that halves the
     bands."""
     functional = need("torch.nn.functional", "hf")
@@ -193,12 +197,21 @@ def _front_block(w: Weights, name: str, x: Any) -> Any:
     return functional.gelu(_batch_norm(w, f"{name}.norm", x))
 
 
-def _both(w: Weights, name: str, along: str, x: Any) -> Any:
+def _both(
+    w: Weights,
+    name: str,
+    along: str,
+    x: Any,
+) -> Any:
     x = x + _attention(w, f"{name}.attn{along}", x)
     return x + _feed_forward(w, f"{name}.ff{along}", x)
 
 
-def _attention(w: Weights, name: str, x: Any) -> Any:
+def _attention(
+    w: Weights,
+    name: str,
+    x: Any,
+) -> Any:
     """Gated attention with rotary positions, of (batch, length, channels)."""
     functional = need("torch.nn.functional", "hf")
     x = _rms_norm(x, w[f"{name}.norm.gamma"])
@@ -232,7 +245,11 @@ def _rotated(x: Any, frequencies: Any) -> Any:
     return torch.stack(turned, -1).flatten(-2)
 
 
-def _feed_forward(w: Weights, name: str, x: Any) -> Any:
+def _feed_forward(
+    w: Weights,
+    name: str,
+    x: Any,
+) -> Any:
     functional = need("torch.nn.functional", "hf")
     x = _rms_norm(x, w[f"{name}.net.0.gamma"])
     x = functional.gelu(
@@ -246,7 +263,11 @@ def _rms_norm(x: Any, gamma: Any) -> Any:
     return normalised * x.shape[-1] ** 0.5 * gamma
 
 
-def _batch_norm(w: Weights, name: str, x: Any) -> Any:
+def _batch_norm(
+    w: Weights,
+    name: str,
+    x: Any,
+) -> Any:
     parts = ("running_mean", "running_var", "weight", "bias")
     tensors = [w[f"{name}.{part}"] for part in parts]
     return need("torch.nn.functional", "hf").batch_norm(x, *tensors)

@@ -20,7 +20,11 @@ SHORT, SHORT_HOP = 0.02, 0.01
 """Seconds of a frame, and between the starts of two, for noise, silence and gaps."""
 
 
-def framed(samples: Samples, seconds: float = SHORT, hop: float = SHORT_HOP) -> Samples:
+def framed(
+    samples: Samples,
+    seconds: float = SHORT,
+    hop: float = SHORT_HOP,
+) -> Samples:
     """Views of the frames, of shape (n, length). The last one that fits is left out, as
     in the released code, which stops a frame before the end."""
     import numpy
@@ -48,11 +52,20 @@ def decibels(levels: Samples) -> Samples:
     return 20 * numpy.log10(levels)
 
 
-def clipped(value: float, low: float = 0.0, high: float = 1.0) -> float:
+def clipped(
+    value: float,
+    low: float = 0.0,
+    high: float = 1.0,
+) -> float:
     """A number limited to a range."""
     return min(max(float(value), low), high)
 
 
-def band(value: float, low: float, high: float, softness: float) -> float:
+def band(
+    value: float,
+    low: float,
+    high: float,
+    softness: float,
+) -> float:
     """1 inside a range, falling exponentially outside: the softer, the slower."""
     return math.exp(-max(low - value, value - high, 0.0) / softness)

@@ -82,7 +82,12 @@ def silent_frames(frames: Samples) -> Flags:
     return silent
 
 
-def gap_factor(longest: float, silent: float, *, seconds: float) -> float:
+def gap_factor(
+    longest: float,
+    silent: float,
+    *,
+    seconds: float,
+) -> float:
     """The factor, 0 to 1, for a longest silence and silent share of so many seconds."""
     gap = cover = 1.0
     if longest > SHORT_GAP:

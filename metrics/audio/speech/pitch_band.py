@@ -139,7 +139,11 @@ class _Spoken(NamedTuple):
     mel: float
 
 
-def _heard(trial: Trial, key: str, how: Mapping[str, Any]) -> _Spoken | Score:
+def _heard(
+    trial: Trial,
+    key: str,
+    how: Mapping[str, Any],
+) -> _Spoken | Score:
     sound = the_only_decodable(trial)
     if isinstance(sound, Score):
         return sound

@@ -31,7 +31,11 @@ class _Asked(NamedTuple):
     constraints: Mapping[str, Sequence[Constraint]]
 
 
-def _asked(sample: Sample, constraint_key: str, order_key: str) -> _Asked:
+def _asked(
+    sample: Sample,
+    constraint_key: str,
+    order_key: str,
+) -> _Asked:
     """The constraints of a row. Raises UsageError for labels that hold none."""
     label = sample.metadata.get(constraint_key)
     if not isinstance(label, Mapping):

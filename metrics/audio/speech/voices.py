@@ -177,7 +177,11 @@ def _speaker_model(folder: Path, device: str) -> _Model:
     return _model("WavLMForXVector", folder, device)
 
 
-def _model(kind: str, folder: Path, device: str) -> _Model:
+def _model(
+    kind: str,
+    folder: Path,
+    device: str,
+) -> _Model:
     with opening(folder):
         features = need("transformers", "hf").Wav2Vec2FeatureExtractor.from_pretrained(
             folder, local_files_only=True

@@ -37,7 +37,12 @@ def band_fault(switches: Mapping[str, Any], *names: str) -> str:
     return ""
 
 
-def share_of(value: float, asked: Wanted, low: float, high: float) -> float:
+def share_of(
+    value: float,
+    asked: Wanted,
+    low: float,
+    high: float,
+) -> float:
     """A value's position from ``low`` to ``high``, 0 to 1, in the wanted direction.
 
     Raises UsageError for a band without width.

@@ -240,7 +240,12 @@ class _Table:
     def texts(self, texts: Sequence[str]) -> list[Vector]:
         return [self._of("text", text, repr(text[:80])) for text in texts]
 
-    def _of(self, kind: str, key: str, called: str) -> Vector:
+    def _of(
+        self,
+        kind: str,
+        key: str,
+        called: str,
+    ) -> Vector:
         if (kind, key) not in self._found:
             raise UsageError(f"{self._path}: it has no embedding of {called} ({kind})")
         return self._found[kind, key]

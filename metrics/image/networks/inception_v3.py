@@ -137,7 +137,12 @@ def inception_v3_features(layers: Layers, pictures: Sequence[Pixels]) -> list[Ve
         return list(x.mean((2, 3)).cpu().numpy())
 
 
-def _mixed(layers: Layers, block: str, branches: _Branches, x: Any) -> Any:
+def _mixed(
+    layers: Layers,
+    block: str,
+    branches: _Branches,
+    x: Any,
+) -> Any:
     torch = need("torch", "hf")
     functional = torch.nn.functional
     found: list[Any] = []

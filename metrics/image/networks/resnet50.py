@@ -66,7 +66,12 @@ def resnet50_features(layers: Layers, pictures: Sequence[Pixels]) -> list[Vector
         return list(x.mean((2, 3)).cpu().numpy())
 
 
-def _block(layers: Layers, name: str, x: Any, stride: int) -> Any:
+def _block(
+    layers: Layers,
+    name: str,
+    x: Any,
+    stride: int,
+) -> Any:
     relu = need("torch.nn.functional", "hf").relu_
     inner = relu(layers[f"{name}.conv1"](x))
     inner = relu(layers[f"{name}.conv2"](inner, stride, 1))

@@ -85,7 +85,11 @@ def features(picture: Luma) -> Numbers:
     return numpy.concatenate([full, half], axis=1)
 
 
-def normalised(picture: Luma, rows: range, columns: range) -> Numbers:
+def normalised(
+    picture: Luma,
+    rows: range,
+    columns: range,
+) -> Numbers:
     """A piece minus its local mean, over its local deviation plus one (MSCN).
     Beyond the picture's borders the outermost pixels are repeated."""
     import numpy

@@ -163,7 +163,11 @@ def _to_caption(
     return wanted
 
 
-def _call(captioner: Role, part: Part, prompts: Mapping[PartKind, Written]) -> Call:
+def _call(
+    captioner: Role,
+    part: Part,
+    prompts: Mapping[PartKind, Written],
+) -> Call:
     """The request for a medium: only prompt and medium, nothing identifies the
     answer."""
     kind = _kind(part)
@@ -189,7 +193,11 @@ def _fault(response: Response) -> str:
     return "the caption is empty"
 
 
-def _caption(part: Part, reply: Reply | None, form: CaptionForm) -> Caption | None:
+def _caption(
+    part: Part,
+    reply: Reply | None,
+    form: CaptionForm,
+) -> Caption | None:
     """The caption of an item; None for a part that is not an item."""
     is_code_in_text = part.kind == "code" and part.raw == part.text
     if part.kind in ("text", "reasoning") or is_code_in_text:

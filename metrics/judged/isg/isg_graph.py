@@ -92,7 +92,11 @@ def _structure(sample: Sample) -> list[str]:
     return list(map(str, answer))
 
 
-def _questions(sample: Sample, label: str, keys: Sequence[str]) -> list[AskedThing]:
+def _questions(
+    sample: Sample,
+    label: str,
+    keys: Sequence[str],
+) -> list[AskedThing]:
     """The questions under a label that have words and all their blocks."""
     questions: list[AskedThing] = []
     for row in listed(predict_of(sample).get(label)):

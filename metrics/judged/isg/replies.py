@@ -169,7 +169,11 @@ def whole_form(reading: Reading, *, analyze_first: bool) -> WholeForm:
     )
 
 
-def reply_object(text: str, key: str, reading: Reading) -> Mapping[str, Any]:
+def reply_object(
+    text: str,
+    key: str,
+    reading: Reading,
+) -> Mapping[str, Any]:
     """The object of a reply: robust the first one or what has the key inside of it, its
     keys in small letters; official the whole reply as it stands, or empty."""
     if reading == "robust":

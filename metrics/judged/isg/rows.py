@@ -308,7 +308,6 @@ def _text(row: Any, key: str) -> str:
 
 def _short(text: str) -> str:
     # it is part of the sample's digest
-    # it is part of the sample's digest
     if len(text) <= 40:
         return text
     return shortened(text, 37)

@@ -221,7 +221,12 @@ def ask_characters(
     return (yield from ask(inquiries, repeats=askings[0].repeats))
 
 
-def _inquiry(asking: Asking, prompt: Written, about: About, form: ReplyForm) -> Inquiry:
+def _inquiry(
+    asking: Asking,
+    prompt: Written,
+    about: About,
+    form: ReplyForm,
+) -> Inquiry:
     question = PictureQuestion(
         asking.judge, form, prompt, about.values, about.picture, asking.media_first
     )

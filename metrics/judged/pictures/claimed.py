@@ -154,7 +154,12 @@ def judge_self_color(
     return (yield from _ask_all(look, prompt, things, claimed=says))
 
 
-def colored(thing: str, color: str, *, plain: bool) -> str:
+def colored(
+    thing: str,
+    color: str,
+    *,
+    plain: bool,
+) -> str:
     """The description of a thing in its colour; ``plain``: with no other major one.
 
     >>> colored("mug", "red", plain=True)
@@ -218,7 +223,12 @@ def judge_self_size(
     return (yield from _ask_all(look, prompt, pairs, claimed=says))
 
 
-def larger(small: str, large: str, more: str, note: str = "") -> str:
+def larger(
+    small: str,
+    large: str,
+    more: str,
+    note: str = "",
+) -> str:
     """The description of two things of which the second is the greater.
 
     >>> larger("pea", "plum", "larger")

@@ -76,7 +76,11 @@ def worth_of(found: Sequence[Finding], pairs: Accuracy) -> Worth:
     return worth(pairs.value or 0.0)
 
 
-def common_characters(first: str, second: str, common: Common = "text") -> str:
+def common_characters(
+    first: str,
+    second: str,
+    common: Common = "text",
+) -> str:
     """The first reading's characters also in the second, in order; ``set``: once
     each."""
     seen = set(second)

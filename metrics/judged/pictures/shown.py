@@ -63,7 +63,13 @@ def each_picture(trial: Trial, count: int) -> list[Media]:
     return list(map(_sound, found))
 
 
-def region_of(trial: Trial, region: Region, *, bbox_key: str, margin: int) -> Media:
+def region_of(
+    trial: Trial,
+    region: Region,
+    *,
+    bbox_key: str,
+    margin: int,
+) -> Media:
     """The only picture of an answer, or the padded box of an edited one.
     The box is in the original's size, as a PNG without a name."""
     if region == "whole":

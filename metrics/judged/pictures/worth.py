@@ -73,7 +73,11 @@ def weighted(parts: Sequence[Worth], weights: Sequence[float]) -> Worth:
     return _of_both(min(1.0, low), min(1.0, high), parts)
 
 
-def _of_both(low: float, high: float, of: Sequence[Worth]) -> Worth:
+def _of_both(
+    low: float,
+    high: float,
+    of: Sequence[Worth],
+) -> Worth:
     unknowns = [part for part in of if not part.known]
     if low == high or not unknowns:
         return Worth(low, high)

@@ -133,7 +133,11 @@ def official_object(text: str) -> Mapping[str, Any]:
     raise ReplyError("the reply holds no JSON object")
 
 
-def _between(opening: re.Pattern[str], closing: re.Pattern[str], text: str) -> str:
+def _between(
+    opening: re.Pattern[str],
+    closing: re.Pattern[str],
+    text: str,
+) -> str:
     """From the first opening to the first closing after it: a later opening has none
     where this one has none."""
     start = opening.search(text)

@@ -170,7 +170,11 @@ def _sides(
     return text, image
 
 
-def _score(side: Side, verdicts: Sequence[Verdict], lost: Lost) -> Score:
+def _score(
+    side: Side,
+    verdicts: Sequence[Verdict],
+    lost: Lost,
+) -> Score:
     """The score of one side; without verdicts the judge was not asked, and no criterion
     is met."""
     if side.unasked:

@@ -357,7 +357,13 @@ class _Reader:
 
     # --- what the rules share
 
-    def _next(self, text: str, at: int, *, is_stated: bool = True) -> list[str]:
+    def _next(
+        self,
+        text: str,
+        at: int,
+        *,
+        is_stated: bool = True,
+    ) -> list[str]:
         """The options that come next at a place; unless they are stated there, a
         capital "A" may be an article, and a small letter part of a sentence."""
         found = _STATED.match(text, at)
@@ -371,7 +377,12 @@ class _Reader:
         written = found["text"] or found["capital"] or found["small"]
         return self._listed(text, written, found.end())
 
-    def _listed(self, text: str, written: str, end: int) -> list[str]:
+    def _listed(
+        self,
+        text: str,
+        written: str,
+        end: int,
+    ) -> list[str]:
         """The letters of what is written up to a place, and those listed behind it."""
         letters = self._named(written)
         further = _FURTHER.match(text, end)

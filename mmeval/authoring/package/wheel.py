@@ -190,7 +190,12 @@ def _compared(project: Path, wheel: UnpackedWheel) -> Iterator[Finding]:
                     yield _missing(top, name, is_task=is_task)
 
 
-def _missing(top: str, name: str, *, is_task: bool) -> Finding:
+def _missing(
+    top: str,
+    name: str,
+    *,
+    is_task: bool,
+) -> Finding:
     suffix = Path(name).suffix
     pattern = f"*{suffix}" if suffix else Path(name).name
     setting = f'[tool.setuptools.package-data]: "{top}" = ["**/{pattern}"]'

@@ -120,7 +120,11 @@ def _fault(calls: object, asks: Collection[str]) -> ErrorInfo | None:
     return None
 
 
-def _over(limits: AnswerLimits, calls: int, tokens: int) -> ErrorInfo | None:
+def _over(
+    limits: AnswerLimits,
+    calls: int,
+    tokens: int,
+) -> ErrorInfo | None:
     """The limit that an answer would exceed with so many calls, after so many
     tokens."""
     if calls > limits.calls:

@@ -132,7 +132,12 @@ class AgentBackend:
 
     provenance: Mapping[str, Any] = {}
 
-    def __init__(self, agent: Agent, args: Mapping[str, Any], prompts: Prompts) -> None:
+    def __init__(
+        self,
+        agent: Agent,
+        args: Mapping[str, Any],
+        prompts: Prompts,
+    ) -> None:
         self.agent = agent
         self._args = {
             name: args.get(name, p.default)

@@ -157,7 +157,11 @@ class _WithinPart(NamedTuple):
     residuals: Values
 
 
-def _within_part(part: Part, of_trials: Ints, count: int) -> _WithinPart:
+def _within_part(
+    part: Part,
+    of_trials: Ints,
+    count: int,
+) -> _WithinPart:
     """``of_trials`` is the cluster of each trial, of which there are ``count``."""
     weights_a = part.weights_a / part.weights_a.sum()
     weights_b = part.weights_b / part.weights_b.sum()
@@ -175,6 +179,10 @@ def _within_part(part: Part, of_trials: Ints, count: int) -> _WithinPart:
     return _WithinPart(added, shares, residuals)
 
 
-def _sums(places: Ints, values: Values, count: int) -> Values:
+def _sums(
+    places: Ints,
+    values: Values,
+    count: int,
+) -> Values:
     sums: Values = np.bincount(places, values, count).astype(float, copy=False)
     return sums

@@ -59,7 +59,11 @@ def interval_of(
     return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
 
-def _end(is_held: Callable[[float], bool], inside: float, furthest: float) -> float:
+def _end(
+    is_held: Callable[[float], bool],
+    inside: float,
+    furthest: float,
+) -> float:
     """The last value from ``inside`` towards ``furthest`` that is held."""
     outside = furthest
     if math.isinf(furthest):

@@ -26,7 +26,12 @@ _SMALL_CHANCE = 1e-4
 _MOST = 10**9
 
 
-def reach_of(pilot: float, freedom: float, alpha: float, power: float) -> float:
+def reach_of(
+    pilot: float,
+    freedom: float,
+    alpha: float,
+    power: float,
+) -> float:
     """How many standard errors away a difference is seen with this ``power``.
 
     The standard error is known with ``pilot`` degrees of freedom, and will be found
@@ -57,7 +62,11 @@ def _relative_errors(freedom: float) -> Values:
     return np.sqrt(squares)
 
 
-def smallest_difference(reach: float, stderr: float, growth: float) -> float:
+def smallest_difference(
+    reach: float,
+    stderr: float,
+    growth: float,
+) -> float:
     """The difference that is ``reach`` of its own standard errors away: its square
     grows by ``growth`` for each unit of difference."""
     linear = reach**2 * growth
@@ -85,7 +94,11 @@ def clusters_needed(
     return fewest(is_seen, 2)
 
 
-def smallest_unseen(clusters: float, needed: int, power: float) -> float | None:
+def smallest_unseen(
+    clusters: float,
+    needed: int,
+    power: float,
+) -> float | None:
     """The share of clusters that have to differ so that ``needed`` of them do with this
     ``power``."""
     if needed > clusters:
@@ -93,7 +106,11 @@ def smallest_unseen(clusters: float, needed: int, power: float) -> float | None:
     return float(special.betaincinv(needed, clusters - needed + 1, power))
 
 
-def clusters_for_unseen(share: float, needed: int, power: float) -> int | None:
+def clusters_for_unseen(
+    share: float,
+    needed: int,
+    power: float,
+) -> int | None:
     """How many clusters it takes, if this ``share`` of them differs, so that
     ``needed`` do with this ``power``."""
     if not share:

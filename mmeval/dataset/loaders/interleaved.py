@@ -152,25 +152,35 @@ class InterleavedDataset:
     def __iter__(self) -> Iterator[Sample | BadRow]:
         for number, (row, resolve) in enumerate(self._rows(), 1):
             position = str(number)
-            try:
-                if isinstance(row.values, UsageError):
-                    raise row.values
-                if not isinstance(row.values, dict):
-                    raise UsageError("is no object with keys")
-                values = with_media(row.values, self._media)
-                found = self._read(values, position, resolve)
-            # a reader of rows may raise anything and call sys.exit; the others go on
-            except (Exception, SystemExit) as error:
-                found = BadRow("", message_of(error))
-            if isinstance(found, BadRow):
-                id = found.id
-                if not id and isinstance(row.values, dict):
-                    with contextlib.suppress(UsageError):  # the id may be the fault
-                        id = row_id(row.values, position)
-                where = f"{row.file}: row {row.number}"
-                labels = {**_labels(row.values, self._media), **found.labels}
-                found = replace(found, where=where, id=id, labels=labels)
-            yield found
+            made = self._made(row.values, position, resolve)
+            if isinstance(made, Sample):
+                yield made
+                continue
+            row_name = made.id
+            if not row_name and isinstance(row.values, dict):
+                with contextlib.suppress(UsageError):  # the id may be the fault
+                    row_name = row_id(row.values, position)
+            where = f"{row.file}: row {row.number}"
+            labels = {**_labels(row.values, self._media), **made.labels}
+            yield replace(made, where=where, id=row_name, labels=labels)
+
+    def _made(
+        self,
+        values: object,
+        position: str,
+        resolve: MediaFolder,
+    ) -> Sample | BadRow:
+        """The sample of a row's values, or what is wrong with them; of a row that
+        cannot be parsed, the values are its error."""
+        if isinstance(values, UsageError):
+            return BadRow("", message_of(values))
+        if not isinstance(values, dict):
+            return BadRow("", "is no object with keys")
+        try:
+            return self._read(with_media(values, self._media), position, resolve)
+        # a reader of rows may raise anything and call sys.exit; the others go on
+        except (Exception, SystemExit) as error:
+            return BadRow("", message_of(error))
 
     def label_counts(self) -> Iterator[tuple[Mapping[str, str], int]]:
         """The rows by their labels. Nothing is known of tables, which hold their media:

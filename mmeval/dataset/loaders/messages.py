@@ -40,7 +40,11 @@ def is_messages(value: Any) -> bool:
     return len(value) > 0
 
 
-def read_messages(written: Any, reader: ContentReader, where: str) -> Conversation:
+def read_messages(
+    written: Any,
+    reader: ContentReader,
+    where: str,
+) -> Conversation:
     """Messages as ``{"role": ..., "content": ...}``, or ``{"from": ..., "value":
     ...}``. ``<image>`` in a text is the next picture of the row. Raises UsageError."""
     if not written:
@@ -57,7 +61,11 @@ def read_messages(written: Any, reader: ContentReader, where: str) -> Conversati
     return Conversation(tuple(messages[:-1]), messages[-1].content)
 
 
-def read_message(written: Any, reader: ContentReader, where: str) -> Message:
+def read_message(
+    written: Any,
+    reader: ContentReader,
+    where: str,
+) -> Message:
     """One message. Raises UsageError."""
     form = _form_of(written)
     if form is None:

@@ -168,7 +168,12 @@ class _Worker:
             self._line.send_bytes(json.dumps(job).encode())
             self._line.send_bytes(data)
 
-    def step(self, media: Media, seconds: float, size: int) -> Step | None:
+    def step(
+        self,
+        media: Media,
+        seconds: float,
+        size: int,
+    ) -> Step | None:
         """The next step; None after the last. Raises the error that it ended in."""
         self.is_waiting = False
         try:

@@ -40,7 +40,12 @@ def work(handle: int, parent: int) -> None:
                 _decode(line, parent, json.loads(job), line.recv_bytes())
 
 
-def _is_asked(line: Connection, parent: int, *, seconds: float = math.inf) -> bool:
+def _is_asked(
+    line: Connection,
+    parent: int,
+    *,
+    seconds: float = math.inf,
+) -> bool:
     """Wait for a request. False when none came in time, or when the parent is gone.
     A process that the parent has forked may keep its end of the line open."""
     end = time.monotonic() + seconds

@@ -114,7 +114,11 @@ def has_descriptions(data: bytes) -> bool:
     return True
 
 
-def _has_description(data: bytes, file: io.BytesIO, track: Box) -> bool:
+def _has_description(
+    data: bytes,
+    file: io.BytesIO,
+    track: Box,
+) -> bool:
     """Whether the boxes of a track lead, each inside the other, to a description with
     an entry, which ends inside of it and names a codec."""
     outer = track
@@ -199,7 +203,12 @@ def _wave_data(data: bytes) -> _WaveData | None:
     return None
 
 
-def _is_open(data: bytes, start: int, size: int, declared_end: int) -> bool:
+def _is_open(
+    data: bytes,
+    start: int,
+    size: int,
+    declared_end: int,
+) -> bool:
     """Whether the size of a WAV's samples was left open by its writer.
 
     ``declared_end`` is that of the whole file. No cut explains more than a medium may

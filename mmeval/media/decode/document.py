@@ -134,7 +134,11 @@ def page_count(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> int:
         return int(next(steps).facts["pages"])
 
 
-def _plain_text(media: Media, limits: DecodeLimits, chars: int | None = None) -> str:
+def _plain_text(
+    media: Media,
+    limits: DecodeLimits,
+    chars: int | None = None,
+) -> str:
     """A text file, or about its first ``chars`` characters and one more, if there
     is."""
     if not media.mime.startswith(TEXT_MIMES):
@@ -165,7 +169,11 @@ def _steps(
             yield step
 
 
-def _pdf_text(media: Media, limits: DecodeLimits, chars: int | None = None) -> str:
+def _pdf_text(
+    media: Media,
+    limits: DecodeLimits,
+    chars: int | None = None,
+) -> str:
     words: list[str] = []
     count = 0
     with contextlib.closing(_steps("text_steps", media, limits)) as steps:
@@ -270,7 +278,12 @@ def _words(document: Any, number: int) -> Step:
         return Step({}, (text.get_text_bounded().encode("utf-8", "surrogatepass"),))
 
 
-def _boxes(media: Media, document: Any, number: int, limits: DecodeLimits) -> Step:
+def _boxes(
+    media: Media,
+    document: Any,
+    number: int,
+    limits: DecodeLimits,
+) -> Step:
     with (
         contextlib.closing(document[number]) as page,
         contextlib.closing(page.get_textpage()) as text,

@@ -70,7 +70,11 @@ def whole_bytes(media: Media, limits: DecodeLimits) -> bytes:
     return data
 
 
-def not_read(media: Media, kinds: Iterable[MediaKind], what: str) -> ContentError:
+def not_read(
+    media: Media,
+    kinds: Iterable[MediaKind],
+    what: str,
+) -> ContentError:
     """The error for a medium of a type that the decoder of some kinds does not take.
 
     It is unsupported if its first bytes are those of a known format of these kinds, or

@@ -142,7 +142,12 @@ def mesh_steps(
     return build()
 
 
-def _readable(media: Media, kind: str, *, exact: bool) -> bytes:
+def _readable(
+    media: Media,
+    kind: str,
+    *,
+    exact: bool,
+) -> bytes:
     """The file in the form that trimesh reads; ``exact``: with all digits."""
     data = media.read()
     if kind in ("glb", "gltf"):

@@ -56,7 +56,12 @@ def stored_image(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Imag
     return _decoded(media, limits, upright=False)
 
 
-def _decoded(media: Media, limits: DecodeLimits, *, upright: bool) -> Image:
+def _decoded(
+    media: Media,
+    limits: DecodeLimits,
+    *,
+    upright: bool,
+) -> Image:
     import PIL.Image
 
     data = whole_bytes(media, limits)
@@ -125,7 +130,11 @@ def _check_memory(
     within(media, "max_step_bytes", limits.max_step_bytes, found, "bytes of memory")
 
 
-def _upright(media: Media, limits: DecodeLimits, picture: Image) -> Image:
+def _upright(
+    media: Media,
+    limits: DecodeLimits,
+    picture: Image,
+) -> Image:
     from PIL import ImageOps
 
     try:

@@ -57,7 +57,11 @@ class Size(NamedTuple):
     height: float
 
 
-def drawn(media: Media, data: bytes, limits: DecodeLimits) -> bytes:
+def drawn(
+    media: Media,
+    data: bytes,
+    limits: DecodeLimits,
+) -> bytes:
     """The drawing as PNG, transparent where nothing is drawn, in its stated size.
 
     Raises UnsupportedMediaError for one that names anything outside, declares entities

@@ -62,7 +62,13 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
     intercepted_binops = frozenset({"*", "**"})
 
-    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+    def call_binop(
+        self,
+        context: Any,
+        operator: str,
+        left: Any,
+        right: Any,
+    ) -> Any:
         if operator == "**" and abs(right) > MAX_EXPONENT:
             raise TemplateRuntimeError(f"its exponent is larger than {MAX_EXPONENT}")
         if _repeats_too_much(left, right) or _repeats_too_much(right, left):

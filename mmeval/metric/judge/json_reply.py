@@ -262,7 +262,11 @@ def _objects(
                     raise ReplyError(_MALFORMED) from None
 
 
-def _balanced(tokens: re.Pattern[str], text: str, at: int) -> int:
+def _balanced(
+    tokens: re.Pattern[str],
+    text: str,
+    at: int,
+) -> int:
     """Where the brace at a place is closed; the end of the text when it is not."""
     depth = 0
     for token in tokens.finditer(text, at):

@@ -222,7 +222,11 @@ def shown(content: Interleaved | None, *, media: bool = True) -> Interleaved:
     return Interleaved(tuple(parts))
 
 
-def _words(form: ReplyForm, votes: Sequence[Vote], agreed: Vote) -> Vote:
+def _words(
+    form: ReplyForm,
+    votes: Sequence[Vote],
+    agreed: Vote,
+) -> Vote:
     """The judge's words: of the first vote for the agreed values, else the first."""
     agreeing: list[Vote] = []
     others: list[Vote] = []
@@ -254,7 +258,12 @@ def _majority(given: Sequence[Any], asked: int) -> Any:
     return None
 
 
-def _spread(given: Sequence[Any], agreed: Any, *, numeric: bool) -> float:
+def _spread(
+    given: Sequence[Any],
+    agreed: Any,
+    *,
+    numeric: bool,
+) -> float:
     if numeric:
         sure = [value for value in given if value is not None]
         return statistics.stdev(sure) if len(sure) > 1 else 0.0

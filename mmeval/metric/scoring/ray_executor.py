@@ -44,7 +44,12 @@ class RayExecutor(ThreadPoolExecutor):
     for. Where an actor dies, its call raises BrokenProcessPool; another takes its
     place."""
 
-    def __init__(self, cluster: RayCluster, setup: Setup, count: int) -> None:
+    def __init__(
+        self,
+        cluster: RayCluster,
+        setup: Setup,
+        count: int,
+    ) -> None:
         super().__init__(count, thread_name_prefix="mmeval-ray-score")
         self._cluster, self._setup = cluster, setup
         self._free: queue.SimpleQueue[Any] = queue.SimpleQueue()

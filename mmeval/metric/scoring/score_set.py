@@ -83,7 +83,12 @@ class ScoreSet:
         self.verdicts = verdict_log(self.folder)
         self.complete = self._complete()
 
-    def covers(self, index: int, repeat: int, trial_digest: str) -> bool:
+    def covers(
+        self,
+        index: int,
+        repeat: int,
+        trial_digest: str,
+    ) -> bool:
         """Whether a trial was scored in full, by an earlier process."""
         if not self.complete:
             return False

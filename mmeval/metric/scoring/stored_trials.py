@@ -48,7 +48,11 @@ def trial_row(
     return row
 
 
-def stored_trial(row: Mapping[str, Any], sample: Sample, journal: Journal) -> Trial:
+def stored_trial(
+    row: Mapping[str, Any],
+    sample: Sample,
+    journal: Journal,
+) -> Trial:
     """A trial by its row (see TaskRecords); failed calls, without answer, are missing,
     but for those of agents."""
     exchanges = tuple(exchange for exchange, _ in stored_exchanges(row, journal))

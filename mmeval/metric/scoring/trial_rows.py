@@ -181,7 +181,11 @@ def fixed_score(trial: Trial, plan: ScoringPlan) -> Score | None:
     return None
 
 
-def _timed(bound: BoundMetric, trial: Trial, limit: TimeLimit) -> MetricScores:
+def _timed(
+    bound: BoundMetric,
+    trial: Trial,
+    limit: TimeLimit,
+) -> MetricScores:
     limit.begin()
     try:
         return score_one(bound, trial)

@@ -97,13 +97,23 @@ class _Axis:
     def at(self, value: float) -> float:
         return self.left + self.scale.share(value) * (self.right - self.left)
 
-    def draw(self, drawing: Drawing, top: float, bottom: float) -> None:
+    def draw(
+        self,
+        drawing: Drawing,
+        top: float,
+        bottom: float,
+    ) -> None:
         for tick in self.scale.ticks:
             drawing.line("grid", self.at(tick), top, self.at(tick), bottom)
             drawing.text("axis", shown(tick), self.at(tick), bottom + 15, "middle")
 
 
-def _bar(drawing: Drawing, bar: ChartBar, axis: _Axis, top: float) -> None:
+def _bar(
+    drawing: Drawing,
+    bar: ChartBar,
+    axis: _Axis,
+    top: float,
+) -> None:
     middle = top + BAR / 2
     if bar.value is None:
         drawing.text("value", bar.absent, axis.left + 4, middle + 4)

@@ -143,7 +143,12 @@ def _value(result: Result | None) -> float | None:
     return None if result is None else result.value
 
 
-def _in_words(rows: Sequence[NumberRow], names: Sequence[str], *, whole: bool) -> str:
+def _in_words(
+    rows: Sequence[NumberRow],
+    names: Sequence[str],
+    *,
+    whole: bool,
+) -> str:
     """Each run's lowest and highest number in words, for readers without the chart."""
     several = len(names) > 1
     said = []

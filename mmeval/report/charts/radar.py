@@ -99,7 +99,11 @@ def _circle(count: int, share: float) -> list[Point]:
     return [_point(at, count, share) for at in range(count)]
 
 
-def _point(at: int, of: int, share: float) -> Point:
+def _point(
+    at: int,
+    of: int,
+    share: float,
+) -> Point:
     angle = 2 * math.pi * at / of - math.pi / 2
     distance = RADIUS * share
     return WIDTH / 2 + distance * math.cos(angle), MIDDLE + distance * math.sin(angle)

@@ -43,7 +43,12 @@ _STYLE = (
 class Drawing:
     """A drawing of a size in units, with what it shows in words."""
 
-    def __init__(self, width: float, height: float, title: str) -> None:
+    def __init__(
+        self,
+        width: float,
+        height: float,
+        title: str,
+    ) -> None:
         self.width, self.height, self.title = width, height, title
         self._items: list[str] = []
 
@@ -66,7 +71,14 @@ class Drawing:
             "text", classes, text, x=x, y=y, text_anchor=anchor, font_size=FONT_SIZE
         )
 
-    def line(self, classes: str, x1: float, y1: float, x2: float, y2: float) -> None:
+    def line(
+        self,
+        classes: str,
+        x1: float,
+        y1: float,
+        x2: float,
+        y2: float,
+    ) -> None:
         self.add("line", classes, x1=x1, y1=y1, x2=x2, y2=y2)
 
     def markup(self, *, head: str = "") -> str:

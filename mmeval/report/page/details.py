@@ -188,7 +188,11 @@ def _step(
     }
 
 
-def _traced(reply: TaskRow, journal: Journal, writer: PartWriter) -> dict[str, Any]:
+def _traced(
+    reply: TaskRow,
+    journal: Journal,
+    writer: PartWriter,
+) -> dict[str, Any]:
     """The steps of an agent on its way to a reply, and its evidence; nothing for any
     other reply."""
     if "trace" not in reply:
@@ -235,7 +239,11 @@ def _scores(
     return shown
 
 
-def _verdict(row: TaskRow, journal: Journal, writer: PartWriter) -> dict[str, Any]:
+def _verdict(
+    row: TaskRow,
+    journal: Journal,
+    writer: PartWriter,
+) -> dict[str, Any]:
     reply = _reply(journal, str(row.get("key", ""))) or {}
     served = f"{row.get('served', '')} {row.get('fingerprint', '')}"
     try:

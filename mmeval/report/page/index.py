@@ -306,7 +306,11 @@ def lacking(ours: TaskRow, task: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def _status(error: TaskRow | None, row: TaskRow, lacking: Container[str]) -> str:
+def _status(
+    error: TaskRow | None,
+    row: TaskRow,
+    lacking: Container[str],
+) -> str:
     """A trial's status by its score row.
     What is ``lacking`` in all of the task counts only where there is nothing else."""
     if error is not None:
@@ -322,5 +326,9 @@ def _status(error: TaskRow | None, row: TaskRow, lacking: Container[str]) -> str
     return "unscored"
 
 
-def _metric(name: str, higher_is_better: Any, spread: Any) -> dict[str, Any]:
+def _metric(
+    name: str,
+    higher_is_better: Any,
+    spread: Any,
+) -> dict[str, Any]:
     return {"name": name, "higher_is_better": bool(higher_is_better), "range": spread}

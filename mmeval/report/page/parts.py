@@ -24,7 +24,12 @@ class PartWriter:
     """Turns parts of a run folder into parts of details files.
     Code gets its language and words with the next ``colours.fill()``."""
 
-    def __init__(self, places: Places, previews: Previews, colours: Colours) -> None:
+    def __init__(
+        self,
+        places: Places,
+        previews: Previews,
+        colours: Colours,
+    ) -> None:
         self._places, self._previews, self._colours = places, previews, colours
         self._known: dict[tuple[Any, ...], dict[str, Any]] = {}
 

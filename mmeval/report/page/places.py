@@ -63,7 +63,14 @@ class Places:
     With ``copy`` every medium is put into the report (as a hard link where that is
     possible)."""
 
-    def __init__(self, run: Path, shown: Path, into: Path, *, copy: bool) -> None:
+    def __init__(
+        self,
+        run: Path,
+        shown: Path,
+        into: Path,
+        *,
+        copy: bool,
+    ) -> None:
         self._run = run.resolve()
         self._shown = shown
         self._into = into

@@ -59,7 +59,13 @@ class Previews:
     ``seconds`` limits the time of all (None: no limit). ``left_over`` counts those for
     which there was no time."""
 
-    def __init__(self, into: Path, before: Path, *, seconds: float | None) -> None:
+    def __init__(
+        self,
+        into: Path,
+        before: Path,
+        *,
+        seconds: float | None,
+    ) -> None:
         self._into, self._before = into / MEDIA, before / MEDIA
         self._left = math.inf if seconds is None else seconds
         self._failed: dict[str, str] = {}

@@ -17,7 +17,11 @@ MOST_NAMED = 5
 """Tasks and models that are named one by one."""
 
 
-def lead(run: StoredRun, tally: Mapping[str, int], asked: Asked) -> list[str]:
+def lead(
+    run: StoredRun,
+    tally: Mapping[str, int],
+    asked: Asked,
+) -> list[str]:
     """What the run is, in one sentence; without numbers also how far it is.
     ``tally`` is how many of its trials have each status."""
     if not run.results:

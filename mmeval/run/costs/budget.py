@@ -130,7 +130,12 @@ class Budget:
     too.
     """
 
-    def __init__(self, limits: Limits, prices: Prices, spending: Spending) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        prices: Prices,
+        spending: Spending,
+    ) -> None:
         """Raises UsageError for a dollar budget where a price of earlier calls is
         unknown."""
         self.limits = limits
@@ -250,7 +255,12 @@ class Budget:
                 spent.append(name)
         return spent
 
-    def _settle(self, account: _Account, reserved: _Cost, used: Spent) -> None:
+    def _settle(
+        self,
+        account: _Account,
+        reserved: _Cost,
+        used: Spent,
+    ) -> None:
         self._reserved.remove(reserved)
         account.in_flight -= 1
         account.used += used
@@ -268,7 +278,12 @@ class Budget:
             )
 
 
-def _within(amount: float, limit: float | None, *, room: bool = False) -> bool:
+def _within(
+    amount: float,
+    limit: float | None,
+    *,
+    room: bool = False,
+) -> bool:
     """Whether an amount is within a limit; with ``room``, whether something is left."""
     if limit is None:
         return True

@@ -129,7 +129,12 @@ def stored_shards(run: Path) -> list[StoredShard]:
     return sorted(begun, key=lambda stored: (stored.started, stored.shard))
 
 
-def division_of(run: Path, shards: Sequence[StoredShard], *, partial: bool) -> Division:
+def division_of(
+    run: Path,
+    shards: Sequence[StoredShard],
+    *,
+    partial: bool,
+) -> Division:
     """The newest division that is complete, else the newest one. Raises UsageError for
     that, unless ``partial``."""
     by_number: dict[int, dict[int, StoredShard]] = {}
@@ -167,7 +172,11 @@ def _lacking(of: int, members: Mapping[int, StoredShard]) -> list[str]:
     return lacking
 
 
-def check_alike(run: Path, shards: Sequence[StoredShard], division: Division) -> None:
+def check_alike(
+    run: Path,
+    shards: Sequence[StoredShard],
+    division: Division,
+) -> None:
     """Raises IdentityChangedError where a shard was made by another model, with other
     settings or of other data. The error has the field and both values."""
     first = division.shards[0]

@@ -61,7 +61,11 @@ def join(
         ) from None
 
 
-def _link(run: Path, shard: Path, pattern: str) -> None:
+def _link(
+    run: Path,
+    shard: Path,
+    pattern: str,
+) -> None:
     for source in sorted(shard.glob(pattern)):
         target = run / source.relative_to(shard)
         # a shard that was copied in part must not replace what the run has in full
@@ -99,7 +103,11 @@ class _Latest:
         return self._digests.get(trial_key(row["i"], row["n"])) == digest
 
 
-def _join_scores(target: Path, sources: Sequence[Path], latest: _Latest) -> None:
+def _join_scores(
+    target: Path,
+    sources: Sequence[Path],
+    latest: _Latest,
+) -> None:
     rows = []
     for source in sources:
         if (source / PLAN).exists() and not (target / PLAN).exists():

@@ -389,7 +389,11 @@ def _missing_shard(words: str) -> Finding:
     )
 
 
-def _without_row(task: str, count: int, run: Path) -> Finding:
+def _without_row(
+    task: str,
+    count: int,
+    run: Path,
+) -> Finding:
     return Finding(
         "subset",
         Subject(task),

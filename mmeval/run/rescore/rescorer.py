@@ -207,7 +207,13 @@ class Rescoring:
         await self._scorer.add(position, line)
         await self._judging.add(task, index, trial, digest)
 
-    def _count(self, task: str, index: int, repeat: int, trial: Trial) -> None:
+    def _count(
+        self,
+        task: str,
+        index: int,
+        repeat: int,
+        trial: Trial,
+    ) -> None:
         tally, error = self.tally, trial.error
         self._made[task] += 1
         self._samples[task].add(index)

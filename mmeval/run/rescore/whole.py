@@ -329,7 +329,12 @@ class _Answers:
                         role, digest, repeat = by_content.groups()
                         self._by_content[role, digest, int(repeat)] = key
 
-    def key_of(self, call: Call, place: str, repeat: int) -> str:
+    def key_of(
+        self,
+        call: Call,
+        place: str,
+        repeat: int,
+    ) -> str:
         """The key of a call's answer. Raises LookupError without one."""
         content = (call.role, call.request.digest, repeat)
         return self._by_content.get(content) or self._by_place[place]

@@ -131,7 +131,11 @@ class Course:
         }
 
 
-def _planned(team: Team, course: Course, refine: int) -> Program[None]:
+def _planned(
+    team: Team,
+    course: Course,
+    refine: int,
+) -> Program[None]:
     """The answer of a plan, and of those that are made again while there are
     problems."""
     reply = yield from ask_one(_plan(team, course))

@@ -76,7 +76,12 @@ class Profile:
         tools, as each of several makes one. Official: after those that are made."""
         return made if self.official else at
 
-    def crowded(self, at: int, selected: Selected, first: Selected | None) -> str:
+    def crowded(
+        self,
+        at: int,
+        selected: Selected,
+        first: Selected | None,
+    ) -> str:
         """The problem of a tool beside that of the plan's ``first`` step, where either
         makes several pictures: it is not asked. Official: none."""
         if self.official or at == 0:

@@ -94,7 +94,11 @@ def mmmg_audio_agent(
     def read(inside: str, before: Sequence[AudioItem | None]) -> AudioItem | str:
         return read_item(inside, before, len(given))
 
-    def call(item: AudioItem, made: Sequence[Part], title: str) -> Call:
+    def call(
+        item: AudioItem,
+        made: Sequence[Part],
+        title: str,
+    ) -> Call:
         options = request.params.options_of("audio")
         if item.tool in ("text_to_sound", "text_to_music"):
             return tools[item.tool].call(item.style, title=title, **options)

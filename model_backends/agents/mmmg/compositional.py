@@ -49,7 +49,11 @@ def compositional(
     def read(inside: str, _before: Sequence[ImageItem | None]) -> ImageItem | str:
         return ImageItem("gen", inside.strip())
 
-    def call(item: ImageItem, _made: Sequence[Part], title: str) -> Call:
+    def call(
+        item: ImageItem,
+        _made: Sequence[Part],
+        title: str,
+    ) -> Call:
         return text_to_image.call(
             item.prompt, title=title, **request.params.options_of("image")
         )

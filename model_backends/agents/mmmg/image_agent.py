@@ -86,7 +86,11 @@ def mmmg_image_agent(
     def read(inside: str, before: Sequence[ImageItem | None]) -> ImageItem | str:
         return read_item(inside, len(before), len(given))
 
-    def call(item: ImageItem, made: Sequence[Part], title: str) -> Call:
+    def call(
+        item: ImageItem,
+        made: Sequence[Part],
+        title: str,
+    ) -> Call:
         media = made or [media_part(given[number]) for number in item.reference]
         return tools[item.tool].call(
             item.prompt, *media, title=title, **request.params.options_of("image")
@@ -98,7 +102,11 @@ def mmmg_image_agent(
     return (yield from carried_out(workshop, request, places, max_items, fill))
 
 
-def read_item(inside: str, before: int, pictures: int) -> ImageItem | str:
+def read_item(
+    inside: str,
+    before: int,
+    pictures: int,
+) -> ImageItem | str:
     """The item of what stands inside of a placeholder, or why it is malformed.
 
     ``before`` is how many placeholders stand before it, malformed or not, ``pictures``

@@ -65,7 +65,11 @@ def read_question(request: Request) -> Question:
     return Question("\n\n".join(texts), items, frozenset(taken))
 
 
-def _free(kind: str, taken: Collection[str], first: int = 1) -> str:
+def _free(
+    kind: str,
+    taken: Collection[str],
+    first: int = 1,
+) -> str:
     number = first
     while f"{kind}{number}" in taken:
         number += 1

@@ -340,7 +340,12 @@ class ChatAdapter(Adapter):
         if again:
             yield from self._answered(again, self.encode(again))
 
-    def _response(self, row: Row, stream: Stream, length: int) -> Response:
+    def _response(
+        self,
+        row: Row,
+        stream: Stream,
+        length: int,
+    ) -> Response:
         try:
             made = self.split(row.request, stream.ids)
         except RowError as error:

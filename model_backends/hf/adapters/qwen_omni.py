@@ -153,7 +153,12 @@ class QwenOmniAdapter(ChatAdapter):
             text = f"the text could not be spoken ({in_a_line(error)})"
             return [RowError("internal", text)]
 
-    def _speak(self, row: Row, encoded: Encoded, max_new_tokens: int) -> Stream:
+    def _speak(
+        self,
+        row: Row,
+        encoded: Encoded,
+        max_new_tokens: int,
+    ) -> Stream:
         import torch
 
         request = row.request
@@ -199,7 +204,12 @@ class QwenOmniAdapter(ChatAdapter):
         note = f"the speech was cut after {bound.codes} codes; {MAX_CODES} allows more"
         return replace(spoken, notes=(note,))
 
-    def _response(self, row: Row, stream: Stream, length: int) -> Response:
+    def _response(
+        self,
+        row: Row,
+        stream: Stream,
+        length: int,
+    ) -> Response:
         response = super()._response(row, stream, length)
         if not isinstance(stream, Spoken) or response.output is None:
             return response

@@ -203,7 +203,11 @@ def _text(request: Request) -> tuple[str, list[str]]:
     return " ".join(" ".join(spoken).split()), list(warnings)
 
 
-def _lost(text: str, tokens: Sequence[str], tokenizer: Any) -> list[str]:
+def _lost(
+    text: str,
+    tokens: Sequence[str],
+    tokenizer: Any,
+) -> list[str]:
     """Characters that a tokenizer of letters drops or does not know.
     For another tokenizer, its unknown pieces."""
     if getattr(tokenizer, "phonemize", False) or getattr(tokenizer, "is_uroman", False):

@@ -210,7 +210,12 @@ def find_model(settings: Settings) -> ModelFiles:
         ) from None
 
 
-def find_files(given: str, revision: str, *, index: str = MODEL_INDEX) -> ModelFiles:
+def find_files(
+    given: str,
+    revision: str,
+    *,
+    index: str = MODEL_INDEX,
+) -> ModelFiles:
     """Find a folder, or fetch a hub model's small files, by its file ``index``.
 
     Raises MissingDataError for a model that is neither here nor on the hub, or has no

@@ -69,7 +69,11 @@ def load_processor(files: ModelFiles, settings: Settings) -> Any:
     return processor
 
 
-def load_weights(files: ModelFiles, settings: Settings, model_class: Any = None) -> Any:
+def load_weights(
+    files: ModelFiles,
+    settings: Settings,
+    model_class: Any = None,
+) -> Any:
     """Load the model on its device, in its dtype and in evaluation mode.
     ``model_class`` is a class of the library with ``from_pretrained``; without it the
     general ones are tried.
@@ -163,7 +167,11 @@ def ask_for_same_digits() -> None:
 
 
 @contextlib.contextmanager
-def loading(files: ModelFiles, what: str, settings: Settings) -> Iterator[None]:
+def loading(
+    files: ModelFiles,
+    what: str,
+    settings: Settings,
+) -> Iterator[None]:
     """Turn each error of the library's loading into one message with how to fix it."""
     try:
         yield
@@ -191,7 +199,11 @@ def quietly() -> Iterator[None]:
             library.enable_progress_bar()
 
 
-def _processor(transformers: Any, files: ModelFiles, settings: Settings) -> Any:
+def _processor(
+    transformers: Any,
+    files: ModelFiles,
+    settings: Settings,
+) -> Any:
     given = {"trust_remote_code": settings.trust_remote_code, "local_files_only": True}
     try:
         return transformers.AutoProcessor.from_pretrained(files.folder, **given)

@@ -192,7 +192,11 @@ def _where(whole: str, less: str) -> int:
     return len(_MARKS.findall(whole, 0, at))
 
 
-def _part_name(role: str, kinds: Sequence[str], item: int) -> str:
+def _part_name(
+    role: str,
+    kinds: Sequence[str],
+    item: int,
+) -> str:
     """A part's name: ``the system message``, ``text 2 of the user message``."""
     alike = [place for place, kind in enumerate(kinds) if kind == kinds[item]]
     if kinds[item] == "text" and len(kinds) == 1:

@@ -94,7 +94,11 @@ def split(ids: Sequence[int], tokens: BlockTokens) -> Iterator[Piece]:
             yield Words(tuple(ids[start:at]))
 
 
-def split_runs(ids: Sequence[int], tokens: BlockTokens, length: int) -> Iterator[Piece]:
+def split_runs(
+    ids: Sequence[int],
+    tokens: BlockTokens,
+    length: int,
+) -> Iterator[Piece]:
     """The pieces of a stream whose pictures are runs of ``length`` codes. They are
     between begin and end, without size and lines; each is a block of one row, without a
     line end."""
@@ -124,7 +128,11 @@ def split_runs(ids: Sequence[int], tokens: BlockTokens, length: int) -> Iterator
         yield Words(tuple(text))
 
 
-def _block_end(ids: Sequence[int], at: int, tokens: BlockTokens) -> int:
+def _block_end(
+    ids: Sequence[int],
+    at: int,
+    tokens: BlockTokens,
+) -> int:
     """Where a block begun before ``at`` ends: after its end token, at a foreign
     token."""
     part: _Part = "size"

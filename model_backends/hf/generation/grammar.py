@@ -133,7 +133,12 @@ class BlockMasks:
         self.ends = frozenset(ends)
         self._kept: dict[tuple[_Key, PictureRule, int, str], Any] = {}
 
-    def forbidden(self, key: _Key, rule: PictureRule, like: Any) -> Any:
+    def forbidden(
+        self,
+        key: _Key,
+        rule: PictureRule,
+        like: Any,
+    ) -> Any:
         """The mask of a state for scores with the last dimension and device of
         ``like``."""
         name = (key, rule, like.shape[-1], str(like.device))
@@ -155,7 +160,12 @@ class BlockMasks:
         self._kept[name] = mask.to(like.device)
         return self._kept[name]
 
-    def _allowed(self, place: str, spelt: str, rule: PictureRule) -> Iterable[int]:
+    def _allowed(
+        self,
+        place: str,
+        spelt: str,
+        rule: PictureRule,
+    ) -> Iterable[int]:
         tokens = self.tokens
         if place == "size":
             allowed = []

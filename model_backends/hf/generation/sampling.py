@@ -131,7 +131,12 @@ class RowSampler:
     batch. A row whose scores hold NaN ends at once and is in ``broken``.
     """
 
-    def __init__(self, seeds: Sequence[int], sampling: Sampling, end: int) -> None:
+    def __init__(
+        self,
+        seeds: Sequence[int],
+        sampling: Sampling,
+        end: int,
+    ) -> None:
         self._seeds, self._sampling, self._end = seeds, sampling, end
         self._warpers: list[Callable[[Any, Any], Any]] | None = None
         self._generators: list[Any] = []

@@ -101,7 +101,11 @@ def context_of(config: Any) -> int:
     return int(getattr(text, "max_position_embeddings", None) or 0)
 
 
-def cut(generated: Sequence[int], own: Own, limit: int) -> Stream:
+def cut(
+    generated: Sequence[int],
+    own: Own,
+    limit: int,
+) -> Stream:
     """One row's stream up to the first token that ends an answer, without padding.
     ``limit`` is the number of allowed tokens; a row that used them all without an end
     was cut."""
@@ -140,7 +144,11 @@ class StopWords:
         return self._words(input_ids[:, self._begin :], scores, **given)
 
 
-def _padding(config: Any, tokenizer: Any, ends: Sequence[int]) -> int:
+def _padding(
+    config: Any,
+    tokenizer: Any,
+    ends: Sequence[int],
+) -> int:
     """The token after the end of an answer; if possible none that ends an answer.
     That would count as a token of an answer that a stop word has ended."""
     named = (config.pad_token_id, tokenizer.pad_token_id, *ends, 0)

@@ -374,7 +374,12 @@ class AnswerReader:
             self._transcripts.append((parts[0] if parts else None, given.transcript))
         return parts
 
-    def _part_of(self, data: bytes, given: _Given, expected: str) -> Part:
+    def _part_of(
+        self,
+        data: bytes,
+        given: _Given,
+        expected: str,
+    ) -> Part:
         """A part of bytes, which decide its kind; a sound without a header becomes a
         WAV."""
         mime = given.mime or self._mime

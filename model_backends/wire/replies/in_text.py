@@ -161,7 +161,11 @@ def _in_markup(
     return None
 
 
-def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
+def _end_of(
+    pattern: re.Pattern[str],
+    text: str,
+    start: int,
+) -> int:
     """Where a match ends that may be empty."""
     match = pattern.match(text, start)
     return start if match is None else match.end()

@@ -34,7 +34,11 @@ def is_samples_type(mime: str) -> bool:
     return _SAMPLES_TYPE.match(mime) is not None
 
 
-def wav_of_samples(samples: bytes, rate: int, channels: int = 1) -> bytes:
+def wav_of_samples(
+    samples: bytes,
+    rate: int,
+    channels: int = 1,
+) -> bytes:
     """A WAV of samples of 16 bits, little endian; half a sample at the end goes."""
     whole = len(samples) - len(samples) % (_SAMPLE_BYTES * channels)
     file = io.BytesIO()

@@ -209,8 +209,8 @@ def http_error(
     # Google answers 400 to a key that it does not know
     is_about_key = status == 401 or (status == 400 and kind == "auth")
     if hint:
-        pass
-    elif is_about_key and keyed:
+        return CallError(kind, text + hint, wait)
+    if is_about_key and keyed:
         hint = f" (the server refuses the key of {key_name} or api_key_file)"
     elif is_about_key:
         hint = f" (set {key_name} or give api_key_file=FILE)"
@@ -284,7 +284,11 @@ def error_in_list(value: object) -> object:
     return None
 
 
-def _kind(status: int, error: ServerError, wait: float | None) -> ErrorKind:
+def _kind(
+    status: int,
+    error: ServerError,
+    wait: float | None,
+) -> ErrorKind:
     is_long = error.codes.keys() & _LONG_CODES or _TOO_LONG.search(error.message)
     if status in _LONG_STATUSES and is_long:
         return "too_long"
@@ -422,7 +426,11 @@ def read_error(value: object) -> ServerError:
     return error
 
 
-def _words(value: object, error: ServerError, depth: int) -> Iterator[str]:
+def _words(
+    value: object,
+    error: ServerError,
+    depth: int,
+) -> Iterator[str]:
     """The words of an error; its codes go to ``error``."""
     if depth > 6:
         return

@@ -63,7 +63,11 @@ def _place(text: str, path: Sequence[str | int]) -> int | None:
     return at
 
 
-def _inner_place(text: str, at: int, step: str | int) -> int | None:
+def _inner_place(
+    text: str,
+    at: int,
+    step: str | int,
+) -> int | None:
     """Where a member or an item begins, of the object or list that begins at ``at``."""
     if isinstance(step, int):
         spans = _spans(text, at)

@@ -222,7 +222,11 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-def _check_pair(subject: str, object_: str, blocks: Collection[str]) -> None:
+def _check_pair(
+    subject: str,
+    object_: str,
+    blocks: Collection[str],
+) -> None:
     for token in (subject, object_):
         if token not in blocks:
             raise ReplyError(f"{token!r:.40} is no block")

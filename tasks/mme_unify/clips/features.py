@@ -84,7 +84,11 @@ def features_of(
     return embedded_once([whole], features)[0]
 
 
-def key_features(network: Network, model: Model, clip: Media) -> Features:
+def key_features(
+    network: Network,
+    model: Model,
+    clip: Media,
+) -> Features:
     """The features of the key frames of a clip."""
     return features_of(
         network,

@@ -81,7 +81,11 @@ def _text(value: Any) -> Iterator[Part]:
         yield text_part(value)
 
 
-def _medium(path: Any, find: Find, kind: PartKind = "image") -> Iterator[Part]:
+def _medium(
+    path: Any,
+    find: Find,
+    kind: PartKind = "image",
+) -> Iterator[Part]:
     if isinstance(path, str) and path:
         yield Part(kind, media=find(path))
 

@@ -94,7 +94,12 @@ class _Asked(NamedTuple):
         return [self.answer, *self.candidates]
 
 
-def _asked(trial: Trial, script: Script, *, released: bool) -> _Asked | Score:
+def _asked(
+    trial: Trial,
+    script: Script,
+    *,
+    released: bool,
+) -> _Asked | Score:
     """The pictures to compare, or the score of a trial without them."""
     fault = _fault(trial.sample)
     if trial.output is None or fault:

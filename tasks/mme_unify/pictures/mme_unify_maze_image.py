@@ -104,7 +104,11 @@ class _Asked(NamedTuple):
     states: Mapping[int, Media]
 
 
-def _asked(trial: Trial, vcot: Vcot, step_images: StepImages) -> _Asked | Score:
+def _asked(
+    trial: Trial,
+    vcot: Vcot,
+    step_images: StepImages,
+) -> _Asked | Score:
     if fault := _fault(trial.sample):
         return Score.unscored(fault)
     if trial.output is None:

@@ -21,7 +21,11 @@ the first of them wins."""
 Seen: TypeAlias = "Vector | ContentError"
 
 
-def wins(similarities: Sequence[float], right: int, tie: Tie) -> bool:
+def wins(
+    similarities: Sequence[float],
+    right: int,
+    tie: Tie,
+) -> bool:
     """Whether the right candidate is the nearest one."""
     top = max(similarities)
     if tie == "wrong" and similarities.count(top) > 1:

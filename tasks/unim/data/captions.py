@@ -30,7 +30,12 @@ class Captions:
     """A data set's caption records; ``root`` is its folder, ``folder`` the
     captions'."""
 
-    def __init__(self, root: Path, folder: Path, files: Sequence[Path]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        folder: Path,
+        files: Sequence[Path],
+    ) -> None:
         self._root, self._folder, self._files = root, folder, tuple(files)
         self._paths = {file.relative_to(folder): file for file in files}
         self._lacking: list[str] = []

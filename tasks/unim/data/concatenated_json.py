@@ -101,7 +101,11 @@ def _objects(text: str) -> Iterator[_Found]:
             yield from _in_stretch(text, start, position)
 
 
-def _in_stretch(text: str, start: int, end: int) -> Iterator[_Found]:
+def _in_stretch(
+    text: str,
+    start: int,
+    end: int,
+) -> Iterator[_Found]:
     """The object in a stretch, or if it is not one, the objects and bad pieces in
     it."""
     try:
@@ -147,7 +151,12 @@ def _found(
     return _Found(row, start, "")
 
 
-def _unreadable(text: str, start: int, end: int, reason: str) -> _Found:
+def _unreadable(
+    text: str,
+    start: int,
+    end: int,
+    reason: str,
+) -> _Found:
     fault = (
         f"the record cannot be read: {reason}. Repair or remove it; the records "
         "around it are read"

@@ -58,7 +58,11 @@ class Place:
         return tuple(dict.fromkeys((own, *below, ".", *nested)))
 
 
-def find_medium(value: str, root: Path, folders: Sequence[str]) -> Media | None:
+def find_medium(
+    value: str,
+    root: Path,
+    folders: Sequence[str],
+) -> Media | None:
     """The file named by a value; None for a caption, as in early records.
 
     A value with white space between its words is a caption, unless it is a file inside
@@ -121,7 +125,11 @@ def kind_fault(medium: Media, kind: str) -> str:
     )
 
 
-def _locate(value: str, root: Path, folders: Sequence[str]) -> Media | None:
+def _locate(
+    value: str,
+    root: Path,
+    folders: Sequence[str],
+) -> Media | None:
     """The first file of that name. Raises UsageError for one outside of ``root``."""
     if not value or len(value) > _LONGEST_PATH or not value.isprintable():
         return None

@@ -132,7 +132,11 @@ def read_key(record: Record, place: Place) -> tuple[AnswerKey, int] | None:
     return key_of(names, number), repeat
 
 
-def read_answer(record: Record, place: Place, media: MediaPaths) -> AnswerRecord:
+def read_answer(
+    record: Record,
+    place: Place,
+    media: MediaPaths,
+) -> AnswerRecord:
     """The answer of a record; with a fault where it is invalid."""
     try:
         return _read(record, place, media)
@@ -150,7 +154,11 @@ def place_in(root: Path, file: Path) -> Place:
     return Place(root, root, file)
 
 
-def _read(record: Record, place: Place, media: MediaPaths) -> AnswerRecord:
+def _read(
+    record: Record,
+    place: Place,
+    media: MediaPaths,
+) -> AnswerRecord:
     """A record's answer. Raises UsageError for one that is missing or invalid."""
     if record.fault:
         raise UsageError(record.fault)

@@ -129,7 +129,13 @@ def _question(sample: Sample) -> dict[str, Any]:
 class _Files:
     """The media of one answer: each written once, under the next free name."""
 
-    def __init__(self, place: Path, id: str, repeat: int, sample: Sample) -> None:
+    def __init__(
+        self,
+        place: Path,
+        id: str,
+        repeat: int,
+        sample: Sample,
+    ) -> None:
         self.written = 0
         self.names: dict[str, str] = {}
         self._place = place

@@ -151,7 +151,12 @@ class _Tables:
     """The tables of a pool; numbers that are not ``given`` by any trial are left
     out."""
 
-    def __init__(self, pool: Pool, columns: Columns, eta: float) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        columns: Columns,
+        eta: float,
+    ) -> None:
         self.given = frozenset(columns.given())
         self._pool, self._columns, self._eta = pool, columns, eta
         self._places = in_order(pool.places)
@@ -320,7 +325,12 @@ class _Tables:
 
     # --- the slices behind them -------------------------------------------------------
 
-    def _slices(self, family: Family, rows: Rows, many: int) -> list[Slice]:
+    def _slices(
+        self,
+        family: Family,
+        rows: Rows,
+        many: int,
+    ) -> list[Slice]:
         given = [number for number in family.numbers if number in self.given]
         return self._columns.slices(rows, many, family.numbers, given or family.numbers)
 
@@ -328,7 +338,12 @@ class _Tables:
         parts = self._slices(family, self._columns.by_label("place"), len(self._places))
         return {place: parts[self._pool.places[place]] for place in self._places}
 
-    def _line(self, title: str, family: Family, part: Slice) -> Line:
+    def _line(
+        self,
+        title: str,
+        family: Family,
+        part: Slice,
+    ) -> Line:
         means = {number: micro(part.sums[number]) for number in family.numbers}
         states = ("unsupported", "failed", "unscored", "unavailable", "bad")
         lacks = _lacking({state: getattr(part, state) for state in states})

@@ -129,7 +129,12 @@ def _sparse(passed: Complex) -> Complex:
     return numpy.where(heights >= faintest[:, None], passed, 0)
 
 
-def _add_octave(total: Samples, octave: Samples, hop: int, filters: Filters) -> int:
+def _add_octave(
+    total: Samples,
+    octave: Samples,
+    hop: int,
+    filters: Filters,
+) -> int:
     """Add an octave's energy to each class and frame; return its number of frames."""
     import numpy
     from scipy.fft import rfft

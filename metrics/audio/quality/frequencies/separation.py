@@ -52,7 +52,11 @@ def separated_snr(samples: Samples, margin: float) -> float:
     return 10 * math.log10(kept / (rest + TINY))
 
 
-def running_median(rows: Samples, before: int, after: int) -> Samples:
+def running_median(
+    rows: Samples,
+    before: int,
+    after: int,
+) -> Samples:
     """Medians of 31 neighbours along axis 0, with so many more rows mirrored at both
     ends, the outermost one twice."""
     import bottleneck
@@ -64,7 +68,11 @@ def running_median(rows: Samples, before: int, after: int) -> Samples:
     return found[2 * HALF :]
 
 
-def soft_mask(wanted: Samples, other: Samples, margin: float) -> Samples:
+def soft_mask(
+    wanted: Samples,
+    other: Samples,
+    margin: float,
+) -> Samples:
     """The share of each bin that belongs to ``wanted``. Its square over the sum of
     both, ``other`` first times the margin; an empty bin is 0, or a half at margin 1."""
     import numpy

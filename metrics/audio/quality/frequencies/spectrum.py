@@ -55,7 +55,11 @@ def frame_count(samples: Samples) -> int:
     return math.ceil(len(samples) / HOP) + 1
 
 
-def amplitudes(samples: Samples, first: int, last: int) -> Samples:
+def amplitudes(
+    samples: Samples,
+    first: int,
+    last: int,
+) -> Samples:
     """The amplitudes of frames ``first`` to before ``last``: shape (frames, bins).
     A sine of amplitude one has a half. Beyond its ends a recording is zero."""
     import numpy

@@ -37,7 +37,11 @@ _FAR_ABOVE = 4
 """A smaller excess is decoded, so that the error can state the size."""
 
 
-def opened(media: Media, data: bytes, limits: DecodeLimits) -> Any:
+def opened(
+    media: Media,
+    data: bytes,
+    limits: DecodeLimits,
+) -> Any:
     """An opened PyAV container, a context (untyped: the package is optional).
 
     No picture far above ``max_video_pixels`` is decoded, even where the codec declares
@@ -64,7 +68,11 @@ def opened(media: Media, data: bytes, limits: DecodeLimits) -> Any:
     return container
 
 
-def require_codec(stream: Any, media: Media, data: bytes) -> None:
+def require_codec(
+    stream: Any,
+    media: Media,
+    data: bytes,
+) -> None:
     """Raises NotImplementedError for a stream whose codec is unknown to PyAV, and
     CorruptMediaError where that is because its description is damaged."""
     if stream.codec_context is not None:

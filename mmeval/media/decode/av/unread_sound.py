@@ -25,7 +25,11 @@ _REFUSED_HEADER = (29, 64)
 """An unspecified error, and a malformed header: so a WAV of an unknown codec ends."""
 
 
-def is_unread(data: bytes, mime: str, code: int) -> bool:
+def is_unread(
+    data: bytes,
+    mime: str,
+    code: int,
+) -> bool:
     """Whether libsndfile refused a sound with an error's ``code`` for its codec or the
     depth of its samples."""
     if mime == "audio/flac":

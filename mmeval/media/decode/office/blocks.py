@@ -104,7 +104,11 @@ def _text(element: Any, names: str) -> str:
     return "".join(words)
 
 
-def _nearest(element: Any, tag: str, names: str) -> Iterator[Any]:
+def _nearest(
+    element: Any,
+    tag: str,
+    names: str,
+) -> Iterator[Any]:
     """The elements of a name inside one, without those of a table in it."""
     for child in element.iterchildren("*"):
         if child.tag == f"{names}{tag}":

@@ -143,7 +143,11 @@ def _steps(
         yield _step(blocks)
 
 
-def _checked_entries(media: Media, limits: DecodeLimits, data: bytes) -> bool:
+def _checked_entries(
+    media: Media,
+    limits: DecodeLimits,
+    data: bytes,
+) -> bool:
     """Check the sizes that a zip declares, and that its entries have them, before a
     library opens it. Whether it has a password."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:

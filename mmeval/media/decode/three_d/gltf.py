@@ -112,7 +112,12 @@ def _packed(media: Media, extensions: list[str]) -> UnsupportedMediaError:
 class _Numbers:
     """The numbers of accessors, read out of buffers."""
 
-    def __init__(self, media: Media, tree: Tree, chunk: bytes | None) -> None:
+    def __init__(
+        self,
+        media: Media,
+        tree: Tree,
+        chunk: bytes | None,
+    ) -> None:
         self._media = media
         self._tree = tree
         self._chunk = chunk
@@ -283,7 +288,12 @@ class _PlainFile:
         triangles = np.stack(corners, axis=1)
         return self._added(triangles.ravel(), _UNSIGNED, "SCALAR")
 
-    def _added(self, values: NDArray[Any], kind: int, shape: str) -> int:
+    def _added(
+        self,
+        values: NDArray[Any],
+        kind: int,
+        shape: str,
+    ) -> int:
         piece = values.tobytes()
         view = {"buffer": 0, "byteOffset": self._size, "byteLength": len(piece)}
         accessor = {

@@ -127,7 +127,12 @@ def _layout(element: _Element, order: str) -> _Faces | None:
     return _Faces(struct.Struct(before), corners, struct.Struct(behind), order)
 
 
-def _even_end(data: bytes, start: int, element: _Element, faces: _Faces) -> int:
+def _even_end(
+    data: bytes,
+    start: int,
+    element: _Element,
+    faces: _Faces,
+) -> int:
     """The end of the faces if all have as many corners as the first one."""
     if not element.rows:
         return start

@@ -1,5 +1,6 @@
 import base64
 import json
+import sys
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,9 +10,9 @@ import pytest
 
 from mmeval.dataset.bad_sample import rows_of
 from mmeval.dataset.contract import BadRow, DataSource
-from mmeval.dataset.loaders.interleaved import InterleavedDataset, load
+from mmeval.dataset.loaders.interleaved import InterleavedDataset, MediaFolder, load
 from mmeval.errors import UnknownNameError, UsageError
-from mmeval.records.sample import Sample
+from mmeval.records.sample import Sample, user
 from tests.support import tiny_media
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -345,3 +346,17 @@ def test_what_is_wrong_with_messages_is_named(
     tmp_path: Path, said: Any, word: str
 ) -> None:
     assert word in sample(tmp_path, {"messages": said}).fault
+
+
+def test_a_reader_of_rows_that_exits_costs_its_row_alone(tmp_path: Path) -> None:
+    def read(row: Mapping[str, Any], position: str, resolve: MediaFolder) -> Sample:
+        if position == "1":
+            sys.exit("no")
+        return Sample(position, (user("q"),))
+
+    file = tmp_path / "test.jsonl"
+    file.write_text("{}\n{}\n")
+    bad, good = InterleavedDataset(files=[file], root=tmp_path, read=read)
+    assert isinstance(bad, BadRow)
+    assert bad.reason == "SystemExit: no"
+    assert isinstance(good, Sample)
