@@ -147,8 +147,8 @@ def test_nodes_with_other_code_or_without_the_model_are_left_out(
             other / part,
             ignore=shutil.ignore_patterns("__pycache__", "bundled"),
         )
-    (other / "wording.py").write_text(
-        (other / "wording.py").read_text() + "\n# another version\n"
+    (other / "errors.py").write_text(
+        (other / "errors.py").read_text() + "\n# another version\n"
     )
     runs = RayRuns(tmp_path, nodes, 12)
     old = nodes.node(
