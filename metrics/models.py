@@ -82,9 +82,8 @@ def opening(
         yield
     except (MmevalError, ImportError):
         raise
-    except (
-        Exception
-    ) as error:  # a library raises what it likes over files that it cannot read
+    # a library raises what it likes over files that it cannot read
+    except Exception as error:
         if isinstance(error, passing) or is_out_of_memory(error):
             raise
         damaged = ", ".join(path.name for path in damaged_files(folder))

@@ -56,10 +56,8 @@ def score_derived(bound: BoundMetric, scores: MetricScores) -> MetricScores:
 def _scores(bound: BoundMetric, given: Trial | MetricScores) -> MetricScores:
     try:
         return scores_of(bound.metric.function(given, **bound.params), bound.metric)
-    except (
-        Exception,
-        SystemExit,
-    ) as error:  # a metric may fail in any way; the reason is recorded
+    # a metric may fail in any way; the reason is recorded
+    except (Exception, SystemExit) as error:
         return failed(bound, error)
 
 
@@ -97,10 +95,8 @@ def score_all(
         piece = trials[len(found) : len(found) + size]
         try:
             found += _timed(bound, piece, limit)
-        except (
-            Exception,
-            SystemExit,
-        ) as error:  # a metric may fail in any way; the reason is recorded
+        # a metric may fail in any way; the reason is recorded
+        except (Exception, SystemExit) as error:
             found += _after(error, bound, piece, limit)
     return found
 

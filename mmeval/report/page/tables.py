@@ -136,10 +136,8 @@ def papers(runs: Sequence[tuple[StoredRun, str]]) -> Papers:
             tables = []
             try:
                 tables = [paper(table) for table in tables_of(run, layout)]
-            except (
-                Exception,
-                SystemExit,
-            ) as error:  # the cells of a plugin's layout may be anything
+            # the cells of a plugin's layout may be anything
+            except (Exception, SystemExit) as error:
                 log.debug("a layout failed", exc_info=error)
                 reason = _text(str(error))
                 notes.append(f"The tables {layout}{of} are not shown: {reason}")
