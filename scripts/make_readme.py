@@ -17,8 +17,8 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from tests.support.chromium import ARGUMENTS, executable
-from tests.support.fresh_environment import copy_of_tree
+from tests.soak.support.chromium import ARGUMENTS, executable
+from tests.soak.support.fresh_environment import copy_of_tree
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"

@@ -15,8 +15,8 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from benchmarks.measuring import Figure, seconds
-from tests.support.chromium import check, chromium, watched
-from tests.support.report_folder import Row, write
+from tests.soak.support.chromium import check, chromium, watched
+from tests.soak.support.report_page import Row, write
 
 WORDS = (
     "describe",

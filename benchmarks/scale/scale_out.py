@@ -23,8 +23,8 @@ from mmeval.run.backends import Backends
 from mmeval.run.options import BackendSpec
 from mmeval.store.journal import Journal
 from mmeval.system.json_lines import from_line
+from tests.soak.support.ray import Nodes, RayRuns
 from tests.support.parallel import ToyParallel, answered
-from tests.support.ray_nodes import Nodes, RayRuns
 from tests.support.toy import asked_text, reply, run_toy, task
 
 NODES, ACTORS, ROW_SECONDS = 4, 8, 0.2

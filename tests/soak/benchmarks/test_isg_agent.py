@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.soak.support.agents import FollowingState
 from tests.stories.test_budgets import calls
 from tests.support.cli import QUIET, Ended, mmeval, results, run_folder
-from tests.support.isg_planner import FollowingState
 from tests.support.mock_openai_server import MockServer, Settings
 
 COMMAND = (

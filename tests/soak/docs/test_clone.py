@@ -14,9 +14,13 @@ from urllib.request import Request, urlopen
 import pytest
 
 from mmeval.installation import DISTRIBUTION
-from tests.support.doc_examples import blocks_run_by, commands, matches, said_in_passing
-from tests.support.embedded import embedded_cache
-from tests.support.fresh_environment import (
+from tests.soak.support.doc_examples import (
+    blocks_run_by,
+    commands,
+    matches,
+    said_in_passing,
+)
+from tests.soak.support.fresh_environment import (
     OFFLINE_PIP,
     ROOT,
     FreshEnvironment,
@@ -24,6 +28,7 @@ from tests.support.fresh_environment import (
     closure,
     copy_of_tree,
 )
+from tests.support.embedded import embedded_cache
 
 HERE = "tests/soak/docs/test_clone.py"
 DEMO = "test_the_demo_runs_in_a_fresh_clone"

@@ -3,8 +3,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.doc_examples import PAGES, ROOT, Reader, blocks, installs, matches
-from tests.support.fresh_environment import reader_environment
+from tests.soak.support.doc_examples import (
+    PAGES,
+    ROOT,
+    Reader,
+    blocks,
+    installs,
+    matches,
+)
+from tests.soak.support.fresh_environment import reader_environment
 from tests.support.judges import judge_server
 from tests.support.mock_openai_server import MockServer
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mmeval.cli.verbs import VERBS
-from tests.support.doc_examples import (
+from tests.soak.support.doc_examples import (
     PAGES,
     ROOT,
     Block,

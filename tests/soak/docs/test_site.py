@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.support.fresh_environment import ROOT, copy_of_tree
+from tests.soak.support.fresh_environment import ROOT, copy_of_tree
 
 NO_NETWORK = {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
 """Whatever asks for an address outside fails at once."""

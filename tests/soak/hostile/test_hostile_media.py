@@ -1,7 +1,7 @@
 """Each file of the hostile corpus, and whatever becomes of a valid one, ends in a typed
 error or is harmless.
 
-``python -m tests.support.hostile.mutation 1000 7`` changes valid files more often, and
+``python -m tests.soak.support.hostile.mutation 1000 7`` changes valid files more often, and
 in other ways.
 """
 
@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.hostile.corpus import corpus
-from tests.support.hostile.opening import Opened
+from tests.soak.support.hostile.corpus import corpus
+from tests.soak.support.hostile.opening import Opened
 
 SECONDS = 3.0
 """Of a processor, which takes up to half as long again where another program has its
@@ -25,7 +25,7 @@ TYPED = ("decoded", "CorruptMediaError", "MediaLimitError", "UnsupportedMediaErr
 
 def rows_of(module: str, *arguments: str) -> list[list[Any]]:
     """What a process prints; it is its own, as a decoder may crash it."""
-    command = [sys.executable, "-m", f"tests.support.hostile.{module}", *arguments]
+    command = [sys.executable, "-m", f"tests.soak.support.hostile.{module}", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, (

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.soak.kills.test_crash import killed_once
-from tests.support.agents import PLUGINS
+from tests.soak.support.agents import PLUGINS
 from tests.support.cli import ROOT, environment, mmeval_process, run_folder, score_files
 from tests.support.lm_eval_reader import latest, read_samples
 from tests.support.mock_openai_server import MockServer

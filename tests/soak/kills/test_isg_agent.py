@@ -4,9 +4,8 @@ twice, the answers are the same."""
 from pathlib import Path
 
 from tests.soak.kills.test_agents import KILLS
-from tests.support.agent_kills import kill_and_go_on, told
+from tests.soak.support.agents import StumblingState, kill_and_go_on, told
 from tests.support.cli import QUIET
-from tests.support.isg_planner import StumblingState
 
 
 def command(folder: Path, url: str, name: str) -> list[str]:

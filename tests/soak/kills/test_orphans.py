@@ -27,7 +27,7 @@ CHILDREN: Mapping[str, str] = {
     "1)._pool.submit(busy_orphan).result()",
     "worker of a model": f"asyncio.run(WorkerProcess({JOB}).start())",
     "decoder": "apart._START = f'import sys; sys.path.append({root!r}); from "
-    "tests.support.orphaned import orphaned;"
+    "tests.soak.support.orphaned import orphaned;"
     " orphaned(); ' + apart._START\nnext(decode.pages(Media.from_bytes(tiny.pdf())))",
 }
 """How a process is started that kills its parent, mostly before it can have found out
@@ -43,7 +43,7 @@ from mmeval.media.decode import apart
 from mmeval.metric.scoring.pool import ScorePool
 from mmeval.metric.scoring.worker import Setup, is_ready
 from tests.support import tiny_media as tiny
-from tests.support.orphaned import Orphaned, busy_orphan, orphaned
+from tests.soak.support.orphaned import Orphaned, busy_orphan, orphaned
 here, root = Path.cwd(), sys.argv[1]
 (here / "parent").write_text(str(os.getpid()))
 """

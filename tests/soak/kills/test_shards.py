@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.soak.kills.test_crash import ENV, command, killed_once
-from tests.support.agent_kills import has_answered
+from tests.soak.support.agents import has_answered
 from tests.support.cli import (
     DEADLINE,
     ROOT,

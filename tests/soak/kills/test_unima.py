@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.soak.kills.test_agents import KILLS
-from tests.support.agent_kills import kill_and_go_on, told
+from tests.soak.support.agents import kill_and_go_on, told
 from tests.support.cli import QUIET, run_folder
 from tests.support.mock_openai_server import State, last_text
 from tests.support.sandbox import bubblewrap

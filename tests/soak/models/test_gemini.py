@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from mmeval.media import PartKind
+from tests.soak.support.doc_examples import blocks_run_by, commands
 from tests.support import gemini_server
 from tests.support.cli import KEY, QUIET, environment, mmeval
-from tests.support.doc_examples import blocks_run_by, commands
 from tests.support.gemini_calls import ask
 from tests.support.gemini_server import SAMPLES, GeminiServer
 from tests.support.openai_calls import medium, request

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.doc_examples import Reader, blocks
-from tests.support.fresh_environment import (
+from tests.soak.support.doc_examples import Reader, blocks
+from tests.soak.support.fresh_environment import (
     FreshEnvironment,
     build_wheel,
     closure,

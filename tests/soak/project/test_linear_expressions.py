@@ -19,7 +19,7 @@ def test_every_expression_of_the_product_is_linear_over_a_line_of_one_mebibyte(
     tmp_path: Path,
 ) -> None:
     begun = tmp_path / "begun"
-    script = [sys.executable, "-m", "tests.support.expressions"]
+    script = [sys.executable, "-m", "tests.soak.support.expressions"]
     status: int | None = None
     # the last name in the file is the expression that did not end
     with begun.open("wb") as file, contextlib.suppress(subprocess.TimeoutExpired):

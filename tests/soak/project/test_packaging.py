@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 
 from mmeval.environment import installation
 from mmeval.installation import DISTRIBUTION
-from tests.support.fresh_environment import (
+from tests.soak.support.fresh_environment import (
     ROOT,
     FreshEnvironment,
     build_wheel,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.chromium import executable
+from tests.soak.support.chromium import executable
 
 ROOT = Path(__file__).resolve().parents[3]
 TESTS = """\

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.support.chromium import Watched, chromium, watched
-from tests.support.report_page_demo import demo
+from tests.soak.support.chromium import Watched, chromium, watched
+from tests.soak.support.report_page import demo
 
 
 @pytest.fixture(scope="package")

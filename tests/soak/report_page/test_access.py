@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.chromium import Theme, Watched, check, settled, watched
-from tests.support.report_page_demo import RICH, ROWS
+from tests.soak.support.chromium import Theme, Watched, check, settled, watched
+from tests.soak.support.report_page import RICH, ROWS
 
 pytestmark = pytest.mark.timeout(1800)
 

@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 
 from mmeval.comparison.compare import compare
 from mmeval.comparison.page import write_comparison
-from tests.support.chromium import Watched, check
-from tests.support.hostile.injections import INJECTIONS
+from tests.soak.support.chromium import Watched, check
+from tests.soak.support.hostile.report_run import INJECTIONS
 from tests.support.stored_run import Json, Told, text, write_run
 from tests.support.tiny_media import picture, wav
 

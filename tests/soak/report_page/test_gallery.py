@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.chromium import Watched, settled
-from tests.support.report_folder import Row, write
-from tests.support.report_page_demo import ROWS, demo
+from tests.soak.support.chromium import Watched, settled
+from tests.soak.support.report_page import ROWS, Row, demo, write
 
 pytestmark = pytest.mark.timeout(1800)
 

@@ -8,9 +8,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from mmeval.report.page import write_report
-from tests.support.chromium import Watched, check, watched
-from tests.support.hostile.injections import INJECTIONS
-from tests.support.hostile.report_run import FAILING, hostile_run, registered
+from tests.soak.support.chromium import Watched, check, watched
+from tests.soak.support.hostile.report_run import (
+    FAILING,
+    INJECTIONS,
+    hostile_run,
+    registered,
+)
 
 pytestmark = pytest.mark.timeout(1800)
 

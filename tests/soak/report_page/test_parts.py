@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from tests.support.chromium import Watched, drawn
-from tests.support.report_page_demo import RICH
+from tests.soak.support.chromium import Watched, drawn
+from tests.soak.support.report_page import RICH
 
 pytestmark = pytest.mark.timeout(1800)
 

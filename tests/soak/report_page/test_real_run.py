@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.chromium import Watched
+from tests.soak.support.chromium import Watched
 from tests.support.cli import mmeval_process
 
 pytestmark = pytest.mark.timeout(1800)

@@ -8,8 +8,8 @@ from markupsafe import Markup
 from playwright.sync_api import Page, expect
 
 from mmeval.report.charts.bars import ChartBar, bars
-from tests.support.chromium import Watched
-from tests.support.report_folder import Row, text, write
+from tests.soak.support.chromium import Watched
+from tests.soak.support.report_page import Row, text, write
 
 pytestmark = pytest.mark.timeout(1800)
 

@@ -3,7 +3,7 @@ and ways out."""
 
 import re
 
-from tests.support.report_folder import STATIC
+from tests.soak.support.report_page import STATIC
 
 SINKS = (
     "innerHTML",

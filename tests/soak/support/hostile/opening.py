@@ -1,9 +1,8 @@
 """Opens hostile files in this process, one after the other, and measures what each one
 costs.
 
-A process that is meant to be started for it: ``python -m tests.support.hostile.opening
-KIND...`` (all where none is named) prints a row of JSON for every file and opener.
-"""
+A process that is meant to be started for it: ``python -m tests.soak.support.hostile.opening
+KIND...`` (all where none is named) prints a row of JSON for every file and opener."""
 
 import contextlib
 import json
@@ -19,9 +18,9 @@ from typing import NamedTuple
 from mmeval.errors import ContentError
 from mmeval.media.decode import document_text
 from mmeval.media.media import Media
+from tests.soak.support.hostile.corpus import corpus
 from tests.support import tiny_media as tiny
 from tests.support.decoders import DECODERS
-from tests.support.hostile.corpus import corpus
 
 _PROC = Path("/proc")
 _SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'

@@ -1,7 +1,7 @@
 """Hostile media, made by code: files of a few bytes that would cost hours or gigabytes,
 or name files of the machine.
 
-Files that lie about a number are made by ``tests.support.hostile.mutation``, out of
+Files that lie about a number are made by ``tests.soak.support.hostile.mutation``, out of
 valid ones."""
 
 import base64
@@ -20,7 +20,7 @@ _LARGE = 300_000_000
 
 class Hostile(NamedTuple):
     """``openers`` name the decoders that it is put to
-    (``tests.support.hostile.opening``)."""
+    (``tests.soak.support.hostile.opening``)."""
 
     name: str
     openers: tuple[str, ...]

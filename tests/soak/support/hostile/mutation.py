@@ -1,10 +1,9 @@
 """Fuzzing: valid media, changed at random in ways that can be repeated, put to every
 decoder that takes their kind.
 
-A process that is meant to be started for it: ``python -m tests.support.hostile.mutation
+A process that is meant to be started for it: ``python -m tests.soak.support.hostile.mutation
 COUNT SEED`` prints a row of JSON before each case and one for each that did not end as
-it should.
-"""
+it should."""
 
 import json
 import random
@@ -17,9 +16,9 @@ from typing import NamedTuple
 
 from mmeval.errors import ContentError
 from mmeval.media.media import Media
+from tests.soak.support.hostile.opening import OPENERS
 from tests.support import documents
 from tests.support import tiny_media as tiny
-from tests.support.hostile.opening import OPENERS
 
 SLOW_SECONDS = 2.0
 MOST_KIB = 200 * 1024

@@ -17,8 +17,7 @@ printed what stands before and its requests are under way. Times, seconds (``3.1
 hashes and line numbers of log lines differ from run to run and are not compared.
 ``http://localhost:8000/v1`` is the mock server, ``http://localhost:8001/v1`` one that
 holds its answers, ``vllm`` on the PATH a stand-in. The embedded model is made already,
-as it is for a reader who has run the demo.
-"""
+as it is for a reader who has run the demo."""
 
 import difflib
 import os
@@ -35,13 +34,13 @@ from mmeval.settings.flags import FLAGS
 from mmeval.settings.resolve import read_config
 from mmeval.system.yaml_document import Document, read_document
 from mmeval.task.file import parse_group, parse_task
+from tests.soak.support.fresh_environment import OFFLINE_PIP
 from tests.support.cli import DEADLINE, wait_for
 from tests.support.embedded import embedded_cache
-from tests.support.fresh_environment import OFFLINE_PIP
 from tests.support.mock_openai_server import MockServer
 from tests.support.server_runs import program
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",

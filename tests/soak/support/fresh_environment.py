@@ -22,7 +22,7 @@ from typing import Self
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 OFFLINE_PIP = {
     "PIP_NO_INDEX": "1",
     # pip reads this variable the other way round: 0 builds with what is here

@@ -1,7 +1,6 @@
 """The regular expressions of the product, and lines that are hard for each.
 
-As a script it searches those lines with every expression, and names each one before.
-"""
+As a script it searches those lines with every expression, and names each one before."""
 
 import ast
 import importlib
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TREES = ("mmeval", "tasks", "metrics", "model_backends")
 SIZE = 2**20
 """Characters of the lines that no expression may need more than a moment for."""
