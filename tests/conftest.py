@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.support.log_level import restored_log
+from tests.support.cli import restored_log
 from tests.support.mock_openai_server import MockServer
 from tests.support.pinned_skips import pytest_sessionfinish, pytest_terminal_summary
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.measuring import Figure, measure
-from tests.support.stored_run import Told, text, write_run
+from tests.support.stored_runs import Told, text, write_run
 
 GOALS = {10_000: (1.5, 400.0), 50_000: (8.0, 400.0)}
 """By trials, the seconds and MiB that a report may take."""

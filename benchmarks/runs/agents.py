@@ -21,8 +21,8 @@ from benchmarks.measuring import ROOT, Figure, Measured, measure
 from benchmarks.runs.local_models import LocalBench, Model
 from benchmarks.runs.ratio import LATENCY, TASK, Bench
 from benchmarks.server import serving
+from tests.support.models import tiny_model
 from tests.support.task_folder import write_distribution
-from tests.support.tiny_models import tiny_model
 
 CALLS = 10
 CONNECTIONS = 64

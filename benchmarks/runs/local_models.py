@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.measuring import ROOT, Figure, measure
-from tests.support.tiny_models import tiny_model
+from tests.support.models import tiny_model
 
 BARE = Path(__file__).with_name("bare_local.py")
 BATCH, TOKENS = 16, 256

@@ -9,7 +9,7 @@ from mmeval.metric.model import bound_model
 from mmeval.metric.model_files import WEIGHTS_DIR
 from mmeval.metrics.audio.speech.voices import VOICE, _speaker_model
 from mmeval.metrics.models import network_of, opening
-from tests.support.tiny_models import tiny_model
+from tests.support.models import tiny_model
 
 KINDS = {"wavlm_sv": "WavLMForXVector", "clap": "ClapModel"}
 

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from tests.support.in_loop import run_in_loop
+from tests.support.engine import run_in_loop
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -20,8 +20,8 @@ from mmeval.media.parts import Interleaved
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.run import interrupt
-from tests.support.lm_eval_reader import read_numbers
 from tests.support.questions import write_benchmark
+from tests.support.readers import read_numbers
 from tests.support.task_folder import write_rows
 from tests.support.toy import asked_text
 

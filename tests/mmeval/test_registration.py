@@ -11,7 +11,7 @@ from mmeval.errors import AmbiguousNameError, PluginError, UsageError
 from mmeval.metric.contract import load_metric, metric
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
-from tests.support.lm_eval_reader import read_samples
+from tests.support.readers import read_samples
 from tests.support.task_folder import write_rows
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_MISSING, EXIT_OK, EXIT_USAGE
 from tests.support.cli import Ended, mmeval, run_folder
-from tests.support.lm_eval_reader import latest, read_samples
 from tests.support.questions import questions
+from tests.support.readers import latest, read_samples
 
 AGENT = ("--model", "toy_agent", "--log_samples", "--role")
 

@@ -17,11 +17,10 @@ from tests.support.cli import (
     started,
     wait_for,
 )
-from tests.support.lm_eval_reader import latest, read_samples
 from tests.support.mock_openai_server import MockServer
-from tests.support.questions import questions, where, write_task
-from tests.support.scripted_server import Scripted, ScriptedServer, saying
-from tests.support.story_tasks import write_story_tasks
+from tests.support.questions import questions, where, write_story_tasks, write_task
+from tests.support.readers import latest, read_samples
+from tests.support.servers import Scripted, ScriptedServer, saying
 from tests.support.tiny_media import picture
 
 

@@ -12,7 +12,7 @@ from mmeval.media.media import Media
 from mmeval.media.parts import Part
 from mmeval.records.request import Request
 from mmeval.records.response import Response
-from tests.support.local_models import (
+from tests.support.models import (
     answers,
     asked,
     chat_of,

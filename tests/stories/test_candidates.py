@@ -13,9 +13,8 @@ from mmeval.records.trial import Trial
 from mmeval.report.page import write_report
 from tests.support import tiny_media
 from tests.support.cli import QUIET, mmeval, openai, results
-from tests.support.lm_eval_reader import read_samples
 from tests.support.mock_openai_server import MockServer
-from tests.support.report_reader import Report
+from tests.support.readers import Report, read_samples
 from tests.support.task_folder import write_rows
 
 TASK = """\

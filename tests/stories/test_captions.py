@@ -10,8 +10,8 @@ import pytest
 
 from tests.support import tiny_media
 from tests.support.cli import Ended, mmeval, results
+from tests.support.judges import HonestServer, asks, honest_server
 from tests.support.task_folder import write_rows
-from tests.support.unim_judges import HonestServer, asks, honest_server
 
 TASK = """\
 task: {name}

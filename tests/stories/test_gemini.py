@@ -7,8 +7,8 @@ from tests.support.cli import (
     QUIET,
     mmeval,
 )
-from tests.support.gemini_server import GeminiServer
-from tests.support.scripted_server import Scripted, ScriptedServer
+from tests.support.gemini import GeminiServer
+from tests.support.servers import Scripted, ScriptedServer
 
 KINDS = ("text", "image")
 EPISODE = {

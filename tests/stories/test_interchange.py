@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.answered import outcomes
 from tests.support.cli import QUIET, Ended, mmeval, openai, results, run_folder
+from tests.support.interchange import outcomes
 from tests.support.mock_openai_server import MockServer
-from tests.support.story_tasks import write_story_tasks
+from tests.support.questions import write_story_tasks
 
 TASKS = ("mmmg_audio_text_order", "mmmg_instrument_inclusion", "mmmg_music_tempo")
 REPLY = (

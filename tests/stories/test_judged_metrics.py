@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import documents, tiny_media
+from tests.support import tiny_media
 from tests.support.cli import QUIET, Ended, mmeval, results
 from tests.support.judges import judge, judge_server
 from tests.support.mock_openai_server import MockServer
@@ -100,11 +100,11 @@ def read(
 
 def test_each_kind_of_file_is_read_and_its_words_are_judged(tmp_path: Path) -> None:
     files = {
-        "a.csv": "\n".join(map(",".join, documents.FRUIT)).encode(),
+        "a.csv": "\n".join(map(",".join, tiny_media.FRUIT)).encode(),
         "a.docx": tiny_media.word("Fruit of the week"),
         "a.pdf": tiny_media.pdf("A report"),
-        "a.xlsx": documents.workbook(
-            {"Food": documents.row(1, documents.words_in("A1", "Calories"))}
+        "a.xlsx": tiny_media.workbook(
+            {"Food": tiny_media.row(1, tiny_media.words_in("A1", "Calories"))}
         ),
         "a.txt": b"Name   Share\nPlum   3\n",
     }

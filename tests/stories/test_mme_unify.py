@@ -11,8 +11,8 @@ import pytest
 
 from mmeval.tasks import mme_unify
 from tests.support.cli import QUIET, Ended, environment, mmeval, results, run_folder
-from tests.support.metric_models import weights_folder
 from tests.support.mock_openai_server import MockServer
+from tests.support.models import weights_folder
 
 BUNDLED = Path(mme_unify.__file__).parent / "bundled"
 URL = (

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import mmeval, mmeval_process
+from tests.support.cli import gone, mmeval, mmeval_process
 from tests.support.process_runs import ProcessRuns
-from tests.support.processes import gone
 from tests.support.workers import bad_command, noted
 
 ROWS = [f"question {i}" for i in range(12)]

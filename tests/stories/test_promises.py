@@ -19,10 +19,10 @@ from tests.support.cli import (
     results,
     run_folder,
 )
-from tests.support.lm_eval_reader import latest, read_samples
 from tests.support.mock_openai_server import MockServer
 from tests.support.questions import questions
-from tests.support.scripted_server import Scripted, ScriptedServer
+from tests.support.readers import latest, read_samples
+from tests.support.servers import Scripted, ScriptedServer
 
 
 def counts(folder: Path) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ import pytest
 
 from mmeval.findings.finding import Finding
 from tests.support.cli import QUIET, Ended, mmeval
-from tests.support.scripted_server import Scripted, ScriptedServer, saying
+from tests.support.servers import Scripted, ScriptedServer, saying
 from tests.support.task_folder import write_files, write_rows
 
 FILTERED = Scripted(

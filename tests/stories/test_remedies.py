@@ -20,7 +20,7 @@ from tests.support.faults import (
     task_text,
     with_hub,
 )
-from tests.support.scripted_server import Scripted, saying
+from tests.support.servers import Scripted, saying
 
 OWN_COMMAND = "mmeval run"
 """The run's own command, of which this is the beginning."""

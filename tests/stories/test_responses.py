@@ -3,13 +3,9 @@
 from pathlib import Path
 
 from tests.support.cli import mmeval, results
+from tests.support.openai_calls import said, thought, whole
 from tests.support.questions import questions, where, write_task
-from tests.support.responses import (
-    said,
-    thought,
-    whole,
-)
-from tests.support.wire_server import Exchange, WireServer
+from tests.support.servers import Exchange, WireServer
 
 TURNS = ("Draw a tree.", "Draw its leaf.", "Draw its fruit.")
 

@@ -20,9 +20,9 @@ from tests.support.cli import (
     run_folder,
     score_files,
 )
-from tests.support.lm_eval_reader import latest, read_samples
 from tests.support.mock_openai_server import MockServer
 from tests.support.questions import write_task
+from tests.support.readers import latest, read_samples
 from tests.support.tiny_media import picture
 
 ROWS = 4

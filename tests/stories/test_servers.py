@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import mmeval
-from tests.support.processes import gone
+from tests.support.cli import gone, mmeval
 from tests.support.server_runs import ServerRuns
 
 ROWS = [f"question {i}" for i in range(12)]

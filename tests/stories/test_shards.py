@@ -22,9 +22,9 @@ from tests.support.cli import (
     wait_for,
 )
 from tests.support.judges import judge, judge_server
-from tests.support.lm_eval_reader import latest, read_samples
 from tests.support.mock_openai_server import MockServer
 from tests.support.questions import where, write_questions
+from tests.support.readers import latest, read_samples
 from tests.support.task_folder import write_rows
 
 OF_TIME_AND_PLACE = (

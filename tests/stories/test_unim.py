@@ -10,7 +10,7 @@ import pytest
 
 from mmeval.findings.finding import Finding
 from tests.support.cli import Ended, mmeval, results, run_folder
-from tests.support.unim_judges import ANSWER, honest_server, judged, model, words
+from tests.support.judges import ANSWER, honest_server, judged, model, words
 
 STRUCTURE = ("strict_structure", "lenient_structure")
 COHERENCE = ("holistic_coherence", "stylistic_harmony", "interleaved_coherence")

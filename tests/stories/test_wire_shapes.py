@@ -22,15 +22,8 @@ from tests.support.openai_calls import (
     medium,
     request,
 )
+from tests.support.servers import Exchange, Reply, WireServer, chat, delta, stream
 from tests.support.tiny_media import picture, sound, wav
-from tests.support.wire_server import (
-    Exchange,
-    Reply,
-    WireServer,
-    chat,
-    delta,
-    stream,
-)
 
 CHAT = "/v1/chat/completions"
 SECRET = "ws-secret-0123456789"

@@ -6,11 +6,7 @@ from pathlib import Path
 
 from tests.support.cli import mmeval
 from tests.support.questions import questions
-from tests.support.wire_server import (
-    Exchange,
-    WireServer,
-    chat,
-)
+from tests.support.servers import Exchange, WireServer, chat
 
 CHAT = "/v1/chat/completions"
 SECRET = "ws-secret-0123456789"

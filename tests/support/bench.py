@@ -22,7 +22,7 @@ from mmeval.records.response import Response
 from mmeval.records.sample import Message, Sample, user
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
-from tests.support.lm_eval_reader import latest, read_numbers, read_samples
+from tests.support.readers import latest, read_numbers, read_samples
 from tests.support.task_folder import with_plugins, write_rows
 from tests.support.toy import PLUGINS as TOYS
 from tests.support.toy import Rows, ToyLocal, asked_text, picture, reply, sample

@@ -1,8 +1,10 @@
-"""The command line as people run it, in an environment that a test writes down."""
+"""The command line as people run it, in an environment that a test writes down, and its
+processes."""
 
 import contextlib
 import io
 import json
+import logging
 import os
 import re
 import signal
@@ -17,8 +19,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from mmeval.__main__ import main
-from tests.support.log_level import restored_log
 from tests.support.mock_openai_server import MockServer
+
+# The command line as people run it, in an environment that a test writes down.
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "sk-test-0123456789abcdef"
@@ -279,3 +282,40 @@ def kept_answers(output: Path) -> int:
         and not any(mark in line for mark in elsewhere)
         for line in lines
     )
+
+
+# Tests that configure the log leave it as they found it.
+
+
+@contextlib.contextmanager
+def restored_log() -> Iterator[None]:
+    root, ours = logging.getLogger(), logging.getLogger("mmeval")
+    handlers, level = list(root.handlers), ours.level
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        ours.setLevel(level)
+
+
+# Whether processes are gone: one that has ended and is not waited for counts as gone.
+
+
+def gone(pids: set[int], seconds: float = DEADLINE) -> bool:
+    """Whether all of them are gone within some seconds."""
+    until = time.monotonic() + seconds
+    while left := {pid for pid in pids if not _has_ended(pid)}:
+        if time.monotonic() > until:
+            return False
+        pids = left
+        time.sleep(0.01)
+    return True
+
+
+def _has_ended(pid: int) -> bool:
+    try:
+        return (
+            Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        )
+    except OSError:
+        return True

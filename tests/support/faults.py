@@ -22,9 +22,15 @@ import pytest
 from mmeval.findings.finding import Finding, Kind
 from mmeval.findings.render import Place
 from tests.support.cli import Ended, environment, mmeval, results, run_folder
-from tests.support.fake_hub import FakeHub, Repositories, at_hub
-from tests.support.report_reader import Report
-from tests.support.scripted_server import Scripted, ScriptedServer, saying
+from tests.support.readers import Report
+from tests.support.servers import (
+    FakeHub,
+    Repositories,
+    Scripted,
+    ScriptedServer,
+    at_hub,
+    saying,
+)
 from tests.support.task_folder import write_files, write_rows
 
 DOORS = ("check", "dry run", "score", "page", "run")

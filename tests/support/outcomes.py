@@ -1,23 +1,29 @@
-"""Outcomes of runs for tests of reports: tasks, groups and results made by hand."""
+"""Outcomes of runs for tests of reports: tasks, groups and results made by hand, and a
+finished run for loggers."""
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mmeval.dataset.contract import Dataset
-from mmeval.metric.bound import bind
+from mmeval.metric.bound import bind, missing_role
 from mmeval.metric.contract import Metric
 from mmeval.metric.contract import metric as describe
 from mmeval.program.protocols import single
 from mmeval.records.request import GenerationParams
 from mmeval.records.score import Result
 from mmeval.records.trial import Trial
-from mmeval.report.results_file import results_document
+from mmeval.report.results_file import Published, results_document
 from mmeval.run.options import RunCounts, RunOutcome
 from mmeval.settings.report_options import ReportContext
 from mmeval.task.task import Group, GroupMetric, Selection, Task, TaskMetric
 from tests.support.toy import Rows, samples
+
+# Outcomes of runs for tests of reports: tasks, groups and results made by hand.
 
 
 @describe(range=(0, 1), version="2", source="made for tests")
@@ -97,6 +103,7 @@ def outcome(
     )
 
 
+NO_JUDGE = missing_role("half", "judge")
 METADATA = {"note": "nightly", "team": {"api_key": "sk-1"}}
 CONTEXT = ReportContext(
     "openai", {"model": "m", "api_key": "sk-1"}, limit=5, metadata=METADATA
@@ -121,3 +128,51 @@ def document(
         json.dumps(results_document(made, context, {"a": "hash"}), allow_nan=False)
     )
     return whole
+
+
+# A finished run to hand to loggers, and a process in which a tracker may leave what
+# it leaves.
+
+ROOT = Path(__file__).parents[2]
+
+
+def finished(folder: Path) -> tuple[RunOutcome, Published]:
+    """A run with one number that is known and one that is not."""
+    made = outcome(
+        folder,
+        result("a", 0.5),
+        result("a", None, metric="other", unavailable=10),
+        tasks=(task("a"),),
+    )
+    document = json.loads(json.dumps(results_document(made, ReportContext("m"), {})))
+    (folder / "results.json").write_text(json.dumps(document))
+    return made, Published("a table", folder / "results.json", document)
+
+
+def log_apart(folder: Path, logger: str, **environ: str) -> str:
+    """Log a finished run in a process of its own, offline; what it printed. Trackers
+    leave threads and settings."""
+    script = (
+        "import sys, pathlib\n"
+        "from tests.support.outcomes import finished\n"
+        "from mmeval.report.loggers.contract import create_loggers\n"
+        f"create_loggers({{{logger!r}: {{'name': "
+        f"'mine'}}}})[{logger!r}].log(*finished(pathlib.Path.cwd()))\n"
+    )
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(paths),
+            "HOME": str(folder),
+            "HF_HUB_OFFLINE": "1",
+            **environ,
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -1,8 +1,9 @@
-"""Bubblewrap for tests that run programs."""
+"""Bubblewrap for tests that run programs, and the processes inside it."""
 
 import asyncio
 import os
 import shutil
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -47,3 +48,24 @@ def open_to_all(folder: Path) -> None:
     for path in (*folder.parents, folder, *folder.rglob("*")):
         with suppress(PermissionError):
             path.chmod(path.stat().st_mode | 0o444 | (0o111 if path.is_dir() else 0))
+
+
+def in_other_namespaces(ancestor: int | None = None) -> list[int]:
+    """The descendants of a process, this one by default, that see other processes than
+    it does. Orphans come back to a process while it is a subreaper."""
+    own = Path("/proc/self/ns/pid").readlink()
+    found = []
+    for pid in _descendants(ancestor or os.getpid()):
+        with suppress(OSError):
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+            if state != "Z" and Path(f"/proc/{pid}/ns/pid").readlink() != own:
+                found.append(pid)
+    return found
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    with suppress(OSError):
+        for children in Path(f"/proc/{pid}/task").glob("*/children"):
+            for child in map(int, children.read_text().split()):
+                yield child
+                yield from _descendants(child)

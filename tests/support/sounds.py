@@ -1,13 +1,18 @@
-"""Sounds for tests of audio metrics: generated samples, and answers that have them."""
+"""Sounds for tests of audio metrics: generated samples, answers that have them, and folders
+of classes."""
 
+import csv
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mmeval.media import Interleaved, Media, media_part, text_part, wav
-from mmeval.records import Trial
+from mmeval.records import Sample, Trial, user
 from tests.support.trials import trial
+
+# Sounds for tests of audio metrics: generated samples, and answers that have them.
 
 RATE = 22050
 Samples = np.ndarray[Any, np.dtype[np.float32]]
@@ -90,3 +95,56 @@ def melody(seconds: float = 1.5) -> Samples:
         np.sin(2 * np.pi * roots * ratio * t) / ratio for ratio in (1, 1.25, 1.5, 2, 3)
     )
     return np.asarray(0.25 * tones * np.exp(-5 * (t % 0.3)), np.float32)
+
+
+# Tiny models of metrics that hear, and the folders and answers that tests give them.
+
+DAMAGED = Media.from_bytes(
+    b"RIFF\x24\x00\x00\x00WAVEfmt " + bytes(40), name="damaged.wav"
+)
+"""Begins as a sound does, and is none."""
+
+
+def sound(samples: Samples) -> Media:
+    return wav(samples, RATE)
+
+
+def sounds(*samples: Samples | Media) -> Interleaved:
+    media = [one if isinstance(one, Media) else sound(one) for one in samples]
+    return Interleaved(tuple(media_part(one, "audio") for one in media))
+
+
+def sound_trial(
+    *answer: Samples | Media,
+    given: Sequence[Samples | Media] = (),
+    references: Sequence[Samples | Media] = (),
+    **labels: Any,
+) -> Trial:
+    asked = (user("speak", *sounds(*given).parts),)
+    return Trial(
+        Sample("s", asked, tuple(sounds(one) for one in references), labels),
+        output=sounds(*answer),
+    )
+
+
+def class_folder(
+    folder: Path, clips: Mapping[str, Sequence[Samples]], *, table: str = ""
+) -> Path:
+    rows = []
+    for name, samples in clips.items():
+        for at, one in enumerate(samples):
+            path = (
+                folder / "audio" / f"{name}-{at}.wav"
+                if table
+                else folder / name / f"{at}.wav"
+            )
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(sound(one).read())
+            rows.append({"filename": path.name, "fold": 1, "category": name})
+    if table:
+        (folder / table).parent.mkdir(parents=True, exist_ok=True)
+        with (folder / table).open("w", newline="") as file:
+            writer = csv.DictWriter(file, ["filename", "fold", "category"])
+            writer.writeheader()
+            writer.writerows(rows)
+    return folder

@@ -19,7 +19,7 @@ from mmeval.media import Interleaved, Media
 from mmeval.records import ErrorInfo, Response, Sample, Trial, user
 from mmeval.tasks.unim.output.reading import OutputAnswers, read_output
 from mmeval.tasks.unim.output.writing import write_output
-from tests.support.answered import task_of
+from tests.support.interchange import task_of
 from tests.support.tiny_media import PLAIN_OFF, picture, wav
 
 Answer = Interleaved | ErrorInfo

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from mmeval.media.media import Media, MediaKind
-from tests.support import documents
 from tests.support import tiny_media as tiny
 
 OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -117,7 +116,7 @@ def locked_workbook() -> bytes:
 
 def locked_old_workbook() -> bytes:
     """An xls file with a password, by the first records of its content."""
-    data = documents.OLD_WORKBOOK.read_bytes()
+    data = tiny.OLD_WORKBOOK.read_bytes()
     place = data.index(b"\x09\x08\x10\0\0\x06\x05\0")
     return patched(data, place + 20, b"\x2f\0")
 
@@ -201,16 +200,14 @@ DAMAGED: Mapping[str, Unread] = {
     "noise as a mesh": Unread("3d", bytes(range(256))),
     "material as a mesh": Unread("3d", b"newmtl red\n"),
     "half a word": Unread("document", tiny.word("word " * 99)[:300]),
-    "half a workbook": Unread("document", documents.workbook({"a": ""})[:200]),
-    "half an old workbook": Unread(
-        "document", documents.OLD_WORKBOOK.read_bytes()[:3000]
-    ),
+    "half a workbook": Unread("document", tiny.workbook({"a": ""})[:200]),
+    "half an old workbook": Unread("document", tiny.OLD_WORKBOOK.read_bytes()[:3000]),
     "an old word without its root": Unread(
         "document", patched(old_office("WordDocument"), 512, b"\xad")
     ),
     "an old word whose directory is lost": Unread("document", lost_directory()),
     "an old workbook that its reader panics at": Unread(
-        "document", patched(documents.OLD_WORKBOOK.read_bytes(), 1489, b"\0")
+        "document", patched(tiny.OLD_WORKBOOK.read_bytes(), 1489, b"\0")
     ),
     "noise as a document": Unread("document", bytes(range(256))),
 }

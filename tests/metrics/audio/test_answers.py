@@ -8,8 +8,7 @@ import pytest
 
 from mmeval.errors import UsageError
 from mmeval.metric import bind, load_metric
-from tests.support.hearing import DAMAGED, sound_trial
-from tests.support.sounds import tone
+from tests.support.sounds import DAMAGED, sound_trial, tone
 from tests.support.trials import score_of, trial
 
 Cases = list[tuple[str, dict[str, Any], dict[str, Any]]]

@@ -10,8 +10,7 @@ import soundfile
 from mmeval.media import Interleaved, Media, media_part, wav
 from mmeval.metrics.audio.audio_quality import audio_quality
 from mmeval.records import Score
-from tests.support.hearing import DAMAGED
-from tests.support.sounds import Samples, melody
+from tests.support.sounds import DAMAGED, Samples, melody
 from tests.support.trials import score_of, trial
 
 RATE = 48000

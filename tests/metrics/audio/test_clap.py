@@ -12,9 +12,8 @@ from mmeval.metrics.audio.clap import (
     embeddings,
     nearest_mean,
 )
-from tests.support.hearing import DAMAGED, sound_trial, tiny
-from tests.support.sounds import Samples, silence, tone
-from tests.support.tiny_models import tiny_model
+from tests.support.models import tiny, tiny_model
+from tests.support.sounds import DAMAGED, Samples, silence, sound_trial, tone
 from tests.support.trials import score_of
 
 

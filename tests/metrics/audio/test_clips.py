@@ -9,8 +9,7 @@ from mmeval.media import Media, wav
 from mmeval.metrics.audio import clips
 from mmeval.metrics.audio.clips import RATE, clip, decodable, resampled, the_only_clip
 from mmeval.records import Score, Trial
-from tests.support.hearing import DAMAGED
-from tests.support.sounds import Samples, heard, tone
+from tests.support.sounds import DAMAGED, Samples, heard, tone
 from tests.support.trials import trial
 
 LOADED_BY_LIBROSA = {

@@ -18,8 +18,8 @@ from mmeval.metrics.audio.reference_sounds import (
     class_embeddings,
     classes,
 )
-from tests.support.hearing import class_folder, tiny
-from tests.support.sounds import tone
+from tests.support.models import tiny
+from tests.support.sounds import class_folder, tone
 
 CLIPS = {"door_wood_knock": [tone(0.5, 300), tone(0.5, 400)], "rain": [tone(0.5, 900)]}
 

@@ -8,8 +8,7 @@ from mmeval.errors import UsageError
 from mmeval.metrics.audio import sound_class as module
 from mmeval.metrics.audio.sound_class import sound_class
 from mmeval.records import Score
-from tests.support.hearing import sound_trial
-from tests.support.sounds import RATE, Samples, alternating
+from tests.support.sounds import RATE, Samples, alternating, sound_trial
 from tests.support.trials import score_of
 
 LABELS = ("target", "start", "end", "range", "part")

@@ -12,7 +12,7 @@ from mmeval.metrics.document.reading import (
     picture_markdown,
     table_rows,
 )
-from tests.support import documents, tiny_media
+from tests.support import tiny_media
 
 IN_COLUMNS = [
     (50, 700, "a"),
@@ -80,13 +80,15 @@ def eyes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
             TABLE[:23],
         ),
         (tiny_media.pdf("Hello"), "", "Hello"),
-        (documents.pdf_of(IN_COLUMNS), "", f"{TABLE}\n\nDear all"),
+        (tiny_media.pdf_of(IN_COLUMNS), "", f"{TABLE}\n\nDear all"),
         (
-            documents.workbook({"S": documents.row(1, documents.words_in("A1", "x"))}),
+            tiny_media.workbook(
+                {"S": tiny_media.row(1, tiny_media.words_in("A1", "x"))}
+            ),
             "",
             "S\n\n| x |\n| --- |",
         ),
-        (documents.slides("<a:p><a:r><a:t>One</a:t></a:r></a:p>"), "", "One"),
+        (tiny_media.slides("<a:p><a:r><a:t>One</a:t></a:r></a:p>"), "", "One"),
         (b"%PDF-1.4 no", "", None),
         (tiny_media.word("x")[:-30], "a.docx", None),
     ],
@@ -104,8 +106,8 @@ def test_a_document_is_read_by_what_it_is(
 def test_pictures_and_pages_without_words_are_read_by_ocr(
     eyes: list[tuple[int, int]],
 ) -> None:
-    picture = documents.drawn_table([["x"]])
-    assert read(documents.as_png(picture)) == read(documents.scan(picture)) == TABLE
+    picture = tiny_media.drawn_table([["x"]])
+    assert read(tiny_media.as_png(picture)) == read(tiny_media.scan(picture)) == TABLE
     assert eyes[0] == picture.size
     assert eyes[1][0] == pytest.approx(picture.size[0] * 150 / 72, abs=2)
     # the release reads the lines of a picture as one table
@@ -130,7 +132,7 @@ def test_text_layers_go_first_and_a_scan_is_cut(
 def test_limits_of_decoding_hold_and_a_text_of_equal_rows_is_a_table() -> None:
     for picture in (
         tiny_media.picture(),
-        documents.scan(documents.drawn_table([["x"]])),
+        tiny_media.scan(tiny_media.drawn_table([["x"]])),
     ):
         with pytest.raises(NoOcrError):  # not damaged
             read(picture, ocr="none")

@@ -14,10 +14,9 @@ from mmeval.metrics.image.clip_similarity import (
 from mmeval.metrics.image.networks.clip import CLIP, Shown, cosines, embedder
 from mmeval.metrics.image.smaller import at_smaller_size
 from mmeval.records import Sample, Score, Trial, user
-from tests.support.findings import missing_weights
-from tests.support.hearing import scored_together, tiny
+from tests.support.models import tiny
 from tests.support.pictures import DAMAGED, even, medium, noise, picture_trial, shown
-from tests.support.trials import score_of, trial
+from tests.support.trials import missing_weights, score_of, scored_together, trial
 
 RED, NOISE, WIDE = even(64, 64, (255, 0, 0)), noise(64, 64), noise(50, 90, 3)
 

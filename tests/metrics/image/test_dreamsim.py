@@ -14,11 +14,9 @@ from mmeval.metrics.image.dreamsim import DREAMSIM, dreamsim
 from mmeval.metrics.image.dreamsim_network import embeddings, loaded_ensemble
 from mmeval.metrics.image.pictures import picture
 from mmeval.records import Score, Trial
-from tests.support.findings import missing_weights
-from tests.support.hearing import scored_together, tiny
+from tests.support.models import tiny, tiny_model
 from tests.support.pictures import DAMAGED, even, noise, painted, picture_trial
-from tests.support.tiny_models import tiny_model
-from tests.support.trials import score_of, trial
+from tests.support.trials import missing_weights, score_of, scored_together, trial
 
 RED = even(64, 64, (255, 0, 0))
 EDITED = painted(noise(120, 160), slice(20, 60), slice(30, 90), (0, 0, 255))

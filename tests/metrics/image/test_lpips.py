@@ -10,11 +10,9 @@ from mmeval.metrics.image import lpips as module
 from mmeval.metrics.image.lpips import lpips
 from mmeval.metrics.image.networks.lpips_network import LPIPS
 from mmeval.records import Score, Trial
-from tests.support.findings import missing_weights
-from tests.support.hearing import scored_together, tiny
+from tests.support.models import tiny, tiny_model
 from tests.support.pictures import DAMAGED, even, noise, picture_trial
-from tests.support.tiny_models import tiny_model
-from tests.support.trials import score_of, trial
+from tests.support.trials import missing_weights, score_of, scored_together, trial
 
 ONE, OTHER = noise(96, 130), noise(96, 130, 5)
 STANDARD, OFFICIAL = 0.6166542768478394, 0.3729862570762634

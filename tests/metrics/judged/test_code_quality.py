@@ -17,14 +17,7 @@ from mmeval.metrics.judged.code_quality import (
 from mmeval.metrics.produced import labelled
 from mmeval.records import Trial
 from tests.support import tiny_media
-from tests.support.unim_judging import (
-    QUESTION,
-    RED,
-    Judged,
-    graded,
-    judge_unim,
-    unim_sample,
-)
+from tests.support.judging import QUESTION, RED, Judged, graded, judge_unim, unim_sample
 
 ONE = "x = 1"
 FENCED = f"```python\n{ONE}\n```"
@@ -70,7 +63,7 @@ def test_each_piece_is_graded_by_itself_and_a_tag_beside_its_code_is_none() -> N
         "score": 5,
     }
     assert shown(done) == [f"```\n{ONE}\n```", "```\ny = 2\n```"]
-    assert QUESTION not in str(done.calls["judge"])
+    assert QUESTION not in str(done.of("judge").calls)
     tag = Part("code", raw="<<code1>>", label="code1")
     code = Part("code", text=ONE, label="code1")
     pieces = labelled(Interleaved((tag, code, Part("code", text="y"), code)), "code")
@@ -80,7 +73,7 @@ def test_each_piece_is_graded_by_itself_and_a_tag_beside_its_code_is_none() -> N
     ]
     done = quality(answer(f"Look:\n{FENCED}\n<<image1>>"))
     assert done.score.status == "inapplicable"
-    assert done.calls["judge"] == []
+    assert done.of("judge").calls == []
 
 
 @pytest.mark.parametrize(
@@ -96,7 +89,7 @@ def test_a_tag_without_code_is_0_or_unscored_and_no_judge_is_asked(
         for name in ("standard", "official")
     )
     assert done.score.value == 0.0
-    assert done.calls["judge"] == []
+    assert done.of("judge").calls == []
     assert (items(done)[0]["reason"] == NO_CODE) == (not code)
     assert official.score.value is None
     assert official.score.bounds == (0, 1)
@@ -106,7 +99,7 @@ def test_a_file_that_is_not_read_here_is_unscored() -> None:
     packed = Part("code", media=Media.from_bytes(tiny_media.zipped("a.py")))
     done = quality(Trial(unim_sample(), output=Interleaved((packed,))))
     assert done.score.status == "unscored"
-    assert done.calls["judge"] == []
+    assert done.of("judge").calls == []
 
 
 def test_code_in_a_file_of_its_own_is_read_and_of_long_code_the_beginning_shown() -> (

@@ -8,7 +8,7 @@ from mmeval.media import Interleaved, text_part
 from mmeval.metric import bind, load_metric
 from mmeval.metrics.judged.interleaved_coherence import OUTPUTS
 from mmeval.records import Trial
-from tests.support.unim_judging import QUESTION, RED, Judged, answer_trial, judge_unim
+from tests.support.judging import QUESTION, RED, Judged, answer_trial, judge_unim
 
 TRIAL = answer_trial()
 HC, SH, ICS = OUTPUTS
@@ -65,14 +65,14 @@ def test_an_empty_answer_has_the_lowest_grades_and_a_lost_caption_leaves_all_thr
 ):
     done = coherence(trial=Trial(TRIAL.sample, output=Interleaved((text_part(" \n"),))))
     assert values(done) == [0, 0, 0]
-    assert done.calls == {"judge": [], "captioner": []}
+    assert done.calls == []
     done = coherence(lost=RED)
     for score in done.scores.values():
         assert score.status == "unscored"
         assert score.bounds == (0.0, 1.0)
         assert score.cause == "lost"
         assert "image1: server" in score.reason
-    assert done.calls["judge"] == []
+    assert done.of("judge").calls == []
 
 
 def test_the_release_takes_failed_captions_as_empty_and_missing_grades_as_the_lowest() -> (
@@ -88,7 +88,7 @@ def test_the_release_takes_failed_captions_as_empty_and_missing_grades_as_the_lo
     assert values(done) == pytest.approx([1, 0, 0.8])
     assert done.scores[ICS].evidence["unread"] == 1
     assert "unread" not in done.scores[HC].evidence
-    assert len(done.calls["judge"]) == 1
+    assert len(done.of("judge").calls) == 1
     for profile in ("standard", "official"):
         done = coherence(
             grades(5, 5),
@@ -140,7 +140,7 @@ def test_one_grade_alone_leaves_bounds(
 ) -> None:
     half = json.dumps({given: 4})
     done = coherence(half, half)
-    first, second = done.calls["judge"]
+    first, second = done.of("judge").calls
     assert first.request == second.request
     assert first.accept is not second.accept
     assert values(done) == scores

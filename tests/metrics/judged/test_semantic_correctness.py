@@ -1,7 +1,7 @@
 from mmeval.media import Interleaved, text_part
 from mmeval.metric import bind, load_metric
 from mmeval.records import Trial
-from tests.support.unim_judging import (
+from tests.support.judging import (
     BLUE,
     QUESTION,
     RED,
@@ -22,10 +22,8 @@ def test_the_judge_sees_the_captioned_answer_and_the_reference_and_never_the_que
     (asked,) = done.questions
     assert "candidate begins\nIt is <<image1: a red kettle>>.\n" in asked
     assert f"reference begins\n{CAPTIONED}\n" in asked
-    assert QUESTION not in "".join(
-        str(call.request.messages) for calls in done.calls.values() for call in calls
-    )
-    assert not done.calls["judge"][0].request.messages[-1].content.media()
+    assert QUESTION not in "".join(str(request.messages) for request in done.asked)
+    assert not done.of("judge").calls[0].request.messages[-1].content.media()
     done = judge_unim(
         "semantic_correctness", TRIAL, graded("4", "near"), graded(4, "near"), repeats=2
     )
@@ -33,7 +31,7 @@ def test_the_judge_sees_the_captioned_answer_and_the_reference_and_never_the_que
     assert done.score.value == 0.75
     assert evidence["score"] == 4
     assert evidence["votes"][0]["reason"] == "near"
-    assert done.captions == 1
+    assert len(done.of("captioner").calls) == 1
     assert evidence["captions"] == [
         {"label": "image1", "kind": "image", "text": "a red kettle"}
     ]
@@ -54,7 +52,7 @@ def test_a_reference_with_captions_is_shown_as_it_is_and_the_data_sets_own_capti
         reference=interleaved("<<image2>>"), captioned_reference=CAPTIONED
     )
     done = judge_unim("semantic_correctness", trial, graded(5))
-    assert done.captions == 1
+    assert len(done.of("captioner").calls) == 1
     assert done.score.evidence["reference"] == "the label captioned_reference"
     assert "reference_captions" not in done.score.evidence
 
@@ -70,7 +68,7 @@ def test_a_reference_without_captions_is_captioned_and_an_empty_answer_has_the_l
         "reference begins\n<<image1: a red kettle>> and <<image2: a blue kettle>>\n"
         in done.questions[0]
     )
-    assert done.captions == 2
+    assert len(done.of("captioner").calls) == 2
     assert done.score.evidence["reference"] == "the first reference"
     assert [one["text"] for one in done.score.evidence["reference_captions"]] == [
         "a red kettle",
@@ -82,7 +80,7 @@ def test_a_reference_without_captions_is_captioned_and_an_empty_answer_has_the_l
     )
     assert done.score.value == 0.0
     assert done.score.evidence["score"] == 1
-    assert done.calls == {"judge": [], "captioner": []}
+    assert done.calls == []
 
 
 def test_without_a_reference_or_a_caption_it_is_unscored() -> None:
@@ -90,7 +88,7 @@ def test_without_a_reference_or_a_caption_it_is_unscored() -> None:
         bare = answer_trial(reference=reference, captioned_reference="")
         done = judge_unim("semantic_correctness", bare)
         assert done.score.status == "unscored"
-        assert done.calls["captioner"] == []
+        assert done.of("captioner").calls == []
         assert (
             bind(load_metric("sc")).sample_fault(bare.sample) == done.score.reason != ""
         )
@@ -102,7 +100,7 @@ def test_without_a_reference_or_a_caption_it_is_unscored() -> None:
         assert done.score.cause == "lost"
         assert whose in done.score.reason
         assert "image1: server" in done.score.reason
-        assert done.calls["judge"] == []
+        assert done.of("judge").calls == []
 
 
 def test_the_standard_reading_refuses_what_the_authors_script_guesses() -> None:

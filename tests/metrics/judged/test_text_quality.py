@@ -6,7 +6,7 @@ import pytest
 from mmeval.media import Interleaved, Part, text_part
 from mmeval.metrics.judged.text_quality import DIMENSIONS, tagged_text
 from mmeval.records import Trial
-from tests.support.unim_judging import (
+from tests.support.judging import (
     QUESTION,
     RED,
     Judged,
@@ -37,7 +37,7 @@ def test_the_judge_sees_the_text_with_its_tags_and_neither_the_question_nor_a_me
 ):
     done = quality(graded(4), trial=answer_trial("It is <<image1>>, and red."))
     assert item(done) == {"label": "text1", "quality": 0.75, "reason": "so", "score": 4}
-    (call,) = done.calls["judge"]
+    (call,) = done.of("judge").calls
     assert "text begins\nIt is <<image1>>, and red.\n" in done.questions[0]
     assert QUESTION not in str(call.request.messages)
     assert call.request.messages[-1].content.media() == ()
@@ -65,7 +65,7 @@ def test_blanks_tags_and_thoughts_alone_have_the_lowest_grade_and_no_judge_is_as
     done = quality(
         trial=answer_trial(text) if isinstance(text, str) else of(text), profile=profile
     )
-    assert done.calls["judge"] == []
+    assert done.of("judge").calls == []
     assert done.score.value == 0
     assert item(done)["reason"]
     assert item(done)["quality"] == 0.0

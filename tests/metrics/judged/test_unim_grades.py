@@ -9,7 +9,7 @@ from mmeval.errors import UsageError
 from mmeval.media import Interleaved, Part, text_part
 from mmeval.metric import bind, load_metric
 from mmeval.records import Trial
-from tests.support.unim_judging import (
+from tests.support.judging import (
     DOWN,
     answer_trial,
     interleaved,
@@ -64,7 +64,7 @@ def graded(grade: Any) -> str:
 def test_a_hostile_answer_stands_unharmed_in_its_place_and_cannot_leave_it(
     words: str, metric: str
 ) -> None:
-    (call,) = judge_unim(metric, trial(metric, words), graded(1)).calls["judge"]
+    (call,) = judge_unim(metric, trial(metric, words), graded(1)).of("judge").calls
     before, _, rest = call.request.messages[-1].content.text.partition(
         f" {MARKS[metric]} begins\n"
     )

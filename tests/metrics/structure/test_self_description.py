@@ -7,7 +7,7 @@ from mmeval.errors import UsageError
 from mmeval.media import Interleaved, Part, media_part, text_part
 from mmeval.metric import bind, load_metric
 from mmeval.metrics.structure.self_description import words_beside
-from tests.support.picture_judging import BLUE, RED, trial_of
+from tests.support.judging import BLUE, RED, trial_of
 from tests.support.trials import score_of
 
 IMAGE = "<image_start><image_%d><image_end>"

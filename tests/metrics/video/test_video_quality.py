@@ -17,9 +17,8 @@ from mmeval.metrics.video.video_quality import (
     video_quality,
 )
 from mmeval.records import Score, Trial
-from tests.support.findings import missing_weights
 from tests.support.tiny_media import clip
-from tests.support.trials import trial
+from tests.support.trials import missing_weights, trial
 
 BROKEN = b"\x00\x00\x00\x20ftypisom" + bytes(60)
 

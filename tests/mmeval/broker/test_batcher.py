@@ -11,7 +11,7 @@ from mmeval.broker.batcher import Batcher, BatchRow, Deliver, least_padded, leng
 from mmeval.errors import StoppedError, StorageError
 from mmeval.records.request import Request
 from mmeval.store.ticket import Ticket
-from tests.support.in_loop import now
+from tests.support.engine import now
 from tests.support.toy import ToyLocal, asked_text, picture, reply, request
 
 

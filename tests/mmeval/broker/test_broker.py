@@ -42,7 +42,7 @@ from mmeval.store.response_cache import ResponseCache
 from mmeval.store.segment import Segment
 from mmeval.store.ticket import Ticket, raw_head
 from tests.support import tiny_media
-from tests.support.journals import brokered
+from tests.support.engine import brokered
 from tests.support.toy import (
     Toy,
     asked_text,

@@ -4,7 +4,7 @@ import pytest
 
 from mmeval.broker import limiter as module
 from mmeval.broker.limiter import Limiter
-from tests.support.in_loop import now
+from tests.support.engine import now
 
 
 async def calls(limiter: Limiter, count: int) -> list[asyncio.Task[None]]:

@@ -8,7 +8,7 @@ from mmeval.broker.replay import standing
 from mmeval.broker.scope import Scope
 from mmeval.program.calls import Program, Reply, Role, ask_all
 from mmeval.records.request import GenerationParams
-from tests.support.journals import brokered
+from tests.support.engine import brokered
 from tests.support.toy import Toy, asks, reply, sample
 
 MODEL = Role("model", GenerationParams())

@@ -15,7 +15,7 @@ from mmeval.errors import (
 )
 from mmeval.records.response import Response
 from mmeval.store.ticket import Ticket
-from tests.support.in_loop import now
+from tests.support.engine import now
 from tests.support.toy import Toy, ToyLocal, reply, request
 
 

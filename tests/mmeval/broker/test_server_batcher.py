@@ -10,7 +10,7 @@ from mmeval.errors import BackendDownError, StoppedError
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.store.ticket import Ticket
-from tests.support.in_loop import now
+from tests.support.engine import now
 from tests.support.toy import Toy, asked_text, reply, request
 
 HOURS = 7200.0

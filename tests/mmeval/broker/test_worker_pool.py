@@ -13,7 +13,7 @@ from mmeval.errors import BackendDownError, StoppedError, StorageError
 from mmeval.records.digests import digest
 from mmeval.records.response import Response
 from mmeval.store.ticket import Ticket
-from tests.support.in_loop import now
+from tests.support.engine import now
 from tests.support.parallel import ToyParallel
 from tests.support.toy import asked_text, reply, request
 

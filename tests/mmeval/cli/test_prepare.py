@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import Ended, environment, mmeval
-from tests.support.fake_hub import FakeHub, Files, at_hub
+from tests.support.servers import FakeHub, Files, at_hub
 from tests.support.task_folder import task, write_files
 from tests.support.tiny_media import picture
 

@@ -7,8 +7,8 @@ from mmeval.findings.finding import Finding
 from mmeval.findings.render import Place, markdown_lines
 from mmeval.report.charts.chosen import MOST_BARS
 from mmeval.report.page.writer import MOST_CHARTS
-from tests.support.log_level import restored_log
-from tests.support.stored_run import write_run
+from tests.support.cli import restored_log
+from tests.support.stored_runs import write_run
 
 NUMBER = {"task": "told", "metric": "right", "value": 0.5, "n": 1, "scored": 1}
 

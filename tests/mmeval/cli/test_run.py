@@ -6,8 +6,8 @@ import pytest
 
 from mmeval.__main__ import main
 from mmeval.cli.run import read_settings, show_config
-from tests.support.lm_eval_reader import latest, read_samples
 from tests.support.questions import write_benchmark
+from tests.support.readers import latest, read_samples
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from mmeval.__main__ import main
-from tests.support.lm_eval_reader import latest, read_numbers
 from tests.support.questions import write_benchmark
+from tests.support.readers import latest, read_numbers
 
 
 def score(folder: Path, *words: str) -> int:

@@ -6,7 +6,7 @@ import pytest
 from mmeval.__main__ import main
 from mmeval.cli.verbs import dispatch, module_of
 from mmeval.errors import PluginError
-from tests.support.log_level import restored_log
+from tests.support.cli import restored_log
 
 
 @pytest.mark.parametrize(("verb", "words"), [("run", ""), ("try metric", "wer")])

@@ -14,7 +14,7 @@ from mmeval.comparison.compare import Comparison, compare
 from mmeval.comparison.number import Number
 from mmeval.comparison.text import comparison_text
 from mmeval.errors import MissingDataError, UsageError
-from tests.support.stored_run import Json, Told, rewritten, text, write_run
+from tests.support.stored_runs import Json, Told, rewritten, text, write_run
 
 METRIC: Json = {
     "outputs": ["right"],

@@ -11,7 +11,7 @@ from mmeval.comparison.compare import compare
 from mmeval.comparison.ranking import ALPHA, Order, Rank, Ranking, groups, ranks
 from mmeval.comparison.text import comparison_text, tables_of_comparison
 from mmeval.report.table_formats.layouts import RENDERED
-from tests.support.stored_run import Told, text, write_run
+from tests.support.stored_runs import Told, text, write_run
 
 
 class Compared(NamedTuple):

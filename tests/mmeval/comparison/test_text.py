@@ -6,7 +6,7 @@ import pytest
 from mmeval.comparison.compare import compare
 from mmeval.comparison.text import comparison_text, tables_of_comparison
 from mmeval.report.table_formats.layouts import RENDERED
-from tests.support.stored_run import Told, text, write_run
+from tests.support.stored_runs import Told, text, write_run
 
 LONG = "an-organisation-with-a-long-name/a-model-of-many-words-and-numbers-72b-instruct"
 

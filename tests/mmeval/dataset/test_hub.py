@@ -17,7 +17,7 @@ from mmeval.dataset.hub import (
 )
 from mmeval.dataset.loaders.interleaved import load
 from mmeval.errors import MissingDataError, StorageError
-from tests.support.fake_hub import FakeHub, at_hub
+from tests.support.servers import FakeHub, at_hub
 
 OLD, NEW = "a" * 40, "b" * 40
 PNG = b"\x89PNG\r\n\x1a\n picture"

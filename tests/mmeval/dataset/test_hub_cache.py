@@ -2,7 +2,7 @@ from pathlib import Path
 
 from mmeval.dataset import hub
 from mmeval.dataset.hub_cache import cached_snapshot
-from tests.support.fake_hub import FakeHub, at_hub
+from tests.support.servers import FakeHub, at_hub
 
 COMMIT = "a" * 40
 FILES = {"test.jsonl": b"{}\n", "img/a.png": b"picture"}

@@ -5,7 +5,7 @@ import pytest
 from mmeval.environment import network
 from mmeval.environment.network import HubProbe
 from mmeval.findings.finding import Finding
-from tests.support.fake_hub import FakeHub
+from tests.support.servers import FakeHub
 
 NO_HUB = {"HF_ENDPOINT": "http://127.0.0.1:9"}
 

@@ -35,7 +35,7 @@ from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.store.shard import Shard
 from mmeval.task.task import FixedKinds, Selection, Task
 from tests.support import tiny_media
-from tests.support.findings import NO_JUDGE
+from tests.support.outcomes import NO_JUDGE
 from tests.support.task_folder import with_plugins
 from tests.support.toy import (
     PLUGINS,

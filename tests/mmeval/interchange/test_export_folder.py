@@ -16,7 +16,7 @@ from mmeval.interchange import (
 )
 from mmeval.media import Interleaved
 from mmeval.records import ErrorInfo, Sample, Trial
-from tests.support.answered import task_of
+from tests.support.interchange import task_of
 
 FAILED = ErrorInfo("timeout", "no reply")
 UNASKED = ErrorInfo("unsupported", "it takes no audio")

@@ -18,7 +18,7 @@ from mmeval.interchange.contract import (
 from mmeval.interchange.row_answers import RowAnswers
 from mmeval.interchange.row_layout import RowLayout
 from mmeval.records import Response, Sample
-from tests.support.row_layout import LAYOUT
+from tests.support.interchange import LAYOUT
 from tests.support.tiny_media import picture
 
 

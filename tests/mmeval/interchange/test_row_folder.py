@@ -11,8 +11,7 @@ from mmeval.interchange.row_folder import RowFolder
 from mmeval.interchange.row_layout import RowLayout
 from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.records import Sample, Trial
-from tests.support.answered import task_of
-from tests.support.row_layout import LAYOUT
+from tests.support.interchange import LAYOUT, task_of
 from tests.support.tiny_media import picture, wav
 
 RED = media_part(Media.from_bytes(picture()), "image")

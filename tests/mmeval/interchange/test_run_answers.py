@@ -9,7 +9,7 @@ from mmeval.interchange.contract import Absent
 from mmeval.interchange.own import read_own
 from mmeval.media.parts import Part
 from mmeval.records.sample import Sample, user
-from tests.support.stored_run import Told, rewritten, text, write_run
+from tests.support.stored_runs import Told, rewritten, text, write_run
 from tests.support.toy import picture
 
 Json = dict[str, Any]

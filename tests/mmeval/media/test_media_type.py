@@ -10,7 +10,6 @@ from mmeval.media.media_type import (
     sniff_mime,
     suffix_for,
 )
-from tests.support import documents
 from tests.support import tiny_media as tiny
 
 OFFICE = "application/vnd.openxmlformats-officedocument."
@@ -52,8 +51,8 @@ MADE = [
     (DOCX, tiny.zipped("[Content_Types].xml", "word/document.xml")),
     (f"{OFFICE}spreadsheetml.sheet", tiny.zipped("xl/workbook.xml", first=200_000)),
     (f"{OFFICE}presentationml.presentation", tiny.zipped("ppt/presentation.xml")),
-    ("application/vnd.oasis.opendocument.spreadsheet", documents.open_workbook("")),
-    ("application/vnd.ms-excel", documents.OLD_WORKBOOK.read_bytes()),
+    ("application/vnd.oasis.opendocument.spreadsheet", tiny.open_workbook("")),
+    ("application/vnd.ms-excel", tiny.OLD_WORKBOOK.read_bytes()),
     ("application/zip", tiny.zipped("words.txt")),
     ("model/obj", b"v 0.5 1e-3 -2\n" * 1000 + b"f 1 2 3\n"),  # its faces come late
 ]

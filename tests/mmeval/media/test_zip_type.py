@@ -7,7 +7,6 @@ import pytest
 from mmeval.media import zip_type
 from mmeval.media.media import Media
 from mmeval.media.zip_type import DOCX, ODS, PPTX, XLSX, ZIP, has_directory
-from tests.support import documents
 from tests.support import tiny_media as tiny
 
 OFFICE = "application/vnd.openxmlformats-officedocument."
@@ -31,10 +30,10 @@ def with_entry(package: bytes, name: str, content: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("package", "wanted"),
     [
-        (documents.slides("<p:cSld/>"), PPTX),
+        (tiny.slides("<p:cSld/>"), PPTX),
         (tiny.word("a chart"), DOCX),
-        (documents.workbook({"a": ""}), XLSX),
-        (documents.open_workbook(""), ODS),
+        (tiny.workbook({"a": ""}), XLSX),
+        (tiny.open_workbook(""), ODS),
     ],
     ids=["slides", "words", "a workbook", "an open workbook"],
 )
@@ -42,8 +41,8 @@ def test_a_file_inside_a_document_does_not_decide_what_the_document_is(
     package: bytes, wanted: str
 ) -> None:
     inside = {
-        "sheet.xlsx": documents.workbook({"a": ""}),
-        "deck.pptx": documents.slides("<p:cSld/>"),
+        "sheet.xlsx": tiny.workbook({"a": ""}),
+        "deck.pptx": tiny.slides("<p:cSld/>"),
         "note.docx": tiny.word("note"),
     }
     for name, content in inside.items():

@@ -35,10 +35,7 @@ from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
 from mmeval.task.task import TaskOverrides
 from tests.support.cli import Ended, environment, mmeval, results
-from tests.support.fake_hub import FakeHub, at_hub
-from tests.support.findings import missing_weights
-from tests.support.task_folder import write_files
-from tests.support.toy_weights import (
+from tests.support.scoring import (
     COMMIT,
     FILES,
     MODEL,
@@ -47,6 +44,9 @@ from tests.support.toy_weights import (
     registered,
     weighed,
 )
+from tests.support.servers import FakeHub, at_hub
+from tests.support.task_folder import write_files
+from tests.support.trials import missing_weights
 
 ON_HUB = {
     "config.json": b"{}",

@@ -14,7 +14,7 @@ from mmeval.prepare.sources import Source, wanted
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
 from mmeval.task.task import TaskOverrides
-from tests.support.fake_hub import at_hub
+from tests.support.servers import at_hub
 from tests.support.task_folder import write_files, write_rows
 
 ROW = {"id": "a", "input": "q", "reference": "r", "gender": "female"}

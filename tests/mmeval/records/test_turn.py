@@ -8,7 +8,7 @@ from mmeval.records.response import Response
 from mmeval.records.sample import Message, message
 from mmeval.records.turn import Turn
 from mmeval.store.media_store import MediaStore
-from tests.support.journals import opened
+from tests.support.engine import opened
 from tests.support.toy import reply
 
 ITEMS = b'[{"type":"reasoning","encrypted_content":"\\u00e9=="},  {"id":7}]'

@@ -5,7 +5,7 @@ import pytest
 
 from mmeval.report.headline import headline_rows
 from mmeval.results.numbers import number_rows
-from tests.support.number_documents import document, result
+from tests.support.stored_runs import document, result
 
 NO_JUDGE: dict[str, Any] = {"value": None, "scored": 0, "unavailable": 4}
 

@@ -12,7 +12,7 @@ from mmeval.run.costs.prices import Bill
 from mmeval.settings.report_options import ReportContext
 from mmeval.store.spending import Payee, Spent
 from tests.support.outcomes import outcome, result, task
-from tests.support.stored_run import Told, text, write_run
+from tests.support.stored_runs import Told, text, write_run
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:

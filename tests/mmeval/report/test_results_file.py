@@ -13,9 +13,16 @@ from mmeval.records.score import Result
 from mmeval.report.results_file import write_results
 from mmeval.settings.report_options import refuse_taken
 from mmeval.task.task import CombinedNumber
-from tests.support.findings import NO_JUDGE
-from tests.support.lm_eval_reader import Number, read_numbers
-from tests.support.outcomes import CONTEXT, TASKS, THREE, document, outcome, result
+from tests.support.outcomes import (
+    CONTEXT,
+    NO_JUDGE,
+    TASKS,
+    THREE,
+    document,
+    outcome,
+    result,
+)
+from tests.support.readers import Number, read_numbers
 
 MOMENT = datetime(2026, 1, 31, 12, 0, 0, 5)
 

@@ -15,8 +15,7 @@ from mmeval.report.results_file import results_document
 from mmeval.report.short_table import last_lines, short_table, verdict
 from mmeval.settings.report_options import ReportContext
 from mmeval.task.task import Group, GroupMetric, Task
-from tests.support.findings import NO_JUDGE
-from tests.support.outcomes import outcome, result, task
+from tests.support.outcomes import NO_JUDGE, outcome, result, task
 
 GROUP = Group("g", "All of it", ("a", "b"), (GroupMetric("half"),))
 A, B = task("a"), task("b")

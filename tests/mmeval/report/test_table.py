@@ -3,6 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mmeval.findings.finding import Finding, Subject
 from mmeval.records.score import Key, Result
 from mmeval.report.baseline import Column
 from mmeval.report.results_file import results_document
@@ -11,11 +12,11 @@ from mmeval.results.numbers import NO_DATA
 from mmeval.run.options import BackendSpec
 from mmeval.settings.report_options import ReportContext
 from mmeval.task.task import Group, GroupMetric, Task, UnavailableTask
-from tests.support.findings import NO_ROWS
 from tests.support.outcomes import outcome, result, task
 
 CONTEXT = ReportContext("openai", {"model": "m", "api_key": "sk-secret"}, limit=5)
 GROUP = Group("g", "g", ("a", "b"), (GroupMetric("half"),))
+NO_ROWS = Finding("missing_data", Subject("b"), cause="no rows")
 PAIR = (task("a", comparable=False), task("b"))
 
 

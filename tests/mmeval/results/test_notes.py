@@ -18,8 +18,8 @@ from mmeval.results.notes import (
     repeated,
 )
 from mmeval.results.numbers import number_rows
-from tests.support.number_documents import document
 from tests.support.outcomes import result
+from tests.support.stored_runs import document
 
 KNOWN = result("a", 0.5)
 LOST = result("b", None, failed=4, unscored=6, bounds=(0.0, 1.0))

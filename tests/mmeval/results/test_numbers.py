@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from mmeval.results.numbers import NumberRow, number_rows
-from tests.support.number_documents import document, result
+from tests.support.stored_runs import document, result
 
 
 def rows(*documents: dict[str, Any], **options: Any) -> list[NumberRow]:

@@ -3,7 +3,7 @@ from typing import Any
 
 from mmeval.results.provenance import made_with, skipped_metrics_note
 from mmeval.results.stored_run import StoredRun
-from tests.support.stored_run import write_run
+from tests.support.stored_runs import write_run
 
 DATED = {"role": "judge", "asked": "m", "served": "m-2026", "fingerprint": ""}
 CAPTIONER = {"role": "captioner", "asked": "c", "served": "", "fingerprint": ""}

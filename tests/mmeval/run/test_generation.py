@@ -25,8 +25,7 @@ from mmeval.run.task_run import scoring_plan, task_run
 from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import from_line
 from mmeval.task.task import Task
-from tests.support.in_loop import now
-from tests.support.journals import brokered
+from tests.support.engine import brokered, now
 from tests.support.toy import Toy, asked_text, picture, reply, sample, samples, task
 
 

@@ -9,7 +9,7 @@ from mmeval.errors import Interrupted
 from mmeval.report.progress_bar import Quiet
 from mmeval.run import interrupt
 from mmeval.run.interrupt import GRACE_SECONDS, interrupt_thread, interruptible
-from tests.support.in_loop import now, run_in_loop
+from tests.support.engine import now, run_in_loop
 
 
 class Work:

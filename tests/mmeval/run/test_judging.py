@@ -24,7 +24,7 @@ from mmeval.run.outcome import judge_versions
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
 from mmeval.system.json_lines import to_line, unsealed
 from mmeval.task.task import TaskMetric
-from tests.support.journals import brokered
+from tests.support.engine import brokered
 from tests.support.toy import Toy, ToyLocal, reply, sample, task, toy_verdict
 
 

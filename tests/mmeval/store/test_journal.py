@@ -15,8 +15,7 @@ from mmeval.store.segment import JournalLine, Segment
 from mmeval.store.spending import Payee
 from mmeval.store.ticket import Ticket, raw_head
 from mmeval.system.json_lines import sealed, to_line
-from tests.support.bad_disks import file_limit
-from tests.support.journals import opened
+from tests.support.engine import file_limit, opened
 from tests.support.toy import picture, reply, request
 
 MODEL = Payee("model", "m", local=True)

@@ -9,7 +9,7 @@ from mmeval.errors import StorageError
 from mmeval.media.media import Media
 from mmeval.store.media_store import MediaStore
 from tests.support import tiny_media as tiny
-from tests.support.bad_disks import file_limit, small_disk
+from tests.support.engine import file_limit, small_disk
 
 WORDS = Media.from_bytes(b"words")
 

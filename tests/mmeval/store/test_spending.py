@@ -7,7 +7,7 @@ from mmeval.media import Media, media_part
 from mmeval.records.response import Response, Usage, answered
 from mmeval.store.spending import Payee, Spent
 from mmeval.system.json_lines import from_line, to_line
-from tests.support.journals import opened
+from tests.support.engine import opened
 from tests.support.openai_calls import MP4
 from tests.support.toy import picture, reply
 

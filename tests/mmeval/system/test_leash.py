@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from mmeval.system.leash import Leash, _HidingPipe, _passed_on, empty_folder
-from tests.support.cli import wait_for
-from tests.support.processes import gone
+from tests.support.cli import gone, wait_for
 
 FAMILY = "sleep 1000 & own=$!; (setsid sleep 1000 & echo $$ $own $!); wait"
 """A program with a child, and with one that it has left, in a session of its own;

@@ -11,7 +11,7 @@ from mmeval.task.build import build
 from mmeval.task.data import TaskData
 from mmeval.task.file import parse_task
 from mmeval.task.include import TaskFiles
-from tests.support.fake_hub import at_hub
+from tests.support.servers import at_hub
 from tests.support.task_folder import built, ids, task, write_files, write_rows
 
 ROW = {"id": "s", "input": "q"}

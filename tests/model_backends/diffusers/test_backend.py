@@ -14,8 +14,7 @@ from mmeval.media import decode
 from mmeval.media.parts import Interleaved
 from mmeval.model_backends.diffusers import DiffusersBackend
 from mmeval.records import Message, Request, Response, user
-from tests.support.local_models import answers, fault, only, says
-from tests.support.tiny_models import tiny_model
+from tests.support.models import answers, fault, only, says, tiny_model
 from tests.support.toy import picture, request
 
 PIPELINE = "diffusers.StableDiffusionPipeline"

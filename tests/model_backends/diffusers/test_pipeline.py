@@ -15,7 +15,7 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.model_backends.diffusers.networks import networks
 from mmeval.model_backends.diffusers.pipeline import Pipeline, Prompt, saved_dtype
 from mmeval.model_backends.diffusers.settings import Settings
-from tests.support.tiny_models import tiny_model
+from tests.support.models import tiny_model
 
 CLASS = "StableDiffusionPipeline"
 

@@ -10,9 +10,9 @@ from mmeval.errors import MissingError, MmevalError, UsageError
 from mmeval.model_backends.gemini import GeminiBackend
 from mmeval.records import ErrorInfo
 from mmeval.run.costs.prices import Prices
-from tests.support.gemini_calls import exchanged, generated
+from tests.support.gemini import exchanged, generated
 from tests.support.openai_calls import request
-from tests.support.scripted_server import Scripted
+from tests.support.servers import Scripted
 
 KEY = "AIzaSyA-0123456789abcdefghijklmnopqrstu"
 OAK = Scripted(generated({"text": "oak"}))

@@ -8,16 +8,9 @@ import pytest
 
 from mmeval.media import PartKind
 from mmeval.records import Request, Response, message, user
-from tests.support.gemini_calls import (
-    ask,
-    exchanged,
-    generated,
-    inline,
-    shape,
-    streamed,
-)
+from tests.support.gemini import ask, exchanged, generated, inline, shape, streamed
 from tests.support.openai_calls import data_uri, kind_of, kinds_of, medium, request
-from tests.support.scripted_server import Scripted
+from tests.support.servers import Scripted
 from tests.support.tiny_media import picture, wav
 
 DRAWN = picture()

@@ -7,16 +7,9 @@ from typing import Any
 import pytest
 
 from mmeval.records import Request, Response, message, user
-from tests.support.gemini_calls import (
-    exchanged,
-    inline,
-    interaction,
-    said,
-    shape,
-    streamed,
-)
+from tests.support.gemini import exchanged, inline, interaction, said, shape, streamed
 from tests.support.openai_calls import kind_of, medium, request
-from tests.support.scripted_server import Scripted
+from tests.support.servers import Scripted
 from tests.support.tiny_media import picture
 
 DRAWN = picture()

@@ -3,7 +3,7 @@ import pytest
 from mmeval.backend.create import create_backend
 from mmeval.errors import MissingExtraError, UnknownNameError, UsageError
 from mmeval.model_backends.hf import HFBackend
-from tests.support.tiny_models import tiny_model
+from tests.support.models import tiny_model
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from mmeval import plugins
 from mmeval.errors import UsageError
 from mmeval.media.media import Media
 from mmeval.model_backends.hf import HFBackend
-from tests.support.local_models import (
+from tests.support.models import (
     answers,
     asked,
     drawn,
@@ -20,9 +20,9 @@ from tests.support.local_models import (
     loaded,
     says,
     started,
+    tiny_model,
 )
 from tests.support.tiny_media import clip
-from tests.support.tiny_models import tiny_model
 
 CLIP = Media.from_bytes(clip(frames=20))
 

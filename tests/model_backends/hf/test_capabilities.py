@@ -14,7 +14,7 @@ from mmeval.model_backends.hf.capabilities import (
     read_kinds,
 )
 from mmeval.model_backends.hf.settings import Settings
-from tests.support.local_models import files_of
+from tests.support.models import files_of
 
 OWN = Capabilities.of(["text", "image"], ["text"], "single")
 SEEING: dict[str, Any] = {"processor_config.json": {"image_processor": {}}}

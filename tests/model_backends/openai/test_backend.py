@@ -15,10 +15,10 @@ from mmeval.model_backends.wire.backend import OFFLOAD_BYTES
 from mmeval.program.calls import MODEL, Call, ask_one
 from mmeval.records.response import Response
 from tests.support.cli import wait_for
-from tests.support.journals import brokered
+from tests.support.engine import brokered
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import MP4, PNG, failure, generate_all, medium, request
-from tests.support.scripted_server import ScriptedServer, saying
+from tests.support.servers import ScriptedServer, saying
 from tests.support.toy import sample
 
 LOCAL = "http://localhost:8000/v1"

@@ -9,7 +9,7 @@ from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.transport import Received
 from mmeval.records import Request, Response, Usage
-from tests.support.gemini_calls import shape
+from tests.support.gemini import shape
 from tests.support.openai_calls import PNG, WAV, data_uri, medium, request
 
 IMAGE = {"type": "image_url", "image_url": {"url": data_uri(PNG, "image/png")}}

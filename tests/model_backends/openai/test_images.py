@@ -19,7 +19,7 @@ from tests.support.openai_calls import (
     medium,
     request,
 )
-from tests.support.scripted_server import Captured, Scripted, ScriptedServer
+from tests.support.servers import Captured, Scripted, ScriptedServer
 
 PICTURE = Scripted({"data": [{"b64_json": data_uri(PNG, "").partition(",")[2]}]})
 

@@ -15,7 +15,7 @@ from tests.support.openai_calls import (
     medium,
     request,
 )
-from tests.support.wire_server import Exchange, Reply, WireServer, reply
+from tests.support.servers import Exchange, Reply, WireServer, reply
 
 MESHES, CONTENT = "/v1/meshes", "/v1/meshes/m1/content"
 DONE = {"id": "m1", "object": "mesh", "status": "completed", "model": "shape"}

@@ -5,7 +5,7 @@ import pytest
 from mmeval.records.sample import message, user
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import PNG, WAV, failure, generate, medium, request
-from tests.support.scripted_server import Scripted, ScriptedServer
+from tests.support.servers import Scripted, ScriptedServer
 
 
 @pytest.mark.parametrize(

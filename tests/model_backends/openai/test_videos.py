@@ -20,9 +20,16 @@ from tests.support.openai_calls import (
     medium,
     request,
 )
-from tests.support.scripted_server import Captured, Scripted, ScriptedServer
+from tests.support.servers import (
+    Captured,
+    Exchange,
+    Reply,
+    Scripted,
+    ScriptedServer,
+    WireServer,
+    reply,
+)
 from tests.support.tiny_media import picture
-from tests.support.wire_server import Exchange, Reply, WireServer, reply
 
 QUEUED = {"id": "v1", "object": "video", "status": "queued", "progress": 0}
 DONE = {**QUEUED, "status": "completed", "progress": 100}

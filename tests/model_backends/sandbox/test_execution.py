@@ -18,8 +18,7 @@ from mmeval.model_backends.sandbox import SandboxBackend
 from mmeval.model_backends.sandbox.runtime import received
 from mmeval.model_backends.sandbox.watch import load_below
 from tests.support.cli import wait_for
-from tests.support.hostile_code import in_other_namespaces
-from tests.support.sandbox import asking, bubblewrap, run_code
+from tests.support.sandbox import asking, bubblewrap, in_other_namespaces, run_code
 
 SLEEPS = "import os, time\nos.fork()\ntime.sleep(1000)"
 

@@ -13,8 +13,14 @@ from mmeval.model_backends.openai.videos import VideosEndpoint
 from mmeval.records import Request, Response
 from tests.support.mock_openai_server import MP4
 from tests.support.openai_calls import kind_of, request
-from tests.support.scripted_server import Scripted, ScriptedServer
-from tests.support.wire_server import Exchange, Reply, WireServer, reply
+from tests.support.servers import (
+    Exchange,
+    Reply,
+    Scripted,
+    ScriptedServer,
+    WireServer,
+    reply,
+)
 
 VIDEOS, JOB = "/v1/videos", "/v1/videos/v1"
 CONTENT = f"{JOB}/content"

@@ -10,8 +10,14 @@ from mmeval.model_backends.wire.addresses import environment_proxy
 from mmeval.model_backends.wire.transport import Received, Room, Transport
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import failure, generate, generate_all, request
-from tests.support.scripted_server import Scripted, ScriptedServer, saying
-from tests.support.wire_server import Exchange, WireServer, reply
+from tests.support.servers import (
+    Exchange,
+    Scripted,
+    ScriptedServer,
+    WireServer,
+    reply,
+    saying,
+)
 
 KEY = "key-0123456789-abcdef"
 

@@ -16,7 +16,8 @@ from mmeval.task.build import build
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
 from tests.support.cli import Ended, mmeval, results, run_folder
-from tests.support.isg_questions import (
+from tests.support.mock_openai_server import MockServer
+from tests.support.shipped_tasks import (
     CAPTION,
     asked_about,
     bundled_samples,
@@ -25,7 +26,6 @@ from tests.support.isg_questions import (
     stage_of,
     written,
 )
-from tests.support.mock_openai_server import MockServer
 
 BUNDLED = Path(__file__).parents[3] / "tasks" / "isg" / "bundled"
 TASK = build(choose(["isg_graph"], TaskIndex()).tasks["isg_graph"])

@@ -12,8 +12,8 @@ import pytest
 from mmeval.tasks.mme_unify.averages import TASKS
 from tests.stories.test_mme_unify import REPLY, asked, openai, run, values
 from tests.support.cli import QUIET, environment, mmeval, run_folder
-from tests.support.metric_models import weights_folder
 from tests.support.mock_openai_server import MockServer
+from tests.support.models import weights_folder
 
 CEILING = {*TASKS} - {"TIE", "TIG", "CIVG", "TVG", "VP"}
 """Tasks whose score is 1 for the reference; the others have parts of which nobody knows

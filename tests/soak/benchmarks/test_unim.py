@@ -9,8 +9,8 @@ import pytest
 from mmeval.findings.finding import Finding
 from tests.stories.test_unim import JUDGED, STRUCTURE, run
 from tests.support.cli import ROOT
+from tests.support.judges import ANSWER, honest_server, judged, model
 from tests.support.mock_openai_server import png
-from tests.support.unim_judges import ANSWER, honest_server, judged, model
 
 HUB = ROOT / "tests" / "fixtures" / "unim_hub"
 

@@ -28,7 +28,7 @@ from tests.soak.support.fresh_environment import (
     closure,
     copy_of_tree,
 )
-from tests.support.embedded import embedded_cache
+from tests.support.models import embedded_cache
 
 HERE = "tests/soak/docs/test_clone.py"
 DEMO = "test_the_demo_runs_in_a_fresh_clone"

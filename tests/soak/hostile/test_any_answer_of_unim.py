@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mmeval.media import Interleaved, Media, Part, PartKind, TagKind, find
 from mmeval.tasks.unim.output.layout import flattened, whole_text
-from tests.support.answered import held
+from tests.support.interchange import held
 from tests.support.tiny_media import PLAIN_OBJ, PLAIN_OFF, picture, wav
 from tests.support.unim_answers import (
     by_counted_braces,

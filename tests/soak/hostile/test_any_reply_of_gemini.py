@@ -11,7 +11,7 @@ from mmeval.model_backends.gemini import GeminiBackend
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.transport import Received
 from mmeval.records import Response
-from tests.support.gemini_calls import streamed
+from tests.support.gemini import streamed
 from tests.support.openai_calls import request
 
 NAMES = (

@@ -11,9 +11,8 @@ from mmeval.model_backends.openai.responses.endpoint import ResponsesEndpoint
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.transport import Received
 from mmeval.records import Response
-from tests.support.openai_calls import request
-from tests.support.responses import response
-from tests.support.wire_server import Reply, reply, stream
+from tests.support.openai_calls import request, response
+from tests.support.servers import Reply, reply, stream
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=9),

@@ -12,7 +12,7 @@ from mmeval.authoring.testing.media import small_media
 from mmeval.media import Media, media_part, text_part
 from mmeval.model_backends.sandbox import SandboxBackend
 from mmeval.records import Request, Response, message
-from tests.support.hostile_code import (
+from tests.soak.support.hostile.code import (
     SECRET,
     HostileProgram,
     Surroundings,

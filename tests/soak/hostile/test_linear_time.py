@@ -20,7 +20,7 @@ from mmeval.metrics.text.choices.reader import find_choice
 from mmeval.metrics.text.constraints import all_met, constraints_of
 from mmeval.metrics.text.words import count_words
 from mmeval.tasks.mme_unify.mme_unify_choice import letter_of
-from tests.support.picture_judging import trial_of
+from tests.support.judging import trial_of
 from tests.support.trials import score_of
 
 T = TypeVar("T")

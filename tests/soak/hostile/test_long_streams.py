@@ -4,13 +4,9 @@ import json
 
 import pytest
 
-from tests.support.gemini_calls import (
-    STREAM,
-    exchanged,
-    generated,
-)
+from tests.support.gemini import STREAM, exchanged, generated
 from tests.support.openai_calls import request
-from tests.support.scripted_server import Scripted
+from tests.support.servers import Scripted
 
 
 @pytest.mark.timeout(60)

@@ -28,10 +28,9 @@ from mmeval.records import Score, Trial
 from mmeval.run.task_run import scoring_plan
 from mmeval.task.selection import select
 from mmeval.task.task import Task, TaskOverrides
-from tests.support import hearing, pictures
-from tests.support.metric_models import weights_folder
-from tests.support.mmmg_tasks import TASKS
-from tests.support.shipped_tasks import answered_by
+from tests.support import pictures, sounds
+from tests.support.models import weights_folder
+from tests.support.shipped_tasks import TASKS, answered_by
 from tests.support.sounds import RATE, tone, voice
 from tests.support.toy import reply
 
@@ -79,7 +78,7 @@ def right(name: str) -> Trial:
         return Trial(
             sample,
             output=Interleaved(
-                tuple(media_part(hearing.sound(voice(130))) for _ in range(count))
+                tuple(media_part(sounds.sound(voice(130))) for _ in range(count))
             ),
         )
     return answered_by("reference", task, sample)
@@ -190,8 +189,8 @@ def sixteen_bits() -> Media:
 
 WRONG: Mapping[str, Callable[[], Media]] = {
     "damaged picture": lambda: pictures.DAMAGED,
-    "a sound": lambda: hearing.sound(tone(0.5)),
-    "damaged sound": lambda: hearing.DAMAGED,
+    "a sound": lambda: sounds.sound(tone(0.5)),
+    "damaged sound": lambda: sounds.DAMAGED,
     "a picture": lambda: pictures.medium(pictures.noise(16, 16)),
     "0 s": lambda: raw_wav(np.zeros(0), RATE),
     "NaN": lambda: float_wav(np.full(RATE, np.nan)),
@@ -201,7 +200,7 @@ ODD: Mapping[str, Callable[[], Media]] = {
     "16 bits": sixteen_bits,
     "one pixel": lambda: pictures.medium(pictures.even(1, 1, (255, 0, 0))),
     "one sample": lambda: raw_wav(np.ones(1), RATE),
-    "0.3 s": lambda: hearing.sound(voice(130, 0.3)),
+    "0.3 s": lambda: sounds.sound(voice(130, 0.3)),
     "silence": lambda: raw_wav(np.zeros(RATE), RATE),
     "8 kHz stereo": lambda: raw_wav(
         np.repeat(np.resize(voice(130), 8000), 2), 8000, channels=2

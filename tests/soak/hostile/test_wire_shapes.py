@@ -16,10 +16,7 @@ from tests.stories.test_wire_shapes import bare_of, messages
 from tests.support.openai_calls import (
     request,
 )
-from tests.support.wire_server import (
-    chat,
-    stream,
-)
+from tests.support.servers import chat, stream
 
 
 def is_lost(data: bytes, response: Response) -> bool:

@@ -14,9 +14,9 @@ import pytest
 from tests.soak.kills.test_crash import killed_once
 from tests.soak.support.agents import PLUGINS
 from tests.support.cli import ROOT, environment, mmeval_process, run_folder, score_files
-from tests.support.lm_eval_reader import latest, read_samples
 from tests.support.mock_openai_server import MockServer
 from tests.support.questions import where, write_questions
+from tests.support.readers import latest, read_samples
 from tests.support.task_folder import write_distribution
 
 KILLS = int(os.environ.get("KILLS", "12"))

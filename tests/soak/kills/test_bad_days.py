@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.bad_disks import small_disk, unwritable
 from tests.support.cli import (
     environment,
     mmeval_process,
@@ -20,10 +19,10 @@ from tests.support.cli import (
     stopped_at_work,
     wait_for,
 )
+from tests.support.engine import small_disk, unwritable
 from tests.support.judges import judge, judge_server
 from tests.support.mock_openai_server import MockServer
-from tests.support.questions import questions, where, write_task
-from tests.support.story_tasks import write_story_tasks
+from tests.support.questions import questions, where, write_story_tasks, write_task
 
 UNWRITTEN = 2
 """With one connection: the answer that the disk could not take, and the one that was

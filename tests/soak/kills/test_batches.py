@@ -23,9 +23,9 @@ from tests.support.cli import (
     results,
     score_files,
 )
+from tests.support.judges import ANSWER, asks, honest_server, words
 from tests.support.mock_openai_server import MockServer
-from tests.support.story_tasks import write_story_tasks
-from tests.support.unim_judges import ANSWER, asks, honest_server, words
+from tests.support.questions import write_story_tasks
 
 STEPS = (
     "GET batches",

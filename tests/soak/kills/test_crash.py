@@ -23,9 +23,7 @@ from tests.support.cli import (
     score_files,
     wait_for,
 )
-from tests.support.mock_openai_server import MockServer
-from tests.support.story_tasks import write_story_tasks
-from tests.support.unim_judges import (
+from tests.support.judges import (
     ANSWER,
     HonestServer,
     honest_server,
@@ -33,6 +31,8 @@ from tests.support.unim_judges import (
     model,
     words,
 )
+from tests.support.mock_openai_server import MockServer
+from tests.support.questions import write_story_tasks
 
 ROWS = 16
 ENV = environment(PYTHONPATH=str(ROOT))

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.stories.test_gemini import KINDS, command
-from tests.support import gemini_server
+from tests.support import gemini
 from tests.support.cli import (
     mmeval_process,
     started,
     wait_for,
 )
-from tests.support.gemini_server import GeminiServer
+from tests.support.gemini import GeminiServer
 
 
 def killed_in_the_second_turn(folder: Path, *more: str) -> GeminiServer:
@@ -39,10 +39,10 @@ def test_the_third_turn_gives_back_every_part_byte_for_byte_after_a_kill(
     server = killed_in_the_second_turn(tmp_path, *more)
     third = server.seen[-1].body
     for turn in (1, 3):
-        _, *parts = gemini_server.parts(KINDS, turn)
-        written = b", ".join(map(gemini_server.written, parts))
+        _, *parts = gemini.parts(KINDS, turn)
+        written = b", ".join(map(gemini.written, parts))
         assert b'{"role": "model", "parts": [' + written + b"]}" in third
-    assert gemini_server.signature(2, 0) not in third.decode()
+    assert gemini.signature(2, 0) not in third.decode()
 
 
 def test_the_third_turn_gives_back_every_step_byte_for_byte_after_a_kill(
@@ -51,13 +51,13 @@ def test_the_third_turn_gives_back_every_step_byte_for_byte_after_a_kill(
     server = killed_in_the_second_turn(tmp_path, "api=interactions")
     third = server.seen[-1].body
     for turn in (1, 3):
-        steps = gemini_server.steps(KINDS, turn)
-        assert b", ".join(map(gemini_server.written, steps)) in third
+        steps = gemini.steps(KINDS, turn)
+        assert b", ".join(map(gemini.written, steps)) in third
 
 
 def test_the_steps_of_a_stream_are_given_back_after_a_kill(tmp_path: Path) -> None:
     server = killed_in_the_second_turn(tmp_path, "api=interactions", "stream=true")
     given_back = json.loads(server.seen[-1].body)["input"]
     for turn in (1, 3):
-        for step in gemini_server.steps(KINDS, turn):
+        for step in gemini.steps(KINDS, turn):
             assert step in given_back

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import environment, mmeval_process, started, wait_for
-from tests.support.fake_hub import FakeHub
+from tests.support.servers import FakeHub
 from tests.support.task_folder import task, write_files
 from tests.support.tiny_media import picture
 

@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.stories.test_process_model import ROWS
-from tests.support.cli import results
+from tests.support.cli import gone, results
 from tests.support.process_runs import ProcessRuns
-from tests.support.processes import gone
 
 
 def number(runs: ProcessRuns) -> dict[str, Any]:

@@ -18,9 +18,8 @@ import pytest
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE
 from tests.soak.support.doc_examples import blocks_run_by, commands
 from tests.soak.support.ray import Nodes, RayRuns
-from tests.support.cli import DEADLINE, QUIET, ROOT, mmeval_process, wait_for
+from tests.support.cli import DEADLINE, QUIET, ROOT, gone, mmeval_process, wait_for
 from tests.support.parallel import answered, notes
-from tests.support.processes import gone
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.timeout(900)

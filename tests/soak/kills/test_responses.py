@@ -9,9 +9,8 @@ import pytest
 
 from tests.stories.test_responses import TURNS, conversation
 from tests.support.cli import mmeval_process, results, started, wait_for
-from tests.support.openai_calls import PNG
-from tests.support.questions import questions
-from tests.support.responses import (
+from tests.support.openai_calls import (
+    PNG,
     Item,
     drawn,
     events_of,
@@ -20,8 +19,8 @@ from tests.support.responses import (
     thought,
     whole,
 )
-from tests.support.scripted_server import Scripted, ScriptedServer
-from tests.support.wire_server import Exchange, Reply, WireServer
+from tests.support.questions import questions
+from tests.support.servers import Exchange, Reply, Scripted, ScriptedServer, WireServer
 
 ANSWERS: list[list[Item]] = [
     [

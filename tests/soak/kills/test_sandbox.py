@@ -12,8 +12,7 @@ from pathlib import Path
 from mmeval.model_backends.sandbox import SandboxBackend
 from tests.model_backends.sandbox.test_execution import SLEEPS
 from tests.support.cli import wait_for
-from tests.support.hostile_code import in_other_namespaces
-from tests.support.sandbox import asking, bubblewrap
+from tests.support.sandbox import asking, bubblewrap, in_other_namespaces
 
 ROOT = Path(__file__).parents[3]
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from mmeval.metric.scoring import worker
-from tests.support.scored import PLUGINS, Lane, answered, plan, scored, values
+from tests.support.scoring import MODEL, PLUGINS, Lane, answered, plan, scored, values
 from tests.support.task_folder import installed, write_files
-from tests.support.toy_weights import MODEL
 
 # it ends native code after twice its time on every core
 pytestmark = pytest.mark.timeout(1800)

@@ -10,7 +10,7 @@ import pytest
 from mmeval.errors import MissingExtraError, MmevalError
 from mmeval.metric.scoring import worker
 from tests.mmeval.metric.scoring.test_trial_rows import works
-from tests.support.scored import answered, plan, scored
+from tests.support.scoring import answered, plan, scored
 
 pytestmark = pytest.mark.usefixtures("toys")
 

@@ -10,7 +10,7 @@ import pytest
 from mmeval.model_backends.servers import VLLMBackend
 from mmeval.model_backends.servers.backend import ServerBackend
 from tests.model_backends.servers.test_backend import COMMAND, StandIn, ask
-from tests.support.processes import gone
+from tests.support.cli import gone
 from tests.support.server_runs import ServerRuns
 
 

@@ -13,8 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import DEADLINE, Ended, kept_answers, results, started, wait_for
-from tests.support.processes import gone
+from tests.support.cli import (
+    DEADLINE,
+    Ended,
+    gone,
+    kept_answers,
+    results,
+    started,
+    wait_for,
+)
 from tests.support.server_runs import ServerRuns
 
 ROWS = [f"question {i}" for i in range(400)]

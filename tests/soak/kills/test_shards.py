@@ -20,7 +20,7 @@ from tests.support.cli import (
     started,
 )
 from tests.support.mock_openai_server import MockServer
-from tests.support.story_tasks import write_story_tasks
+from tests.support.questions import write_story_tasks
 
 ROWS = 12
 

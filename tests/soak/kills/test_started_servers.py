@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.stories.test_servers import ROWS
-from tests.support.cli import mmeval, results
-from tests.support.processes import gone
+from tests.support.cli import gone, mmeval, results
 from tests.support.server_runs import ServerRuns
 
 

@@ -13,13 +13,13 @@ from tests.support.cli import (
     DEADLINE,
     ROOT,
     Ended,
+    gone,
     mmeval_process,
     results,
     started,
     wait_for,
 )
 from tests.support.parallel import answered, notes
-from tests.support.processes import gone
 from tests.support.questions import toy_environment, write_task
 
 ROWS = 16

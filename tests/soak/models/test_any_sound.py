@@ -27,13 +27,15 @@ from mmeval.metrics.audio.speech.speech_rate import speech_rate
 from mmeval.metrics.audio.speech.transcript_constraints import transcript_constraints
 from mmeval.metrics.audio.speech.transcription import PROCESSOR, WHISPER, transcript
 from mmeval.metrics.audio.speech.voices import VOICE
-from tests.support.hearing import class_folder, sound_trial, tiny
+from tests.support.models import tiny
 from tests.support.sounds import (
     Samples,
     alternating,
+    class_folder,
     heard,
     pulses,
     silence,
+    sound_trial,
     tone,
     voice,
 )

@@ -9,9 +9,8 @@ from mmeval.metric.model import bound_model
 from mmeval.metrics.audio.music.beat_network import RATE, loaded_network
 from mmeval.metrics.audio.music.beats import BEAT_THIS, beats
 from tests.metrics.audio.music.test_beats import assert_as_the_package
-from tests.support.hearing import tiny
+from tests.support.models import tiny, tiny_model
 from tests.support.sounds import tone
-from tests.support.tiny_models import tiny_model
 
 
 def test_a_clip_of_any_length_has_beats_or_none_by_a_file_of_the_packages_name(

@@ -17,8 +17,7 @@ from mmeval.backend.contract import BatchBackend
 from mmeval.media.parts import PartKind
 from mmeval.model_backends.diffusers import DiffusersBackend
 from mmeval.records.request import GenerationParams, Request
-from tests.support.local_models import loaded
-from tests.support.tiny_models import tiny_model
+from tests.support.models import loaded, tiny_model
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import torch
 
 from mmeval.authoring.testing.checks import check_backend
 from mmeval.model_backends.diffusers import DiffusersBackend
-from tests.support.tiny_models import tiny_model
+from tests.support.models import tiny_model
 
 
 @pytest.fixture(scope="module")

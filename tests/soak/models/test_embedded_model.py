@@ -7,8 +7,7 @@ from mmeval.authoring.testing import checks
 from mmeval.media.parts import PartKind
 from mmeval.model_backends.hf.embedded.tiny import tiny_model
 from mmeval.records import GenerationParams
-from tests.support.embedded import embedded_tiny
-from tests.support.local_models import started
+from tests.support.models import embedded_tiny, started
 
 ALL: tuple[PartKind, ...] = ("text", "image", "audio", "code")
 

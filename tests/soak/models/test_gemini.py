@@ -11,10 +11,9 @@ import pytest
 
 from mmeval.media import PartKind
 from tests.soak.support.doc_examples import blocks_run_by, commands
-from tests.support import gemini_server
+from tests.support import gemini
 from tests.support.cli import KEY, QUIET, environment, mmeval
-from tests.support.gemini_calls import ask
-from tests.support.gemini_server import SAMPLES, GeminiServer
+from tests.support.gemini import SAMPLES, GeminiServer, ask
 from tests.support.openai_calls import medium, request
 from tests.support.tiny_media import picture, sound
 
@@ -41,9 +40,7 @@ def client(server: GeminiServer) -> Iterator[Any]:
 
 
 def drawn(turn: int) -> bytes:
-    place = next(
-        part for part in gemini_server.parts(KINDS, turn) if "image" in str(part)
-    )
+    place = next(part for part in gemini.parts(KINDS, turn) if "image" in str(part))
     return base64.b64decode(place["inlineData"]["data"])
 
 
@@ -75,7 +72,7 @@ def test_googles_client_reads_the_parts_of_the_stand_in(
     thought, text, image, audio = generated_parts(client, stream=stream)
     assert thought.thought
     assert text.text == "answer 1: "
-    assert text.thought_signature == base64.b64decode(gemini_server.signature(1, 0))
+    assert text.thought_signature == base64.b64decode(gemini.signature(1, 0))
     assert image.inline_data.data == drawn(1)
     assert audio.inline_data.data == SAMPLES
 

@@ -1,11 +1,7 @@
 """A local model hears a sound that is longer than its window, or a single sample."""
 
 from mmeval.media.media import Media
-from tests.support.local_models import (
-    asked,
-    loaded,
-    says,
-)
+from tests.support.models import asked, loaded, says
 from tests.support.tiny_media import wav
 
 

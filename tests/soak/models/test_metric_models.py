@@ -19,10 +19,10 @@ from tests.support.cli import (
     started,
     wait_for,
 )
-from tests.support.metric_models import OF_MMMG, weights_folder
-from tests.support.mmmg_tasks import NEED_WEIGHTS
 from tests.support.mock_openai_server import MockServer
-from tests.support.toy_weights import WHOLE, Runs
+from tests.support.models import OF_MMMG, weights_folder
+from tests.support.scoring import WHOLE, Runs
+from tests.support.shipped_tasks import NEED_WEIGHTS
 
 
 @pytest.fixture(scope="module")

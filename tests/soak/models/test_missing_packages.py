@@ -7,8 +7,8 @@ import pytest
 
 from mmeval.installation import install_command
 from tests.support.cli import ROOT, environment, mmeval_process
+from tests.support.models import tiny_model
 from tests.support.questions import write_benchmark
-from tests.support.tiny_models import tiny_model
 
 BLOCKER = """
 from importlib.machinery import PathFinder

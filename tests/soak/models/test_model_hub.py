@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import Ended, environment, mmeval_process, run_folder
-from tests.support.fake_hub import FakeHub, Files, Repositories
+from tests.support.models import tiny_model
 from tests.support.questions import write_benchmark
-from tests.support.tiny_models import tiny_model
+from tests.support.servers import FakeHub, Files, Repositories
 
 COMMIT, OTHER = "a" * 40, "b" * 40
 DECOYS: Files = {

@@ -13,8 +13,8 @@ import pytest
 from mmeval import plugins
 from mmeval.metric.device import metric_device
 from tests.support.cli import DEADLINE, ROOT, Ended, environment, mmeval, results
+from tests.support.scoring import MODEL, WHOLE, Runs, registered
 from tests.support.task_folder import write_files
-from tests.support.toy_weights import MODEL, WHOLE, Runs, registered
 
 
 @pytest.fixture(autouse=True)
@@ -88,7 +88,7 @@ def test_one_answer_is_scored_with_a_model_and_one_without_it_is_told(
 SCRIPT = """
 import os, sys
 import mmeval
-from tests.support.toy_weights import batched
+from tests.support.scoring import batched
 
 mmeval.register_metric("mine")(batched)
 mmeval.evaluate(model="reference", tasks="modelled", include_path=sys.argv[1], output_path=sys.argv[2])

@@ -18,9 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import DEADLINE, Ended, Running, results, started, wait_for
+from tests.support.cli import DEADLINE, Ended, Running, gone, results, started, wait_for
 from tests.support.process_runs import ProcessRuns
-from tests.support.processes import gone
 from tests.support.workers import own_worker
 
 ROWS = [f"question {i}" for i in range(1000)]

@@ -14,13 +14,7 @@ from tests.model_backends.hf.adapters.test_qwen_omni import (
     wanting,
     warned,
 )
-from tests.support.local_models import (
-    answers,
-    asked,
-    drawn,
-    fault,
-    says,
-)
+from tests.support.models import answers, asked, drawn, fault, says
 from tests.support.tiny_media import wav
 
 

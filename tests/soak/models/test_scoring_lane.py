@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from mmeval.metric.scoring.scorer import Scorer
-from tests.support.scored import PLUGINS, answered, plan
-from tests.support.scored import Lane as Scored
+from tests.support.scoring import MODEL, PLUGINS, answered, plan
+from tests.support.scoring import Lane as Scored
 from tests.support.task_folder import installed, write_files
-from tests.support.toy_weights import MODEL
 
 
 @pytest.fixture(autouse=True)

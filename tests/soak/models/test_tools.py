@@ -14,8 +14,8 @@ from mmeval.model_backends.hf import HFBackend
 from mmeval.program import ask_one
 from mmeval.records import Request, Response
 from tests.support.cli import ROOT, environment, mmeval_process
+from tests.support.models import tiny_model
 from tests.support.task_folder import task, write_distribution, write_files, write_rows
-from tests.support.tiny_models import tiny_model
 from tests.support.toy import asked_text
 
 TOOLS = IMAGE, SPEECH = ("text_to_image", "text_to_speech")

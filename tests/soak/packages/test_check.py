@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.cli import ROOT, environment, mmeval_process
+from tests.support.models import tiny_model
 from tests.support.task_folder import write_files
-from tests.support.tiny_models import tiny_model
 
 
 def examined(*flags: str, **more: str) -> dict[str, Any]:

@@ -17,22 +17,25 @@ from mmeval.model_backends.openai.responses.endpoint import ResponsesEndpoint
 from mmeval.model_backends.wire.transport import Received
 from mmeval.records import Message, Request, message, user
 from tests.support.mock_openai_server import MockServer
-from tests.support.openai_calls import PDF, PNG, medium, request
-from tests.support.responses import (
+from tests.support.openai_calls import (
+    PDF,
+    PNG,
     RESPONSES,
     drawn,
     events_of,
     failed,
     incomplete,
+    medium,
     not_drawn,
     refusal,
+    request,
     response,
     said,
     streamed,
     thought,
     whole,
 )
-from tests.support.wire_server import Exchange, Reply, WireServer, stream
+from tests.support.servers import Exchange, Reply, WireServer, stream
 
 ITEMS = [
     thought("Hm.", content=[{"type": "reasoning_text", "text": "Hm, a tree."}]),

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from tests.model_backends.openai.test_videos import form_sent
 from tests.support.mock_openai_server import MP4, MockServer
 from tests.support.openai_calls import PNG, medium, request
-from tests.support.wire_server import Exchange, WireServer, reply
+from tests.support.servers import Exchange, WireServer, reply
 
 # the client says so whoever serves them
 pytestmark = pytest.mark.filterwarnings("ignore:The Sora API:DeprecationWarning")

@@ -14,8 +14,8 @@ import pytest
 
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK
 from tests.support.mock_openai_server import MockServer
+from tests.support.models import tiny_model
 from tests.support.questions import write_benchmark
-from tests.support.tiny_models import tiny_model
 
 ROOT = Path(__file__).parents[3]
 LOCAL = {

@@ -12,7 +12,7 @@ from mmeval.comparison.compare import compare
 from mmeval.comparison.page import write_comparison
 from tests.soak.support.chromium import Watched, check
 from tests.soak.support.hostile.report_run import INJECTIONS
-from tests.support.stored_run import Json, Told, text, write_run
+from tests.support.stored_runs import Json, Told, text, write_run
 from tests.support.tiny_media import picture, wav
 
 pytestmark = pytest.mark.timeout(1800)

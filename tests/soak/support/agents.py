@@ -16,8 +16,8 @@ from mmeval.media import Interleaved
 from mmeval.program import Reply, Role
 from mmeval.records import Request, Response
 from tests.soak.kills.test_crash import killed_once
+from tests.support.agents import DRAWN, add, call, caption, plan
 from tests.support.cli import environment, mmeval_process, run_folder
-from tests.support.isg_agent import DRAWN, add, call, caption, plan
 from tests.support.mock_openai_server import MockServer, Settings, State, last_text
 
 # An agent for tests from outside: it plans, checks and mends, and draws its pictures

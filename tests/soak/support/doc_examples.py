@@ -36,8 +36,8 @@ from mmeval.system.yaml_document import Document, read_document
 from mmeval.task.file import parse_group, parse_task
 from tests.soak.support.fresh_environment import OFFLINE_PIP
 from tests.support.cli import DEADLINE, wait_for
-from tests.support.embedded import embedded_cache
 from tests.support.mock_openai_server import MockServer
+from tests.support.models import embedded_cache
 from tests.support.server_runs import program
 
 ROOT = Path(__file__).resolve().parents[3]

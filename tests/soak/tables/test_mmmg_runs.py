@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from tests.support.cli import Ended, mmeval, openai, results, run_folder
-from tests.support.mmmg_tasks import NEED_WEIGHTS, TASKS
 from tests.support.mock_openai_server import MockServer
+from tests.support.shipped_tasks import NEED_WEIGHTS, TASKS
 
 NAMES = [counted.task for counted in TASKS]
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from tests.support.stored_run import Told, text, write_run
+from tests.support.stored_runs import Told, text, write_run
 from tests.support.words import RUN, TASK, TINY, Case, shown
 
 A, B, C = (f"runs/{name}/default" for name in ("omni-1", "omni-2", "omni-3"))

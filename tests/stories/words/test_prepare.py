@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from tests.support.fake_hub import FakeHub
+from tests.support.servers import FakeHub
 from tests.support.tiny_media import picture
 from tests.support.words import TASK, TINY, Case, shown
 

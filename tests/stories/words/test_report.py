@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from tests.support.stored_run import Told, text, write_run
+from tests.support.stored_runs import Told, text, write_run
 from tests.support.words import RUN, Case, shown
 
 FOLDER = Path("runs/teller/default")

@@ -6,7 +6,7 @@ from mmeval.report.table_formats.layouts import csv_tables
 from mmeval.results import Table
 from mmeval.tasks.isg.layout import JUDGED, layout
 from mmeval.tasks.isg.subtasks import TASKS
-from tests.support.table_scores import Row, stored, trials
+from tests.support.stored_runs import Row, stored, trials
 
 JUDGE = [{"role": "judge", "asked": "j", "served": "judge-1"}]
 OFFICIAL = {"isg": {"outputs": list(JUDGED), "switches": {"reading": "official"}}}

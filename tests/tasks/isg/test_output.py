@@ -24,7 +24,7 @@ from mmeval.metrics.judged.isg.rows import tokens_of
 from mmeval.program import Role
 from mmeval.records import ErrorInfo, Response, Sample, Score, Trial, user
 from mmeval.tasks.isg.output import OTHER_QUERY, read_output, write_output
-from tests.support.answered import task_of
+from tests.support.interchange import task_of
 from tests.support.judging import driven
 from tests.support.tiny_media import picture, wav
 

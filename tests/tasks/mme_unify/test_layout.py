@@ -10,7 +10,7 @@ from mmeval.aggregate.aggregators import mean
 from mmeval.results.layout import Cell, Table
 from mmeval.tasks.mme_unify.averages import steps
 from mmeval.tasks.mme_unify.layout import layout
-from tests.support.table_scores import Row, numbers_of, stored, trials
+from tests.support.stored_runs import Row, numbers_of, stored, trials
 
 PIECES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("sipu", "mitiu", "vpu"), ("mme_unify_choice",)),

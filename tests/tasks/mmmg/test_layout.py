@@ -9,7 +9,7 @@ from mmeval.records.score import Score
 from mmeval.results.layout import Table
 from mmeval.tasks.mmmg.categories import CATEGORIES
 from mmeval.tasks.mmmg.layout import layout
-from tests.support.table_scores import Row, stored
+from tests.support.stored_runs import Row, stored
 
 Rows = Sequence[Sequence[Any]]
 """By sample and repeat: a value, a Score, or the status of a trial without an

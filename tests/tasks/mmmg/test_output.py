@@ -25,7 +25,7 @@ from mmeval.system import foreign_lines
 from mmeval.tasks.mmmg.output_layout import seal
 from mmeval.tasks.mmmg.output_reading import OutputAnswers, read_output
 from mmeval.tasks.mmmg.output_writing import write_output
-from tests.support.answered import (
+from tests.support.interchange import (
     answered_run,
     answered_task,
     held,

@@ -15,8 +15,9 @@ from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose, select
 from mmeval.task.task import Selection, Task, TaskOverrides
 from mmeval.tasks.mmmg.categories import CATEGORIES
-from tests.support.mmmg_tasks import SHARED_ROWS, TASKS
 from tests.support.shipped_tasks import (
+    SHARED_ROWS,
+    TASKS,
     answered_by,
     scores_of,
     selected_samples,

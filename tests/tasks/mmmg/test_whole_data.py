@@ -14,7 +14,7 @@ from mmeval.task.selection import select
 from mmeval.task.task import TaskOverrides
 from mmeval.tasks.mmmg.rows import NUMBERED, lines, numbers
 from scripts.synthetic_media import BLUE, RED, disc, png, wav
-from tests.support.mmmg_tasks import SHARED_ROWS, TASKS
+from tests.support.shipped_tasks import SHARED_ROWS, TASKS
 
 DATA = Path(os.environ["MMEVAL_MMMG_DATA"])
 

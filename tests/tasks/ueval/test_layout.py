@@ -8,7 +8,7 @@ from mmeval.metrics.judged.ueval.rows import TASKS
 from mmeval.results.layout import Table
 from mmeval.results.stored_run import counted_by
 from mmeval.tasks.ueval.layout import MIXED, layout
-from tests.support.table_scores import Row, numbers_of, stored, trials
+from tests.support.stored_runs import Row, numbers_of, stored, trials
 
 Side = float | str | None
 """A share of met criteria, a status, or inapplicable."""

@@ -20,7 +20,7 @@ from mmeval.interchange.row_answers import RowAnswers
 from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.records import ErrorInfo, Response, Sample, Score, Trial, user
 from mmeval.tasks.ueval.output import read_output, write_output
-from tests.support.answered import held, task_of
+from tests.support.interchange import held, task_of
 from tests.support.tiny_media import picture, wav
 
 RED, BLUE = Media.from_bytes(picture(colour=1)), Media.from_bytes(picture(colour=2))

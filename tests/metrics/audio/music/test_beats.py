@@ -8,9 +8,8 @@ import torch
 from mmeval.metric import WeightsError
 from mmeval.metrics.audio.music.beat_network import beat_logits, loaded_network
 from mmeval.metrics.audio.music.beats import BEAT_THIS, _peaks, beats
-from tests.support.hearing import tiny
+from tests.support.models import tiny, tiny_model
 from tests.support.sounds import pulses
-from tests.support.tiny_models import tiny_model
 
 MUSIC = (0.2, 1, 0.5, 1)
 

@@ -6,9 +6,8 @@ import pytest
 from mmeval.metric import bind
 from mmeval.metrics.audio.music import tempo as module
 from mmeval.metrics.audio.music.tempo import tempo
-from tests.support.findings import missing_weights
 from tests.support.sounds import Samples, heard, silence, tone
-from tests.support.trials import score_of
+from tests.support.trials import missing_weights, score_of
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,7 @@ from mmeval.metrics.audio.clips import clip
 from mmeval.metrics.audio.speech import speakers
 from mmeval.metrics.audio.speech.speakers import speaker_gender, speaker_similarity
 from mmeval.metrics.audio.speech.voices import Heard
-from tests.support.hearing import DAMAGED, sound_trial
-from tests.support.sounds import Samples, tone
+from tests.support.sounds import DAMAGED, Samples, sound_trial, tone
 from tests.support.trials import score_of
 
 

@@ -7,8 +7,7 @@ from mmeval.media import Media
 from mmeval.metrics.audio.clips import clip
 from mmeval.metrics.audio.speech import transcript_constraints as module
 from mmeval.metrics.audio.speech.transcript_constraints import transcript_constraints
-from tests.support.hearing import DAMAGED, sound_trial
-from tests.support.sounds import tone
+from tests.support.sounds import DAMAGED, sound_trial, tone
 from tests.support.trials import score_of
 
 ONE, TWO, THREE = tone(1), tone(2), tone(3)

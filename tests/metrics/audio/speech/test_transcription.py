@@ -14,9 +14,9 @@ from mmeval.metrics.audio.speech.transcription import (
     transcripts,
     transcripts_of,
 )
-from tests.support.hearing import scored_together, sound, sound_trial, tiny
-from tests.support.sounds import Samples, silence, tone
-from tests.support.trials import score_of
+from tests.support.models import tiny
+from tests.support.sounds import Samples, silence, sound, sound_trial, tone
+from tests.support.trials import score_of, scored_together
 
 SAID = {1: " Lakes, are; deep!", 2: "你好， 世界。", 3: ""}
 """What is written of a clip, by its seconds."""

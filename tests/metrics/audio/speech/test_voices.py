@@ -12,8 +12,8 @@ from mmeval.metrics.audio.speech.voices import (
     same_speaker_pairs,
     voice_vectors,
 )
-from tests.support.hearing import sound, tiny
-from tests.support.sounds import Samples, silence, tone, voice
+from tests.support.models import tiny
+from tests.support.sounds import Samples, silence, sound, tone, voice
 
 CLIPS = [
     voice(110),

@@ -15,9 +15,8 @@ from mmeval.media.media import Media
 from mmeval.metrics.image.networks import clip as module
 from mmeval.metrics.image.networks import vector_memory
 from mmeval.metrics.image.networks.clip import CLIP, Shown, cosines, embedder
-from tests.support.hearing import tiny
+from tests.support.models import tiny, tiny_model
 from tests.support.pictures import DAMAGED, even, medium, noise
-from tests.support.tiny_models import tiny_model
 
 LONG = "a house with a red door and a garden " * 9
 TEXTS = ("A red door", "", LONG, "Garden")

@@ -18,8 +18,8 @@ from mmeval.metrics.image.networks.inception_v3 import (
     inception_v3_features,
 )
 from mmeval.metrics.image.networks.resnet50 import resnet50, resnet50_features
+from tests.support.models import tiny_model
 from tests.support.pictures import noise
-from tests.support.tiny_models import tiny_model
 
 PICTURES = (noise(120, 160), noise(90, 90, 5))
 Load = Callable[[Path, str], Any]

@@ -4,21 +4,21 @@ import pytest
 
 from mmeval.media import Media, media_part
 from mmeval.metric import bind, load_metric
-from tests.support.picture_judging import LOST, RED, answer, judged, trial_of
+from tests.support.judging import LOST, RED, answer, judged_by_words, trial_of
 from tests.support.pictures import picture_trial
 
 KITE = trial_of("", RED, object="a kite")
 
 
 def test_a_picture_stands_before_the_words_or_after_them_and_without_its_name() -> None:
-    first = judged("judge_presence", KITE, answer("yes"))
-    last = judged("judge_presence", KITE, answer("yes"), media_first=False)
+    first = judged_by_words("judge_presence", KITE, answer("yes"))
+    last = judged_by_words("judge_presence", KITE, answer("yes"), media_first=False)
     assert first.kinds == [["image", "text"]]
     assert last.kinds == [["text", "image"]]
     named = Media.from_bytes(RED.read(), name="exactly_one_kite.png")
     trial = picture_trial(named, object="a kite")
     (part, _) = (
-        judged("judge_presence", trial, answer("yes"))
+        judged_by_words("judge_presence", trial, answer("yes"))
         .calls[0]
         .request.messages[0]
         .content.parts
@@ -35,7 +35,7 @@ def test_a_lost_reply_leaves_the_trial_unscored_and_is_wrong_in_the_official_pro
 ) -> None:
     says = {"": said}
     open_, wrong = (
-        judged("judge_presence", KITE, says, profile).score
+        judged_by_words("judge_presence", KITE, says, profile).score
         for profile in ("standard", "official")
     )
     assert open_.status == "unscored"
@@ -47,7 +47,7 @@ def test_a_lost_reply_leaves_the_trial_unscored_and_is_wrong_in_the_official_pro
 
 
 def test_the_majority_of_repeats_decides_and_a_users_prompt_has_its_own_words() -> None:
-    done = judged(
+    done = judged_by_words(
         "judge_presence",
         KITE,
         {"": [answer("yes"), answer("no"), answer("yes")]},
@@ -61,7 +61,7 @@ def test_the_majority_of_repeats_decides_and_a_users_prompt_has_its_own_words() 
     prompt: dict[str, Any] = {
         "prompt": {"text": "Is there {{ description }}? End with Yes or No."}
     }
-    done = judged("judge_presence", KITE, "It flies. Yes", **prompt)
+    done = judged_by_words("judge_presence", KITE, "It flies. Yes", **prompt)
     assert done.questions == ["Is there a kite? End with Yes or No."]
     assert done.score.value == 1.0
     ours, theirs = (

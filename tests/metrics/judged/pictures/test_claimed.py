@@ -3,13 +3,13 @@ from typing import Any
 import pytest
 
 from mmeval.records import Trial
-from tests.support.picture_judging import (
+from tests.support.judging import (
     BLUE,
     LOST,
     RED,
     Says,
     answer,
-    judged,
+    judged_by_words,
     trial_of,
 )
 
@@ -68,7 +68,7 @@ def test_an_answer_without_the_claim_is_0_with_a_reason_and_no_judge_is_asked(
     metric: str, words: str
 ) -> None:
     for profile in ("standard", "official"):
-        done = judged(metric, claim(metric, words), "yes", profile)
+        done = judged_by_words(metric, claim(metric, words), "yes", profile)
         assert done.score.value == 0.0
         assert done.calls == []
         assert done.score.evidence["reason"]
@@ -81,7 +81,7 @@ def test_an_answer_without_the_claim_is_0_with_a_reason_and_no_judge_is_asked(
 def test_a_row_without_the_labels_of_the_claim_is_unscored(
     metric: str, labels: dict[str, Any]
 ) -> None:
-    done = judged(metric, claim(metric, "", **labels), YES)
+    done = judged_by_words(metric, claim(metric, "", **labels), YES)
     assert done.score.status == "unscored"
     assert done.calls == []
 
@@ -90,7 +90,7 @@ def test_the_judge_must_count_what_the_answer_says_of_which_the_release_reads_th
     None
 ):
     for letter, value in {"C": 1.0, "B": 0.0}.items():
-        done = judged(
+        done = judged_by_words(
             "judge_self_count",
             claim("judge_self_count", "<count>4</count>"),
             answer(letter),
@@ -104,11 +104,11 @@ def test_the_judge_must_count_what_the_answer_says_of_which_the_release_reads_th
     }.items():
         trial = claim("judge_self_count", words)
         assert [
-            judged("judge_self_count", trial, "C", it).score.value
+            judged_by_words("judge_self_count", trial, "C", it).score.value
             for it in ("standard", "official")
         ] == values
     assert (
-        judged(
+        judged_by_words(
             "judge_self_count",
             claim("judge_self_count", "<count>7</count>"),
             "F",
@@ -117,7 +117,7 @@ def test_the_judge_must_count_what_the_answer_says_of_which_the_release_reads_th
         == 1.0
     )
     assert (
-        judged(
+        judged_by_words(
             "judge_self_count", claim("judge_self_count", ""), "F", most=24
         ).score.status
         == "unscored"
@@ -132,12 +132,12 @@ def test_an_answer_without_one_picture_in_one_place_is_0(profile: str) -> None:
         (f"{places}{claimed}", [RED, BLUE]),
         (f"{places}{claimed}", [RED]),
     ):
-        done = judged(
+        done = judged_by_words(
             "judge_self_count", trial_of(said, *pictures, object="kites"), "C", profile
         )
         assert done.score.value == 0.0
         assert done.calls == []
-    done = judged(
+    done = judged_by_words(
         "judge_pattern", trial_of("<<two squares>>", pattern="p"), YES, profile
     )
     assert done.score.value == 0.0
@@ -146,8 +146,8 @@ def test_an_answer_without_one_picture_in_one_place_is_0(profile: str) -> None:
 
 def test_each_thing_must_have_its_colour() -> None:
     trial = claim("judge_self_color", COLORS)
-    right = judged("judge_self_color", trial, YES)
-    wrong = judged("judge_self_color", trial, {"rug": NO, "": YES})
+    right = judged_by_words("judge_self_color", trial, YES)
+    wrong = judged_by_words("judge_self_color", trial, {"rug": NO, "": YES})
     assert right.score.value == 1.0
     assert wrong.score.value == 0.0
     assert len(right.calls) == 3
@@ -160,7 +160,9 @@ def test_each_thing_must_have_its_colour() -> None:
     only = [" no other " in asked for asked in right.questions]
     assert "exactly one cup" in right.questions[0]
     assert only == [True, True, False]
-    rugs = judged("judge_self_color", trial, YES, many_colored=["rug"]).questions
+    rugs = judged_by_words(
+        "judge_self_color", trial, YES, many_colored=["rug"]
+    ).questions
     assert [" no other " in asked for asked in rugs] == [True, False, True]
 
 
@@ -172,14 +174,16 @@ def test_every_two_things_must_be_in_the_claimed_order() -> None:
         text="Mind the handle.",
     )
     says = {"rug is obviously": NO, "": YES}
-    right, wrong = (judged("judge_self_size", trial, said) for said in (YES, says))
+    right, wrong = (
+        judged_by_words("judge_self_size", trial, said) for said in (YES, says)
+    )
     assert right.score.value == 1.0
     assert wrong.score.value == 0.0
     assert len(right.calls) == 3
     assert " higher than the cup. Mind the handle." in right.questions[2]
     trial = claim("judge_self_size", '["pea", "pea", "cup", "rug"]')
     standard, official = (
-        judged("judge_self_size", trial, "yes", profile)
+        judged_by_words("judge_self_size", trial, "yes", profile)
         for profile in ("standard", "official")
     )
     assert standard.score.value == 0.0
@@ -244,7 +248,7 @@ def test_the_claimed_sides_heights_or_quarters_must_be_right(
     claimed: Any,
     calls: int,
 ) -> None:
-    done = judged(
+    done = judged_by_words(
         "judge_self_position",
         claim("judge_self_position", words, object=things),
         says,
@@ -260,20 +264,22 @@ def test_the_claimed_sides_heights_or_quarters_must_be_right(
 
 def test_the_reading_is_compared_with_the_claim_of_a_wanted_length() -> None:
     trial = claim("judge_self_text", "<text>One two, three four five</text>")
-    done = judged("judge_self_text", trial, answer(["one two", "three four"]))
+    done = judged_by_words("judge_self_text", trial, answer(["one two", "three four"]))
     assert done.score.value == 0.8
     assert done.score.evidence["claimed"] == "One two, three four five"
     assert "the board" in done.questions[0]
     four = claim("judge_self_text", "<text>one two  three four</text>")
     read = '["one two three four"]'
-    assert judged("judge_self_text", four, read).calls == []
-    assert judged("judge_self_text", four, read, "official").score.value == 1.0
+    assert judged_by_words("judge_self_text", four, read).calls == []
+    assert judged_by_words("judge_self_text", four, read, "official").score.value == 1.0
     two, six = (
         claim("judge_self_text", f"<text>{words}</text>")
         for words in ("a b", "a b c d e f")
     )
-    assert judged("judge_self_text", two, '["a b"]', least=2).score.value == 1.0
-    assert judged("judge_self_text", six, '["a b"]', most=5).calls == []
+    assert (
+        judged_by_words("judge_self_text", two, '["a b"]', least=2).score.value == 1.0
+    )
+    assert judged_by_words("judge_self_text", six, '["a b"]', most=5).calls == []
 
 
 def test_words_and_the_last_picture_must_agree_with_the_pattern_and_a_lost_reply_is_unscored() -> (
@@ -283,23 +289,34 @@ def test_words_and_the_last_picture_must_agree_with_the_pattern_and_a_lost_reply
         trial = trial_of(
             "so <<two squares>> and <<no>>", RED, BLUE, **ROWS["judge_pattern"]
         )
-        done = judged("judge_pattern", trial, {WORDS: words, DRAWN: drawn})
+        done = judged_by_words("judge_pattern", trial, {WORDS: words, DRAWN: drawn})
         assert done.score.value == value
         assert done.score.evidence["claimed"] == "two squares"
         assert done.kinds == [["text"], ["image", "text"]]
         assert done.pictures(1) == (BLUE,)
     trial = trial_of("<<two squares>>", RED, BLUE, **ROWS["judge_pattern"])
-    assert judged("judge_pattern", trial, {WORDS: LOST, DRAWN: YES}).score.bounds == (
+    assert judged_by_words(
+        "judge_pattern", trial, {WORDS: LOST, DRAWN: YES}
+    ).score.bounds == (
         0.0,
         1.0,
     )
-    assert judged("judge_pattern", trial, {WORDS: LOST, DRAWN: NO}).score.value == 0.0
     assert (
-        judged(
+        judged_by_words("judge_pattern", trial, {WORDS: LOST, DRAWN: NO}).score.value
+        == 0.0
+    )
+    assert (
+        judged_by_words(
             "judge_pattern", trial, {WORDS: LOST, DRAWN: "Yes"}, "official"
         ).score.value
         == 0.0
     )
     text = claim("judge_self_text", "<text>a b c d e</text>")
-    assert judged("judge_self_text", text, {"": LOST}).score.bounds == (0.0, 1.0)
-    assert judged("judge_self_text", text, {"": LOST}, "official").score.value == 0.0
+    assert judged_by_words("judge_self_text", text, {"": LOST}).score.bounds == (
+        0.0,
+        1.0,
+    )
+    assert (
+        judged_by_words("judge_self_text", text, {"": LOST}, "official").score.value
+        == 0.0
+    )

@@ -4,13 +4,13 @@ import pytest
 
 from mmeval.media.decode import image
 from mmeval.records import Trial
-from tests.support.picture_judging import (
+from tests.support.judging import (
     BLUE,
     LOST,
     RED,
     Says,
     answer,
-    judged,
+    judged_by_words,
     trial_of,
 )
 from tests.support.pictures import DAMAGED, even, painted, picture_trial
@@ -88,7 +88,7 @@ def test_without_its_scene_nothing_counts_and_what_is_not_wanted_must_be_absent(
 ):
     for scene, value in {YES: 0.5, NO: 0.0}.items():
         says = {SCENE: scene, "kite": YES, "crab": NO}
-        done = judged("judge_presence", BEACH, says, scene=True)
+        done = judged_by_words("judge_presence", BEACH, says, scene=True)
         assert done.score.value == value
         assert len(done.calls) == 3
         assert done.pictures() == (RED,)
@@ -98,7 +98,7 @@ def test_without_its_scene_nothing_counts_and_what_is_not_wanted_must_be_absent(
         (YES, YES): 0.0,
         (NO, NO): 0.0,
     }.items():
-        done = judged(
+        done = judged_by_words(
             "judge_presence", TENTS, {SCENE: scene, "": tent}, scene=True, wanted=False
         )
         assert done.score.value == value
@@ -107,7 +107,7 @@ def test_without_its_scene_nothing_counts_and_what_is_not_wanted_must_be_absent(
         ("A beach.", "It has none"): 1.0,
         ("In the snow", "No"): 0.0,
     }.items():
-        done = judged(
+        done = judged_by_words(
             "judge_presence",
             TENTS,
             {SCENE: scene, "": tent},
@@ -123,7 +123,9 @@ def test_each_picture_shows_its_own_description_or_all_is_0_or_the_last_one_coun
 ):
     trial = trial_of("", RED, BLUE, object=["red", "blue"])
     right, wrong = (
-        judged("judge_presence", trial, {"blue": said, "": YES}, pictures="each")
+        judged_by_words(
+            "judge_presence", trial, {"blue": said, "": YES}, pictures="each"
+        )
         for said in (YES, NO)
     )
     assert right.score.value == 1.0
@@ -133,7 +135,7 @@ def test_each_picture_shows_its_own_description_or_all_is_0_or_the_last_one_coun
         "one <image_start><image_0><image_end> two", RED, BLUE, object="blue"
     )
     for profile in ("standard", "official"):
-        assert judged(
+        assert judged_by_words(
             "judge_presence", trial, YES, profile, pictures="last"
         ).pictures() == (BLUE,)
 
@@ -146,17 +148,19 @@ def test_of_an_edited_picture_the_judge_sees_the_box_in_the_size_of_the_original
     trial = picture_trial(
         edited, given=(original,), bbox=[80, 40, 120, 60], object="a red box", text="no"
     )
-    done = judged("judge_presence", trial, YES, region="bbox")
+    done = judged_by_words("judge_presence", trial, YES, region="bbox")
     (crop,) = done.pictures()
     assert done.score.value == 1.0
     assert image(crop).size == (80, 40)
     assert crop.name == ""
     assert image(crop).getpixel((40, 20)) == red
     assert image(
-        judged("judge_presence", trial, YES, region="bbox", margin=20).pictures()[0]
+        judged_by_words(
+            "judge_presence", trial, YES, region="bbox", margin=20
+        ).pictures()[0]
     ).size == (60, 30)
     assert image(
-        judged("judge_ocr", trial, answer(["no"]), region="bbox").pictures()[0]
+        judged_by_words("judge_ocr", trial, answer(["no"]), region="bbox").pictures()[0]
     ).size == (80, 40)
 
 
@@ -172,11 +176,11 @@ def test_of_an_edited_picture_the_judge_sees_the_box_in_the_size_of_the_original
 def test_an_answer_without_the_right_pictures_is_0_and_no_judge_is_asked(
     trial: Trial, pictures: str
 ) -> None:
-    done = judged("judge_presence", trial, YES, pictures=pictures)
+    done = judged_by_words("judge_presence", trial, YES, pictures=pictures)
     assert done.score.value == 0.0
     assert done.calls == []
     assert "picture" in done.score.evidence["reason"]
-    failed = judged(
+    failed = judged_by_words(
         "judge_presence", trial_of(None, object="a"), YES, pictures=pictures
     )
     assert failed.score.status == "unscored"
@@ -190,7 +194,7 @@ def test_a_row_without_usable_labels_is_unscored_and_no_judge_is_asked(
     metric: str, row: Any
 ) -> None:
     labels, switches, words = row
-    done = judged(metric, trial_of("", RED, **labels), YES, **switches)
+    done = judged_by_words(metric, trial_of("", RED, **labels), YES, **switches)
     assert done.score.status == "unscored"
     assert done.calls == []
     assert words in done.score.reason
@@ -203,20 +207,22 @@ def test_a_lost_reply_costs_only_what_it_decides_and_for_the_release_is_an_empty
         {"two signs": LOST},
         {"two signs": YES, "left sign": LOST, "": answer(["more"])},
     ]
-    assert [judged("judge_ocr", TWO, says).score.bounds for says in lost_places] == [
-        (0.0, 1.0)
-    ] * 2
+    assert [
+        judged_by_words("judge_ocr", TWO, says).score.bounds for says in lost_places
+    ] == [(0.0, 1.0)] * 2
     plain: list[Says] = [
         {"two signs": LOST},
         {"two signs": "yes", "left sign": LOST, "": '["more"]'},
     ]
     assert [
-        judged("judge_ocr", TWO, says, "official").score.value for says in plain
+        judged_by_words("judge_ocr", TWO, says, "official").score.value
+        for says in plain
     ] == [0.0, pytest.approx(0.2)]
     all_says: list[Says] = [{SCENE: NO, "": LOST}, {SCENE: YES, "kite": YES, "": LOST}]
     all_says += [{SCENE: LOST, "kite": YES, "": NO}]
     scores = [
-        judged("judge_presence", BEACH, says, scene=True).score for says in all_says
+        judged_by_words("judge_presence", BEACH, says, scene=True).score
+        for says in all_says
     ]
     assert [(one.value, one.bounds) for one in scores] == [
         (0.0, None),
@@ -228,7 +234,7 @@ def test_a_lost_reply_costs_only_what_it_decides_and_for_the_release_is_an_empty
 def test_each_count_has_one_letter_and_the_judge_reads_its_meaning() -> None:
     for count, right in {3: "B", 6: "E"}.items():
         found = [
-            judged(
+            judged_by_words(
                 "judge_count",
                 trial_of("", RED, object="kites", count=count),
                 answer(letter),
@@ -236,13 +242,13 @@ def test_each_count_has_one_letter_and_the_judge_reads_its_meaning() -> None:
             for letter in "ABCDEF"
         ]
         assert found == [float(letter == right) for letter in "ABCDEF"]
-    done = judged(
+    done = judged_by_words(
         "judge_count", trial_of("", RED, object="kites", count=4), answer("F")
     )
     assert "fewer than 3" in done.questions[0]
     assert "B: 3\nC: 4\nD: 5\nE: 6\nF: " in done.questions[0]
     assert done.score.evidence["counted"] == "more than 6"
-    other = judged(
+    other = judged_by_words(
         "judge_count",
         trial_of("", RED, object="kites", count=1),
         answer("C"),
@@ -262,13 +268,13 @@ def test_each_place_is_one_letter(place: str, option: str) -> None:
     letter = option[0]
     letters = "ABC" if "," in place else "ABCDE"
     found = {
-        said: judged("judge_position", trial, {ONCE: YES, "": answer(said)})
+        said: judged_by_words("judge_position", trial, {ONCE: YES, "": answer(said)})
         for said in letters
     }
     assert [said for said, done in found.items() if done.score.value == 1.0] == [letter]
     assert option in found[letter].questions[1]
     assert (
-        judged(
+        judged_by_words(
             "judge_position",
             trial,
             {ONCE: "Yes", "": f"So Answer: {letter}"},
@@ -292,7 +298,7 @@ def test_each_place_is_one_letter(place: str, option: str) -> None:
 def test_all_places_must_be_right_and_no_more_asked(
     says: Says, value: float | None, bounds: Any, calls: int
 ) -> None:
-    done = judged("judge_position", TWO_PLACES, says)
+    done = judged_by_words("judge_position", TWO_PLACES, says)
     assert done.score.value == value
     assert done.score.bounds == bounds
     assert len(done.calls) == calls
@@ -312,7 +318,9 @@ def test_the_prompts_of_the_three_questions_can_be_replaced() -> None:
     switches: dict[str, Any] = {
         f"{name}_prompt": {"text": f"{name}?"} for name in names
     }
-    done = judged("judge_position", trial, {ONCE: YES, "": "Answer: A"}, **switches)
+    done = judged_by_words(
+        "judge_position", trial, {ONCE: YES, "": "Answer: A"}, **switches
+    )
     assert done.questions[3:] == [f"{name}?" for name in names]
 
 
@@ -325,7 +333,7 @@ def test_the_words_that_were_read_are_compared_and_errors_of_several_places_summ
         (ANYWHERE, ["gate", "4"], 1.0),
     ]
     for trial, read, value in (*cases, (NOTHING, [], 1.0), (NOTHING, ["exit"], 0.0)):
-        done = judged("judge_ocr", trial, answer(read))
+        done = judged_by_words("judge_ocr", trial, answer(read))
         assert done.score.value == value
         assert ("the sign" in done.questions[0]) == (trial is SIGN)
         assert trial is not SIGN or done.score.evidence["wanted"] == ["cafe bar"]
@@ -334,12 +342,12 @@ def test_the_words_that_were_read_are_compared_and_errors_of_several_places_summ
         "the left sign": answer(["mind out"]),
         "the right sign": answer(["coffee"]),
     }
-    done = judged("judge_ocr", TWO, says)
+    done = judged_by_words("judge_ocr", TWO, says)
     assert done.score.value == pytest.approx(1 - 2 / 5)
     assert len(done.calls) == 3
     assert done.score.evidence["errors"] == 2
     assert done.score.evidence["length"] == 5
-    done = judged("judge_ocr", TWO, NO)
+    done = judged_by_words("judge_ocr", TWO, NO)
     assert done.score.value == 0.0
     assert len(done.calls) == 1
     assert done.score.evidence["found"] == ["<none>", "<none>"]
@@ -362,7 +370,7 @@ def test_the_words_that_were_read_are_compared_and_errors_of_several_places_summ
 def test_characters_that_both_judges_read_count(
     first: str, other: str, profile: str, value: float, found: str
 ) -> None:
-    done = judged(
+    done = judged_by_words(
         "judge_ocr_multilingual",
         DREAM,
         first,
@@ -378,7 +386,7 @@ def test_characters_that_both_judges_read_count(
 def test_another_script_is_read_by_the_first_judge_alone_and_a_lost_reading_is_unscored() -> (
     None
 ):
-    done = judged(
+    done = judged_by_words(
         "judge_ocr_multilingual",
         trial_of("", RED, object="the sign", text="Grüße"),
         answer(["grusse"]),
@@ -387,16 +395,16 @@ def test_another_script_is_read_by_the_first_judge_alone_and_a_lost_reading_is_u
     assert "the sign" in done.questions[0]
     assert done.score.value == 0.0  # ß is not folded
     assert (
-        judged(
+        judged_by_words(
             "judge_ocr_multilingual", trial_of("", RED, text="Tür"), answer(["TUR"])
         ).score.value
         == 1.0
     )
     lost: dict[str, Says] = {"second_judge": {"": LOST}}
-    standard = judged(
+    standard = judged_by_words(
         "judge_ocr_multilingual", DREAM, answer("天"), role_says=lost
     ).score
-    official = judged(
+    official = judged_by_words(
         "judge_ocr_multilingual", DREAM, "天", "official", role_says=lost
     ).score
     assert standard.bounds == (0.0, 1.0)

@@ -20,7 +20,7 @@ from mmeval.dataset.loaders.hf_datasets import load
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.records.sample import Sample
 from tests.support.cli import mmeval, results, run_folder
-from tests.support.fake_hub import FakeHub, at_hub
+from tests.support.servers import FakeHub, at_hub
 from tests.support.task_folder import built, write_files, write_rows
 from tests.support.tiny_media import picture, wav
 

@@ -6,7 +6,7 @@ from mmeval.media.decode import DecodeLimits, document_start, document_text
 from mmeval.media.media import Media
 from tests.support import tiny_media as tiny
 from tests.support.decoders import every_page
-from tests.support.documents import drawn_table, pdf_of, scan, turned
+from tests.support.tiny_media import drawn_table, pdf_of, scan, turned
 
 
 def pdf(**options: int) -> Media:

@@ -15,10 +15,9 @@ from mmeval.metric.scoring.lane import Lane
 from mmeval.metric.scoring.scorer import Scorer
 from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.metric.scoring.worker import Item, Rows
-from tests.support.scored import PLUGINS, plan, values
-from tests.support.scored import Lane as Scored
+from tests.support.scoring import BATCH, MODEL, PLUGINS, plan, values
+from tests.support.scoring import Lane as Scored
 from tests.support.task_folder import with_plugins, write_files
-from tests.support.toy_weights import BATCH, MODEL
 
 
 @pytest.fixture(autouse=True)

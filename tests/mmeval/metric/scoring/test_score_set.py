@@ -7,7 +7,7 @@ from mmeval.errors import StorageError
 from mmeval.metric.scoring.score_set import ScoreSet, finished_rows
 from mmeval.records.score import Score
 from mmeval.system.json_lines import sealed, to_line
-from tests.support.bad_disks import file_limit
+from tests.support.engine import file_limit
 
 PLAN = {"metrics": [{"metric": "m", "version": "1"}], "outputs": ["a", "b"]}
 

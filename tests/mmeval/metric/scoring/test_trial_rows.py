@@ -15,7 +15,7 @@ from mmeval.records.trial import Trial
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import from_line
-from tests.support.scored import answered, line_of, made, plan, scored
+from tests.support.scoring import answered, line_of, made, plan, scored
 from tests.support.toy import picture, reply, sample
 
 pytestmark = pytest.mark.usefixtures("toys")

@@ -9,7 +9,7 @@ from mmeval.report.charts.bars import ChartBar, bars
 from mmeval.report.charts.chosen import MOST_BARS, Chart
 from mmeval.report.charts.radar import radar
 from mmeval.results.numbers import number_rows
-from tests.support.number_documents import document, result
+from tests.support.stored_runs import document, result
 
 HOSTILE = [
     "</svg><script>x</script>",

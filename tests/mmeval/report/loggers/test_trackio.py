@@ -9,7 +9,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from mmeval.report.loggers.trackio import TrackioLogger
-from tests.support.logged import finished, log_apart
+from tests.support.outcomes import finished, log_apart
 
 
 def test_a_run_is_logged_and_ended_even_if_that_fails(

@@ -7,7 +7,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from mmeval.report.loggers.wandb import WandbLogger
-from tests.support.logged import finished, log_apart
+from tests.support.outcomes import finished, log_apart
 
 
 def test_numbers_settings_and_the_results_file_are_logged(

@@ -7,7 +7,7 @@ from mmeval.findings.finding import Finding
 from mmeval.metric.bound import missing_role
 from mmeval.report.page.absent import not_computed
 from mmeval.results.numbers import number_rows
-from tests.support.number_documents import document, result
+from tests.support.stored_runs import document, result
 
 NONE: dict[str, Any] = {"value": None, "scored": 0}
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mmeval.report.page.chunks import Chunks, script
-from tests.support.report_reader import called
+from tests.support.readers import called
 
 ENDINGS = [
     "</script><script>alert(1)</script>",

@@ -7,7 +7,7 @@ from mmeval.report.baseline import Column
 from mmeval.report.headline import headline_rows
 from mmeval.report.page.headlines import MOST_LINES, headline_gauges
 from mmeval.results.numbers import number_rows
-from tests.support.number_documents import document, result
+from tests.support.stored_runs import document, result
 
 NAMES = ["one", "two"]
 

@@ -13,7 +13,7 @@ from mmeval.report.page.parts import PartWriter
 from mmeval.report.page.places import Places
 from mmeval.report.page.previews import NO_TIME, Previews
 from tests.support import tiny_media
-from tests.support.report_reader import called
+from tests.support.readers import called
 
 SVG = (
     b'<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" '

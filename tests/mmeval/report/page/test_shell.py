@@ -5,7 +5,7 @@ import pytest
 
 from mmeval.report.page.shell import run_rows
 from mmeval.results.stored_run import StoredRun
-from tests.support.stored_run import write_run
+from tests.support.stored_runs import write_run
 
 SPENT = {"calls": 1203, "input_tokens": 84210, "output_tokens": 9120, "images": 0}
 

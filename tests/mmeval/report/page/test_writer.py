@@ -12,8 +12,8 @@ from mmeval.metric.bound import missing_role
 from mmeval.report.page import write_report
 from mmeval.report.page.writer import MOST_CHARTS
 from mmeval.system.json_lines import sealed_document
-from tests.support.report_reader import Report
-from tests.support.stored_run import SCORE_SET, Told, rewritten, text, write_run
+from tests.support.readers import Report
+from tests.support.stored_runs import SCORE_SET, Told, rewritten, text, write_run
 
 FAILED = {"kind": "timeout", "message": "no answer in 60 s"}
 PLAIN = Told([text("a")], [text("b")])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.number_documents import ONE, TWO, document, result, table
+from tests.support.stored_runs import ONE, TWO, document, result, table
 
 
 def lines(*documents: dict[str, Any]) -> list[dict[str, str]]:

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from mmeval.report.table_formats.latex import latex_text
-from tests.support.number_documents import ONE, table
+from tests.support.stored_runs import ONE, table
 
 
 def test_latex_is_a_table_with_intervals_and_notes_by_letters() -> None:

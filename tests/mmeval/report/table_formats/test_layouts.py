@@ -15,7 +15,7 @@ from mmeval.report.table_formats.layouts import (
 )
 from mmeval.results.layout import Table
 from mmeval.results.stored_run import StoredRun
-from tests.support.stored_run import Told, text, write_run
+from tests.support.stored_runs import Told, text, write_run
 
 TABLE = Table(
     "Two | of 50%",

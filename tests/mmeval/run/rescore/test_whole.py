@@ -5,7 +5,7 @@ from mmeval.run.rescore.division import Division, StoredShard
 from mmeval.run.rescore.whole import checked
 from mmeval.store.shard import Shard
 from mmeval.system.json_lines import sealed, to_line
-from tests.support.journals import opened
+from tests.support.engine import opened
 from tests.support.task_folder import built
 from tests.support.toy import reply
 

@@ -7,8 +7,7 @@ import pytest
 from mmeval.authoring.agent_bench import agent_called
 from mmeval.errors import UsageError
 from mmeval.records import GenerationParams
-from tests.support.agent_cases import calls_of, driven, titles
-from tests.support.isg_agent import (
+from tests.support.agents import (
     BAD,
     DRAW,
     DRAWN,
@@ -21,9 +20,12 @@ from tests.support.isg_agent import (
     ask,
     blocks,
     call,
+    calls_of,
     caption,
+    driven,
     plan,
     problems,
+    titles,
 )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from mmeval.backend.tool import load_tool
 from mmeval.model_backends.agents.isg.dispatch import Tools
-from tests.support.isg_agent import (
+from tests.support.agents import (
     DRAW,
     DRAWN,
     GOOD,

@@ -2,8 +2,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.agent_cases import titles
-from tests.support.isg_agent import (
+from tests.support.agents import (
     DRAW,
     DRAWN,
     EDIT,
@@ -16,6 +15,7 @@ from tests.support.isg_agent import (
     caption,
     problems,
     select,
+    titles,
 )
 
 

@@ -1,7 +1,6 @@
 import pytest
 
-from tests.support.agent_cases import titles
-from tests.support.isg_agent import (
+from tests.support.agents import (
     DRAW,
     DRAWN,
     GOOD,
@@ -13,6 +12,7 @@ from tests.support.isg_agent import (
     caption,
     plan,
     problems,
+    titles,
 )
 
 

@@ -2,8 +2,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.agent_cases import titles
-from tests.support.isg_agent import BAD, DRAW, MARK, add, ask, blocks, caption
+from tests.support.agents import BAD, DRAW, MARK, add, ask, blocks, caption, titles
 
 KEPT = ["text 0", "image", "text 1", "image"]
 SMOOTHED = ["A", "image", "B", "image"]

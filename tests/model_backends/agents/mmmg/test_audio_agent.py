@@ -6,7 +6,7 @@ import pytest
 
 from mmeval.model_backends.agents.mmmg.audio_agent import AudioItem, read_item
 from mmeval.records import GenerationParams
-from tests.support.agent_cases import calls_of, driven, kinds, titles
+from tests.support.agents import calls_of, driven, kinds, titles
 from tests.support.tiny_media import wav
 
 MADE = AudioItem("speech", "A", "a man")

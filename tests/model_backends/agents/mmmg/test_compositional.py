@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.agent_cases import driven, titles
+from tests.support.agents import driven, titles
 
 
 def draw(plan: str, tool: list[Any] | None = None, **args: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from mmeval.media import Media, Part
 from mmeval.media.decode import image
 from mmeval.model_backends.agents.mmmg.image_agent import ImageItem, read_item, white
 from mmeval.records import GenerationParams
-from tests.support.agent_cases import calls_of, driven, kinds, titles
+from tests.support.agents import calls_of, driven, kinds, titles
 from tests.support.tiny_media import picture
 
 

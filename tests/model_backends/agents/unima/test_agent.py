@@ -8,7 +8,7 @@ import pytest
 
 from mmeval.media import Media
 from mmeval.records import GenerationParams
-from tests.support.agent_cases import calls_of, driven, kinds, titles
+from tests.support.agents import calls_of, driven, kinds, titles
 from tests.support.tiny_media import picture, wav
 
 QUESTION = "Draw <<image1>> at night, and count its hares."

@@ -14,7 +14,7 @@ from mmeval.media.parts import PartKind
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.chameleon import ChameleonAdapter
 from mmeval.records import Request, Response, message
-from tests.support.local_models import (
+from tests.support.models import (
     adapter_of,
     answers,
     asked,
@@ -22,8 +22,8 @@ from tests.support.local_models import (
     files_of,
     loaded,
     settings_for,
+    tiny_model,
 )
-from tests.support.tiny_models import tiny_model
 
 CODES, SIDE = 16, 4
 

@@ -11,7 +11,7 @@ from mmeval.media.media import Media
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.records import Request, Response, message
-from tests.support.local_models import (
+from tests.support.models import (
     answers,
     asked,
     changed,

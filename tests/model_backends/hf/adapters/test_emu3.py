@@ -13,7 +13,7 @@ from mmeval.media.decode import image
 from mmeval.model_backends.hf.adapters.emu3 import Emu3Adapter
 from mmeval.model_backends.hf.generation.blocks import Block
 from mmeval.records import Request, Response
-from tests.support.local_models import (
+from tests.support.models import (
     adapter_of,
     answers,
     asked,

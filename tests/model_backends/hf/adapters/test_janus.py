@@ -10,7 +10,7 @@ from mmeval.media import decode
 from mmeval.model_backends.hf.adapters.janus import JanusAdapter
 from mmeval.model_backends.hf.conversation.encoding import placed
 from mmeval.records import Message, Request, message
-from tests.support.local_models import (
+from tests.support.models import (
     adapter_of,
     answers,
     asked,
@@ -21,8 +21,8 @@ from tests.support.local_models import (
     only,
     says,
     started,
+    tiny_model,
 )
-from tests.support.tiny_models import tiny_model
 
 janus = partial(loaded, "janus", "auto")
 adapter = partial(adapter_of, JanusAdapter, "janus", "auto")

@@ -19,7 +19,7 @@ from mmeval.model_backends.hf.adapters.qwen_omni import (
 )
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.records import Request, Response
-from tests.support.local_models import (
+from tests.support.models import (
     adapter_of,
     asked,
     copied,

@@ -9,7 +9,7 @@ from mmeval.errors import MissingExtraError, UsageError
 from mmeval.media import decode
 from mmeval.model_backends.hf.adapters.vits import sampling_rate
 from mmeval.records import Request, message
-from tests.support.local_models import (
+from tests.support.models import (
     answers,
     asked,
     copied,
@@ -20,8 +20,8 @@ from tests.support.local_models import (
     rewritten,
     says,
     started,
+    tiny_model,
 )
-from tests.support.tiny_models import tiny_model
 
 vits = partial(loaded, "vits", "auto")
 speech = partial(only, "audio")

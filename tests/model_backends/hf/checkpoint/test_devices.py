@@ -13,7 +13,7 @@ from mmeval.model_backends.hf.checkpoint.devices import (
     release_memory,
 )
 from mmeval.model_backends.hf.settings import Settings
-from tests.support.tiny_models import tiny_model
+from tests.support.models import tiny_model
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from mmeval.model_backends.hf.checkpoint.loading import (
     load_weights,
     loading,
 )
-from tests.support.local_models import copied, files_of, rewritten, settings_for
+from tests.support.models import copied, files_of, rewritten, settings_for
 
 
 def weights_of(folder: Path, **arguments: object) -> torch.nn.Module:

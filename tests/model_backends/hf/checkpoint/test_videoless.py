@@ -7,7 +7,7 @@ from mmeval.errors import UsageError
 from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.checkpoint.loading import without_torchvision
 from mmeval.model_backends.hf.checkpoint.videoless import processor_without_video
-from tests.support.local_models import (
+from tests.support.models import (
     asked,
     copied,
     drawn,
@@ -15,8 +15,8 @@ from tests.support.local_models import (
     loaded,
     rewritten,
     says,
+    tiny_model,
 )
-from tests.support.tiny_models import tiny_model
 
 GIVEN = {"local_files_only": True}
 

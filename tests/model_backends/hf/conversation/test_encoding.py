@@ -11,7 +11,7 @@ from mmeval.model_backends.hf.conversation.encoding import (
 )
 from mmeval.model_backends.hf.conversation.messages import Chat, Film
 from mmeval.model_backends.hf.conversation.rows import Row
-from tests.support.local_models import asked, chat_of, drawn
+from tests.support.models import asked, chat_of, drawn
 
 
 def test_rows_are_padded_on_the_left_and_counted_without_it() -> None:

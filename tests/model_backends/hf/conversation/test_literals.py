@@ -1,7 +1,7 @@
 import pytest
 
 from mmeval.model_backends.hf.conversation.literals import Literals, literals_of
-from tests.support.local_models import chat_of
+from tests.support.models import chat_of
 
 SOME = Literals(["<image>", "</s>", "<image_end>", "!", "pad", "  "])
 

@@ -9,7 +9,7 @@ from mmeval.model_backends.hf.conversation.literals import Literals
 from mmeval.model_backends.hf.conversation.messages import Intake, to_chat
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.records import message
-from tests.support.local_models import asked, chat_of, drawn
+from tests.support.models import asked, chat_of, drawn
 from tests.support.tiny_media import clip, picture, wav
 
 ALL = Intake(frozenset(("text", "code", "image", "audio", "video")), Literals(["</s>"]))

@@ -15,8 +15,14 @@ from mmeval.model_backends.hf import HFBackend
 from mmeval.model_backends.hf.embedded import tiny
 from mmeval.model_backends.hf.embedded.tiny import tiny_model
 from mmeval.records import GenerationParams, Request, Response, user
-from tests.support.embedded import embedded_cache, embedded_tiny
-from tests.support.local_models import answers, drawn, only, started
+from tests.support.models import (
+    answers,
+    drawn,
+    embedded_cache,
+    embedded_tiny,
+    only,
+    started,
+)
 from tests.support.tiny_media import clip, glb, pdf, wav
 
 MEDIA = {

@@ -10,7 +10,7 @@ from mmeval.model_backends.hf.generation.blocks import (
     split,
     split_runs,
 )
-from tests.support.block_tokens import (
+from tests.model_backends.hf.generation.block_tokens import (
     BEGIN,
     C1,
     C2,

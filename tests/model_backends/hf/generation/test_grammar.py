@@ -16,7 +16,15 @@ from mmeval.model_backends.hf.generation.grammar import (
     PictureRule,
     RowState,
 )
-from tests.support.block_tokens import BEGIN, C1, LINE, TOKENS, WRAPPER, A, size
+from tests.model_backends.hf.generation.block_tokens import (
+    BEGIN,
+    C1,
+    LINE,
+    TOKENS,
+    WRAPPER,
+    A,
+    size,
+)
 
 EOS, VOCABULARY = 2, 120
 PROMPT = torch.tensor([[A, BEGIN, C1]])

@@ -15,7 +15,7 @@ from mmeval.model_backends.hf.generation.streams import (
     settle,
     words_that_end,
 )
-from tests.support.local_models import chat_of
+from tests.support.models import chat_of
 
 END, PAD = 2, 0
 OWN = Own(Sampling(), 9, (END, 7), PAD, 0)

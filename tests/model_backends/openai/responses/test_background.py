@@ -7,18 +7,21 @@ import pytest
 
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.records import Response
-from tests.support.openai_calls import failure, generate, kind_of, request
-from tests.support.responses import (
+from tests.support.openai_calls import (
     RESPONSES,
     events_of,
     failed,
+    failure,
+    generate,
     incomplete,
+    kind_of,
+    request,
     response,
     said,
     streamed,
     whole,
 )
-from tests.support.wire_server import Exchange, Reply, WireServer, reply, stream
+from tests.support.servers import Exchange, Reply, WireServer, reply, stream
 
 JOB = f"{RESPONSES}/resp_1"
 QUEUED = whole(status="queued", usage=None)

@@ -8,20 +8,21 @@ from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.transport import Received
 from mmeval.records import Request, Response, Usage
-from tests.support.gemini_calls import shape
-from tests.support.openai_calls import PNG, request
-from tests.support.responses import (
+from tests.support.gemini import shape
+from tests.support.openai_calls import (
+    PNG,
     drawn,
     endpoint,
     failed,
     incomplete,
     not_drawn,
     refusal,
+    request,
     said,
     thought,
     whole,
 )
-from tests.support.wire_server import Reply, reply
+from tests.support.servers import Reply, reply
 
 BOTH = request("draw", wants=("text", "image"))
 

@@ -7,8 +7,20 @@ from mmeval.media import Interleaved, Media
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.transport import Received
 from mmeval.records import Message, Request, Turn, message, user
-from tests.support.openai_calls import MP4, PDF, PNG, WAV, data_uri, medium, request
-from tests.support.responses import drawn, endpoint, response, said, thought
+from tests.support.openai_calls import (
+    MP4,
+    PDF,
+    PNG,
+    WAV,
+    data_uri,
+    drawn,
+    endpoint,
+    medium,
+    request,
+    response,
+    said,
+    thought,
+)
 
 HELLO = {"role": "user", "content": [{"type": "input_text", "text": "hello"}]}
 

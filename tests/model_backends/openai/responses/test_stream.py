@@ -5,8 +5,8 @@ import pytest
 
 from mmeval.model_backends.openai.responses.stream import streamed_reply
 from mmeval.model_backends.wire.failures import CallError
-from tests.support.openai_calls import PNG
-from tests.support.responses import (
+from tests.support.openai_calls import (
+    PNG,
     Item,
     drawn,
     events_of,
@@ -15,7 +15,7 @@ from tests.support.responses import (
     streamed,
     thought,
 )
-from tests.support.wire_server import stream
+from tests.support.servers import stream
 
 ITEMS = [thought("Hm."), said("First:"), drawn(PNG), said("Done.", name="msg_2")]
 SECRET = "ws-secret-0123456789"

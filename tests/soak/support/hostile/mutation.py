@@ -17,7 +17,6 @@ from typing import NamedTuple
 from mmeval.errors import ContentError
 from mmeval.media.media import Media
 from tests.soak.support.hostile.opening import OPENERS
-from tests.support import documents
 from tests.support import tiny_media as tiny
 
 SLOW_SECONDS = 2.0
@@ -83,8 +82,8 @@ def media() -> Iterator[Whole]:
     yield Whole("text", ("document_text",), "a text with ä and ö, 漢字\n".encode())
 
 
-_SHEET = documents.workbook({"Food": documents.row(1, documents.words_in("A1", "x"))})
-_SLIDE = documents.slides("<a:p><a:r><a:t>First</a:t></a:r></a:p>")
+_SHEET = tiny.workbook({"Food": tiny.row(1, tiny.words_in("A1", "x"))})
+_SLIDE = tiny.slides("<a:p><a:r><a:t>First</a:t></a:r></a:p>")
 _SVG = (
     b'<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20" viewBox="0 0 20 '
     b'20"><defs><g id="a"><path '

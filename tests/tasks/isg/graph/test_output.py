@@ -10,7 +10,7 @@ from mmeval.interchange import AnsweredRun
 from mmeval.media import Interleaved
 from mmeval.records import ErrorInfo, Sample, Trial
 from mmeval.tasks.isg.graph.output import write_questions
-from tests.support.answered import task_of
+from tests.support.interchange import task_of
 
 ROW = {
     "Query": [{"type": "text", "content": "Draw \u2028 it."}],

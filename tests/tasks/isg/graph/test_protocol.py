@@ -17,7 +17,7 @@ from mmeval.records.trial import Trial
 from mmeval.task.build import build
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
-from tests.support.isg_questions import (
+from tests.support.shipped_tasks import (
     CAPTION,
     asked_about,
     bundled_samples,

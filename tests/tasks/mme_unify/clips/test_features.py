@@ -19,9 +19,8 @@ from mmeval.tasks.mme_unify.clips.features import (
     scored_clip,
 )
 from mmeval.tasks.mme_unify.video import feature_distance
-from tests.support.clips import clip_of, greys
-from tests.support.hearing import tiny
-from tests.support.pictures import noise, shown
+from tests.support.models import tiny
+from tests.support.pictures import clip_of, greys, noise, shown
 
 NETWORK = Network(resnet50, resnet50_features, SIDE)
 CLIP = clip_of(greys(1, 2, 3))

@@ -13,7 +13,7 @@ from mmeval.tasks.mme_unify.clips.frames import (
     key_frames,
     pixels_of,
 )
-from tests.support.clips import clip_of, greys
+from tests.support.pictures import clip_of, greys
 
 STEPS = [0, 100, 40, 140, 80, 180, 120, 220, 160]
 """Each differs by 40 at least from its neighbours."""

@@ -13,9 +13,8 @@ from mmeval.metrics.image.networks.clip import Shown, cosines, embedder
 from mmeval.records import Sample, Score, Trial
 from mmeval.tasks.mme_unify.clips.frames import key_frames, pixels_of
 from mmeval.tasks.mme_unify.clips.mme_unify_clipsim import mme_unify_clipsim
-from tests.support.clips import clip_of
-from tests.support.hearing import tiny
-from tests.support.pictures import DAMAGED, medium, noise
+from tests.support.models import tiny
+from tests.support.pictures import DAMAGED, clip_of, medium, noise
 from tests.support.trials import score_of
 
 Scored = Callable[..., Score]

@@ -19,9 +19,8 @@ from mmeval.records import Sample, Score, Trial, user
 from mmeval.tasks.mme_unify.clips.frames import key_frames, pixels_of
 from mmeval.tasks.mme_unify.clips.mme_unify_fid import mme_unify_fid
 from mmeval.tasks.mme_unify.video import feature_distance, video_score
-from tests.support.clips import clip_of, greys
-from tests.support.hearing import tiny
-from tests.support.pictures import DAMAGED, medium, noise
+from tests.support.models import tiny
+from tests.support.pictures import DAMAGED, clip_of, greys, medium, noise
 from tests.support.trials import score_of
 
 Scored = Callable[..., Score]

@@ -18,11 +18,9 @@ from mmeval.records import Sample, Score, Trial
 from mmeval.tasks.mme_unify.clips.frames import key_frames, pixels_of
 from mmeval.tasks.mme_unify.clips.mme_unify_fvd import mme_unify_fvd
 from mmeval.tasks.mme_unify.video import even_indices, feature_distance, video_score
-from tests.support.clips import clip_of, greys
-from tests.support.findings import missing_weights
-from tests.support.hearing import tiny
-from tests.support.pictures import DAMAGED, noise
-from tests.support.trials import score_of
+from tests.support.models import tiny
+from tests.support.pictures import DAMAGED, clip_of, greys, noise
+from tests.support.trials import missing_weights, score_of
 
 Scored = Callable[..., Score]
 CLIP = clip_of([noise(40, 64, at) for at in range(20)])

@@ -17,7 +17,7 @@ from mmeval.tasks import mme_unify
 from mmeval.tasks.mme_unify.loader import FILES, load
 from mmeval.tasks.mme_unify.output.format import read_output, write_output
 from mmeval.tasks.mme_unify.turns import Turn, answer_of
-from tests.support.answered import held, task_of
+from tests.support.interchange import held, task_of
 from tests.support.tiny_media import picture
 
 BUNDLED = Path(mme_unify.__file__).parent / "bundled"

@@ -7,9 +7,9 @@ from mmeval.metric import bind
 from mmeval.metrics.image.networks.clip import CLIP
 from mmeval.records import Sample, Trial
 from mmeval.tasks.mme_unify.pictures.mme_unify_explanation import mme_unify_explanation
-from tests.support.hearing import scored_together, tiny
-from tests.support.trials import score_of
-from tests.support.vectors import answer, vectors_file
+from tests.support.models import tiny
+from tests.support.pictures import answer, vectors_file
+from tests.support.trials import score_of, scored_together
 
 OPTIONS = ["C: the door", "A: the roof", "```B: the wall```", "D: the wall"]
 TEXTS = {

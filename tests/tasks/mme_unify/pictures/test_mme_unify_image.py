@@ -8,9 +8,9 @@ from mmeval.metrics.image.networks import clip, vector_memory
 from mmeval.metrics.image.networks.clip import CLIP
 from mmeval.records import Sample, Score, Trial
 from mmeval.tasks.mme_unify.pictures.mme_unify_image import mme_unify_image
-from tests.support.hearing import scored_together, tiny
-from tests.support.trials import score_of
-from tests.support.vectors import answer, candidates, vectors_file
+from tests.support.models import tiny
+from tests.support.pictures import answer, candidates, vectors_file
+from tests.support.trials import score_of, scored_together
 
 FOUR = ("red", "green", "blue", "grey")
 TIED = ("red", "green", "red", "grey")

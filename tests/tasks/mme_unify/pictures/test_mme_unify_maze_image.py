@@ -13,9 +13,9 @@ from mmeval.metrics.image.networks.clip import CLIP
 from mmeval.records import Sample, Score, Trial
 from mmeval.tasks.mme_unify.pictures.mme_unify_maze_image import mme_unify_maze_image
 from mmeval.tasks.mme_unify.turns import Turn, answer_of
-from tests.support.hearing import scored_together, tiny
-from tests.support.trials import score_of
-from tests.support.vectors import candidates, picture, vectors_file
+from tests.support.models import tiny
+from tests.support.pictures import candidates, picture, vectors_file
+from tests.support.trials import score_of, scored_together
 
 Scored = Callable[..., Score]
 STATES = ("red", "green", "blue")

@@ -9,7 +9,7 @@ from mmeval.interchange import MANIFEST, Absent
 from mmeval.media import Interleaved, Part, text_part
 from mmeval.records import ErrorInfo
 from mmeval.tasks.unim.output.reading import read_output
-from tests.support.answered import row_sample
+from tests.support.interchange import row_sample
 from tests.support.tiny_media import picture
 from tests.support.unim_answers import (
     FIRST,

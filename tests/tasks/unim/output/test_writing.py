@@ -9,7 +9,7 @@ from mmeval.media import Interleaved, Media, Part, media_part, text_part
 from mmeval.records import ErrorInfo, Message, Sample, Trial
 from mmeval.tasks.unim.output import writing
 from mmeval.tasks.unim.output.reading import read_output
-from tests.support.answered import held, row_sample, task_of
+from tests.support.interchange import held, row_sample, task_of
 from tests.support.tiny_media import picture
 from tests.support.unim_answers import (
     FIRST,

@@ -9,7 +9,7 @@ from mmeval.report.table_formats.layouts import markdown_tables
 from mmeval.results.layout import Table
 from mmeval.tasks.unim.tables.layout import ALL, FAMILIES, MODALITIES, layout
 from mmeval.tasks.unim.tables.pool import NUMBERS
-from tests.support.table_scores import Row, labels, stored, trial
+from tests.support.stored_runs import Row, labels, stored, trial
 
 FIELD = "UniM by field: {} (%)"
 DOMAIN = "UniM by domain: {} (%)"

@@ -12,8 +12,8 @@ from mmeval.media.decode.av.container import decoded
 from mmeval.media.decode.guard import decoding
 from mmeval.media.media import Media
 from tests.support import tiny_media as tiny
-from tests.support.clips import clip_of, greys
 from tests.support.decoders import every_frame
+from tests.support.pictures import clip_of, greys
 
 FRAMES: dict[str, Callable[..., Any]] = {
     "every frame": every_frame,

@@ -14,16 +14,18 @@ from mmeval.media.decode import (
 )
 from mmeval.media.media import Media
 from mmeval.media.zip_type import DOCX
-from tests.support.documents import (
+from tests.support.tiny_media import (
     OLD_WORKBOOK,
     number_in,
     open_workbook,
+    packed,
     row,
     slides,
+    with_types,
+    word,
     words_in,
     workbook,
 )
-from tests.support.tiny_media import packed, with_types, word
 
 CELL = "<w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>"
 ROW = f"<w:tr>{CELL.format('a')}{CELL.format('b')}</w:tr>"

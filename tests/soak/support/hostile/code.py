@@ -4,8 +4,7 @@ around them to see that it did.
 A file of ``tests/hostile_code`` holds programs of one kind. A line ``=== what it tries:
 what comes of it`` is followed by the program. What comes of it: ``held`` (it has tried
 all and nothing succeeded), a bound that is reached, ``fails`` (another exit status than
-0), ``left`` with the kinds of part of its files, or ``any``.
-"""
+0), ``left`` with the kinds of part of its files, or ``any``."""
 
 import ctypes
 import hashlib
@@ -20,9 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.support.sandbox import open_to_all
+from tests.support.sandbox import in_other_namespaces, open_to_all
 
-PROGRAMS = Path(__file__).parents[1] / "hostile_code"
+PROGRAMS = Path(__file__).parents[3] / "hostile_code"
 SECRET = "the-secret-4f6c1d"
 PRELUDE = """
 import ctypes, fcntl, mmap, os, resource, shutil, signal, socket, stat, subprocess, sys, threading, time
@@ -152,27 +151,6 @@ def state_of(folder: Path) -> dict[str, str]:
         f"{hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ''}"
         for path in sorted(folder.rglob("*"))
     }
-
-
-def in_other_namespaces(ancestor: int | None = None) -> list[int]:
-    """The descendants of a process, this one by default, that see other processes than
-    it does. Orphans come back to a process while it has :func:`surroundings`."""
-    own = Path("/proc/self/ns/pid").readlink()
-    found = []
-    for pid in _descendants(ancestor or os.getpid()):
-        with suppress(OSError):
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-            if state != "Z" and Path(f"/proc/{pid}/ns/pid").readlink() != own:
-                found.append(pid)
-    return found
-
-
-def _descendants(pid: int) -> Iterator[int]:
-    with suppress(OSError):
-        for children in Path(f"/proc/{pid}/task").glob("*/children"):
-            for child in map(int, children.read_text().split()):
-                yield child
-                yield from _descendants(child)
 
 
 def _was_reached(one: socket.socket) -> bool:

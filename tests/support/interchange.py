@@ -1,17 +1,30 @@
-"""Answers as tests compare them: what every trial of a run folder came to, its media by
-their bytes."""
+"""Answers for tests of import and export: of a run folder, of a run made by hand, of a
+small row layout."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+from mmeval.errors import UsageError
 from mmeval.interchange.contract import AnsweredRun, AnsweredTask, ScoredTrial
-from mmeval.media.parts import Interleaved
+from mmeval.interchange.row_layout import (
+    Find,
+    Row,
+    RowLayout,
+    files_named,
+    rows_of_list,
+)
+from mmeval.media import Interleaved, Part
 from mmeval.metric.scoring.stored_trials import stored_trial
 from mmeval.records.response import ErrorInfo
 from mmeval.records.sample import Sample, user
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from mmeval.results.stored_run import StoredRun, StoredTask
+
+# Answers as tests compare them: what every trial of a run folder came to, its media
+# by their bytes.
 
 Outcome = tuple[tuple[object, ...], ...] | ErrorInfo | None
 
@@ -95,3 +108,32 @@ def task_of(
         for one in zip(known, scores or ({} for _ in known), strict=True)
     ]
     return AnsweredTask(name, lambda: iter(known), lambda: iter(rows))
+
+
+# A small row layout: ``[{"id": "1", "media": ["b.png"]}]`` in ``a.json``.
+
+
+def answer_in(row: Row, find: Find) -> Interleaved:
+    names = row["media"]
+    if not isinstance(names, list):
+        raise UsageError("'media' is not a list")
+    return Interleaved(tuple(Part("image", media=find(name)) for name in names))
+
+
+def row_of(
+    sample: Sample, output: Interleaved | None, files: Mapping[str, str]
+) -> dict[str, Any]:
+    media = [] if output is None else output.media()
+    return {"id": sample.id, "media": [files[medium.sha256] for medium in media]}
+
+
+LAYOUT = RowLayout(
+    files=partial(files_named, "a.json"),
+    rows=rows_of_list,
+    file_of=lambda _: "a.json",
+    labels=frozenset(),
+    answer=answer_in,
+    row=row_of,
+    sealed=lambda row: row["media"],
+    media="media/{}_{}",
+)

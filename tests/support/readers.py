@@ -1,14 +1,16 @@
-"""A reader of lm-evaluation-harness's results files, as strict as the readers that
-people use.
-
-It follows the published layout: every number of a task is ``"<metric>,<filter>"`` with
-``"<metric>_stderr,<filter>"`` beside it, a standard error is a number or "N/A", and a
-results file and its samples files share their time.
-"""
+"""Results files and reports, read back as their readers do."""
 
 import json
+import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+
+# A reader of lm-evaluation-harness's results files, as strict as the readers that
+# people use. It follows the published layout: every number of a task is
+# ``"<metric>,<filter>"`` with ``"<metric>_stderr,<filter>"`` beside it, a standard
+# error is a number or "N/A", and a results file and its samples files share their
+# time.
 
 TOP_LEVEL = {
     "results",
@@ -110,3 +112,45 @@ def read_samples(file: Path) -> list[dict[str, Any]]:
             file.name
         )
     return rows
+
+
+# The data files of a report, read back as the page reads them.
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report folder: its index, its trials in full, what the text filter searches,
+    and its page."""
+
+    folder: Path
+
+    @property
+    def index(self) -> dict[str, Any]:
+        return dict(called(self.folder / "data" / "index.js", "index")[0])
+
+    @property
+    def trials(self) -> list[dict[str, Any]]:
+        return self._chunked("details")
+
+    @property
+    def texts(self) -> list[str]:
+        return self._chunked("text")
+
+    @property
+    def page(self) -> str:
+        return (self.folder / "index.html").read_text()
+
+    def _chunked(self, name: str) -> list[Any]:
+        chunks = [
+            called(file, name)
+            for file in sorted((self.folder / "data").glob(f"{name}-*.js"))
+        ]
+        assert [number for number, _ in chunks] == list(range(len(chunks)))
+        return [item for _, items in chunks for item in items]
+
+
+def called(file: Path, name: str) -> list[Any]:
+    """The values that a data file hands to its function."""
+    found = re.fullmatch(rb"mmeval\.(\w+)\((.*)\);\n", file.read_bytes(), re.DOTALL)
+    assert found is not None and found[1].decode() == name
+    return list(json.loads(b"[" + found[2] + b"]"))
