@@ -20,7 +20,7 @@ from mmeval.task.include import TaskFiles
 from mmeval.tasks.mmmg import loader as mmmg
 from mmeval.tasks.unim import loader as unim
 from tests.support.task_folder import task, write_rows
-from tests.support.unim_folder import unim_row, write_records
+from tests.support.unim import unim_row, write_records
 
 WORDS = "hidden words"
 # all ways: tests/mmeval/media/test_media.py

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.backend_runs import ProcessRuns, bad_command, noted
 from tests.support.cli import gone, mmeval, mmeval_process
-from tests.support.process_runs import ProcessRuns
-from tests.support.workers import bad_command, noted
 
 ROWS = [f"question {i}" for i in range(12)]
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.backend_runs import ServerRuns
 from tests.support.cli import gone, mmeval
-from tests.support.server_runs import ServerRuns
 
 ROWS = [f"question {i}" for i in range(12)]
 

@@ -16,8 +16,8 @@ from mmeval.errors import EXIT_MISSING, MmevalError, UsageError
 from mmeval.media import Media, text_part
 from mmeval.model_backends.process import ProcessBackend
 from mmeval.records import GenerationParams, Request, Response, message
+from tests.support.backend_runs import BAD, bad_command, bad_worker, noted, own_worker
 from tests.support.tiny_media import picture
-from tests.support.workers import BAD, bad_command, bad_worker, noted, own_worker
 
 
 def made(folder: Path, **arguments: Any) -> ProcessBackend:

@@ -19,9 +19,9 @@ from mmeval.model_backends.process import ProcessBackend, program
 from mmeval.model_backends.process.messages import MAX_BATCH
 from mmeval.records import Response
 from mmeval.system.leash import Leash
+from tests.support.backend_runs import bad_worker, noted
 from tests.support.cli import DEADLINE, gone
 from tests.support.toy import request
-from tests.support.workers import bad_worker, noted
 
 TEXTS = [f"question {i}" for i in range(8)]
 

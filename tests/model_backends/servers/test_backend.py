@@ -26,9 +26,9 @@ from mmeval.model_backends.servers.programs import HOST
 from mmeval.model_backends.servers.server import Server
 from mmeval.records import Response
 from mmeval.run.costs.prices import is_billed
+from tests.support.backend_runs import STAND_IN, ServerRuns
 from tests.support.cli import DEADLINE, gone, wait_for
 from tests.support.openai_calls import request
-from tests.support.server_runs import STAND_IN, ServerRuns
 
 COMMAND = [sys.executable, str(STAND_IN)]
 

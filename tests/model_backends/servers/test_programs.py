@@ -6,7 +6,7 @@ import pytest
 
 from mmeval.errors import MissingError, UsageError
 from mmeval.model_backends.servers.programs import SGLANG, VLLM, ServerProgram
-from tests.support.server_runs import program
+from tests.support.backend_runs import program
 
 ARGS = {
     "dtype": "bfloat16",

@@ -2,7 +2,9 @@
 the scripts find all of it."""
 
 import json
+import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,12 +15,7 @@ from mmeval.media import Interleaved, Media, Part, PartKind, TagKind, find
 from mmeval.tasks.unim.output.layout import flattened, whole_text
 from tests.support.interchange import held
 from tests.support.tiny_media import PLAIN_OBJ, PLAIN_OFF, picture, wav
-from tests.support.unim_answers import (
-    by_counted_braces,
-    by_gathered_lines,
-    there_and_back,
-    with_captions_put_in,
-)
+from tests.support.unim import by_counted_braces, by_gathered_lines, there_and_back
 
 KINDS: tuple[TagKind, ...] = ("image", "audio", "video", "document", "code", "3d")
 FILM = b"\x00\x00\x00\x18ftypmp42" + b"0" * 50
@@ -54,6 +51,14 @@ SPELLED = ["<{}{}>", "<<{}{}>>", "< {} {} >", "<<{}_0{}>>", "<{}{}:"]
 words = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=5), max_size=4).map(
     "".join
 )
+
+
+def with_captions_put_in(content: str, captions: Mapping[str, str]) -> str:
+    known = re.compile(r"<((?:code|image|document|audio|video|threeD)\d+)>")
+    return known.sub(
+        lambda tag: f"<{tag[1]}:{captions[tag[1]]}>" if tag[1] in captions else tag[0],
+        content,
+    )
 
 
 @st.composite

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.stories.test_process_model import ROWS
+from tests.support.backend_runs import ProcessRuns
 from tests.support.cli import gone, results
-from tests.support.process_runs import ProcessRuns
 
 
 def number(runs: ProcessRuns) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import pytest
 from mmeval.model_backends.servers import VLLMBackend
 from mmeval.model_backends.servers.backend import ServerBackend
 from tests.model_backends.servers.test_backend import COMMAND, StandIn, ask
+from tests.support.backend_runs import ServerRuns
 from tests.support.cli import gone
-from tests.support.server_runs import ServerRuns
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.backend_runs import ServerRuns
 from tests.support.cli import (
     DEADLINE,
     Ended,
@@ -22,7 +23,6 @@ from tests.support.cli import (
     started,
     wait_for,
 )
-from tests.support.server_runs import ServerRuns
 
 ROWS = [f"question {i}" for i in range(400)]
 KILLS = 12

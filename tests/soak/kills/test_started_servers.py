@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.stories.test_servers import ROWS
+from tests.support.backend_runs import ServerRuns
 from tests.support.cli import gone, mmeval, results
-from tests.support.server_runs import ServerRuns
 
 
 def number(runs: ServerRuns) -> dict[str, Any]:

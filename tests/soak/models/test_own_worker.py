@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.backend_runs import own_worker
 from tests.support.cli import QUIET, mmeval
-from tests.support.workers import own_worker
 
 KINDS = ("text", "image", "audio")
 

@@ -18,9 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.backend_runs import ProcessRuns, own_worker
 from tests.support.cli import DEADLINE, Ended, Running, gone, results, started, wait_for
-from tests.support.process_runs import ProcessRuns
-from tests.support.workers import own_worker
 
 ROWS = [f"question {i}" for i in range(1000)]
 KILLS = 50

@@ -35,10 +35,10 @@ from mmeval.settings.resolve import read_config
 from mmeval.system.yaml_document import Document, read_document
 from mmeval.task.file import parse_group, parse_task
 from tests.soak.support.fresh_environment import OFFLINE_PIP
+from tests.support.backend_runs import program
 from tests.support.cli import DEADLINE, wait_for
 from tests.support.mock_openai_server import MockServer
 from tests.support.models import embedded_cache
-from tests.support.server_runs import program
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = [

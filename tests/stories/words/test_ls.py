@@ -9,7 +9,7 @@ from tests.support.words import TASK, TINY, Case, shown
 GROUP = "group: both\ngroup_alias: Both\ntask: [few_rows]\ntag: [few]\n"
 BROKEN = (
     "[mmeval.metrics]\nbroken = no_such_module:thing\n[mmeval.hf_adapters]\nunseen = "
-    "tests.support.toy_adapters:Unrun\n"
+    "tests.stories.words.test_ls:Unrun\n"
 )
 TWINS = {"left": {"a.yaml": task("same_name")}, "right": {"b.yaml": task("same_name")}}
 CASES = {

@@ -8,7 +8,7 @@ import pytest
 from mmeval.errors import MissingDataError, UnknownNameError
 from mmeval.tasks.unim.data import folders
 from mmeval.tasks.unim.data.concatenated_json import Record, read_records
-from tests.support.unim_folder import (
+from tests.support.unim import (
     unim_dataset,
     unim_row,
     unim_samples,

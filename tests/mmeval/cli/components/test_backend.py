@@ -7,8 +7,8 @@ import pytest
 
 from mmeval.authoring.testing.checks import CHECKS
 from mmeval.cli.components.backend import DUTIES
+from tests.support.backend_runs import bad_command, own_worker
 from tests.support.cli import ROOT, Ended, mmeval
-from tests.support.workers import bad_command, own_worker
 
 
 def checked(command: list[str], *flags: str) -> Ended:

@@ -4,7 +4,7 @@ import pytest
 
 from mmeval.media import Media
 from mmeval.tasks.unim.data.bundles import bundles_of
-from tests.support.unim_folder import write_medium
+from tests.support.unim import write_medium
 
 
 @pytest.mark.parametrize(

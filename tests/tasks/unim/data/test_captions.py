@@ -4,12 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.unim_folder import (
-    unim_row,
-    unim_samples,
-    write_captions,
-    write_records,
-)
+from tests.support.unim import unim_row, unim_samples, write_captions, write_records
 
 OTHER, PHYSICS = "natural_science/1_math/all.jsonl", "natural_science/2_physics/a.jsonl"
 Rows = list[dict[str, Any]]

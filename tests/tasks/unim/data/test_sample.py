@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mmeval.records import Sample
-from tests.support.unim_folder import (
+from tests.support.unim import (
     FIRST_BYTES,
     GOLD,
     unim_row,

@@ -13,7 +13,7 @@ from mmeval.tasks.unim.output.layout import (
     to_text,
 )
 from tests.support.tiny_media import picture
-from tests.support.unim_answers import (
+from tests.support.unim import (
     HARE,
     SOLID,
     TONE,

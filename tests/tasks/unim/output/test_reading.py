@@ -1,6 +1,8 @@
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,20 +10,39 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import MANIFEST, Absent
 from mmeval.media import Interleaved, Part, text_part
 from mmeval.records import ErrorInfo
-from mmeval.tasks.unim.output.reading import read_output
+from mmeval.tasks.unim.output.reading import OutputAnswers, read_output
 from tests.support.interchange import row_sample
 from tests.support.tiny_media import picture
-from tests.support.unim_answers import (
+from tests.support.unim import (
     FIRST,
     HARE,
     export_unim,
-    record,
     response_to,
     tagged,
+    unim_sample,
     unim_task,
-    why_absent,
-    write_records,
 )
+
+
+def why_absent(
+    answers: OutputAnswers, number: str = "1", repeat: int = 0, **sample: str
+) -> str:
+    found = answers.answer("unim", unim_sample(number, **sample), repeat)
+    assert isinstance(found, Absent), found
+    return found.reason
+
+
+def record(
+    content: str, modal: Mapping[str, Any] | None = None, number: str = "1", **more: Any
+) -> dict[str, Any]:
+    row = {"domain": "natural_science", "subdomain": "math", "id": number, **more}
+    return {**row, "output": {"modal": dict(modal or {}), "content": content}}
+
+
+def write_records(file: Path, *rows: dict[str, Any], indent: int | None = 2) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(json.dumps(row, indent=indent) + "\n" for row in rows))
+    return file
 
 
 def medium(file: Path, data: bytes = HARE.read()) -> Path:

@@ -11,7 +11,7 @@ from mmeval.tasks.unim.output import writing
 from mmeval.tasks.unim.output.reading import read_output
 from tests.support.interchange import held, row_sample, task_of
 from tests.support.tiny_media import picture
-from tests.support.unim_answers import (
+from tests.support.unim import (
     FIRST,
     HARE,
     SOLID,

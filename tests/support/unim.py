@@ -1,15 +1,15 @@
-"""Answers to UniM as tests write and read them, and the rules by which the released
-scripts find records, files and tags."""
+"""UniM's data set in the published layout, of one's own making; answers to it as tests
+write and read them; and how the released scripts find records, files and tags."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mmeval.dataset.bad_sample import rows_of
+from mmeval.dataset.contract import DataSource
 from mmeval.interchange import (
     MANIFEST,
-    Absent,
     AnsweredRun,
     AnsweredTask,
     Exported,
@@ -17,10 +17,88 @@ from mmeval.interchange import (
 )
 from mmeval.media import Interleaved, Media
 from mmeval.records import ErrorInfo, Response, Sample, Trial, user
+from mmeval.tasks.unim.loader import UnimDataset, load
 from mmeval.tasks.unim.output.reading import OutputAnswers, read_output
 from mmeval.tasks.unim.output.writing import write_output
 from tests.support.interchange import task_of
 from tests.support.tiny_media import PLAIN_OFF, picture, wav
+
+# A UniM data set of one's own making, in the published layout.
+
+GOLD = "image/gold.png"
+"""The picture of an answer, at the top of the data set."""
+
+
+def unim_row(**changes: Any) -> dict[str, Any]:
+    row = {
+        "domain": "natural_science",
+        "subdomain": "math",
+        "id": "1",
+        "difficulty_level": 3,
+        "input": {"modal": {}, "content": "Draw a line."},
+        "output": {"modal": {"image1": GOLD}, "content": "Here: <image1>"},
+        **changes,
+    }
+    return {key: value for key, value in row.items() if value is not None}
+
+
+def write_records(
+    folder: Path,
+    *rows: Mapping[str, Any],
+    file: str = "natural_science/1_math/text_image.jsonl",
+) -> Path:
+    write_medium(folder, GOLD)
+    path = folder / "qapairs_placeholder" / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(json.dumps(row, indent=2) for row in rows))
+    return path
+
+
+def write_captions(
+    folder: Path,
+    *rows: Mapping[str, Any],
+    file: str = "natural_science/1_math/text_image.jsonl",
+) -> Path:
+    path = folder / "qapairs_caption" / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(json.dumps(row) for row in rows))
+    return path
+
+
+FIRST_BYTES = {
+    ".png": b"\x89PNG\r\n\x1a\n",
+    ".jpg": b"\xff\xd8\xff",
+    ".wav": b"RIFF\0\0\0\0WAVE",
+    ".mp4": b"\0\0\0\x18ftypmp42",
+    ".pdf": b"%PDF-1.4",
+    ".csv": b"a,b\n",
+    ".txt": b"words",
+    ".doc": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+    ".obj": b"mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
+    ".mtl": b"newmtl a\n",
+    ".off": b"OFF\n0 0 0\n",
+    ".ply": b"ply\nformat ascii 1.0\n",
+}
+"""As much of a file of each kind as tells what it is, by suffix."""
+
+
+def write_medium(folder: Path, path: str, data: bytes | None = None) -> Path:
+    target = folder / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(FIRST_BYTES[target.suffix] if data is None else data)
+    return target
+
+
+def unim_dataset(folder: Path, name: str = "", **options: Any) -> UnimDataset:
+    return load(DataSource("unim", folder, name, options=options))
+
+
+def unim_samples(folder: Path, name: str = "", **options: Any) -> list[Sample]:
+    return list(rows_of(unim_dataset(folder, name, **options)))
+
+
+# Answers to UniM as tests write and read them, and the rules by which the released
+# scripts find records, files and tags.
 
 Answer = Interleaved | ErrorInfo
 Json = dict[str, Any]
@@ -92,27 +170,6 @@ def response_to(
     return found.response
 
 
-def why_absent(
-    answers: OutputAnswers, number: str = "1", repeat: int = 0, **sample: str
-) -> str:
-    found = answers.answer("unim", unim_sample(number, **sample), repeat)
-    assert isinstance(found, Absent), found
-    return found.reason
-
-
-def record(
-    content: str, modal: Mapping[str, Any] | None = None, number: str = "1", **more: Any
-) -> Json:
-    row = {"domain": "natural_science", "subdomain": "math", "id": number, **more}
-    return {**row, "output": {"modal": dict(modal or {}), "content": content}}
-
-
-def write_records(file: Path, *rows: Json, indent: int | None = 2) -> Path:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("".join(json.dumps(row, indent=indent) + "\n" for row in rows))
-    return file
-
-
 def by_counted_braces(text: str) -> list[Json]:
     """How one script tells records apart: every brace counts, those in strings too;
     what does not parse is dropped."""
@@ -138,14 +195,6 @@ def by_gathered_lines(text: str) -> list[Json]:
             found.append(row)
             gathered = ""
     return found
-
-
-def with_captions_put_in(content: str, captions: Mapping[str, str]) -> str:
-    known = re.compile(r"<((?:code|image|document|audio|video|threeD)\d+)>")
-    return known.sub(
-        lambda tag: f"<{tag[1]}:{captions[tag[1]]}>" if tag[1] in captions else tag[0],
-        content,
-    )
 
 
 def _parsed(text: str) -> Json | None:
