@@ -19,9 +19,8 @@ from mmeval.run.options import BackendSpec, RunOptions, RunOutcome
 from mmeval.settings.report_options import ReportContext
 from mmeval.task.selection import select
 from mmeval.task.task import Selection
-from tests.support.applying import again, registered
 from tests.support.task_folder import write_files, write_rows
-from tests.support.toy import run_toy
+from tests.support.toy import again, registered, run_toy
 
 TASK = "task: t\ndataset_path: data\nmetadata: {{version: 1}}\nmetric_list:\n{}"
 GROUP = (

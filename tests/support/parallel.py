@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self, cast
@@ -17,7 +17,6 @@ from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.store.segment import Segment
 from tests.support.cli import wait_for
-from tests.support.dying import after, die
 from tests.support.toy import asked_text, picture, reply
 
 
@@ -158,3 +157,25 @@ def notes(folder: Path, what: str = "") -> list[Note]:
 def answered(folder: Path) -> list[str]:
     """The questions that were answered, as often as they were."""
     return sorted(note.text for note in notes(folder, "answer"))
+
+
+def die() -> None:
+    """As the kernel kills."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def after(owner: Any, name: str, count: int, then: Callable[[], None]) -> None:
+    """Let a function return ``count`` times, and do something whenever it does from
+    then on."""
+    original: Callable[..., Any] = getattr(owner, name)
+    calls = 0
+
+    def dying(*args: Any, **kwargs: Any) -> Any:
+        nonlocal calls
+        result = original(*args, **kwargs)
+        calls += 1
+        if calls >= count:
+            then()
+        return result
+
+    setattr(owner, name, dying)

@@ -5,6 +5,7 @@ import asyncio
 import hashlib
 import math
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from mmeval.media.media import Media
 from mmeval.media.parts import Interleaved, text_part
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric, metric
+from mmeval.metrics.quality.items import ItemScore, together
 from mmeval.program.calls import Call, Program, Role, ask_one
 from mmeval.program.protocols import Ask, join, single
 from mmeval.records.request import GenerationParams, Request
@@ -29,7 +31,8 @@ from mmeval.records.sample import Message, Sample, user
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
 from mmeval.report.progress_bar import Quiet
-from mmeval.run.options import BackendSpec, RunOptions, RunOutcome
+from mmeval.run.options import BackendSpec, RescoreOptions, RunOptions, RunOutcome
+from mmeval.run.rescore.rescorer import rescore
 from mmeval.run.runner import run
 from mmeval.task.task import Group, Selection, Task, TaskMetric
 from tests.support.task_folder import with_plugins
@@ -40,6 +43,11 @@ PLUGINS = """
 toy_yes = tests.support.toy:toy_yes
 toy_pair = tests.support.toy:toy_pair
 toy_verdict = tests.support.toy:toy_verdict
+sound_worth = tests.support.toy:sound_worth
+picture_worth = tests.support.toy:picture_worth
+text_worth = tests.support.toy:text_worth
+sounds_at_once = tests.support.toy:sounds_at_once
+what_there_is = tests.support.toy:what_there_is
 
 [mmeval.protocols]
 toy_turns = tests.support.toy:three_turns
@@ -391,3 +399,64 @@ def damage(folder: Path, mark: str) -> None:
                 for line in lines
             )
         )
+
+
+# Metrics that have something to say of some answers only, and scores that are made of
+# what they say. An answer ``sounds 0.5 1, pictures 0`` holds two sounds of these
+# qualities and a picture.
+
+NO_SOUND, NO_PICTURE = "the answer has no sound", "the answer has no picture"
+
+
+def again(outcome: RunOutcome, **options: Any) -> RunOutcome:
+    """The folder of a run scored again in this process."""
+    made = {"roles": {}, "score_workers": 0, "retry_on_error": 0, **options}
+    return rescore(RescoreOptions(folder=outcome.folder, **made), progress=Quiet())
+
+
+def _worth(trial: Trial, what: str, reason: str) -> Score:
+    assert trial.output is not None
+    found = re.search(rf"{what}((?: [\d.x]+)+)", trial.output.text)
+    if found is None:
+        return Score.inapplicable(reason)
+    items = [
+        ItemScore.none("damaged") if word == "x" else ItemScore(float(word))
+        for word in found[1].split()
+    ]
+    return together([(f"{what}{at}", one) for at, one in enumerate(items, 1)])
+
+
+@metric(range=(0, 1), version="1", source="tests")
+def sound_worth(trial: Trial) -> Score:
+    return _worth(trial, "sounds", NO_SOUND)
+
+
+@metric(range=(0, 1), version="1", source="tests")
+def picture_worth(trial: Trial) -> Score:
+    return _worth(trial, "pictures", NO_PICTURE)
+
+
+@metric(range=(0, 1), version="1", source="tests")
+def text_worth(trial: Trial, judge: Role) -> Program[Score]:
+    """1 where the judge says yes to the answer."""
+    assert trial.output is not None
+    reply = yield from ask_one(judge.ask(trial.output))
+    return together([("text1", ItemScore(float(reply.require().text == "yes")))])
+
+
+@metric(range=(0, 1), version="1", source="tests", batch=4)
+def sounds_at_once(trials: Sequence[Trial]) -> list[Score]:
+    return [_worth(trial, "sounds", NO_SOUND) for trial in trials]
+
+
+@metric(range=(0, 1), version="1", source="tests", takes_missing=True)
+def what_there_is(scores: Mapping[str, Score], *, of: Sequence[str] = ()) -> Score:
+    """The mean of the pieces that have a value; its evidence is how each of them
+    came."""
+    values = [score.value for score in scores.values() if score.value is not None]
+    evidence: dict[str, Any] = {name: score.status for name, score in scores.items()}
+    if not values:
+        return Score(
+            status="inapplicable", reason="no piece has a value", evidence=evidence
+        )
+    return Score(sum(values) / len(values), evidence=evidence)

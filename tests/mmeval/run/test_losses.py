@@ -11,10 +11,17 @@ from mmeval.findings.group import grouped
 from mmeval.records.response import ErrorInfo
 from mmeval.run.losses import lost_answers, on_numbers
 from mmeval.run.progress import RunTally
-from tests.support.applying import NO_PICTURE, NO_SOUND, registered
 from tests.support.outcomes import half, outcome
 from tests.support.outcomes import task as made
-from tests.support.toy import break_model, run_toy, sample, task
+from tests.support.toy import (
+    NO_PICTURE,
+    NO_SOUND,
+    break_model,
+    registered,
+    run_toy,
+    sample,
+    task,
+)
 
 METRICS = ("sound_worth", "picture_worth")
 SOUND, PICTURE, NEITHER = "sounds 1", "pictures 1", "nothing"

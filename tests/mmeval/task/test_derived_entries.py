@@ -10,8 +10,8 @@ from mmeval.run.task_run import score_definition, scoring_plan
 from mmeval.task.build import build
 from mmeval.task.derived_entries import derived_outputs, with_pieces
 from mmeval.task.task import Selection, Task, TaskOverrides
-from tests.support.applying import registered
 from tests.support.task_folder import parsed
+from tests.support.toy import registered
 
 TWO = "  - metric: exact_match\n  - metric: strict_structure\n"
 OVERALL = "  - metric: overall\n    of: [exact_match, strict_structure]\n"

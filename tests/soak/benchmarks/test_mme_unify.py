@@ -65,7 +65,7 @@ def test_a_maze_that_is_killed_in_its_third_turn_repeats_no_call(
         *QUIET,
     )
     words = (*words, "--output_path", str(tmp_path / "runs"))
-    dying = [sys.executable, "-m", "tests.support.dying", "line", "3", *words]
+    dying = [sys.executable, "-m", "tests.soak.support.dying", "line", "3", *words]
     killed = subprocess.run(dying, env=environment(), capture_output=True, check=False)
     assert (killed.returncode, asked(server)) == (-signal.SIGKILL, 3), killed.stderr
     ended = mmeval(*words)

@@ -62,7 +62,7 @@ def killed_inside(arguments: Sequence[str], point: str, count: int) -> int:
     child = [
         sys.executable,
         "-m",
-        "tests.support.dying",
+        "tests.soak.support.dying",
         point,
         str(count),
         *arguments,
@@ -227,7 +227,7 @@ def test_an_export_that_is_killed_leaves_nothing_half_done(
 import sys
 from {writer}
 from mmeval.__main__ import main
-from tests.support.dying import after, die
+from tests.support.parallel import after, die
 after(writer, {method!r}, {count}, die)
 main(sys.argv[1:])
 """

@@ -146,7 +146,7 @@ SCRIPT = """
 import atexit, os, signal, sys, threading, time
 from concurrent.futures import process
 import mmeval.__main__, mmeval.report.publish, mmeval.run.runner, mmeval.store.journal, mmeval.task.selection
-from tests.support.dying import after
+from tests.support.parallel import after
 
 # as in a terminal, also where the tests run under nohup
 signal.signal(signal.SIGHUP, signal.SIG_DFL)

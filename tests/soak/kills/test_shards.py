@@ -54,7 +54,7 @@ def test_three_shards_at_once_one_killed_and_run_again_are_merged_to_the_whole_r
         cut = [
             sys.executable,
             "-m",
-            "tests.support.dying",
+            "tests.soak.support.dying",
             "results",
             "2",
             "merge",

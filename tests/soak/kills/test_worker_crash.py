@@ -63,7 +63,7 @@ class Runs:
         child = [
             sys.executable,
             "-m",
-            "tests.support.dying",
+            "tests.soak.support.dying",
             point,
             str(count),
             *self.command(),

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from mmeval.model_backends.hf import Adapter
 from tests.support.task_folder import installed, task
 from tests.support.words import TASK, TINY, Case, shown
 
@@ -67,6 +68,12 @@ CASES = {
         {"t.yaml": TASK.replace("task: t", "task: rubric_example")},
     ),
 }
+
+
+class Unrun(Adapter):
+    """Speaks with a model that does not exist."""
+
+    verified = False
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -1,10 +1,7 @@
 """Run mmeval in a process that kills itself at a named point: ``python -m
-tests.support.dying POINT COUNT ARGS...``."""
+tests.soak.support.dying POINT COUNT ARGS...``."""
 
-import os
-import signal
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from mmeval.__main__ import main
@@ -12,6 +9,7 @@ from mmeval.metric.scoring.score_set import ScoreSet
 from mmeval.store.journal import Journal
 from mmeval.store.segment import Segment
 from mmeval.store.task_records import TaskRecords
+from tests.support.parallel import after, die
 
 POINTS: dict[str, tuple[Any, str]] = {
     "receipt": (Segment, "_write_receipt"),  # before the media of an answer are stored
@@ -32,28 +30,6 @@ def die_at(point: str, count: int) -> None:
     """Be killed after a point, when it is reached for the ``count``-th time."""
     then = NOT_BEFORE.get(point)
     after(*POINTS[point], count, die if then is None else lambda: after(*then, 1, die))
-
-
-def die() -> None:
-    """As the kernel kills."""
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def after(owner: Any, name: str, count: int, then: Callable[[], None]) -> None:
-    """Let a function return ``count`` times, and do something whenever it does from
-    then on."""
-    original: Callable[..., Any] = getattr(owner, name)
-    calls = 0
-
-    def dying(*args: Any, **kwargs: Any) -> Any:
-        nonlocal calls
-        result = original(*args, **kwargs)
-        calls += 1
-        if calls >= count:
-            then()
-        return result
-
-    setattr(owner, name, dying)
 
 
 if __name__ == "__main__":
