@@ -51,6 +51,7 @@ from tests.support.tiny_media import picture
 # not folders of transformers.
 
 BUILDER = Path(__file__).with_name("make_tiny_models.py")
+_SOURCES = ("make_tiny_models.py", "tiny_language_models.py", "tiny_model_parts.py")
 
 
 @cache
@@ -61,9 +62,8 @@ def tiny_model(name: str) -> Path:
         importlib.metadata.version(package)
         for package in ("torch", "transformers", "diffusers")
     )
-    made_by = hashlib.sha256(
-        BUILDER.read_bytes() + "/".join(versions).encode()
-    ).hexdigest()[:12]
+    sources = b"".join(BUILDER.with_name(name).read_bytes() for name in _SOURCES)
+    made_by = hashlib.sha256(sources + "/".join(versions).encode()).hexdigest()[:12]
     root = Path(tempfile.gettempdir()) / f"mmeval-tiny-models-{os.getuid()}-{made_by}"
     root.mkdir(mode=0o700, exist_ok=True)
     with FileLock(root / ".lock"):
