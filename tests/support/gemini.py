@@ -8,12 +8,18 @@ import json
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
 
 from mmeval.model_backends.gemini import GeminiBackend
 from mmeval.records import Request, Response
-from tests.support.servers import Captured, Scripted, ScriptedServer
+from tests.support.servers import (
+    Captured,
+    LocalHandler,
+    LocalServer,
+    Scripted,
+    ScriptedServer,
+    events_text,
+)
 from tests.support.tiny_media import picture
 
 # A stand-in for Google's two interfaces: it gives every kind that a request wants,
@@ -34,7 +40,7 @@ def signature(turn: int, place: int) -> str:
     return letters(f"signature {turn}.{place}".encode())
 
 
-class GeminiServer:
+class GeminiServer(LocalServer):
     """Answers each request with the kinds that it wants. The ``hold``-th request and
     those after it get no answer until ``let_go``."""
 
@@ -43,22 +49,11 @@ class GeminiServer:
         self.thinks_in_pictures = thinks_in_pictures
         self._hold, self._free = hold, threading.Event()
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.01,), daemon=True
-        )
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        super().__init__(self._handler())
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
         self.let_go()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__exit__(*error)
 
     def let_go(self) -> None:
         self._hold = 0
@@ -77,15 +72,12 @@ class GeminiServer:
             self._free.wait()
         return number
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
+    def _handler(self) -> type[LocalHandler]:
         owner = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                request = Captured(self.path, dict(self.headers), body)
+        class Handler(LocalHandler):
+            def respond(self) -> None:
+                request = Captured(self.path, dict(self.headers), self.body())
                 number = owner.take(request)
                 status, content_type, reply = answer(
                     request, number, owner.thinks_in_pictures
@@ -97,8 +89,6 @@ class GeminiServer:
                     self.send_header("Content-Length", str(len(reply)))
                     self.end_headers()
                     self.wfile.write(reply)
-
-            def log_message(self, format: str, *args: Any) -> None: ...
 
         return Handler
 
@@ -316,6 +306,4 @@ def said(*content: Any) -> dict[str, Any]:
 
 def streamed(*events: Any) -> Scripted:
     """A stream of events: objects as JSON, texts as they are."""
-    lines = [event if isinstance(event, str) else json.dumps(event) for event in events]
-    body = "".join(f"data: {line}\n\n" for line in lines).encode()
-    return Scripted(body, headers=STREAM)
+    return Scripted(events_text(*events), headers=STREAM)

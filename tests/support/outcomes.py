@@ -9,11 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmeval.dataset.contract import Dataset
 from mmeval.metric.bound import bind, missing_role
 from mmeval.metric.contract import Metric
 from mmeval.metric.contract import metric as describe
-from mmeval.program.protocols import single
 from mmeval.records.request import GenerationParams
 from mmeval.records.score import Result
 from mmeval.records.trial import Trial
@@ -21,7 +19,7 @@ from mmeval.report.results_file import Published, results_document
 from mmeval.run.options import RunCounts, RunOutcome
 from mmeval.settings.report_options import ReportContext
 from mmeval.task.task import Group, GroupMetric, Selection, Task, TaskMetric
-from tests.support.toy import Rows, samples
+from tests.support import toy
 
 # Outcomes of runs for tests of reports: tasks, groups and results made by hand.
 
@@ -40,18 +38,11 @@ def task(
     rows: int = 10,
     metric: Metric = half,
 ) -> Task:
-    dataset: Dataset = Rows(samples(rows))
-    return Task(
-        name=name,
+    return replace(
+        toy.task(name, rows),
         alias=alias or name,
         version="1.0",
-        file=Path(f"{name}.yaml"),
         config={"task": name, "dataset_path": "somewhere"},
-        dataset=lambda: dataset,
-        prompt=lambda sample: sample.input,
-        protocol=single,
-        protocol_name="single",
-        wanted=lambda sample: ("text",),
         params=GenerationParams(max_tokens=16),
         metrics=(TaskMetric(bind(metric)),),
         comparable=comparable,

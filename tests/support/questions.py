@@ -1,13 +1,12 @@
 """Tasks for tests from outside: plain questions, a judged task, a benchmark of several
 turns."""
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from tests.support.cli import QUIET, ROOT, environment
-from tests.support.task_folder import write_distribution
+from tests.support.task_folder import write_distribution, write_files, write_rows
 from tests.support.toy import PLUGINS
 
 # Tasks of plain questions for tests from outside, and an environment in which the
@@ -45,9 +44,7 @@ def write_task(
     folder: Path, name: str, rows: Iterable[Mapping[str, Any]], more: str = ""
 ) -> Path:
     """A task of given rows."""
-    data = folder / f"{name}_data"
-    data.mkdir(parents=True, exist_ok=True)
-    (data / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(folder / f"{name}_data", *rows)
     (folder / f"{name}.yaml").write_text(_TASK.format(name=name) + more)
     return folder
 
@@ -111,11 +108,8 @@ def write_story_tasks(folder: Path, rows: int) -> Path:
     """Three tasks: an episode of three turns whose prompts carry the earlier answers
     and pictures, and two that ask the same questions, so that they share their
     generations."""
-    data = folder / "data"
-    data.mkdir(parents=True)
-    (folder / "_tale.yaml").write_text(TEMPLATE)
-    for name, text in TASKS.items():
-        (folder / f"{name}.yaml").write_text(text)
+    tasks = {f"{name}.yaml": text for name, text in TASKS.items()}
+    write_files(folder, {"_tale.yaml": TEMPLATE, **tasks})
     wishes = (
         "Begin a tale about thing {i}, with a picture.",
         "Go on, with a picture.",
@@ -133,8 +127,6 @@ def write_story_tasks(folder: Path, rows: int) -> Path:
                 "reference": "Thing <<image1>>",
             }
         )
-    for split, written in (("turns", turns), ("single", single)):
-        (data / f"{split}.jsonl").write_text(
-            "".join(json.dumps(row) + "\n" for row in written)
-        )
+    write_rows(folder / "data", *turns, split="turns")
+    write_rows(folder / "data", *single, split="single")
     return folder

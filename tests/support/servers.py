@@ -14,6 +14,49 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 
+
+class LocalHandler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self.respond()
+
+    def do_POST(self) -> None:
+        self.respond()
+
+    def respond(self) -> None:
+        raise NotImplementedError
+
+    def body(self) -> bytes:
+        return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+
+    def log_message(self, format: str, *args: Any) -> None: ...
+
+
+class LocalServer:
+    """A server on a free port of this machine, in threads, until its block ends;
+    ``ending`` is set then."""
+
+    def __init__(self, handler: type[LocalHandler]) -> None:
+        self.ending = threading.Event()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        )
+        self.host = f"127.0.0.1:{self._server.server_address[1]}"
+        self.url = f"http://{self.host}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ending.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
 # A server whose answers a test states byte for byte; it keeps what it was sent.
 
 
@@ -58,41 +101,21 @@ def saying(**message: Any) -> Scripted:
     )
 
 
-class ScriptedServer:
+class ScriptedServer(LocalServer):
     """Gives the answers in order, the last one again and again; ``seen`` holds the
     requests."""
 
     def __init__(self, *answers: Scripted) -> None:
         self.answers, self.seen = list(answers), list[Captured]()
-        self._closing = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.01,), daemon=True
-        )
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        super().__init__(self._handler())
+        self.url += "/v1"
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._closing.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
+    def _handler(self) -> type[LocalHandler]:
         owner = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                self.do_POST()
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        class Handler(LocalHandler):
+            def respond(self) -> None:
+                body = self.body()
                 owner.seen.append(Captured(self.path, dict(self.headers), body))
                 answer = (
                     owner.answers.pop(0) if len(owner.answers) > 1 else owner.answers[0]
@@ -116,9 +139,7 @@ class ScriptedServer:
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(answer.payload[: answer.cut])
-                owner._closing.wait(answer.linger)
-
-            def log_message(self, format: str, *args: Any) -> None: ...
+                owner.ending.wait(answer.linger)
 
         return Handler
 
@@ -163,11 +184,15 @@ def chat(*messages: Any, **fields: Any) -> Reply:
     return reply({"model": "m", "choices": choices, **fields})
 
 
+def events_text(*events: Any) -> bytes:
+    """The body of a stream of events: objects as JSON, texts as they are."""
+    lines = [event if isinstance(event, str) else json.dumps(event) for event in events]
+    return "".join(f"data: {line}\n\n" for line in lines).encode()
+
+
 def stream(*events: Any, sends: int | None = None) -> Reply:
     """A stream of events: objects as JSON, texts as they are."""
-    lines = [event if isinstance(event, str) else json.dumps(event) for event in events]
-    body = "".join(f"data: {line}\n\n" for line in lines).encode()
-    return Reply(body, content_type="text/event-stream", sends=sends)
+    return Reply(events_text(*events), content_type="text/event-stream", sends=sends)
 
 
 def delta(finish_reason: str | None = None, **fields: Any) -> dict[str, Any]:
@@ -176,7 +201,7 @@ def delta(finish_reason: str | None = None, **fields: Any) -> dict[str, Any]:
     return {"model": "m", "choices": [choice]}
 
 
-class WireServer:
+class WireServer(LocalServer):
     """Answers the expected requests; any other is refused with 400, which says why.
     ``faults`` holds these reasons, ``count`` the requests, ``asked`` their methods and
     paths."""
@@ -186,22 +211,8 @@ class WireServer:
         self.asked: list[str] = []
         self._exchanges = exchanges
         self._turns = [0] * len(exchanges)
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.01,), daemon=True
-        )
-        self.host = f"127.0.0.1:{self._server.server_address[1]}"
-        self.url = f"http://{self.host}/v1"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(self._handler())
+        self.url += "/v1"
 
     @property
     def count(self) -> int:
@@ -221,17 +232,12 @@ class WireServer:
         self.faults.append(f"nothing is expected at {path}")
         return reply({"error": {"message": self.faults[-1]}}, status=404)
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
+    def _handler(self) -> type[LocalHandler]:
         owner = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                self.do_POST()
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        class Handler(LocalHandler):
+            def respond(self) -> None:
+                body = self.body()
                 owner.asked.append(f"{self.command} {urlsplit(self.path).path}")
                 answer = owner.answer(self.path, dict(self.headers), body)
                 self.send_response(answer.status)
@@ -242,8 +248,6 @@ class WireServer:
                 self.end_headers()
                 self.wfile.write(answer.body[: answer.sends])
                 self.close_connection = answer.sends is not None
-
-            def log_message(self, format: str, *args: Any) -> None: ...
 
         return Handler
 
@@ -281,7 +285,7 @@ Repositories = Mapping[str, Mapping[str, Files]]
 Answer = tuple[int, dict[str, str], bytes]
 
 
-class FakeHub:
+class FakeHub(LocalServer):
     """``data`` maps data sets to commits (40 hex digits) to files, ``models`` maps
     models likewise."""
 
@@ -300,24 +304,7 @@ class FakeHub:
         }
         self.gated, self.sizes, self.stalled = gated, sizes or {}, stalled
         self.paths: list[str] = []
-        self.ending = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._thread = threading.Thread(
-            target=self._server.serve_forever,
-            kwargs={"poll_interval": 0.02},
-            daemon=True,
-        )
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.ending.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(_handler(self))
 
     @property
     def fetched(self) -> list[str]:
@@ -387,11 +374,9 @@ def _digest(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
-def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
+def _handler(hub: FakeHub) -> type[LocalHandler]:
+    class Handler(LocalHandler):
+        def respond(self) -> None:
             path, content = self._head()
             if path.rpartition("/")[2] in hub.stalled:
                 self.wfile.write(content[:1])
@@ -417,9 +402,6 @@ def _handler(hub: FakeHub) -> type[BaseHTTPRequestHandler]:
                 self.send_header(name, value)
             self.end_headers()
             return path, content
-
-        def log_message(self, format: str, *args: Any) -> None:
-            return
 
     return Handler
 
