@@ -10,8 +10,8 @@ from typing import Any
 from mmeval.authoring.scaffold.names import package_name
 from mmeval.authoring.scaffold.package import write_package
 from mmeval.model_backends.process import ProcessBackend
-from tests.support.cli import QUIET, Ended, environment, mmeval_process
-from tests.support.questions import write_task
+from tests.support.cli import Ended, environment, mmeval_process
+from tests.support.questions import where, write_task
 
 BAD = Path(__file__).with_name("bad_worker.py")
 STAND_IN = Path(__file__).with_name("stand_in_server.py")
@@ -60,11 +60,9 @@ class BackendRuns:
         write_task(folder / "tasks", "ask", asked)
 
     def flags(self, backend: str, *flags: str, **args: Any) -> list[str]:
-        tasks = ["--tasks", "ask", "--include_path", str(self.folder / "tasks")]
-        output = ["--output_path", str(self.folder / "runs")]
         given = ",".join(f"{name}={value}" for name, value in args.items())
         model = ["--model", backend, "--model_args", given]
-        return [*tasks, *QUIET, *output, *model, *flags]
+        return [*where(self.folder), *model, *flags]
 
     @property
     def run(self) -> Path:

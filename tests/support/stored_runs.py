@@ -216,7 +216,6 @@ def results_document(task: str, count: int, ours: Mapping[str, Any]) -> Json:
 # Score rows, and run folders that hold them: as many and as odd as a test of a
 # benchmark's tables wants them.
 
-SET = "0123456789ab"
 BREAKDOWN = ("field", "domain", "difficulty", "capabilities", "combination")
 Row = dict[str, Any]
 Samples = Mapping[str, Mapping[str, Any]]
@@ -309,7 +308,7 @@ def stored(
         )
     )
     for name, rows in tasks.items():
-        (scores := folder / "scores" / name / SET).mkdir(parents=True)
+        (scores := folder / "scores" / name / SCORE_SET).mkdir(parents=True)
         with (scores / "scores.jsonl").open("wb") as file:
             file.writelines(
                 sealed(to_line({"i": at, **row})) for at, row in enumerate(rows)
@@ -368,7 +367,7 @@ def _ours(tasks: Iterable[str], numbers: Sequence[str]) -> Row:
     return {
         "results": [],
         "metrics": dict.fromkeys(tasks, metrics),
-        "score_sets": dict.fromkeys(tasks, SET),
+        "score_sets": dict.fromkeys(tasks, SCORE_SET),
         "protocols": dict.fromkeys(tasks, "single"),
     }
 
