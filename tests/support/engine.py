@@ -3,15 +3,14 @@ folder, disks that misbehave."""
 
 import asyncio
 import contextlib
-import functools
 import os
 import resource
 import selectors
 import subprocess
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any
 
 import pytest
 
@@ -24,8 +23,6 @@ from mmeval.store.media_store import MediaStore
 # Tests that are coroutines. The clock of their event loop stands still while there is
 # something to do; when all of it waits, the clock jumps to the next timer. A minute
 # of waiting takes no time, and a busy machine changes nothing.
-
-P = ParamSpec("P")
 
 _BEGIN = 1000.0
 
@@ -55,19 +52,9 @@ def now() -> float:
 
 
 def run_in_loop(test: Coroutine[Any, Any, None]) -> None:
+    """Below tests/mmeval every test that is a coroutine is run like this."""
     with asyncio.Runner(loop_factory=_loop) as runner:
         runner.run(test)
-
-
-def in_loop(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """The test as a plain function with the same fixtures. Below tests/mmeval every
-    coroutine is run like this."""
-
-    @functools.wraps(test)
-    def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        run_in_loop(test(*args, **kwargs))
-
-    return run
 
 
 # Journals and brokers over a folder; the same folder again continues.

@@ -1,13 +1,13 @@
 """Answers for tests of import and export: of a run folder, of a run made by hand, of a
 small row layout."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mmeval.errors import UsageError
-from mmeval.interchange.contract import AnsweredRun, AnsweredTask, ScoredTrial
+from mmeval.interchange.contract import AnsweredTask, ScoredTrial
 from mmeval.interchange.row_layout import (
     Find,
     Row,
@@ -65,36 +65,6 @@ def row_sample(
 ) -> Sample:
     """A sample as the loader of MMMG makes it."""
     return Sample(f"{file}/{row}", (user(instruction),), metadata={"file": file})
-
-
-def answered_run(
-    *answers: Interleaved | ErrorInfo | None,
-    repeats: int = 1,
-    file: str = "i_tiny",
-    task: str = "tiny",
-) -> AnsweredRun:
-    """A run of one task: its answers to row 0, then those to row 1; None where it has
-    none."""
-    return AnsweredRun(
-        "teller", (answered_task(answers, repeats=repeats, file=file, task=task),)
-    )
-
-
-def answered_task(
-    answers: Sequence[Interleaved | ErrorInfo | None],
-    *,
-    repeats: int = 1,
-    file: str = "i_tiny",
-    task: str = "tiny",
-) -> AnsweredTask:
-    trials = [
-        Trial(row_sample(at // repeats, file), at % repeats, error=answer)
-        if isinstance(answer, ErrorInfo)
-        else Trial(row_sample(at // repeats, file), at % repeats, output=answer)
-        for at, answer in enumerate(answers)
-        if answer is not None
-    ]
-    return task_of(task, trials)
 
 
 def task_of(

@@ -137,8 +137,8 @@ def clip_of(
     return Media.from_bytes(file.getvalue())
 
 
-def greys(*shades: int, side: int = 32) -> list[Pixels]:
-    return [np.full((side, side, 3), shade, np.uint8) for shade in shades]
+def greys(*shades: int) -> list[Pixels]:
+    return [np.full((32, 32, 3), shade, np.uint8) for shade in shades]
 
 
 # Pictures of one colour, and a file that gives each its colour as the embedding, each

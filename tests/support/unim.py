@@ -124,18 +124,14 @@ def unim_sample(
     return Sample(f"{field}/{domain}/{number}", (user(asked),), metadata=labels)
 
 
-def unim_task(
-    answers: Mapping[str, Answer] | Sequence[Answer], name: str = "unim", **sample: str
-) -> AnsweredTask:
+def unim_task(answers: Mapping[str, Answer] | Sequence[Answer]) -> AnsweredTask:
     by_id = (
         answers
         if isinstance(answers, Mapping)
         else {str(at): answer for at, answer in enumerate(answers, 1)}
     )
-    trials = [
-        unim_trial(answer, number, 0, **sample) for number, answer in by_id.items()
-    ]
-    return task_of(name, trials)
+    trials = [unim_trial(answer, number) for number, answer in by_id.items()]
+    return task_of("unim", trials)
 
 
 def unim_trial(

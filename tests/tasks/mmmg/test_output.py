@@ -3,6 +3,7 @@ hostile folders refused."""
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from mmeval.interchange.contract import (
     MANIFEST,
     Absent,
     AnsweredRun,
+    AnsweredTask,
     AnswerPlace,
     Exported,
     StoredAnswer,
@@ -25,18 +27,37 @@ from mmeval.system import foreign_lines
 from mmeval.tasks.mmmg.output_layout import seal
 from mmeval.tasks.mmmg.output_reading import OutputAnswers, read_output
 from mmeval.tasks.mmmg.output_writing import write_output
-from tests.support.interchange import (
-    answered_run,
-    answered_task,
-    held,
-    row_sample,
-    task_of,
-)
+from tests.support.interchange import held, row_sample, task_of
 from tests.support.tiny_media import PLAIN_OBJ, picture, wav
 
 HARE, TONE = Media.from_bytes(picture()), Media.from_bytes(wav(rate=22050))
 FIRST = "<image_start><image_0><image_end>"
 Json = dict[str, Any]
+
+
+def answered_run(
+    *answers: Interleaved | ErrorInfo | None, repeats: int = 1
+) -> AnsweredRun:
+    """A run of one task: its answers to row 0, then those to row 1; None where it has
+    none."""
+    return AnsweredRun("teller", (answered_task(answers, repeats=repeats),))
+
+
+def answered_task(
+    answers: Sequence[Interleaved | ErrorInfo | None],
+    *,
+    repeats: int = 1,
+    file: str = "i_tiny",
+    task: str = "tiny",
+) -> AnsweredTask:
+    trials = [
+        Trial(row_sample(at // repeats, file), at % repeats, error=answer)
+        if isinstance(answer, ErrorInfo)
+        else Trial(row_sample(at // repeats, file), at % repeats, output=answer)
+        for at, answer in enumerate(answers)
+        if answer is not None
+    ]
+    return task_of(task, trials)
 
 
 def exported(folder: Path, run: AnsweredRun) -> Exported:
