@@ -1,4 +1,5 @@
 import os
+import threading
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -44,6 +45,8 @@ class Process:
     ) -> None:
         self.exitcode: int | None = None
         self.line = Connection(os.dup(args[1].fileno()))
+        # on a slow machine the worker's thread and the loop's kill it at once
+        self.kill_lock = threading.Lock()
         self.made.append(self)
 
     def start(self) -> None:
@@ -57,8 +60,9 @@ class Process:
                 self.line.send(message if isinstance(message, list) else [message])
 
     def kill(self) -> None:
-        self.exitcode = -9
-        self.line.close()
+        with self.kill_lock:
+            self.exitcode = -9
+            self.line.close()
 
     def join(self, _seconds: float | None = None) -> None: ...
 
