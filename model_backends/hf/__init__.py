@@ -1,6 +1,6 @@
 """The backend ``hf``: models of the Hugging Face hub or a folder, on this machine.
 Nothing here imports torch before the first request that is really sent (see
-``docs/design/local-models.md``)."""
+``docs/design/media.md``)."""
 
 from mmeval.model_backends.hf.adapter import Adapter
 from mmeval.model_backends.hf.backend import HFBackend

@@ -1,4 +1,4 @@
-"""The report page, static files from run folders: docs/design/report-page.md."""
+"""The report page, static files from run folders: docs/design/report.md."""
 
 from mmeval.report.page.writer import PREVIEW_SECONDS, Made, write_report
 

@@ -203,11 +203,11 @@ def test_the_page_of_local_models_says_which_adapter_was_never_run() -> None:
     }
 
 
-def test_the_house_shows_every_package_on_its_storey() -> None:
+def test_the_design_shows_every_package_on_its_level() -> None:
     shown = {
-        name: int(storey)
-        for storey, name in re.findall(
-            r"^ ?(\d+)  (\w+)/? +\S", page("design/house.md"), re.M
+        name: int(level)
+        for level, name in re.findall(
+            r"^ ?(\d+)  (\w+)/? +\S", page("design/index.md"), re.M
         )
     }
     contracts = ConfigParser()
@@ -222,7 +222,7 @@ def test_the_house_shows_every_package_on_its_storey() -> None:
 
 def test_files_and_doors_that_pages_name_are_there() -> None:
     table = (
-        page("design/house.md")
+        page("design/index.md")
         .partition("## Where to change what")[2]
         .partition("\n## ")[0]
     )
