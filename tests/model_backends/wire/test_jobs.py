@@ -250,16 +250,16 @@ def test_a_job_that_has_answered_serves_no_other_call(tmp_path: Path) -> None:
 
 
 def test_calls_with_other_seeds_have_jobs_of_their_own(tmp_path: Path) -> None:
-    with server_of([UNDER_WAY]) as server:
+    with server_of() as server:
         draws = [asked("a", seed=1), asked("b", seed=2)]
-        answers(server, *draws, notes=tmp_path, timeout=0.1)
+        answers(server, *draws, notes=tmp_path)
     assert posts(server) == 2
 
 
 def test_another_run_makes_another_job(tmp_path: Path) -> None:
-    with server_of([UNDER_WAY]) as server:
+    with server_of() as server:
         for name in ("a", "b"):
-            answer(server, notes=tmp_path / name, timeout=0.1)
+            answer(server, notes=tmp_path / name)
     assert posts(server) == 2
 
 
