@@ -30,13 +30,13 @@ from mmeval.model_backends.wire.connection import (
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.formats import PICTURES as KNOWN_PICTURES
 from mmeval.model_backends.wire.formats import Formats, checked_formats
-from mmeval.model_backends.wire.own_fields import (
+from mmeval.model_backends.wire.transport import HttpRequest
+from mmeval.model_backends.wire.user_fields import (
     checked_extra_body,
     checked_hosts,
     checked_query,
     read_headers,
 )
-from mmeval.model_backends.wire.transport import Outgoing
 from mmeval.records import Request
 
 MOST_BYTES = 100 * 2**20
@@ -139,7 +139,7 @@ class GeminiBackend(WireBackend):
         del request  # a model has one interface
         return self._interface
 
-    def _encode(self, request: Request) -> Outgoing:
+    def _encode(self, request: Request) -> HttpRequest:
         outgoing = super()._encode(request)
         if len(outgoing.body) > MOST_BYTES:
             raise CallError(

@@ -19,8 +19,8 @@ from mmeval.model_backends.wire.replies.server_errors import (
     error_in_list,
     event_object,
 )
-from mmeval.model_backends.wire.replies.written import written_items
-from mmeval.model_backends.wire.transport import Received
+from mmeval.model_backends.wire.replies.verbatim import verbatim_items
+from mmeval.model_backends.wire.transport import HttpReply
 from mmeval.system import from_line
 
 _SPELLINGS: Mapping[str, str] = {
@@ -75,7 +75,7 @@ class Candidate:
 
 
 @dataclass
-class Reply:
+class GeminiReply:
     """A reply with all that has come."""
 
     candidates: dict[int, Candidate] = field(default_factory=dict)
@@ -127,7 +127,7 @@ class Reply:
             parts = [parts]
         if not isinstance(parts, list):
             return
-        written = written_items(text, path)
+        written = verbatim_items(text, path)
         has_written = len(written) == len(parts)
         for number, part in enumerate(parts):
             if has_written and not is_thought(part):
@@ -144,14 +144,14 @@ def is_thought(part: object) -> bool:
     return isinstance(part, dict) and bool(part.get("thought"))
 
 
-def whole_reply(received: Received, secrets: Collection[str] = ()) -> Reply:
+def whole_reply(received: HttpReply, secrets: Collection[str] = ()) -> GeminiReply:
     """The reply in what was received, streamed or not. ``secrets`` are what the server
     may echo, cut at any place of a stream.
 
     Raises CallError for an error that it holds, ``connection`` for a stream without its
     end, ``bad_reply`` for what is not a reply.
     """
-    reply = Reply()
+    reply = GeminiReply()
     body = received.body
     if is_stream(body, received.content_type):
         for event in events(body):
@@ -215,7 +215,7 @@ def items_of(
 # --- events ---------------------------------------------------------------------------
 
 
-def _add_listed(reply: Reply, body: bytes) -> None:
+def _add_listed(reply: GeminiReply, body: bytes) -> None:
     """Add the events of a stream that came as a JSON list, which is how the interface
     streams without ``alt=sse``, and some gateways with it."""
     try:
@@ -225,7 +225,7 @@ def _add_listed(reply: Reply, body: bytes) -> None:
     error = error_in_list(listed)
     if error is not None:
         raise error_in_body(error)
-    written = written_items(body, ())
+    written = verbatim_items(body, ())
     if not listed or len(listed) != len(written):
         raise bad_reply("the server's answer is a list of nothing that can be read")
     for row, text in zip(listed, written, strict=True):

@@ -32,7 +32,7 @@ _HERE = "<base64>"
 
 
 @dataclass(frozen=True)
-class Spelling:
+class MessageFormat:
     """How an interface writes a message and what it holds."""
 
     user: bytes
@@ -45,7 +45,7 @@ class Spelling:
     """An item with ``_HERE`` for base64, by the kind and the MIME type of a medium."""
 
 
-class Conversation(NamedTuple):
+class GeminiInput(NamedTuple):
     """What a request holds: the words of the system, and the messages as a list."""
 
     system: str
@@ -53,8 +53,8 @@ class Conversation(NamedTuple):
 
 
 def conversation(
-    messages: Sequence[Message], settings: Settings, spelling: Spelling
-) -> Conversation:
+    messages: Sequence[Message], settings: Settings, spelling: MessageFormat
+) -> GeminiInput:
     """Messages as they are sent. Media of the system go with the next message of the
     user. Raises CallError ``unsupported`` for a kind that the model does not take."""
     system: list[str] = []
@@ -75,11 +75,11 @@ def conversation(
             rows.append(_row(message.role, parts, settings, spelling))
     if carried:
         rows.append(_row("user", carried, settings, spelling))
-    return Conversation("\n\n".join(filter(None, system)), _listed(rows))
+    return GeminiInput("\n\n".join(filter(None, system)), _listed(rows))
 
 
 def _row(
-    role: str, parts: Sequence[Part], settings: Settings, spelling: Spelling
+    role: str, parts: Sequence[Part], settings: Settings, spelling: MessageFormat
 ) -> bytes:
     items: list[bytes] = []
     text = ""
@@ -107,7 +107,7 @@ def _listed(items: Sequence[bytes]) -> bytes:
 def _medium(
     part: Part,
     settings: Settings,
-    spelling: Spelling,
+    spelling: MessageFormat,
 ) -> bytes | str:
     """A medium as JSON, or a document as its words."""
     if part.kind not in settings.capabilities.inputs:
@@ -139,14 +139,14 @@ def _words(parts: Sequence[Part]) -> str:
 # --- spellings ------------------------------------------------------------------------
 
 
-GENERATE = Spelling(
+GENERATE = MessageFormat(
     user=b'{"role": "user", "parts": ',
     model=b'{"role": "model", "parts": ',
     turn=lambda items: b'{"role": "model", "parts": %b}' % items,
     text=lambda text: json.dumps({"text": text}).encode(),
     medium=lambda _, mime: {"inlineData": {"mimeType": mime, "data": _HERE}},
 )
-INTERACTIONS = Spelling(
+INTERACTIONS = MessageFormat(
     user=b'{"type": "user_input", "content": ',
     model=b'{"type": "model_output", "content": ',
     # the steps of a turn stand in the list of all

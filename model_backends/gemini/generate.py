@@ -18,12 +18,12 @@ from mmeval.model_backends.gemini.contents import GENERATE, conversation
 from mmeval.model_backends.gemini.reasons import ending, plain, worst
 from mmeval.model_backends.gemini.settings import Settings
 from mmeval.model_backends.wire.failures import bad_reply
-from mmeval.model_backends.wire.own_fields import merged, opened_json
 from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.links import Links
 from mmeval.model_backends.wire.replies.reply import served
-from mmeval.model_backends.wire.replies.written import json_list
-from mmeval.model_backends.wire.transport import Outgoing, Received
+from mmeval.model_backends.wire.replies.verbatim import json_list
+from mmeval.model_backends.wire.transport import HttpReply, HttpRequest
+from mmeval.model_backends.wire.user_fields import merged, opened_json
 from mmeval.records import FinishReason, Request, Response, Trace, Turn, Usage
 
 _NAMES = {
@@ -84,7 +84,7 @@ class GenerateEndpoint:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def encode(self, request: Request) -> Outgoing:
+    def encode(self, request: Request) -> HttpRequest:
         """The request as sent. Raises CallError for what it cannot carry."""
         settings = self._settings
         history = conversation(request.messages, settings, GENERATE)
@@ -101,7 +101,7 @@ class GenerateEndpoint:
         if settings.stream:
             method = "streamGenerateContent?alt=sse"
         path = settings.path(f"{settings.model_path}:{method}")
-        return Outgoing(path, body, notes=warnings)
+        return HttpRequest(path, body, notes=warnings)
 
     def _config(
         self,
@@ -126,7 +126,7 @@ class GenerateEndpoint:
         return config, warnings
 
     def decode(
-        self, received: Received, request: Request, links: Links | None = None
+        self, received: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
         """The answer in a reply. Raises CallError ``bad_reply`` without one."""
         reply = whole_reply(received, self._settings.secrets)

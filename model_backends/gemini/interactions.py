@@ -18,14 +18,14 @@ from mmeval.model_backends.gemini.steps import (
     whole_interaction,
 )
 from mmeval.model_backends.wire.failures import CallError
-from mmeval.model_backends.wire.own_fields import merged, opened_json
 from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.events import is_stream
 from mmeval.model_backends.wire.replies.links import Links
 from mmeval.model_backends.wire.replies.reply import json_object, served
 from mmeval.model_backends.wire.replies.server_errors import error_in_body
-from mmeval.model_backends.wire.replies.written import json_list, written_items
-from mmeval.model_backends.wire.transport import Outgoing, Received
+from mmeval.model_backends.wire.replies.verbatim import json_list, verbatim_items
+from mmeval.model_backends.wire.transport import HttpReply, HttpRequest
+from mmeval.model_backends.wire.user_fields import merged, opened_json
 from mmeval.records import FinishReason, Request, Response, Trace, Turn, Usage
 
 _NAMES = {
@@ -78,7 +78,7 @@ class InteractionsEndpoint:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def encode(self, request: Request) -> Outgoing:
+    def encode(self, request: Request) -> HttpRequest:
         """The request as sent. Raises CallError for what it cannot carry."""
         settings = self._settings
         history = conversation(request.messages, settings, INTERACTIONS)
@@ -110,10 +110,10 @@ class InteractionsEndpoint:
         fields = merged(fields, settings.extra_body)
         opening = opened_json(fields)
         body = b"".join((opening, b'"input": ', history.messages, b"}"))
-        return Outgoing(settings.path("interactions"), body, notes=warnings)
+        return HttpRequest(settings.path("interactions"), body, notes=warnings)
 
     def decode(
-        self, received: Received, request: Request, links: Links | None = None
+        self, received: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
         """The answer in a reply. Raises CallError ``bad_reply`` without one."""
         body = received.body
@@ -154,7 +154,7 @@ class InteractionsEndpoint:
         if body is None:
             written = [json.dumps(step, ensure_ascii=False).encode() for step in steps]
         else:
-            written = written_items(body, ("steps",))
+            written = verbatim_items(body, ("steps",))
         if not steps or len(written) != len(steps):
             return None
         given_back = []

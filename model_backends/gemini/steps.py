@@ -31,7 +31,7 @@ def whole_interaction(
     Raises CallError for an error in the stream, and ``connection`` for a stream without
     its end: half an answer is none.
     """
-    stream = _Stream()
+    stream = _InteractionStream()
     for event in events(body):
         if event.data.strip() != DONE:
             stream.add(event)
@@ -41,7 +41,7 @@ def whole_interaction(
     return interaction
 
 
-class _Stream:
+class _InteractionStream:
     """What has come so far."""
 
     def __init__(self) -> None:

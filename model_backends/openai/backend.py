@@ -46,7 +46,7 @@ from mmeval.model_backends.wire.formats import (
     checked_formats,
 )
 from mmeval.model_backends.wire.jobs import JobEndpoint
-from mmeval.model_backends.wire.own_fields import (
+from mmeval.model_backends.wire.user_fields import (
     checked_extra_body,
     checked_fields,
     checked_hosts,

@@ -37,7 +37,7 @@ from mmeval.model_backends.wire.failures import (
 )
 from mmeval.model_backends.wire.formats import notes
 from mmeval.model_backends.wire.replies.server_errors import http_error
-from mmeval.model_backends.wire.transport import Outgoing, Received
+from mmeval.model_backends.wire.transport import HttpReply, HttpRequest
 from mmeval.records import ErrorKind, Request, Response
 from mmeval.system import from_line, need, to_line, write_atomic
 
@@ -70,8 +70,8 @@ class ChatBatches:
     def __init__(
         self,
         settings: Settings,
-        encode: Callable[[Request], Outgoing],
-        decode: Callable[[Received, Request], Response],
+        encode: Callable[[Request], HttpRequest],
+        decode: Callable[[HttpReply, Request], Response],
         is_chat: Callable[[Request], bool],
     ) -> None:
         self._openai: Any = need("openai", "batch")
@@ -272,7 +272,7 @@ class ChatBatches:
                 name, reply = row["custom_id"], row["response"]
                 request = asked[name]
                 body = without_secrets(to_line(reply["body"]), self._settings.secrets)
-                received = Received(int(reply["status_code"]), {}, body, 0.0)
+                received = HttpReply(int(reply["status_code"]), {}, body, 0.0)
             except (
                 ValueError,
                 LookupError,
@@ -283,7 +283,7 @@ class ChatBatches:
                 continue
             yield name, self._response(received, request)
 
-    def _response(self, received: Received, request: Request) -> Response:
+    def _response(self, received: HttpReply, request: Request) -> Response:
         try:
             if not 200 <= received.status < 300:
                 raise http_error(

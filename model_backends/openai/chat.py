@@ -15,7 +15,6 @@ from mmeval.model_backends.openai.chunks import (
 from mmeval.model_backends.openai.messages import encode_messages
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.wire.failures import CallError, bad_reply
-from mmeval.model_backends.wire.own_fields import merged, opened_json
 from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.events import is_stream
 from mmeval.model_backends.wire.replies.links import Links
@@ -27,7 +26,8 @@ from mmeval.model_backends.wire.replies.reply import (
 )
 from mmeval.model_backends.wire.replies.samples import SAMPLES_TYPE
 from mmeval.model_backends.wire.replies.server_errors import error_in_body
-from mmeval.model_backends.wire.transport import Outgoing, Received
+from mmeval.model_backends.wire.transport import HttpReply, HttpRequest
+from mmeval.model_backends.wire.user_fields import merged, opened_json
 from mmeval.records import FinishReason, GenerationParams, Request, Response
 
 PATH = "chat/completions"
@@ -84,7 +84,7 @@ class ChatEndpoint:
             None
         )
 
-    def encode(self, request: Request) -> Outgoing:
+    def encode(self, request: Request) -> HttpRequest:
         """The request as sent. Raises CallError for parts or options it cannot
         carry."""
         own = self._settings
@@ -95,7 +95,7 @@ class ChatEndpoint:
         messages = encode_messages(
             request.messages, own.capabilities.inputs, own.image_detail, own.formats
         )
-        return Outgoing(PATH, b'%b%b"messages": %b}' % (opening, seed, messages))
+        return HttpRequest(PATH, b'%b%b"messages": %b}' % (opening, seed, messages))
 
     def _opened(self, request: Request) -> bytes:
         """The body up to its seed, reused if the previous request's parameters are
@@ -134,7 +134,7 @@ class ChatEndpoint:
         return opening
 
     def decode(
-        self, received: Received, request: Request, links: Links | None = None
+        self, received: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
         """The answer in a reply: the parts of all its choices, as omni servers put the
         pictures or the sound of an answer into a choice of their own. Raises CallError

@@ -106,7 +106,7 @@ class _Chunks:
         self._details: list[Any] = []
         self._calls: dict[object, dict[str, str]] = {}
         self._reasons: dict[object, Any] = {}
-        self._sound = _Sound()
+        self._sound = _StreamedSound()
         self._unknown: dict[str, list[Any]] = {}
         self._seen_media: list[Any] = []
 
@@ -142,7 +142,7 @@ class _Chunks:
             ]
         content = []
         for item in self._content:
-            if isinstance(item, _Text):
+            if isinstance(item, _StreamedText):
                 content.append({"type": "text", "text": "".join(item.pieces)})
             else:
                 content.append(item)
@@ -227,12 +227,12 @@ class _Chunks:
     def _add_text(self, text: str, index: object) -> None:
         """Add to the text of the same choice, if no medium came since."""
         for item in reversed(self._content):
-            if not isinstance(item, _Text):
+            if not isinstance(item, _StreamedText):
                 break
             if item.index == index:
                 item.pieces.append(text)
                 return
-        self._content.append(_Text(index, [text]))
+        self._content.append(_StreamedText(index, [text]))
 
     def _note_unknown(self, row: Mapping[str, Any], known: frozenset[str]) -> None:
         for name, value in row.items():
@@ -270,14 +270,14 @@ class _Chunks:
 
 
 @dataclass(slots=True)
-class _Text:
+class _StreamedText:
     """A text of a choice, in pieces."""
 
     index: object
     pieces: list[str]
 
 
-class _Sound:
+class _StreamedSound:
     """The sound of an answer: pieces of samples, or files that are pieces of one."""
 
     def __init__(self) -> None:

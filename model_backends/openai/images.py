@@ -14,13 +14,13 @@ from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.wire.failures import CallError, bad_reply
 from mmeval.model_backends.wire.formats import Formats
 from mmeval.model_backends.wire.media import data_uri, sendable
-from mmeval.model_backends.wire.own_fields import form_fields, merged
 from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.events import DONE, events, is_stream
 from mmeval.model_backends.wire.replies.links import Links
 from mmeval.model_backends.wire.replies.reply import json_object, served, usage
 from mmeval.model_backends.wire.replies.server_errors import endless, event_object
-from mmeval.model_backends.wire.transport import Outgoing, Received
+from mmeval.model_backends.wire.transport import HttpReply, HttpRequest
+from mmeval.model_backends.wire.user_fields import form_fields, merged
 from mmeval.records import Request, Response
 
 GENERATIONS = "images/generations"
@@ -54,7 +54,7 @@ class ImagesEndpoint:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def encode(self, request: Request) -> Outgoing:
+    def encode(self, request: Request) -> HttpRequest:
         """The request as sent. Raises CallError for input other than text and
         pictures."""
         own = self._settings
@@ -73,10 +73,10 @@ class ImagesEndpoint:
             if images:
                 fields["input_references"] = references(images, own.formats)
             body = json.dumps(merged(fields, own.extra_body)).encode()
-            return Outgoing(OPENROUTER, body)
+            return HttpRequest(OPENROUTER, body)
         fields = merged(fields, own.extra_body)
         if not images:
-            return Outgoing(GENERATIONS, json.dumps(fields).encode())
+            return HttpRequest(GENERATIONS, json.dumps(fields).encode())
         files = []
         field = "image" if len(images) == 1 else "image[]"
         for number, image in enumerate(images, 1):
@@ -86,7 +86,7 @@ class ImagesEndpoint:
         return multipart(EDITS, form_fields(fields), files, request.key)
 
     def decode(
-        self, received: Received, request: Request, links: Links | None = None
+        self, received: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
         """The pictures of a reply. Raises CallError ``bad_reply`` where it has no place
         for any."""
@@ -117,7 +117,7 @@ class ImagesEndpoint:
         )
 
 
-def _whole_reply(received: Received) -> dict[str, Any]:
+def _whole_reply(received: HttpReply) -> dict[str, Any]:
     """The reply that a stream of pictures makes; partial ones are not kept. Raises
     CallError for an error in it, and ``connection`` for a stream without its end."""
     reply: dict[str, Any] = {"data": []}
@@ -203,7 +203,7 @@ def multipart(
     fields: dict[str, str],
     files: Sequence[FormFile],
     key: str = "",
-) -> Outgoing:
+) -> HttpRequest:
     """A form with files (RFC 7578). Raises CallError for an invalid MIME type. With a
     ``key`` the same form has the same bytes, as servers compare those of calls with one
     key."""
@@ -227,4 +227,6 @@ def multipart(
         )
         pieces += [head.encode(), file.data, b"\r\n"]
     pieces.append(f"--{boundary}--\r\n".encode())
-    return Outgoing(path, b"".join(pieces), f"multipart/form-data; boundary={boundary}")
+    return HttpRequest(
+        path, b"".join(pieces), f"multipart/form-data; boundary={boundary}"
+    )

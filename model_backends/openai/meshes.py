@@ -11,9 +11,9 @@ from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.openai.videos import FileJobEndpoint, answer_of
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.media import data_uri
-from mmeval.model_backends.wire.own_fields import merged
 from mmeval.model_backends.wire.replies.links import Links
-from mmeval.model_backends.wire.transport import Outgoing, Received
+from mmeval.model_backends.wire.transport import HttpReply, HttpRequest
+from mmeval.model_backends.wire.user_fields import merged
 from mmeval.records import Request, Response
 
 MESHES = "meshes"
@@ -27,7 +27,7 @@ class MeshesEndpoint(FileJobEndpoint):
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def encode(self, request: Request) -> Outgoing:
+    def encode(self, request: Request) -> HttpRequest:
         """The request as sent. Raises CallError for all input but words with one
         picture."""
         own = self._settings
@@ -45,10 +45,10 @@ class MeshesEndpoint(FileJobEndpoint):
         }
         if own.seed_all:
             fields["seed"] = request.seed
-        return Outgoing(MESHES, json.dumps(merged(fields, own.extra_body)).encode())
+        return HttpRequest(MESHES, json.dumps(merged(fields, own.extra_body)).encode())
 
     def decode(
-        self, received: Received, request: Request, links: Links | None = None
+        self, received: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
         """The 3D model of a job. Raises CallError ``bad_reply`` without one."""
         del links  # the result is the model itself

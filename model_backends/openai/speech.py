@@ -11,7 +11,6 @@ from mmeval.model_backends.openai import parameters
 from mmeval.model_backends.openai.messages import words
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.wire.failures import CallError, bad_reply
-from mmeval.model_backends.wire.own_fields import merged
 from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.events import DONE, events, is_stream
 from mmeval.model_backends.wire.replies.links import Links
@@ -22,7 +21,8 @@ from mmeval.model_backends.wire.replies.samples import (
     joined_base64,
 )
 from mmeval.model_backends.wire.replies.server_errors import endless, event_object
-from mmeval.model_backends.wire.transport import Outgoing, Received
+from mmeval.model_backends.wire.transport import HttpReply, HttpRequest
+from mmeval.model_backends.wire.user_fields import merged
 from mmeval.records import Request, Response
 
 SPEECH = "audio/speech"
@@ -38,10 +38,10 @@ class SpeechEndpoint:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def encode(self, request: Request) -> Outgoing:
+    def encode(self, request: Request) -> HttpRequest:
         """The encoded request: all text to read aloud; system messages say how.
         Raises CallError for any input but text."""
-        return Outgoing(self.path, json.dumps(self._fields(request)).encode())
+        return HttpRequest(self.path, json.dumps(self._fields(request)).encode())
 
     def _fields(self, request: Request) -> dict[str, Any]:
         own = self._settings
@@ -61,7 +61,7 @@ class SpeechEndpoint:
         return merged(fields, own.extra_body)
 
     def decode(
-        self, received: Received, request: Request, links: Links | None = None
+        self, received: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
         """The sound of a reply. Raises CallError ``bad_reply`` without one."""
         data: dict[str, Any] = {}
@@ -115,7 +115,7 @@ class SoundsEndpoint(SpeechEndpoint):
         return merged(fields, own.extra_body)
 
 
-def _whole_sound(received: Received) -> tuple[bytes, dict[str, Any]]:
+def _whole_sound(received: HttpReply) -> tuple[bytes, dict[str, Any]]:
     """The bytes of a streamed sound, and its last event. Raises CallError for an error
     in the stream, and ``connection`` for a stream without its end."""
     pieces: list[str] = []

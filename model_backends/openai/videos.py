@@ -23,11 +23,11 @@ from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.wire.failures import CallError, bad_reply
 from mmeval.model_backends.wire.jobs import JobEndpoint
 from mmeval.model_backends.wire.media import sendable
-from mmeval.model_backends.wire.own_fields import form_fields, merged
 from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.links import Links
 from mmeval.model_backends.wire.replies.reply import json_object, served, usage
-from mmeval.model_backends.wire.transport import Outgoing, Received
+from mmeval.model_backends.wire.transport import HttpReply, HttpRequest
+from mmeval.model_backends.wire.user_fields import form_fields, merged
 from mmeval.records import Request, Response
 
 VIDEOS = "videos"
@@ -78,7 +78,7 @@ class VideosEndpoint(FileJobEndpoint):
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def encode(self, request: Request) -> Outgoing:
+    def encode(self, request: Request) -> HttpRequest:
         """The request as sent. Raises CallError for input other than text and
         pictures, and for more pictures than the server takes."""
         own = self._settings
@@ -101,7 +101,7 @@ class VideosEndpoint(FileJobEndpoint):
             fields["frame_images"] = [{**pictures[0], "frame_type": "first_frame"}]
         if pictures[1:]:
             fields["input_references"] = pictures[1:]
-        return Outgoing(VIDEOS, json.dumps(merged(fields, own.extra_body)).encode())
+        return HttpRequest(VIDEOS, json.dumps(merged(fields, own.extra_body)).encode())
 
     def result_place(self, job: Mapping[str, Any], place: str) -> str:
         for name in ("unsigned_urls", "urls"):
@@ -111,7 +111,7 @@ class VideosEndpoint(FileJobEndpoint):
         return super().result_place(job, place)
 
     def decode(
-        self, received: Received, request: Request, links: Links | None = None
+        self, received: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
         """The video of a job. Raises CallError ``bad_reply`` without one."""
         del links  # the result is the video itself
@@ -126,12 +126,12 @@ class SyncVideosEndpoint:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def encode(self, request: Request) -> Outgoing:
+    def encode(self, request: Request) -> HttpRequest:
         """The request as sent. Raises CallError as ``VideosEndpoint.encode`` does."""
         return _in_form(SYNC, request, self._settings)
 
     def decode(
-        self, received: Received, request: Request, links: Links | None = None
+        self, received: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
         """The video of a reply. Raises CallError ``bad_reply`` without one."""
         del links  # the reply is the video itself
@@ -142,7 +142,7 @@ def _in_form(
     path: str,
     request: Request,
     settings: Settings,
-) -> Outgoing:
+) -> HttpRequest:
     """A request as a form: vLLM-Omni takes nothing else."""
     prompt, images = prompt_of(request, VIDEOS)
     if len(images) > 1:
@@ -165,7 +165,7 @@ def _in_form(
 
 
 def answer_of(
-    received: Received, kind: PartKind, request: Request, unsent: Collection[str] = ()
+    received: HttpReply, kind: PartKind, request: Request, unsent: Collection[str] = ()
 ) -> Response:
     """The answer in the bytes of a medium. Raises CallError for anything else.
     ``unsent`` are options without a field."""

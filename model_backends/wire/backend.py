@@ -20,7 +20,7 @@ from mmeval.model_backends.wire.failures import CallError, failed
 from mmeval.model_backends.wire.formats import notes
 from mmeval.model_backends.wire.jobs import JobEndpoint, Jobs
 from mmeval.model_backends.wire.replies.links import Links
-from mmeval.model_backends.wire.transport import Outgoing, Received, Transport
+from mmeval.model_backends.wire.transport import HttpReply, HttpRequest, Transport
 from mmeval.records import Request, Response
 
 OFFLOAD_BYTES = 2**21
@@ -35,10 +35,10 @@ log = logging.getLogger(__name__)
 class Endpoint(Protocol):
     """An endpoint: encodes a request, decodes a reply. Both raise CallError."""
 
-    def encode(self, request: Request) -> Outgoing: ...
+    def encode(self, request: Request) -> HttpRequest: ...
 
     def decode(
-        self, received: Received, request: Request, links: Links | None = None
+        self, received: HttpReply, request: Request, links: Links | None = None
     ) -> Response: ...
 
 
@@ -71,7 +71,7 @@ class WireBackend(ABC):
     def identity(self) -> Mapping[str, Any]:
         """By which answers may be reused."""
 
-    def _encode(self, request: Request) -> Outgoing:
+    def _encode(self, request: Request) -> HttpRequest:
         """The request as sent. Raises CallError for what cannot be, ContentError for a
         medium that cannot be read."""
         known = self.capabilities.options or ()
@@ -149,7 +149,7 @@ class WireBackend(ABC):
         finally:
             del self._calls[call]
 
-    async def _encoded(self, request: Request) -> Outgoing:
+    async def _encoded(self, request: Request) -> HttpRequest:
         size = 0
         for message in request.messages:
             for part in message.content.parts:
@@ -160,7 +160,7 @@ class WireBackend(ABC):
         return self._encode(request)
 
     async def _read(
-        self, endpoint: Endpoint | JobEndpoint, received: Received, request: Request
+        self, endpoint: Endpoint | JobEndpoint, received: HttpReply, request: Request
     ) -> Response:
         """The answer in a reply, read again with the links that it needs."""
         hosts = self._connection.fetch_links
@@ -205,7 +205,7 @@ class WireBackend(ABC):
 
 async def _decoded(
     endpoint: Endpoint | JobEndpoint,
-    received: Received,
+    received: HttpReply,
     request: Request,
     links: Links | None = None,
 ) -> Response:

@@ -29,7 +29,7 @@ from mmeval.model_backends.wire.replies.server_errors import (
     error_in_body,
     reported,
 )
-from mmeval.model_backends.wire.transport import Outgoing, Received, Transport
+from mmeval.model_backends.wire.transport import HttpReply, HttpRequest, Transport
 from mmeval.records import Request, Response
 from mmeval.system import from_line, to_line, write_atomic
 
@@ -91,10 +91,10 @@ class JobEndpoint(ABC):
         """Where the jobs are polled."""
 
     @abstractmethod
-    def encode(self, request: Request) -> Outgoing:
+    def encode(self, request: Request) -> HttpRequest:
         """The request as sent. Raises CallError for what cannot be."""
 
-    def job(self, received: Received) -> Mapping[str, Any]:
+    def job(self, received: HttpReply) -> Mapping[str, Any]:
         """The job that a reply states. Raises CallError for an error in its place."""
         try:
             job = from_line(received.body)
@@ -117,7 +117,7 @@ class JobEndpoint(ABC):
 
     @abstractmethod
     def decode(
-        self, received: Received, request: Request, links: Links | None = None
+        self, received: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
         """The answer in a result. Raises CallError where there is none."""
 
@@ -127,10 +127,10 @@ class JobEndpoint(ABC):
         return response
 
 
-class _Stated(NamedTuple):
+class _JobReply(NamedTuple):
     """A reply, and the job that it states."""
 
-    received: Received
+    received: HttpReply
     job: Mapping[str, Any]
 
 
@@ -213,8 +213,8 @@ class Jobs:
         self,
         endpoint: JobEndpoint,
         request: Request,
-        encode: Callable[[], Awaitable[Outgoing]],
-        read: Callable[[Received], Awaitable[Response]],
+        encode: Callable[[], Awaitable[HttpRequest]],
+        read: Callable[[HttpReply], Awaitable[Response]],
     ) -> Response:
         """The result of a request's job, which is asked for unless there is one:
         ``encode`` gives the request as sent, ``read`` the answer in a result. Raises
@@ -251,8 +251,8 @@ class _JobCall:
         jobs: Jobs,
         endpoint: JobEndpoint,
         request: Request,
-        encode: Callable[[], Awaitable[Outgoing]],
-        read: Callable[[Received], Awaitable[Response]],
+        encode: Callable[[], Awaitable[HttpRequest]],
+        read: Callable[[HttpReply], Awaitable[Response]],
     ) -> None:
         self._jobs, self._endpoint = jobs, endpoint
         self._request, self._encode, self._read = request, encode, read
@@ -291,7 +291,7 @@ class _JobCall:
         note, ended = await self._post()
         return await self._result(note, ended)
 
-    async def _post(self) -> tuple[JobNote, _Stated | None]:
+    async def _post(self) -> tuple[JobNote, _JobReply | None]:
         """Ask for the job: its note, and the reply if that states its end already."""
         transport = self._jobs.transport
         outgoing = await self._encode()
@@ -309,9 +309,9 @@ class _JobCall:
         finally:
             if not has_ended:
                 transport.release(received)
-        return note, _Stated(received, job) if has_ended else None
+        return note, _JobReply(received, job) if has_ended else None
 
-    async def _result(self, note: JobNote, ended: _Stated | None) -> Response:
+    async def _result(self, note: JobNote, ended: _JobReply | None) -> Response:
         """The answer by a job. ``ended`` is the reply that states its end, if that has
         come."""
         try:
@@ -342,14 +342,14 @@ class _JobCall:
         warnings = (*self._remarks, *response.warnings)
         return replace(response, warnings=warnings)
 
-    async def _polled(self, note: JobNote) -> _Stated:
+    async def _polled(self, note: JobNote) -> _JobReply:
         """The reply that states the end of a job."""
         endpoint = self._endpoint
         place = self._place(note)
         if is_same_server(note.polling_url, note.base_url):
             place = note.polling_url
 
-        async def poll() -> Received:
+        async def poll() -> HttpReply:
             try:
                 async with asyncio.timeout(endpoint.poll_timeout):
                     return await self._jobs.transport.get(place, note.base_url)
@@ -359,7 +359,7 @@ class _JobCall:
                     f"no answer to a poll within {endpoint.poll_timeout:g} s",
                 ) from None
 
-        def read(received: Received) -> _Stated | None:
+        def read(received: HttpReply) -> _JobReply | None:
             if not 200 <= received.status < 300:
                 error = self._jobs.transport.error(received)
                 raise _not_found(error) if received.status in (404, 410) else error
@@ -370,11 +370,11 @@ class _JobCall:
                     raise
                 # the page of a gateway in place of the reply
                 raise CallError("server", error.text) from None
-            return _Stated(received, job) if endpoint.has_ended(job) else None
+            return _JobReply(received, job) if endpoint.has_ended(job) else None
 
         return await self._until(poll, read)
 
-    async def _fetched(self, note: JobNote, ended: _Stated) -> Received:
+    async def _fetched(self, note: JobNote, ended: _JobReply) -> HttpReply:
         """The result of a job that has ended, as it is received."""
         place = self._endpoint.result_place(ended.job, self._place(note))
         if place is None:
@@ -388,7 +388,7 @@ class _JobCall:
             place = urljoin(note.base_url, place)
         is_elsewhere = "://" in place and not is_same_server(place, note.base_url)
 
-        def read(received: Received) -> Received | None:
+        def read(received: HttpReply) -> HttpReply | None:
             status = received.status
             if status in _WAITING_STATUSES:
                 return None
@@ -411,8 +411,8 @@ class _JobCall:
 
     async def _until(
         self,
-        fetch: Callable[[], Awaitable[Received]],
-        read: Callable[[Received], T | None],
+        fetch: Callable[[], Awaitable[HttpReply]],
+        read: Callable[[HttpReply], T | None],
     ) -> T:
         """What ``read`` makes of a reply, which is fetched until there is one. That
         reply is released by the caller."""

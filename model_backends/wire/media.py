@@ -11,9 +11,9 @@ from mmeval.errors import ContentError
 from mmeval.media import Media, Part, PartKind
 from mmeval.model_backends.wire.failures import CallError
 from mmeval.model_backends.wire.formats import Formats, encoded_anew
-from mmeval.model_backends.wire.recent import Recent
+from mmeval.model_backends.wire.media_cache import MediaCache
 
-_RECENT = Recent()
+_RECENT = MediaCache()
 _FAMILIES: Mapping[PartKind, tuple[str, ...]] = {
     "image": ("image/",),
     "video": ("video/",),

@@ -55,7 +55,7 @@ _TAIL = 64
 MAX_REDIRECTS = 5
 
 
-class Outgoing(NamedTuple):
+class HttpRequest(NamedTuple):
     """An encoded request: the path below ``base_url`` and the body. ``notes`` state
     what is not sent as it is."""
 
@@ -65,7 +65,7 @@ class Outgoing(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class Received(NamedTuple):
+class HttpReply(NamedTuple):
     """A received reply. ``latency`` is in seconds, from sending to the last byte.
     ``held`` is the room that its body takes until it is released, ``lost`` why the end
     of a stream did not come, ``base_url`` the address that has replied."""
@@ -83,7 +83,7 @@ class Received(NamedTuple):
         return self.headers.get("Content-Type", "")
 
 
-class Room:
+class ReplyMemory:
     """Room for the bodies of large replies, in the order in which they ask for it."""
 
     def __init__(self, limit: int) -> None:
@@ -116,14 +116,14 @@ class Transport:
         self.base_url = connection.base_url
         self._secrets = connection.secrets
         self._session: aiohttp.ClientSession | None = None
-        self._room = Room(HELD_BYTES)
+        self._room = ReplyMemory(HELD_BYTES)
 
     def move_to(self, base_url: str) -> None:
         """Send what follows to another address."""
         self._addresses = Addresses((base_url,), self._connection.query)
         self.base_url = base_url
 
-    async def post(self, outgoing: Outgoing, key: str = "") -> Received:
+    async def post(self, outgoing: HttpRequest, key: str = "") -> HttpReply:
         """The reply with any status, of the first address that can be reached. Raises
         CallError without a whole reply. A server that knows idempotency keys answers a
         second call with the same ``key`` by the reply to the first."""
@@ -154,7 +154,7 @@ class Transport:
             finally:
                 address.calls -= 1
 
-    async def get(self, place: str, base_url: str) -> Received:
+    async def get(self, place: str, base_url: str) -> HttpReply:
         """What is at a URL, or at a path below ``base_url``, with any status, also
         after redirects. The key and the user's headers go to the server at ``base_url``
         alone. Raises CallError without a whole reply."""
@@ -176,7 +176,7 @@ class Transport:
             place = urljoin(url, received.headers.get("Location", ""))
         raise bad_reply(f"more than {MAX_REDIRECTS} redirects")
 
-    def error(self, received: Received) -> CallError:
+    def error(self, received: HttpReply) -> CallError:
         """The error that a reply is whose status is not one of success."""
         return http_error(
             received.status,
@@ -199,7 +199,7 @@ class Transport:
         headers: Mapping[str, str] | None = None,
         *,
         session: aiohttp.ClientSession | None = None,
-    ) -> Received:
+    ) -> HttpReply:
         session = session or self._session or self._open()
         started = time.perf_counter()
         try:
@@ -238,7 +238,7 @@ class Transport:
         held = len(received) if len(received) >= LARGE_BODY else 0
         # the server may echo its request
         clean = without_secrets(received, self._secrets)
-        return Received(
+        return HttpReply(
             response.status,
             response.headers,
             clean,
@@ -248,7 +248,7 @@ class Transport:
             address.base_url,
         )
 
-    def release(self, received: Received) -> None:
+    def release(self, received: HttpReply) -> None:
         """State that a reply's body is not needed any more, which makes room for
         others."""
         if received.held:
@@ -290,7 +290,7 @@ class Transport:
             ),
         )
         # both belong to an event loop
-        self._session, self._room = session, Room(HELD_BYTES)
+        self._session, self._room = session, ReplyMemory(HELD_BYTES)
         return session
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:

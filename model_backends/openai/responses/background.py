@@ -18,7 +18,7 @@ from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.wire.jobs import JobEndpoint
 from mmeval.model_backends.wire.replies.events import is_stream
 from mmeval.model_backends.wire.replies.links import Links
-from mmeval.model_backends.wire.transport import Outgoing, Received
+from mmeval.model_backends.wire.transport import HttpReply, HttpRequest
 from mmeval.records import Request, Response
 
 
@@ -31,11 +31,11 @@ class BackgroundEndpoint(JobEndpoint):
     def __init__(self, settings: Settings) -> None:
         self._responses = ResponsesEndpoint(settings)
 
-    def encode(self, request: Request) -> Outgoing:
+    def encode(self, request: Request) -> HttpRequest:
         """The request as sent. Raises CallError for parts that it cannot carry."""
         return self._responses.encode(request)
 
-    def job(self, received: Received) -> Mapping[str, Any]:
+    def job(self, received: HttpReply) -> Mapping[str, Any]:
         body = received.body
         if not body.startswith(b"{") and is_stream(body, received.content_type):
             return streamed_state(body, received.lost)
@@ -46,6 +46,6 @@ class BackgroundEndpoint(JobEndpoint):
         return is_response(job) and status_of(job) not in PENDING
 
     def decode(
-        self, received: Received, request: Request, links: Links | None = None
+        self, received: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
         return self._responses.decode(received, request, links)

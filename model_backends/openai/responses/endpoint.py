@@ -7,18 +7,21 @@ from typing import Any
 
 from mmeval.media import Interleaved
 from mmeval.model_backends.openai.responses.input import ResponsesItems, Turns
-from mmeval.model_backends.openai.responses.stream import Reply, streamed_reply
+from mmeval.model_backends.openai.responses.stream import (
+    StreamedResponse,
+    streamed_reply,
+)
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.model_backends.wire.failures import CallError, bad_reply
-from mmeval.model_backends.wire.own_fields import merged, opened_json
 from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.events import is_stream
 from mmeval.model_backends.wire.replies.links import Links
 from mmeval.model_backends.wire.replies.refusals import is_refusal
 from mmeval.model_backends.wire.replies.reply import json_object, served, usage
 from mmeval.model_backends.wire.replies.server_errors import error_in_body, read_error
-from mmeval.model_backends.wire.replies.written import written_items
-from mmeval.model_backends.wire.transport import Outgoing, Received
+from mmeval.model_backends.wire.replies.verbatim import verbatim_items
+from mmeval.model_backends.wire.transport import HttpReply, HttpRequest
+from mmeval.model_backends.wire.user_fields import merged, opened_json
 from mmeval.records import FinishReason, Request, Response
 from mmeval.system import from_line
 from mmeval.system.wording import shortened
@@ -85,7 +88,7 @@ class ResponsesEndpoint:
         self._settings = settings
         self._turns = Turns(settings)
 
-    def encode(self, request: Request) -> Outgoing:
+    def encode(self, request: Request) -> HttpRequest:
         """The request as sent. Raises CallError for parts that it cannot carry."""
         own = self._settings
         items = ResponsesItems(own)
@@ -114,7 +117,7 @@ class ResponsesEndpoint:
             fields["stream"] = True
         fields = merged(fields, own.extra_body)
         opening = opened_json(fields)
-        return Outgoing(PATH, b'%b"input": %b}' % (opening, conversation.items))
+        return HttpRequest(PATH, b'%b"input": %b}' % (opening, conversation.items))
 
     def _drawing(self, request: Request) -> dict[str, Any]:
         """The tool that draws, where a picture is wanted."""
@@ -131,7 +134,7 @@ class ResponsesEndpoint:
         return fields
 
     def decode(
-        self, received: Received, request: Request, links: Links | None = None
+        self, received: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
         """The answer in a reply: its items in their order. Raises CallError
         ``bad_reply`` without one, and the error of a response that has failed."""
@@ -179,7 +182,7 @@ class ResponsesEndpoint:
             turn=self._turns.turn(fields.get("id"), reply.items),
         )
 
-    def _reply(self, received: Received) -> Reply:
+    def _reply(self, received: HttpReply) -> StreamedResponse:
         body = received.body
         if not body.startswith(b"{") and is_stream(body, received.content_type):
             return streamed_reply(body, received.lost, self._settings.secrets)
@@ -191,9 +194,9 @@ class ResponsesEndpoint:
             fields = json_object(body)  # raises the reported error
         if not isinstance(fields.get("output"), list):
             if status_of(fields) in _UNREADY or fields.get("error"):
-                return Reply(fields, [])
+                return StreamedResponse(fields, [])
             raise bad_reply("the server's answer has no output")
-        return Reply(fields, written_items(body, ("output",)))
+        return StreamedResponse(fields, verbatim_items(body, ("output",)))
 
 
 def is_response(fields: Mapping[str, Any]) -> bool:

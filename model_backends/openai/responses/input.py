@@ -19,7 +19,7 @@ from mmeval.model_backends.openai.settings import Settings
 from mmeval.records import Message, Turn
 
 
-class Conversation(NamedTuple):
+class ResponsesInput(NamedTuple):
     """What a request says: the system messages at its beginning, the ``items`` of its
     input as a JSON list, and the id of the answer that it goes on from."""
 
@@ -49,7 +49,7 @@ class Turns:
 
     def conversation(
         self, messages: Sequence[Message], encoder: ItemEncoder
-    ) -> Conversation:
+    ) -> ResponsesInput:
         """The messages of a request. Raises CallError ``unsupported`` for a part that
         has no item.
 
@@ -84,7 +84,7 @@ class Turns:
         if carried:
             rows.append(_user_item(encoder, carried))
         items = b"".join((b"[", *joined(rows), b"]"))
-        return Conversation("\n\n".join(filter(None, instructions)), items, previous)
+        return ResponsesInput("\n\n".join(filter(None, instructions)), items, previous)
 
     def _previous(self, messages: Sequence[Message]) -> tuple[str, int]:
         """The id of the last answer that the server has kept, and where the messages

@@ -13,7 +13,7 @@ from mmeval.model_backends.wire.replies.server_errors import (
     error_in_body,
     reported,
 )
-from mmeval.model_backends.wire.replies.written import written_items, written_value
+from mmeval.model_backends.wire.replies.verbatim import verbatim_items, verbatim_value
 from mmeval.system import from_line
 
 _ENDS = frozenset(
@@ -48,7 +48,7 @@ MOST_ITEMS = 100_000
 """Of an answer. Streams number their items, and a number may be anything."""
 
 
-class Reply(NamedTuple):
+class StreamedResponse(NamedTuple):
     """A response: its fields, each item of its output as it is written, the bytes of
     events that are not JSON, and events of another kind."""
 
@@ -62,7 +62,7 @@ def streamed_reply(
     body: bytes,
     lost: str = "",
     secrets: Collection[str] = (),
-) -> Reply:
+) -> StreamedResponse:
     """The reply that a stream of events makes. Its items are those that were reported
     as done, and those that the last event alone has; partial pictures are none.
 
@@ -87,8 +87,8 @@ def streamed_state(body: bytes, lost: str = "") -> Mapping[str, Any]:
     raise endless("the answer", lost)
 
 
-def _read(body: bytes) -> _Stream:
-    stream = _Stream()
+def _read(body: bytes) -> _ResponseStream:
+    stream = _ResponseStream()
     for event in events(body):
         if event.data.strip() == DONE:
             break
@@ -98,7 +98,7 @@ def _read(body: bytes) -> _Stream:
     return stream
 
 
-class _Stream:
+class _ResponseStream:
     """What has come so far."""
 
     def __init__(self) -> None:
@@ -124,7 +124,7 @@ class _Stream:
         if kind == "response.output_item.done" and isinstance(row.get("item"), dict):
             item = row["item"]
             place = _place_of(row, len(self._done))
-            written = written_value(event.data, ("item",))
+            written = verbatim_value(event.data, ("item",))
             assert written is not None  # the event was read
             self._done[place] = written
             if isinstance(item.get("id"), str):
@@ -133,7 +133,7 @@ class _Stream:
             self.fields = response
             if kind in _ENDS:
                 self.is_complete = True
-                self._last_items = written_items(event.data, ("response", "output"))
+                self._last_items = verbatim_items(event.data, ("response", "output"))
         elif kind == "error" or (not kind.startswith("response.") and reported(row)):
             # what came before it is kept where the error is a refusal
             error = row.get("error") or row
@@ -145,7 +145,7 @@ class _Stream:
         elif family != "response" or about not in _PARTS_OF_ITEMS:
             self._unknown.setdefault(f"the event {kind}", []).append(row)
 
-    def reply(self, secrets: Collection[str]) -> Reply:
+    def reply(self, secrets: Collection[str]) -> StreamedResponse:
         """The reply as it would have come without a stream."""
         items = dict(self._done)
         for place, item in enumerate(self._last_items):
@@ -164,7 +164,7 @@ class _Stream:
                 }
                 items[place] = json.dumps(message).encode()
         ordered = [items[place] for place in sorted(items)]
-        return Reply(self.fields, ordered, self._unread_bytes, self._unknown)
+        return StreamedResponse(self.fields, ordered, self._unread_bytes, self._unknown)
 
 
 def _place_of(row: Mapping[str, Any], otherwise: int) -> int:

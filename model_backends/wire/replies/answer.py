@@ -233,7 +233,7 @@ class AnswerReader:
 
     def sound(self, data: bytes, mime: str = "") -> None:
         """Bytes of a sound, with or without a header."""
-        given = _Given("", only_data=True, mime=mime)
+        given = _MediumSource("", only_data=True, mime=mime)
         self._pieces.append(self._part_of(data, given, "audio"))
 
     def thought(self, text: object) -> None:
@@ -377,7 +377,7 @@ class AnswerReader:
     def _part_of(
         self,
         data: bytes,
-        given: _Given,
+        given: _MediumSource,
         expected: str,
     ) -> Part:
         """A part of bytes, which decide its kind; a sound without a header becomes a
@@ -439,7 +439,7 @@ class AnswerReader:
         if isinstance(encoded, Encoded):
             is_sound = encoded.mime.lower().startswith("audio/")
             if is_sound or known_mime(encoded.data):
-                given = _Given("", True, encoded.mime)
+                given = _MediumSource("", True, encoded.mime)
                 return self._part_of(encoded.data, given, "")
         self.warn(f"a data URI of {len(uri):,} characters in the text does not decode")
         return None
@@ -528,7 +528,7 @@ _ITEM_FIELDS = _NO_PARTS | _MEDIA_FIELDS
 _TEXT_FIELDS = _NO_PARTS | {"text"}
 
 
-class _Given(NamedTuple):
+class _MediumSource(NamedTuple):
     """What an item has in place of a medium, and what it states of it."""
 
     text: str
@@ -548,9 +548,9 @@ def _has_more(message: Mapping[str, Any]) -> bool:
     return False
 
 
-def _given(item: object) -> _Given | None:
+def _given(item: object) -> _MediumSource | None:
     """The data or address of an item, at most ``_MAX_DEPTH`` objects deep."""
-    stated = _Given("", only_data=False)
+    stated = _MediumSource("", only_data=False)
     has_data = False
     for _ in range(_MAX_DEPTH + 1):
         if isinstance(item, str):
@@ -575,7 +575,7 @@ def _given(item: object) -> _Given | None:
     return stated if has_data or stated.transcript else None
 
 
-def _with_stated(stated: _Given, item: Mapping[str, Any]) -> _Given:
+def _with_stated(stated: _MediumSource, item: Mapping[str, Any]) -> _MediumSource:
     """What an object states of the medium that it holds."""
     mime = ""
     for name in _MIME_FIELDS:

@@ -51,7 +51,7 @@ _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 _TICKS = re.compile(r"`+")
 
 
-class Reference(NamedTuple):
+class MediaReference(NamedTuple):
     """A data URI or a link in a text. ``start`` and ``end`` are those of its mark-up;
     ``shown`` states that the mark-up is that of a medium, and not of a link to read."""
 
@@ -67,7 +67,7 @@ def may_refer(text: str) -> bool:
     return "ata:" in text or "ATA:" in text
 
 
-def references(text: str, *, links: bool = False) -> Iterator[Reference]:
+def references(text: str, *, links: bool = False) -> Iterator[MediaReference]:
     """The data URIs of a text and, on request, its links, in order, outside of code."""
     code = _Code(text)
     found = list(_data_uris(text, code))
@@ -86,7 +86,7 @@ def references(text: str, *, links: bool = False) -> Iterator[Reference]:
             end = reference.end
 
 
-def _data_uris(text: str, code: _Code) -> Iterator[Reference]:
+def _data_uris(text: str, code: _Code) -> Iterator[MediaReference]:
     at = 0
     while match := _NEXT_URI.match(text, at) or _URI.search(text, at):
         start, end = match.start(), match.end()
@@ -99,19 +99,19 @@ def _data_uris(text: str, code: _Code) -> Iterator[Reference]:
                 stop = _end_of_base64(text, end)
             else:
                 stop = _end_of(_WORD, text, end)
-            reference = Reference("data", text[start:stop], start, stop, True)
+            reference = MediaReference("data", text[start:stop], start, stop, True)
         at = reference.end
         yield reference
 
 
-def _links(text: str, code: _Code) -> Iterator[Reference]:
+def _links(text: str, code: _Code) -> Iterator[MediaReference]:
     for match in _LINK.finditer(text):
         if code.holds(match.start()):
             continue
         address = match[0].rstrip(".,;:!?*_")
         start, end = match.start(), match.start() + len(address)
         marked = _in_markup(text, start, end, "link")
-        yield marked or Reference("link", address, start, end, False)
+        yield marked or MediaReference("link", address, start, end, False)
     for match in _RELATIVE_LINK.finditer(text):
         name = "md" if match["md"] else "img"
         if code.holds(match.start()):
@@ -123,7 +123,7 @@ def _links(text: str, code: _Code) -> Iterator[Reference]:
 
 def _in_markup(
     text: str, start: int, end: int, kind: Literal["data", "link"]
-) -> Reference | None:
+) -> MediaReference | None:
     """The reference of an address from ``start``, where Markdown or HTML is around it;
     ``end`` is that of its head, behind which the mark-up has to close it."""
     before = text[max(0, start - WINDOW) : start]
@@ -142,7 +142,7 @@ def _in_markup(
         if closing is not None:
             shown = kind == "data" or markdown[0].startswith("!")
             begun = opened + markdown.start()
-            return Reference(kind, text[start:stop], begun, closing.end(), shown)
+            return MediaReference(kind, text[start:stop], begun, closing.end(), shown)
     tag = _TAG.match(before, max(0, before.rfind("<")))
     if tag is not None:
         # without quotes a blank ends the address
@@ -157,7 +157,7 @@ def _in_markup(
             if text[last : last + len(close)].lower() == close.lower():
                 last += len(close)
             begun = opened + tag.start()
-            return Reference(kind, text[start:stop], begun, last, shown=True)
+            return MediaReference(kind, text[start:stop], begun, last, shown=True)
     return None
 
 

@@ -9,7 +9,7 @@ from mmeval.media import Media, media_part
 from mmeval.model_backends.gemini import GeminiBackend
 from mmeval.model_backends.gemini.contents import (
     GENERATE,
-    Conversation,
+    GeminiInput,
     conversation,
 )
 from mmeval.model_backends.wire.failures import CallError
@@ -19,7 +19,7 @@ from tests.support.tiny_media import picture, sound
 PDF = b"%PDF-1.7\npage"
 
 
-def conversed(*messages: Message, **arguments: Any) -> Conversation:
+def conversed(*messages: Message, **arguments: Any) -> GeminiInput:
     backend = GeminiBackend(
         **{"model": "m", "base_url": "http://localhost", **arguments}
     )

@@ -7,7 +7,7 @@ from mmeval.media import Media
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.wire.failures import CallError
-from mmeval.model_backends.wire.transport import Received
+from mmeval.model_backends.wire.transport import HttpReply
 from mmeval.records import Request, Response, Usage
 from tests.support.gemini import shape
 from tests.support.openai_calls import PNG, WAV, data_uri, medium, request
@@ -32,7 +32,7 @@ def sent(asked: Request, **arguments: Any) -> Any:
 
 def received(*choices: Any, asked: Request | None = None, **fields: Any) -> Response:
     body = json.dumps({"choices": list(choices), **fields}).encode()
-    return endpoint().decode(Received(200, {}, body, 0.5), asked or request("q"))
+    return endpoint().decode(HttpReply(200, {}, body, 0.5), asked or request("q"))
 
 
 def test_the_fields_of_a_request_have_the_names_of_the_interface() -> None:

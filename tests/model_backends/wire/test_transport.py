@@ -7,7 +7,7 @@ import pytest
 
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.wire.addresses import environment_proxy
-from mmeval.model_backends.wire.transport import Received, Room, Transport
+from mmeval.model_backends.wire.transport import HttpReply, ReplyMemory, Transport
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import failure, generate, generate_all, request
 from tests.support.servers import (
@@ -155,13 +155,13 @@ def test_large_replies_wait_for_room_and_one_is_always_read(
     monkeypatch.setattr("mmeval.model_backends.wire.transport.LARGE_BODY", 100)
     monkeypatch.setattr("mmeval.model_backends.wire.transport.HELD_BYTES", limit)
     held: list[int] = []
-    take = Room.take
+    take = ReplyMemory.take
 
-    async def taken(room: Room, size: int) -> None:
+    async def taken(room: ReplyMemory, size: int) -> None:
         await take(room, size)
         held.append(room.held)
 
-    monkeypatch.setattr(Room, "take", taken)
+    monkeypatch.setattr(ReplyMemory, "take", taken)
 
     async def ask(url: str) -> list[str]:
         backend = OpenAIBackend(model="m", base_url=url, max_reply_bytes=2000)
@@ -183,16 +183,16 @@ def test_a_call_that_is_cancelled_while_it_waits_for_room_frees_none(
 ) -> None:
     monkeypatch.setattr("mmeval.model_backends.wire.transport.LARGE_BODY", 100)
     monkeypatch.setattr("mmeval.model_backends.wire.transport.HELD_BYTES", 1000)
-    take = Room.take
+    take = ReplyMemory.take
 
     async def cancel(url: str) -> int:
         waiting = asyncio.Event()
 
-        async def asked(room: Room, size: int) -> None:
+        async def asked(room: ReplyMemory, size: int) -> None:
             waiting.set()
             await take(room, size)
 
-        monkeypatch.setattr(Room, "take", asked)
+        monkeypatch.setattr(ReplyMemory, "take", asked)
         backend = OpenAIBackend(model="m", base_url=url)
         await backend.generate(
             request("the session, and so its room, is made by the first call")
@@ -276,8 +276,8 @@ def test_a_cancelled_call_leaves_no_connection_behind(
         assert asyncio.run(give_up(server.url)) == 0
 
 
-def fetched(backend: OpenAIBackend, path: str, base_url: str) -> Received:
-    async def run() -> Received:
+def fetched(backend: OpenAIBackend, path: str, base_url: str) -> HttpReply:
+    async def run() -> HttpReply:
         try:
             return await backend._transport.get(path, base_url)
         finally:

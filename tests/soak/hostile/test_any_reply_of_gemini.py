@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mmeval.model_backends.gemini import GeminiBackend
 from mmeval.model_backends.wire.failures import CallError
-from mmeval.model_backends.wire.transport import Received
+from mmeval.model_backends.wire.transport import HttpReply
 from mmeval.records import Response
 from tests.support.gemini import streamed
 from tests.support.openai_calls import request
@@ -65,7 +65,7 @@ def test_any_reply_is_an_answer_or_a_typed_error(
     body, kind = json.dumps(rows[0]).encode(), "application/json"
     if is_stream:
         body, kind = streamed(*map(json.dumps, rows)).payload, "text/event-stream"
-    received = Received(200, {"Content-Type": kind}, body, 0.0)
+    received = HttpReply(200, {"Content-Type": kind}, body, 0.0)
     try:
         response = backend._endpoint(asked).decode(received, asked)
     except CallError:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.responses.endpoint import ResponsesEndpoint
 from mmeval.model_backends.wire.failures import CallError
-from mmeval.model_backends.wire.transport import Received
+from mmeval.model_backends.wire.transport import HttpReply
 from mmeval.records import Response
 from tests.support.openai_calls import request, response
 from tests.support.servers import Reply, reply, stream
@@ -36,7 +36,7 @@ def read(answer: Reply) -> Response:
         model="m",
         base_url="http://localhost/v1",
     )
-    received = Received(200, {"Content-Type": answer.content_type}, answer.body, 0.5)
+    received = HttpReply(200, {"Content-Type": answer.content_type}, answer.body, 0.5)
     asked = request("draw", wants=("text", "image"))
     return ResponsesEndpoint(backend._settings).decode(received, asked)
 

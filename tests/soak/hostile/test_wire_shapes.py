@@ -10,7 +10,7 @@ from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.chat import ChatEndpoint
 from mmeval.model_backends.openai.chunks import whole_reply
 from mmeval.model_backends.wire.failures import CallError
-from mmeval.model_backends.wire.transport import Received
+from mmeval.model_backends.wire.transport import HttpReply
 from mmeval.records import Response
 from tests.stories.test_wire_shapes import bare_of, messages
 from tests.support.openai_calls import (
@@ -44,7 +44,7 @@ def test_no_medium_of_a_reply_is_lost_without_a_warning(
     endpoint = ChatEndpoint(backend._settings)
     asked = request("q", wants=("text", "image"))
     try:
-        response = endpoint.decode(Received(200, {}, body, 0.1), asked)
+        response = endpoint.decode(HttpReply(200, {}, body, 0.1), asked)
     except CallError:
         return
     held = [data for data in media if bare_of(data).rstrip("=").encode() in body]

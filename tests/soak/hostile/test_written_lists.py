@@ -5,9 +5,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmeval.model_backends.wire.replies.written import (
+from mmeval.model_backends.wire.replies.verbatim import (
     json_list,
-    written_items,
+    verbatim_items,
 )
 
 VALUES = st.recursive(
@@ -22,5 +22,5 @@ def test_what_was_cut_out_makes_the_same_list(
     values: list[object], indent: int | None, is_ascii: bool
 ) -> None:
     text = json.dumps({"a": [values]}, indent=indent, ensure_ascii=is_ascii)
-    items = written_items(text, ("a", 0))
+    items = verbatim_items(text, ("a", 0))
     assert json.loads(json_list(items).decode("utf-8", "surrogatepass")) == values

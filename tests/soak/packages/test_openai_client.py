@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.openai.responses.endpoint import ResponsesEndpoint
-from mmeval.model_backends.wire.transport import Received
+from mmeval.model_backends.wire.transport import HttpReply
 from mmeval.records import Message, Request, message, user
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import (
@@ -150,7 +150,7 @@ def test_a_request_has_the_types_of_the_client() -> None:
         image_tool={"model": "gpt-image-1.5", "quality": "high"},
     )
     endpoint = ResponsesEndpoint(backend._settings)
-    reply = Received(200, {}, whole(*ITEMS).body, 0.1)
+    reply = HttpReply(200, {}, whole(*ITEMS).body, 0.1)
     earlier = endpoint.decode(reply, request("q"))
     assert earlier.output is not None
     messages = (

@@ -6,7 +6,7 @@ import pytest
 from mmeval.errors import UsageError
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.wire.failures import CallError
-from mmeval.model_backends.wire.transport import Received
+from mmeval.model_backends.wire.transport import HttpReply
 from mmeval.records import Request, Response, Usage
 from tests.support.gemini import shape
 from tests.support.openai_calls import (
@@ -32,7 +32,7 @@ def sent(asked: Request, **arguments: Any) -> Any:
 
 
 def read(answer: Reply, asked: Request = BOTH, **arguments: Any) -> Response:
-    received = Received(200, {"Content-Type": answer.content_type}, answer.body, 0.5)
+    received = HttpReply(200, {"Content-Type": answer.content_type}, answer.body, 0.5)
     return endpoint(**arguments).decode(received, asked)
 
 

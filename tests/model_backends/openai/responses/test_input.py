@@ -5,7 +5,7 @@ import pytest
 
 from mmeval.media import Interleaved, Media
 from mmeval.model_backends.wire.failures import CallError
-from mmeval.model_backends.wire.transport import Received
+from mmeval.model_backends.wire.transport import HttpReply
 from mmeval.records import Message, Request, Turn, message, user
 from tests.support.openai_calls import (
     MP4,
@@ -31,7 +31,7 @@ def sent(*messages: Message, **arguments: Any) -> Any:
 
 def answer(body: bytes, **arguments: Any) -> Message:
     """An answer as a message of a later request."""
-    decoded = endpoint(**arguments).decode(Received(200, {}, body, 0.1), request("q"))
+    decoded = endpoint(**arguments).decode(HttpReply(200, {}, body, 0.1), request("q"))
     assert decoded.output is not None
     return Message("assistant", decoded.output, decoded.turn)
 

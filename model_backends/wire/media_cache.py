@@ -13,7 +13,7 @@ MAX_KEPT_BYTES = 2**26
 many questions."""
 
 
-class Recent:
+class MediaCache:
     """Encoded media by key, up to a number of bytes; the oldest go first. Threads share
     it."""
 

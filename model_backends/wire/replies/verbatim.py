@@ -12,7 +12,7 @@ _value = json.JSONDecoder().raw_decode
 """The value that begins at a place of a text, and where it ends."""
 
 
-def written_value(text: str | bytes, path: Sequence[str | int]) -> bytes | None:
+def verbatim_value(text: str | bytes, path: Sequence[str | int]) -> bytes | None:
     """The value at ``path``, such as ``("candidates", 0, "content")``; None where there
     is none, or what is given is not JSON."""
     try:
@@ -26,7 +26,7 @@ def written_value(text: str | bytes, path: Sequence[str | int]) -> bytes | None:
         return None
 
 
-def written_items(text: str | bytes, path: Sequence[str | int]) -> list[bytes]:
+def verbatim_items(text: str | bytes, path: Sequence[str | int]) -> list[bytes]:
     """The items of the list at ``path``; empty where there is no list, or what is given
     is not JSON."""
     try:
