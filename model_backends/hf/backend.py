@@ -22,7 +22,7 @@ from mmeval.errors import (
     is_out_of_memory,
 )
 from mmeval.model_backends.hf.adapter import Adapter
-from mmeval.model_backends.hf.capabilities import overruled
+from mmeval.model_backends.hf.capabilities import overridden
 from mmeval.model_backends.hf.checkpoint.devices import (
     check_device,
     placed_copies,
@@ -129,7 +129,7 @@ class HFBackend:
             source = hashlib.sha256(Path(file).read_bytes())
             self._adapter_source = source.hexdigest()[:DIGEST_CHARS]
         self._capabilities = widened(
-            overruled(made.capabilities, self.settings), self.settings.convert
+            overridden(made.capabilities, self.settings), self.settings.convert
         )
         self._workers = placed_copies(self.settings, self._copies, self.files.commit)
 

@@ -70,7 +70,7 @@ def modalities(declared: object) -> tuple[str, ...]:
     return tuple(map(str, cast("Iterable[object]", declared)))
 
 
-def doubt(kinds: Iterable[str], model: object) -> str:
+def input_mismatch(kinds: Iterable[str], model: object) -> str:
     """How a loaded class's inputs differ from its files' (``kinds``); empty if equal.
     It is checked after loading because the class needs torch: the files decide, and
     this is logged."""
@@ -85,7 +85,7 @@ def doubt(kinds: Iterable[str], model: object) -> str:
     )
 
 
-def overruled(own: Capabilities, settings: Settings) -> Capabilities:
+def overridden(own: Capabilities, settings: Settings) -> Capabilities:
     """The capabilities, with ``inputs`` and ``outputs`` of the user where given.
 
     Inputs may be any kinds. Outputs may be fewer than the adapter's, or kinds that it

@@ -10,7 +10,7 @@ from typing import Any
 from mmeval.backend import Capabilities
 from mmeval.errors import UsageError
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
-from mmeval.model_backends.hf.conversation.rows import Made, Row
+from mmeval.model_backends.hf.conversation.rows import Row, RowAnswer
 from mmeval.model_backends.hf.generation.blocks import (
     Block,
     BlockTokens,
@@ -23,8 +23,8 @@ from mmeval.model_backends.hf.generation.grammar import (
     PictureRule,
     RunState,
 )
+from mmeval.model_backends.hf.generation.interleaving import AnswerPiece, interleave
 from mmeval.model_backends.hf.generation.media import to_picture
-from mmeval.model_backends.hf.generation.weaving import Said, woven
 from mmeval.records import Request
 
 TEMPLATE = (
@@ -84,7 +84,7 @@ class ChameleonAdapter(ChatAdapter):
             size_pieces={},
             placeholder=self.processor.image_token_id,
         )
-        self._masks = BlockMasks(tokens, self.own.ends or (self.own.pad,))
+        self._masks = BlockMasks(tokens, self.generation.ends or (self.generation.pad,))
         if self.draws:
             # it needs the settings that are removed here
             _ = mapping.img2bpe_mapping_tensor
@@ -106,9 +106,9 @@ class ChameleonAdapter(ChatAdapter):
         state = partial(RunState, length=self.processor.image_seq_length)
         return [BlockGrammar(self._masks, rule, len(rows), state)]
 
-    def split(self, request: Request, ids: Sequence[int]) -> Made:
+    def split(self, request: Request, ids: Sequence[int]) -> RowAnswer:
         pieces = split_runs(ids, self._masks.tokens, self.processor.image_seq_length)
-        said: list[Said] = []
+        said: list[AnswerPiece] = []
         for piece in pieces:
             if isinstance(piece, Words):
                 said.append(self.text_of(piece.ids))
@@ -117,4 +117,4 @@ class ChameleonAdapter(ChatAdapter):
                 said.append(to_picture(self.decode_codes(codes)))
             else:
                 said.append(piece)
-        return woven(said, self.stops(request))
+        return interleave(said, self.stops(request))

@@ -14,7 +14,7 @@ from mmeval.backend import Capabilities
 from mmeval.errors import UsageError, is_out_of_memory
 from mmeval.media import Interleaved, PartKind, text_part
 from mmeval.model_backends.hf.adapter import Adapter
-from mmeval.model_backends.hf.capabilities import doubt, overruled, read_kinds
+from mmeval.model_backends.hf.capabilities import input_mismatch, overridden, read_kinds
 from mmeval.model_backends.hf.checkpoint.loading import (
     load_processor,
     load_weights,
@@ -27,8 +27,13 @@ from mmeval.model_backends.hf.conversation.encoding import (
     prompt_lengths,
 )
 from mmeval.model_backends.hf.conversation.literals import Literals, literals_of
-from mmeval.model_backends.hf.conversation.messages import Intake, to_chat
-from mmeval.model_backends.hf.conversation.rows import Encoded, Made, Row, Stream
+from mmeval.model_backends.hf.conversation.messages import InputSpec, to_chat
+from mmeval.model_backends.hf.conversation.rows import (
+    Encoded,
+    Row,
+    RowAnswer,
+    TokenStream,
+)
 from mmeval.model_backends.hf.conversation.templates import template_of
 from mmeval.model_backends.hf.failures import RowError, in_a_line
 from mmeval.model_backends.hf.generation.sampling import (
@@ -40,7 +45,7 @@ from mmeval.model_backends.hf.generation.sampling import (
 from mmeval.model_backends.hf.generation.streams import (
     StopWords,
     cut,
-    settle,
+    read_generation,
     words_that_end,
 )
 from mmeval.records import Request, Response, Usage
@@ -65,9 +70,9 @@ class ChatAdapter(Adapter):
     stream as parts). ``row``, ``encode`` and ``split`` may raise RowError for one row;
     the others go on without it.
 
-    After ``load`` there are ``processor``, ``tokenizer``, ``template``, ``intake``,
-    ``model`` and ``own`` (the checkpoint's settings of generation), typed ``Any`` where
-    each model has its own class.
+    ``load`` sets ``processor``, ``tokenizer``, ``template``, ``input_spec``, ``model``
+    and ``generation`` (the checkpoint's generation settings). They are typed ``Any``
+    where each model has its own class.
     """
 
     processor: Any
@@ -94,27 +99,27 @@ class ChatAdapter(Adapter):
         self.template = template_of(
             self.processor, self.files, self.settings.chat_template_args
         )
-        taken = overruled(self.capabilities, self.settings).inputs
-        self.intake = self.read_intake(frozenset(taken))
+        taken = overridden(self.capabilities, self.settings).inputs
+        self.input_spec = self.read_input_spec(frozenset(taken))
         self.model = self.load_model()
         if getattr(self.model.config, "is_encoder_decoder", False):
             raise UsageError(
                 f"{self.files.name}: it reads prompts with an encoder of their own, "
                 "which no adapter does"
             )
-        self.own = settle(self.model, self.tokenizer)
-        if self.own.left_out:
+        self.generation = read_generation(self.model, self.tokenizer)
+        if self.generation.left_out:
             _log.warning(
                 "%s: its generation_config.json asks for %s, which is left out here: "
                 "tokens are chosen one by one, for "
                 "each row as if it were alone",
                 self.files.name,
-                ", ".join(self.own.left_out),
+                ", ".join(self.generation.left_out),
             )
         self._words_that_end = lru_cache(maxsize=8)(
             partial(words_that_end, self.tokenizer)
         )
-        doubts = doubt(read_kinds(self.files), self.model)
+        doubts = input_mismatch(read_kinds(self.files), self.model)
         if doubts and not self.settings.inputs:
             _log.warning("%s: %s", self.files.name, doubts)
 
@@ -148,14 +153,14 @@ class ChatAdapter(Adapter):
         """The control tokens that stay words in the text of a prompt."""
         return literals_of(self.processor)
 
-    def read_intake(self, kinds: frozenset[PartKind]) -> Intake:
+    def read_input_spec(self, kinds: frozenset[PartKind]) -> InputSpec:
         """How the media of a prompt are read. Raises UsageError for kinds that the
         processor cannot read."""
-        return Intake.of(self.processor, kinds, self.literals())
+        return InputSpec.of(self.processor, kinds, self.literals())
 
     def row(self, position: int, request: Request) -> Row:
         """The prompt of a request. Raises RowError for one that cannot be asked."""
-        chat = to_chat(request, self.intake)
+        chat = to_chat(request, self.input_spec)
         text, warnings = self.template.text(chat)
         return Row(position, request, chat, text, (*chat.warnings, *warnings))
 
@@ -172,11 +177,11 @@ class ChatAdapter(Adapter):
     def sampling(self, request: Request) -> Sampling:  # noqa: ARG002  for those that override it
         """How tokens are drawn unless the request says otherwise: as in the
         checkpoint."""
-        return self.own.sampling
+        return self.generation.sampling
 
     def usual_length(self, request: Request) -> int:  # noqa: ARG002  for those that override it
         """The most tokens of an answer unless the request says otherwise."""
-        return self.own.max_tokens
+        return self.generation.max_tokens
 
     def generation_arguments(self, request: Request) -> dict[str, Any]:
         """Further arguments of ``generate`` for rows with these ``wants`` and
@@ -187,7 +192,7 @@ class ChatAdapter(Adapter):
 
     def generate(
         self, rows: Sequence[Row], encoded: Encoded, max_new_tokens: int
-    ) -> list[Stream | RowError]:
+    ) -> list[TokenStream | RowError]:
         """The model's output for each row, or why there is none, in the order of the
         rows."""
         import torch
@@ -206,24 +211,24 @@ class ChatAdapter(Adapter):
             return [RowError("internal", IGNORED) for _ in rows]
         said = whole[:, given["input_ids"].shape[1] :].tolist()
         bad = broken_row(self.model.dtype)
-        streams: list[Stream | RowError] = []
+        streams: list[TokenStream | RowError] = []
         for ids, broken in zip(said, sampler.broken, strict=True):
-            streams.append(bad if broken else cut(ids, self.own, max_new_tokens))
+            streams.append(bad if broken else cut(ids, self.generation, max_new_tokens))
         return streams
 
-    def split(self, request: Request, ids: Sequence[int]) -> Made:
+    def split(self, request: Request, ids: Sequence[int]) -> RowAnswer:
         """The parts of an answer from its stream of tokens."""
         text = self.text_of(ids)
         found = [text.find(word) for word in self.stops(request)]
         ends = [place for place in found if place >= 0]
         parts = Interleaved.from_text(text[: min(ends, default=None)]).parts
-        return Made(parts, finish_reason="stop" if ends else None)
+        return RowAnswer(parts, finish_reason="stop" if ends else None)
 
     # Steps that are the same for all.
 
     def stops(self, request: Request) -> tuple[str, ...]:
         """The words that end an answer: the request's, and the checkpoint's own."""
-        return (*request.params.stop, *self.own.stop)
+        return (*request.params.stop, *self.generation.stop)
 
     def text_of(self, ids: Sequence[int]) -> str:
         """The text of some tokens, without control tokens other than those around
@@ -251,14 +256,14 @@ class ChatAdapter(Adapter):
         seeds."""
         request = rows[0].request
         sampling, _ = self.sampling(request).under(request.params)
-        end = self.own.ends[0] if self.own.ends else 0
+        end = self.generation.ends[0] if self.generation.ends else 0
         return RowSampler([row.request.seed for row in rows], sampling, end)
 
     @property
     def context(self) -> int:
         """The most tokens of prompt and answer together; a huge number where not
         stated."""
-        context = self.own.context or 1 << 40
+        context = self.generation.context or 1 << 40
         return min(self.settings.max_length or context, context)
 
     def _check(self, request: Request) -> None:
@@ -343,7 +348,7 @@ class ChatAdapter(Adapter):
     def _response(
         self,
         row: Row,
-        stream: Stream,
+        stream: TokenStream,
         length: int,
     ) -> Response:
         try:

@@ -11,7 +11,7 @@ from typing import Any
 from mmeval.backend import Capabilities
 from mmeval.media import Media
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
-from mmeval.model_backends.hf.conversation.rows import Encoded, Made, Row
+from mmeval.model_backends.hf.conversation.rows import Encoded, Row, RowAnswer
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.model_backends.hf.generation.blocks import (
     Block,
@@ -24,8 +24,8 @@ from mmeval.model_backends.hf.generation.grammar import (
     BlockMasks,
     PictureRule,
 )
+from mmeval.model_backends.hf.generation.interleaving import AnswerPiece, interleave
 from mmeval.model_backends.hf.generation.media import to_picture
-from mmeval.model_backends.hf.generation.weaving import Said, woven
 from mmeval.model_backends.hf.options import count_option
 from mmeval.records import GenerationParams, Request
 
@@ -81,7 +81,7 @@ class Emu3Adapter(ChatAdapter):
             size_pieces=size_pieces,
             placeholder=names[self.processor.image_token],
         )
-        self._masks = BlockMasks(tokens, self.own.ends or (self.own.pad,))
+        self._masks = BlockMasks(tokens, self.generation.ends or (self.generation.pad,))
 
     def load_processor(self) -> Any:
         processor = super().load_processor()
@@ -132,8 +132,8 @@ class Emu3Adapter(ChatAdapter):
         rule = self._rule(rows[0].request)
         return [BlockGrammar(self._masks, rule, len(rows))]
 
-    def split(self, request: Request, ids: Sequence[int]) -> Made:
-        said: list[Said] = []
+    def split(self, request: Request, ids: Sequence[int]) -> RowAnswer:
+        said: list[AnswerPiece] = []
         for piece in split(ids, self._masks.tokens):
             if isinstance(piece, Words):
                 # control tokens are left out only now, since they separate words from
@@ -143,7 +143,7 @@ class Emu3Adapter(ChatAdapter):
                 said.append(self._picture(piece))
             else:
                 said.append(piece)
-        return woven(said, self.stops(request))
+        return interleave(said, self.stops(request))
 
     def _rule(self, request: Request) -> PictureRule:
         """The pictures that an answer may have. Raises RowError for invalid options."""

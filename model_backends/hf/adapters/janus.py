@@ -12,7 +12,12 @@ from mmeval.backend import Capabilities
 from mmeval.media import Interleaved, media_part
 from mmeval.model_backends.hf.adapters.chat import ChatAdapter
 from mmeval.model_backends.hf.conversation.encoding import placed, prompt_lengths
-from mmeval.model_backends.hf.conversation.rows import Encoded, Made, Row, Stream
+from mmeval.model_backends.hf.conversation.rows import (
+    Encoded,
+    Row,
+    RowAnswer,
+    TokenStream,
+)
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.model_backends.hf.generation.media import to_picture
 from mmeval.model_backends.hf.generation.sampling import (
@@ -123,7 +128,7 @@ class JanusAdapter(ChatAdapter):
 
     def generate(
         self, rows: Sequence[Row], encoded: Encoded, max_new_tokens: int
-    ) -> list[Stream | RowError]:
+    ) -> list[TokenStream | RowError]:
         request = rows[0].request
         if "image" not in request.wants:
             return super().generate(rows, encoded, max_new_tokens)
@@ -143,12 +148,12 @@ class JanusAdapter(ChatAdapter):
                 logits_processor=[_Guidance(guidance), sampler],
             )
         bad = broken_row(self.model.dtype)
-        streams: list[Stream | RowError] = []
+        streams: list[TokenStream | RowError] = []
         for codes, broken in zip(drawn.tolist(), sampler.broken, strict=True):
-            streams.append(bad if broken else Stream(codes, used=len(codes)))
+            streams.append(bad if broken else TokenStream(codes, used=len(codes)))
         return streams
 
-    def split(self, request: Request, ids: Sequence[int]) -> Made:
+    def split(self, request: Request, ids: Sequence[int]) -> RowAnswer:
         if "image" not in request.wants:
             return super().split(request, ids)
         import torch
@@ -159,7 +164,7 @@ class JanusAdapter(ChatAdapter):
             pixels = self.model.decode_image_tokens(codes)[0].float().cpu()
         look = self.processor.image_processor
         shown = pixels * torch.tensor(look.image_std) + torch.tensor(look.image_mean)
-        return Made((media_part(to_picture(shown.numpy(), "0..1")),))
+        return RowAnswer((media_part(to_picture(shown.numpy(), "0..1")),))
 
     @property
     def _codes(self) -> int:

@@ -15,11 +15,11 @@ from mmeval.media import Interleaved, Media, media_part
 from mmeval.model_backends.hf.adapters.chat import Answer, ChatAdapter
 from mmeval.model_backends.hf.checkpoint.loading import load_weights, loading
 from mmeval.model_backends.hf.conversation.encoding import placed
-from mmeval.model_backends.hf.conversation.rows import Encoded, Row, Stream
+from mmeval.model_backends.hf.conversation.rows import Encoded, Row, TokenStream
 from mmeval.model_backends.hf.failures import RowError, in_a_line
-from mmeval.model_backends.hf.generation.draws import seeded
 from mmeval.model_backends.hf.generation.media import to_sound
 from mmeval.model_backends.hf.generation.sampling import broken_row
+from mmeval.model_backends.hf.generation.seeding import seeded
 from mmeval.model_backends.hf.generation.streams import cut
 from mmeval.model_backends.hf.options import count_option, number_option
 from mmeval.records import GenerationParams, Request, Response, message
@@ -40,7 +40,7 @@ named for the thinker."""
 
 
 @dataclass(frozen=True)
-class Spoken(Stream):
+class SpeechStream(TokenStream):
     """A stream with its speech (maybe cut by a limit), or ``notes`` why there is
     none."""
 
@@ -126,7 +126,7 @@ class QwenOmniAdapter(ChatAdapter):
 
     def generate(
         self, rows: Sequence[Row], encoded: Encoded, max_new_tokens: int
-    ) -> list[Stream | RowError]:
+    ) -> list[TokenStream | RowError]:
         if "audio" not in rows[0].request.wants:
             return super().generate(rows, encoded, max_new_tokens)
         [row] = rows
@@ -146,10 +146,10 @@ class QwenOmniAdapter(ChatAdapter):
                 raise
             [written] = super().generate([row], encoded, max_new_tokens)
             # the library cannot speak an empty text
-            if isinstance(written, Stream) and not written.ids:
+            if isinstance(written, TokenStream) and not written.ids:
                 notes = ("no words, so no speech",)
                 reason = written.finish_reason
-                return [Spoken(written.ids, reason, written.used, notes=notes)]
+                return [SpeechStream(written.ids, reason, written.used, notes=notes)]
             text = f"the text could not be spoken ({in_a_line(error)})"
             return [RowError("internal", text)]
 
@@ -158,17 +158,17 @@ class QwenOmniAdapter(ChatAdapter):
         row: Row,
         encoded: Encoded,
         max_new_tokens: int,
-    ) -> Stream:
+    ) -> TokenStream:
         import torch
 
         request = row.request
         broken = broken_row(self.model.dtype)
-        sampler, bound = self.sampler([row]), _Bound(request.params)
-        watch = _Watch(broken)
+        sampler, bound = self.sampler([row]), _SpeechLimit(request.params)
+        watch = _CodeCounter(broken)
         thinker = {
             "max_new_tokens": max_new_tokens,
             "do_sample": False,
-            "eos_token_id": list(self.own.ends),
+            "eos_token_id": list(self.generation.ends),
             "logits_processor": [*self.logits_processors([row]), sampler, bound.words],
             **self.generation_arguments(request),
         }
@@ -195,10 +195,12 @@ class QwenOmniAdapter(ChatAdapter):
         if sampler.broken[0]:
             raise broken
         written = whole[0, prompt.shape[1] :].tolist()
-        said = cut(written, self.own, max_new_tokens)
+        said = cut(written, self.generation, max_new_tokens)
         sound = to_sound(speech, RATE)
         unfinished = watch.steps >= bound.codes
-        spoken = Spoken(said.ids, said.finish_reason, said.used, sound, unfinished)
+        spoken = SpeechStream(
+            said.ids, said.finish_reason, said.used, sound, unfinished
+        )
         if not unfinished:
             return spoken
         note = f"the speech was cut after {bound.codes} codes; {MAX_CODES} allows more"
@@ -207,11 +209,11 @@ class QwenOmniAdapter(ChatAdapter):
     def _response(
         self,
         row: Row,
-        stream: Stream,
+        stream: TokenStream,
         length: int,
     ) -> Response:
         response = super()._response(row, stream, length)
-        if not isinstance(stream, Spoken) or response.output is None:
+        if not isinstance(stream, SpeechStream) or response.output is None:
             return response
         wants = row.request.wants
         wants_words = "text" in wants or "code" in wants
@@ -315,7 +317,7 @@ class Qwen3OmniAdapter(QwenOmniAdapter):
         return list(known)
 
 
-class _Watch:
+class _CodeCounter:
     """A logits processor that counts the codes of a speech and changes no score.
     Raises RowError ``broken`` for invalid scores before a code is drawn."""
 
@@ -330,7 +332,7 @@ class _Watch:
         return scores
 
 
-class _Bound:
+class _SpeechLimit:
     """The most codes of a speech: the request's number, else by its words. These are
     counted while the thinker writes. Raises RowError for an invalid number."""
 

@@ -16,8 +16,8 @@ from mmeval.media import Media, Part, PartKind
 from mmeval.media.decode import audio, image, page_count, video_info
 from mmeval.model_backends.hf.adapters.chat import Answer, ChatAdapter
 from mmeval.model_backends.hf.checkpoint.loading import load_weights
-from mmeval.model_backends.hf.conversation.messages import Intake
-from mmeval.model_backends.hf.conversation.rows import Made, Row
+from mmeval.model_backends.hf.conversation.messages import InputSpec
+from mmeval.model_backends.hf.conversation.rows import Row, RowAnswer
 from mmeval.model_backends.hf.embedded.builder import (
     CODES,
     COLUMNS,
@@ -33,8 +33,8 @@ from mmeval.model_backends.hf.embedded.builder import (
     SOUNDS,
 )
 from mmeval.model_backends.hf.generation.blocks import BrokenBlock
+from mmeval.model_backends.hf.generation.interleaving import AnswerPiece, interleave
 from mmeval.model_backends.hf.generation.media import to_picture, to_sound
-from mmeval.model_backends.hf.generation.weaving import Said, woven
 from mmeval.records import Request
 
 DIGITS = 8
@@ -89,8 +89,8 @@ class TinyAdapter(ChatAdapter):
         for kind in RUNS:
             self._kind_of |= dict.fromkeys(self._ids[kind], kind)
 
-    def read_intake(self, kinds: frozenset[PartKind]) -> Intake:
-        return Intake(kinds, self.literals(), reader=_digits)
+    def read_input_spec(self, kinds: frozenset[PartKind]) -> InputSpec:
+        return InputSpec(kinds, self.literals(), reader=_digits)
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Answer]:
         import torch
@@ -105,16 +105,16 @@ class TinyAdapter(ChatAdapter):
             torch.set_num_threads(threads)
 
     def logits_processors(self, rows: Sequence[Row]) -> list[Any]:
-        places = form(rows[0].request.wants)
-        return [_Form([self._ids[place] for place in places])]
+        places = answer_places(rows[0].request.wants)
+        return [_PlaceMask([self._ids[place] for place in places])]
 
-    def split(self, request: Request, ids: Sequence[int]) -> Made:
+    def split(self, request: Request, ids: Sequence[int]) -> RowAnswer:
         said = []
         for kind, run in groupby(ids, key=self._kind_of.get):
             said.append(self._said(kind or "text", list(run)))
-        return woven(said, self.stops(request))
+        return interleave(said, self.stops(request))
 
-    def _said(self, kind: PartKind, ids: Sequence[int]) -> Said:
+    def _said(self, kind: PartKind, ids: Sequence[int]) -> AnswerPiece:
         if kind == "text":
             return self.text_of(ids)
         if kind == "code":
@@ -139,7 +139,7 @@ class TinyAdapter(ChatAdapter):
         return to_sound(played.audio_values, self._sounds.config.sampling_rate)
 
 
-def form(wants: Sequence[PartKind]) -> list[str]:
+def answer_places(wants: Sequence[PartKind]) -> list[str]:
     """What stands at each place of an answer, token by token.
 
     >>> form(("text", "code"))
@@ -156,7 +156,7 @@ def form(wants: Sequence[PartKind]) -> list[str]:
     return [*places, "end"]
 
 
-class _Form:
+class _PlaceMask:
     """A logits processor: the tokens that may stand at each place of an answer, in
     ``places``."""
 

@@ -20,8 +20,8 @@ from mmeval.model_backends.hf.checkpoint.loading import (
 )
 from mmeval.model_backends.hf.conversation.messages import words_of
 from mmeval.model_backends.hf.failures import RowError, in_a_line
-from mmeval.model_backends.hf.generation.draws import seeded
 from mmeval.model_backends.hf.generation.media import to_sound
+from mmeval.model_backends.hf.generation.seeding import seeded
 from mmeval.model_backends.hf.options import count_option
 from mmeval.records import Request, Response, Usage
 from mmeval.system.wording import listed
@@ -31,7 +31,7 @@ SHOWN = 10
 """Characters that a warning names."""
 
 
-class Script(NamedTuple):
+class SpeechInput(NamedTuple):
     """The text to speak as tokens, and warnings for the parts that are left out."""
 
     ids: Any
@@ -104,7 +104,7 @@ class VitsAdapter(Adapter):
 
     def _spoken(
         self,
-        script: Script,
+        script: SpeechInput,
         seed: int,
         given: Mapping[str, Any],
     ) -> Any:
@@ -137,7 +137,7 @@ class VitsAdapter(Adapter):
             )
         return waveform
 
-    def _script(self, request: Request) -> Script:
+    def _script(self, request: Request) -> SpeechInput:
         """The words of a request as tokens. Raises RowError where none can be
         spoken."""
         text, warnings = _text(request)
@@ -167,7 +167,7 @@ class VitsAdapter(Adapter):
                 f"the text has {ids.shape[1]} tokens, max_length allows "
                 f"{self.settings.max_length}",
             )
-        return Script(ids, tuple(warnings))
+        return SpeechInput(ids, tuple(warnings))
 
 
 def sampling_rate(config: Mapping[str, Any]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mmeval.model_backends.hf.checkpoint.loading import part_for, tokenizer_of
-from mmeval.model_backends.hf.conversation.messages import Film
+from mmeval.model_backends.hf.conversation.messages import VideoFrames
 from mmeval.model_backends.hf.conversation.rows import Encoded, Row
 
 
@@ -22,7 +22,7 @@ def encode_rows(processor: Any, rows: Sequence[Row]) -> Encoded:
     if opening is not None and all(text.startswith(opening) for text in texts):
         given["add_special_tokens"] = False
     pictures = [row.chat.objects("image") for row in rows]
-    films: list[Film] = []
+    films: list[VideoFrames] = []
     sounds = []
     for row in rows:
         films += row.chat.objects("video")

@@ -31,7 +31,7 @@ VIDEO_FRAMES = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Intake:
+class InputSpec:
     """The kinds that a model takes, and their form. ``sound_rate`` is in Hz,
     ``longest_sound`` in seconds (0: not known), ``least_side`` in pixels. ``reader``
     makes an item of a kind and a medium, in place of decoding it."""
@@ -47,7 +47,7 @@ class Intake:
     @classmethod
     def of(
         cls, processor: Any, kinds: frozenset[PartKind], literals: Literals
-    ) -> Intake:
+    ) -> InputSpec:
         """The intake by a processor's settings. Raises UsageError for unreadable
         kinds."""
         unread = []
@@ -73,7 +73,7 @@ class Intake:
 
 
 @dataclass(frozen=True, eq=False)
-class Film:
+class VideoFrames:
     """A video for a model: uint8 frames (n, height, width, 3), ``rate`` a second."""
 
     frames: Any
@@ -97,13 +97,13 @@ class Chat:
         return found
 
 
-def to_chat(request: Request, intake: Intake) -> Chat:
+def to_chat(request: Request, input_spec: InputSpec) -> Chat:
     """The conversation of a request.
 
     Raises RowError for a part that the model does not take or that cannot be decoded,
     and for an empty prompt.
     """
-    writer = _Writer(intake)
+    writer = _ItemWriter(input_spec)
     messages = []
     is_empty = True
     for message in request.messages:
@@ -121,11 +121,11 @@ def to_chat(request: Request, intake: Intake) -> Chat:
     return Chat(tuple(messages), tuple(dict.fromkeys(writer.warnings)))
 
 
-class _Writer:
+class _ItemWriter:
     """Writes the items of one request, and collects its warnings."""
 
-    def __init__(self, intake: Intake) -> None:
-        self._intake = intake
+    def __init__(self, input_spec: InputSpec) -> None:
+        self._input_spec = input_spec
         self.warnings: list[str] = []
 
     def items(self, message: Message) -> list[Item]:
@@ -142,7 +142,7 @@ class _Writer:
         for item in items:
             if item["type"] != "text":
                 continue
-            item["text"], found = self._intake.literals.neutral(item["text"])
+            item["text"], found = self._input_spec.literals.neutral(item["text"])
             if found:
                 self.warnings.append(
                     "control tokens in the text were made plain words: "
@@ -151,9 +151,9 @@ class _Writer:
         return items or [{"type": "text", "text": ""}]
 
     def _medium(self, part: Part, media: Media) -> Item:
-        reader = self._intake.reader
+        reader = self._input_spec.reader
         is_readable = reader is not None or part.kind in _DECODERS
-        if part.kind not in self._intake.kinds or not is_readable:
+        if part.kind not in self._input_spec.kinds or not is_readable:
             raise RowError("unsupported", f"this model takes no {part.kind}")
         try:
             if reader is not None:
@@ -172,7 +172,7 @@ class _Writer:
 
     def _picture(self, media: Media) -> Any:
         """An RGB picture of PIL, on white where it is transparent."""
-        picture = image(media, limits=self._intake.limits)
+        picture = image(media, limits=self._input_spec.limits)
         if picture.mode == "RGBA":
             from PIL import Image
 
@@ -181,7 +181,7 @@ class _Writer:
         return self._enlarged(picture.convert("RGB"))
 
     def _enlarged(self, picture: Any) -> Any:
-        least, short = self._intake.least_side, min(picture.size)
+        least, short = self._input_spec.least_side, min(picture.size)
         if short >= least:
             return picture
         size = tuple(max(least, round(side * least / short)) for side in picture.size)
@@ -196,8 +196,8 @@ class _Writer:
         """Float32 samples of one channel at the model's rate."""
         import numpy
 
-        sound = audio(media, limits=self._intake.limits)
-        rate, longest = self._intake.sound_rate, self._intake.longest_sound
+        sound = audio(media, limits=self._input_spec.limits)
+        rate, longest = self._input_spec.sound_rate, self._input_spec.longest_sound
         if longest and sound.seconds > longest:
             self.warnings.append(
                 f"a sound of {sound.seconds:.1f} s was given; this model may hear the "
@@ -217,24 +217,26 @@ class _Writer:
             mono = numpy.pad(mono, (0, lacking))
         return numpy.ascontiguousarray(mono, dtype=numpy.float32)
 
-    def _video(self, media: Media) -> Film:
+    def _video(self, media: Media) -> VideoFrames:
         """Frames spread evenly over the video, all of one size; without its sound."""
         import numpy
         from PIL import Image
 
-        frames = even_frames(media, VIDEO_FRAMES, limits=self._intake.limits)
+        frames = even_frames(media, VIDEO_FRAMES, limits=self._input_spec.limits)
         pictures = [self._enlarged(Image.fromarray(frame.rgb)) for frame in frames]
         # the size may change within a stream
         pictures = [picture.resize(pictures[0].size) for picture in pictures]
         span = frames[-1].time - frames[0].time
         rate = (len(frames) - 1) / span if span else 1.0
-        return Film(numpy.stack([numpy.asarray(picture) for picture in pictures]), rate)
+        return VideoFrames(
+            numpy.stack([numpy.asarray(picture) for picture in pictures]), rate
+        )
 
 
 _DECODERS: Mapping[str, Any] = {
-    "image": _Writer._picture,
-    "audio": _Writer._sound,
-    "video": _Writer._video,
+    "image": _ItemWriter._picture,
+    "audio": _ItemWriter._sound,
+    "video": _ItemWriter._video,
 }
 
 

@@ -29,7 +29,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Stream:
+class TokenStream:
     """The generated tokens of one row, without the prompt and the end."""
 
     ids: Sequence[int]
@@ -39,7 +39,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Made:
+class RowAnswer:
     """An answer's parts. ``finish_reason`` is set where they say more than the
     stream."""
 

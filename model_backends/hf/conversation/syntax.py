@@ -9,7 +9,7 @@ from jinja2.parser import Parser
 from mmeval.errors import UsageError
 
 
-class Generation(Extension):
+class GenerationTag(Extension):
     """``{% generation %}``, with which the library marks the text of the model."""
 
     tags = {"generation"}  # Jinja declares it so  # noqa: RUF012
@@ -23,7 +23,7 @@ def check_syntax(source: str, what: str) -> None:
     """Raises UsageError with the line for a text that is not Jinja.
     ``what`` begins the message: ``chat_template=FILE``."""
     try:
-        Environment(extensions=[Generation, "jinja2.ext.loopcontrols"]).parse(source)
+        Environment(extensions=[GenerationTag, "jinja2.ext.loopcontrols"]).parse(source)
     except TemplateSyntaxError as error:
         raise UsageError(
             f"{what}:{error.lineno}: it is not a chat template (Jinja): {error.message}"

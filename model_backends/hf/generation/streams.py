@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mmeval.model_backends.hf.conversation.rows import Stream
+from mmeval.model_backends.hf.conversation.rows import TokenStream
 from mmeval.model_backends.hf.generation.sampling import CUTS, Sampling
 
 DEFAULT_MAX_TOKENS = 1024
@@ -47,7 +47,7 @@ by token, and those where the library's result depends on the padding by other r
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class GenerationSettings:
     """A checkpoint's own settings. They are sampling, the length of answers, the tokens
     that end an answer (we write the first), the padding token, the context in tokens
     (0: unknown), and words that end an answer. ``left_out`` are those without an effect
@@ -62,7 +62,7 @@ class Own:
     left_out: tuple[str, ...] = ()
 
 
-def settle(model: Any, tokenizer: Any) -> Own:
+def read_generation(model: Any, tokenizer: Any) -> GenerationSettings:
     """Read the checkpoint's settings, and leave its ``generation_config`` plain. Plain:
     one greedy answer a row, since our processors choose tokens; others (a repetition
     penalty) stay."""
@@ -79,7 +79,7 @@ def settle(model: Any, tokenizer: Any) -> Own:
             left_out.append(f"{name}={value}")
     if tokenizer.eos_token_id is not None and tokenizer.eos_token_id not in ends:
         ends.append(tokenizer.eos_token_id)
-    own = Own(
+    own = GenerationSettings(
         sampling=Sampling.of(config),
         max_tokens=config.max_new_tokens or DEFAULT_MAX_TOKENS,
         ends=tuple(ends),
@@ -103,20 +103,20 @@ def context_of(config: Any) -> int:
 
 def cut(
     generated: Sequence[int],
-    own: Own,
+    own: GenerationSettings,
     limit: int,
-) -> Stream:
+) -> TokenStream:
     """One row's stream up to the first token that ends an answer, without padding.
     ``limit`` is the number of allowed tokens; a row that used them all without an end
     was cut."""
     for at, token in enumerate(generated):
         if token in own.ends:
-            return Stream(generated[:at], "stop", at + 1)
+            return TokenStream(generated[:at], "stop", at + 1)
     count = len(generated)
     while count and generated[count - 1] == own.pad:
         count -= 1
     was_cut = len(generated) >= limit and count == len(generated)
-    return Stream(generated[:count], "length" if was_cut else "stop", count)
+    return TokenStream(generated[:count], "length" if was_cut else "stop", count)
 
 
 def words_that_end(tokenizer: Any, stop: Sequence[str]) -> Any | None:

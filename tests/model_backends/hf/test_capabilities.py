@@ -8,9 +8,9 @@ import pytest
 from mmeval.backend.capabilities import Capabilities
 from mmeval.errors import UnknownNameError, UsageError
 from mmeval.model_backends.hf.capabilities import (
-    doubt,
+    input_mismatch,
     modalities,
-    overruled,
+    overridden,
     read_kinds,
 )
 from mmeval.model_backends.hf.settings import Settings
@@ -64,28 +64,28 @@ def test_a_class_may_declare_a_name_several_or_none_and_is_doubted_where_these_a
     ]
     seeing = SimpleNamespace(input_modalities=("image", "text"))
     assert (
-        doubt(["image"], seeing)
-        == doubt([], SimpleNamespace(input_modalities="text"))
+        input_mismatch(["image"], seeing)
+        == input_mismatch([], SimpleNamespace(input_modalities="text"))
         == ""
     )
-    assert "image" in doubt([], seeing)
+    assert "image" in input_mismatch([], seeing)
 
 
 def test_the_user_has_the_last_word_on_inputs_and_may_want_fewer_outputs_and_no_others() -> (
     None
 ):
-    assert {*overruled(OWN, Settings(inputs="text+audio")).inputs} == {
+    assert {*overridden(OWN, Settings(inputs="text+audio")).inputs} == {
         "text",
         "code",
         "audio",
     }
-    assert overruled(OWN, Settings()) is OWN
+    assert overridden(OWN, Settings()) is OWN
     both = Capabilities.of(["text"], ["text", "image"])
-    assert {*overruled(both, Settings(outputs="image")).outputs} == {"image"}
+    assert {*overridden(both, Settings(outputs="image")).outputs} == {"image"}
     with pytest.raises(UsageError, match="never audio"):
-        overruled(OWN, Settings(outputs="text+audio"))
+        overridden(OWN, Settings(outputs="text+audio"))
     for settings in (Settings(inputs="text+imgae"), Settings(outputs="text+imgae")):
         with pytest.raises(UnknownNameError) as caught:
-            overruled(OWN, settings)
+            overridden(OWN, settings)
         assert caught.value.name == "imgae"
         assert "image" in caught.value.known

@@ -15,7 +15,7 @@ from mmeval.model_backends.hf.adapters.qwen_omni import (
     Qwen3OmniAdapter,
     Qwen25OmniAdapter,
     QwenOmniAdapter,
-    _Watch,
+    _CodeCounter,
 )
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.records import Request, Response
@@ -145,7 +145,7 @@ def test_scores_of_a_talker_that_have_gone_bad_end_the_speech_and_a_single_token
 ):
     assert fault(says(omni(), wanting("hm", max_tokens=1)))[0] == "internal"
     assert kinds(says(omni(), wanting("hm", max_tokens=2)))[-1] == "audio"
-    watch = _Watch(RowError("internal", "not a number"))
+    watch = _CodeCounter(RowError("internal", "not a number"))
     assert watch(None, scores := torch.zeros(1, 3)) is scores
     with pytest.raises(RowError, match="not a number"):
         watch(None, torch.tensor([[0.0, torch.nan, 1.0]]))
@@ -157,7 +157,7 @@ def test_an_answer_without_words_has_no_speech_and_says_why(
 ) -> None:
     def ends(_ids: Any, scores: Any) -> Any:
         only = torch.full_like(scores, -torch.inf)
-        only[:, adapter().own.ends[0]] = 0.0
+        only[:, adapter().generation.ends[0]] = 0.0
         return only
 
     monkeypatch.setattr(adapter(), "logits_processors", lambda _rows: [ends])

@@ -9,7 +9,7 @@ from mmeval.model_backends.hf.conversation.encoding import (
     placed,
     prompt_lengths,
 )
-from mmeval.model_backends.hf.conversation.messages import Chat, Film
+from mmeval.model_backends.hf.conversation.messages import Chat, VideoFrames
 from mmeval.model_backends.hf.conversation.rows import Row
 from tests.support.models import asked, chat_of, drawn
 
@@ -66,7 +66,7 @@ def encoded_with(text: str, chat: Chat) -> dict[str, object]:
 def test_films_go_as_frames_with_their_rate_and_a_text_that_opens_itself_gets_no_second_opening() -> (
     None
 ):
-    film = Film(np.zeros((4, 8, 6, 3), np.uint8), 2.0)
+    film = VideoFrames(np.zeros((4, 8, 6, 3), np.uint8), 2.0)
     given = encoded_with(
         "Hi", Chat(({"role": "user", "content": [{"type": "video", "video": film}]},))
     )

@@ -6,13 +6,15 @@ import pytest
 from mmeval.media import Media, Part, PartKind
 from mmeval.media.decode import DecodeLimits
 from mmeval.model_backends.hf.conversation.literals import Literals
-from mmeval.model_backends.hf.conversation.messages import Intake, to_chat
+from mmeval.model_backends.hf.conversation.messages import InputSpec, to_chat
 from mmeval.model_backends.hf.failures import RowError
 from mmeval.records import message
 from tests.support.models import asked, chat_of, drawn
 from tests.support.tiny_media import clip, picture, wav
 
-ALL = Intake(frozenset(("text", "code", "image", "audio", "video")), Literals(["</s>"]))
+ALL = InputSpec(
+    frozenset(("text", "code", "image", "audio", "video")), Literals(["</s>"])
+)
 
 
 def test_order_is_kept_and_neighbouring_words_are_one_item() -> None:
@@ -111,8 +113,8 @@ def test_a_part_that_cannot_be_read_is_a_typed_error(case: str) -> None:
 
 
 def test_the_intake_of_a_processor_is_read_off_it() -> None:
-    patches = Intake.of(chat_of("qwen2_5_vl").processor, frozenset(), Literals(()))
-    ears = Intake.of(chat_of("qwen2_audio").processor, frozenset(), Literals(()))
+    patches = InputSpec.of(chat_of("qwen2_5_vl").processor, frozenset(), Literals(()))
+    ears = InputSpec.of(chat_of("qwen2_audio").processor, frozenset(), Literals(()))
     assert patches.least_side == 8
     assert ears.sound_rate == 16000
     assert ears.longest_sound == 30.0

@@ -6,30 +6,30 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from transformers import GenerationConfig, PreTrainedTokenizerFast
 
-from mmeval.model_backends.hf.conversation.rows import Stream
+from mmeval.model_backends.hf.conversation.rows import TokenStream
 from mmeval.model_backends.hf.generation.sampling import Sampling
 from mmeval.model_backends.hf.generation.streams import (
-    Own,
+    GenerationSettings,
     context_of,
     cut,
-    settle,
+    read_generation,
     words_that_end,
 )
 from tests.support.models import chat_of
 
 END, PAD = 2, 0
-OWN = Own(Sampling(), 9, (END, 7), PAD, 0)
+OWN = GenerationSettings(Sampling(), 9, (END, 7), PAD, 0)
 
 
 @pytest.mark.parametrize(
     ("generated", "stream"),
     [
-        ([5, 6, END, PAD, PAD], Stream([5, 6], "stop", 3)),
-        ([5, 7, 6, 6, 6], Stream([5], "stop", 2)),
-        ([END, PAD, PAD, PAD, PAD], Stream([], "stop", 1)),
-        ([5, 6, 5, 6, 5], Stream([5, 6, 5, 6, 5], "length", 5)),
-        ([5, 6, PAD, PAD, PAD], Stream([5, 6], "stop", 2)),
-        ([5, 6], Stream([5, 6], "stop", 2)),
+        ([5, 6, END, PAD, PAD], TokenStream([5, 6], "stop", 3)),
+        ([5, 7, 6, 6, 6], TokenStream([5], "stop", 2)),
+        ([END, PAD, PAD, PAD, PAD], TokenStream([], "stop", 1)),
+        ([5, 6, 5, 6, 5], TokenStream([5, 6, 5, 6, 5], "length", 5)),
+        ([5, 6, PAD, PAD, PAD], TokenStream([5, 6], "stop", 2)),
+        ([5, 6], TokenStream([5, 6], "stop", 2)),
     ],
     ids=[
         "ended",
@@ -40,7 +40,9 @@ OWN = Own(Sampling(), 9, (END, 7), PAD, 0)
         "stopped as a batch",
     ],
 )
-def test_a_row_ends_where_its_answer_does(generated: list[int], stream: Stream) -> None:
+def test_a_row_ends_where_its_answer_does(
+    generated: list[int], stream: TokenStream
+) -> None:
     assert cut(generated, OWN, 5) == stream
 
 
@@ -61,8 +63,10 @@ def test_the_settings_of_a_checkpoint_are_kept_and_its_config_becomes_plain() ->
         do_sample=True, temperature=0.5, max_new_tokens=77, num_beams=4, max_length=20
     )
     config.repetition_penalty, config.max_time = 1.5, 0.001
-    own = settle(model_with(config, max_position_embeddings=512), tokenizer(pad=None))
-    assert own == Own(
+    own = read_generation(
+        model_with(config, max_position_embeddings=512), tokenizer(pad=None)
+    )
+    assert own == GenerationSettings(
         Sampling(temperature=0.5), 77, (END,), 1, 512, left_out=("num_beams=4",)
     )
     assert config.do_sample is False
@@ -75,7 +79,7 @@ def test_the_settings_of_a_checkpoint_are_kept_and_its_config_becomes_plain() ->
     assert config.eos_token_id == [END]
     assert config.pad_token_id == 1
     assert config.repetition_penalty == 1.5
-    other = settle(
+    other = read_generation(
         model_with(GenerationConfig(eos_token_id=[7, 8])), tokenizer(pad=PAD)
     )
     assert other.ends == (7, 8, END)
@@ -84,25 +88,29 @@ def test_the_settings_of_a_checkpoint_are_kept_and_its_config_becomes_plain() ->
     only_ends = SimpleNamespace(
         eos_token_id=END, pad_token_id=END, all_special_ids=[END]
     )
-    assert settle(model_with(GenerationConfig()), only_ends).pad == END
+    assert read_generation(model_with(GenerationConfig()), only_ends).pad == END
     assert (
-        settle(model_with(GenerationConfig(pad_token_id=END)), tokenizer(pad=PAD)).pad
+        read_generation(
+            model_with(GenerationConfig(pad_token_id=END)), tokenizer(pad=PAD)
+        ).pad
         == 1
     )
     assert (
-        settle(model_with(GenerationConfig(pad_token_id=-1)), tokenizer(pad=PAD)).pad
+        read_generation(
+            model_with(GenerationConfig(pad_token_id=-1)), tokenizer(pad=PAD)
+        ).pad
         == PAD
     )
     plain = GenerationConfig(
         num_beams=1, min_length=0, penalty_alpha=0.0, token_healing=False
     )
-    assert settle(model_with(plain), tokenizer(pad=PAD)).left_out == ()
+    assert read_generation(model_with(plain), tokenizer(pad=PAD)).left_out == ()
     asking = GenerationConfig(
         min_length=60, forced_eos_token_id=0, watermarking_config={"bias": 5.0}
     )
     left_out = [
         setting.partition("=")[0]
-        for setting in settle(model_with(asking), tokenizer(pad=PAD)).left_out
+        for setting in read_generation(model_with(asking), tokenizer(pad=PAD)).left_out
     ]
     assert left_out == ["watermarking_config", "min_length", "forced_eos_token_id"]
 

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from mmeval.media import Interleaved, Media, Part, find, media_part
-from mmeval.model_backends.hf.conversation.rows import Made
+from mmeval.model_backends.hf.conversation.rows import RowAnswer
 from mmeval.model_backends.hf.generation.blocks import BrokenBlock
 
-Said: TypeAlias = str | Media | BrokenBlock | Part
+AnswerPiece: TypeAlias = str | Media | BrokenBlock | Part
 """Words, a medium, a started medium that cannot be made, or a part that is one
 already."""
 
 
-def woven(said: Sequence[Said], stop: Sequence[str] = ()) -> Made:
+def interleave(said: Sequence[AnswerPiece], stop: Sequence[str] = ()) -> RowAnswer:
     """The answer's parts in order, up to the first stop word. Placeholders in the
     words, if any, place the pictures; one that cannot be drawn is a dangling part and a
     warning."""
-    shown: list[Said] = []
+    shown: list[AnswerPiece] = []
     stopped = False
     for piece in said:
         shown.append(piece)
@@ -52,4 +52,4 @@ def woven(said: Sequence[Said], stop: Sequence[str] = ()) -> Made:
     for block in broken:
         advice = "; raise max_tokens" if block.cut else ""
         warnings.append(f"{block.reason}{advice}")
-    return Made(tuple(parts), tuple(warnings), "stop" if stopped else None)
+    return RowAnswer(tuple(parts), tuple(warnings), "stop" if stopped else None)

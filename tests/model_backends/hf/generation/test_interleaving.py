@@ -2,7 +2,7 @@ import pytest
 
 from mmeval.media import Media, Part, media_part, text_part
 from mmeval.model_backends.hf.generation.blocks import BrokenBlock
-from mmeval.model_backends.hf.generation.weaving import Said, woven
+from mmeval.model_backends.hf.generation.interleaving import AnswerPiece, interleave
 from tests.support.tiny_media import picture
 
 ONE, TWO = (
@@ -44,9 +44,9 @@ def tag(number: int, media: Media | None) -> Part:
     ],
 )
 def test_words_and_pictures_become_parts(
-    pieces: list[Said], parts: tuple[Part, ...]
+    pieces: list[AnswerPiece], parts: tuple[Part, ...]
 ) -> None:
-    made = woven(pieces)
+    made = interleave(pieces)
     assert made.parts == parts
     assert made.finish_reason is None
     assert len(made.warnings) == sum(isinstance(piece, BrokenBlock) for piece in pieces)
@@ -55,11 +55,13 @@ def test_words_and_pictures_become_parts(
 def test_nothing_is_shown_behind_a_word_that_ends_and_only_a_cut_is_worth_a_higher_limit() -> (
     None
 ):
-    made = woven(["a", ONE, "b END c", CUT], stop=("END", " c"))
+    made = interleave(["a", ONE, "b END c", CUT], stop=("END", " c"))
     assert made.parts == (text_part("a"), media_part(ONE), text_part("b "))
     assert made.warnings == ()
     assert made.finish_reason == "stop"
-    assert ["max_tokens" in warning for warning in woven([WRONG, CUT]).warnings] == [
+    assert [
+        "max_tokens" in warning for warning in interleave([WRONG, CUT]).warnings
+    ] == [
         False,
         True,
     ]

@@ -3,7 +3,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from mmeval.model_backends.hf.generation.draws import _ONE_AT_A_TIME, seeded
+from mmeval.model_backends.hf.generation.seeding import _ONE_AT_A_TIME, seeded
 
 CPU = torch.device("cpu")
 
