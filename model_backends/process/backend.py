@@ -10,19 +10,19 @@ from typing import Any
 
 from mmeval.backend import Capabilities, ModelDiedError
 from mmeval.errors import ContentError, MissingError, UsageError
-from mmeval.model_backends.process.folders import MediaFolder
+from mmeval.model_backends.process.folders import SharedFolder
 from mmeval.model_backends.process.messages import (
-    AnswerReader,
+    WorkerAnswers,
     failure,
     narrowed,
     row_of,
     shown,
 )
-from mmeval.model_backends.process.program import Program
+from mmeval.model_backends.process.program import WorkerProgram
 from mmeval.model_backends.process.settings import (
     MediaTravel,
     Settings,
-    TimeLimit,
+    TimeSetting,
     check_program,
     code_digests,
     devices_of,
@@ -83,9 +83,9 @@ class ProcessBackend:
             env={name: str(given[name]) for name in given},
             args=dict(args or {}),
             media=media,
-            hello=TimeLimit(hello_timeout, "hello_timeout"),
-            load=TimeLimit(load_timeout, "load_timeout"),
-            batch=TimeLimit(timeout, "timeout"),
+            hello=TimeSetting(hello_timeout, "hello_timeout"),
+            load=TimeSetting(load_timeout, "load_timeout"),
+            batch=TimeSetting(timeout, "timeout"),
         )
         is_copy = copies == 0
         self._devices: tuple[str, ...] = (devices,)
@@ -99,7 +99,9 @@ class ProcessBackend:
         if isinstance(code, str):
             code = code.split("+") if code else ()
         self._code = code_digests(self._settings, code)
-        self._program: Program | None = Program(self._settings, self._devices[0])
+        self._program: WorkerProgram | None = WorkerProgram(
+            self._settings, self._devices[0]
+        )
         self._hello = self._program.hello
         self._is_loaded, self._batches, self._software = False, 0, ""
         try:
@@ -171,7 +173,7 @@ class ProcessBackend:
             raise
 
     def _row(
-        self, request: Request, prompts: MediaFolder
+        self, request: Request, prompts: SharedFolder
     ) -> Mapping[str, Any] | Response:
         """A request as a row, or why it cannot be asked."""
         gaps = self._capabilities.missing(request)
@@ -186,12 +188,15 @@ class ProcessBackend:
             )
 
     def _answers(
-        self, program: Program, rows: Sequence[Mapping[str, Any]], out: MediaFolder
+        self,
+        program: WorkerProgram,
+        rows: Sequence[Mapping[str, Any]],
+        out: SharedFolder,
     ) -> Iterator[tuple[int, Response]]:
         """What the worker answers to rows. Raises ModelDiedError, and what it says of
         the whole batch."""
         by_path = self._settings.media == "path"
-        reader = AnswerReader(self._capabilities.outputs, out)
+        reader = WorkerAnswers(self._capabilities.outputs, out)
         open_rows = set(range(len(rows)))
         limit, whole = self._settings.batch, False
         try:
@@ -241,10 +246,10 @@ class ProcessBackend:
             )
         yield 0, Response.failed(kind, said)
 
-    def _loaded(self) -> Program:
+    def _loaded(self) -> WorkerProgram:
         """The program with its model, started anew where it is gone."""
         if self._program is None:
-            self._program = Program(self._settings, self._devices[0])
+            self._program = WorkerProgram(self._settings, self._devices[0])
             self._is_loaded = False
             if self._program.hello != self._hello:
                 self._end()

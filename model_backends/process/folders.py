@@ -25,7 +25,7 @@ class MediaFaultError(Exception):
     """What is wrong with a part of an answer."""
 
 
-class MediaFolder:
+class SharedFolder:
     """A new folder that is shared with a worker. ``path`` is its name for the worker;
     here only the open folder is used."""
 

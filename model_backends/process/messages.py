@@ -27,7 +27,7 @@ from mmeval.media import (
 from mmeval.model_backends.process.folders import (
     MAX_ANSWER_BYTES,
     MediaFaultError,
-    MediaFolder,
+    SharedFolder,
 )
 from mmeval.model_backends.process.settings import MediaTravel
 from mmeval.records import ErrorKind, Request, Response, Usage, answered
@@ -219,7 +219,7 @@ def _has_plain_numbers(value: object) -> bool:
 
 
 def row_of(
-    request: Request, travel: MediaTravel, folder: MediaFolder, *, gives_code: bool
+    request: Request, travel: MediaTravel, folder: SharedFolder, *, gives_code: bool
 ) -> dict[str, Any]:
     """A request as a row; media without a neutral name get one in ``folder``.
     Raises ContentError or MissingError for a medium that cannot be read."""
@@ -252,10 +252,10 @@ def row_of(
     }
 
 
-class AnswerReader:
+class WorkerAnswers:
     """Reads the answers of one batch, whose media lie in ``out``."""
 
-    def __init__(self, gives: Collection[PartKind], out: MediaFolder) -> None:
+    def __init__(self, gives: Collection[PartKind], out: SharedFolder) -> None:
         self._gives: tuple[PartKind, ...] = (*gives, "reasoning")
         self._out = out
 

@@ -16,14 +16,14 @@ from typing import IO, Any, NamedTuple
 
 from mmeval.backend import ModelDiedError
 from mmeval.errors import MissingError, MmevalError
-from mmeval.model_backends.process.folders import MediaFolder
+from mmeval.model_backends.process.folders import SharedFolder
 from mmeval.model_backends.process.messages import (
     failure,
     read_hello,
     read_line,
     shown,
 )
-from mmeval.model_backends.process.settings import Settings, TimeLimit
+from mmeval.model_backends.process.settings import Settings, TimeSetting
 from mmeval.system import Leash, ending, last_lines, to_line
 from mmeval.system.secrets import text_without_values
 from mmeval.system.wording import printable
@@ -44,14 +44,14 @@ _LEVELS = {"debug": logging.DEBUG, "warning": logging.WARNING, "error": logging.
 log = logging.getLogger(__name__)
 
 
-class Folders(NamedTuple):
+class BatchFolders(NamedTuple):
     """Where media of a batch lie that its worker reads and writes."""
 
-    prompts: MediaFolder
-    answers: MediaFolder
+    prompts: SharedFolder
+    answers: SharedFolder
 
 
-class Program:
+class WorkerProgram:
     """A program that speaks the protocol, on its leash, after its ``hello``.
 
     ``device`` is what it sees of the machine's accelerators, empty for all. Raises
@@ -78,8 +78,8 @@ class Program:
             environment["CUDA_VISIBLE_DEVICES"] = device
         # all of it is made before the program can do anything there
         scratch = Path(tempfile.mkdtemp(prefix="mmeval-")).resolve()
-        self._folders = Folders(
-            MediaFolder(scratch / "in"), MediaFolder(scratch / "out")
+        self._folders = BatchFolders(
+            SharedFolder(scratch / "in"), SharedFolder(scratch / "out")
         )
         try:
             self._leash = Leash(
@@ -108,7 +108,7 @@ class Program:
     def load(
         self,
         args: Mapping[str, Any],
-        limit: TimeLimit,
+        limit: TimeSetting,
     ) -> Mapping[str, Any]:
         """Have it load its model; returns what it says of its libraries. Raises
         MmevalError where it cannot."""
@@ -123,7 +123,7 @@ class Program:
         provenance = message.get("provenance")
         return provenance if isinstance(provenance, dict) else {}
 
-    def send(self, message: Mapping[str, Any], limit: TimeLimit) -> None:
+    def send(self, message: Mapping[str, Any], limit: TimeSetting) -> None:
         """Write a message. What the program writes meanwhile is read, or both would
         wait for each other."""
         left = memoryview(to_line(message) + b"\n")
@@ -138,7 +138,7 @@ class Program:
                     raise self._death() from None
                 until = time.monotonic() + limit.seconds
 
-    def expect(self, *types: str, limit: TimeLimit) -> dict[str, Any]:
+    def expect(self, *types: str, limit: TimeSetting) -> dict[str, Any]:
         """The next message, of one of some types; ``limit`` is how long no line may
         come, and ``LOG_LIMITS`` times that how long nothing but lines of a log may
         come. What it logs is logged."""
@@ -173,7 +173,7 @@ class Program:
                 )
 
     @contextlib.contextmanager
-    def folders(self) -> Iterator[Folders]:
+    def folders(self) -> Iterator[BatchFolders]:
         """The folders for the media of one batch, which are emptied after it. All
         batches have the same: to make and remove some takes longer than a short
         answer."""
@@ -197,7 +197,7 @@ class Program:
     def end(self) -> None:
         """Let the program end, which then takes a few seconds at most."""
         try:
-            self.send({"type": "end"}, TimeLimit(END_SECONDS))
+            self.send({"type": "end"}, TimeSetting(END_SECONDS))
         except ModelDiedError:
             return
         self._leash.end(END_SECONDS)
@@ -209,7 +209,7 @@ class Program:
 
     # --- bytes ------------------------------------------------------------------------
 
-    def _line(self, limit: TimeLimit) -> bytes:
+    def _line(self, limit: TimeSetting) -> bytes:
         until = time.monotonic() + limit.seconds
         while (end := self._read.find(b"\n", self._scanned)) < 0:
             self._scanned = len(self._read)
@@ -227,7 +227,7 @@ class Program:
     def _wait(
         self,
         until: float,
-        limit: TimeLimit,
+        limit: TimeSetting,
         *,
         sending: bool = False,
     ) -> bool:

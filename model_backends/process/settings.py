@@ -25,7 +25,7 @@ _MACHINE_CODE = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 """How programs begin that no author writes, such as the interpreter."""
 
 
-class TimeLimit(NamedTuple):
+class TimeSetting(NamedTuple):
     """How long something may take, and the argument that sets it."""
 
     seconds: float
@@ -45,9 +45,9 @@ class Settings:
     env: Mapping[str, str]
     args: Mapping[str, Any]
     media: MediaTravel
-    hello: TimeLimit
-    load: TimeLimit
-    batch: TimeLimit
+    hello: TimeSetting
+    load: TimeSetting
+    batch: TimeSetting
 
     def __post_init__(self) -> None:
         for seconds, argument in (self.hello, self.load, self.batch):

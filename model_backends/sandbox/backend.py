@@ -14,9 +14,9 @@ from mmeval.backend import Capabilities
 from mmeval.errors import ContentError, MissingError
 from mmeval.media import PART_KINDS, Interleaved, Part, text_part
 from mmeval.model_backends.sandbox.choice import bubblewrap_for
-from mmeval.model_backends.sandbox.execution import Outcome, SandboxError, execute
+from mmeval.model_backends.sandbox.execution import ProgramResult, SandboxError, execute
 from mmeval.model_backends.sandbox.interpreter import interpreter
-from mmeval.model_backends.sandbox.limits import MIB, Limits, Reason
+from mmeval.model_backends.sandbox.limits import MIB, ProgramLimits, Reason
 from mmeval.model_backends.sandbox.program import program_of
 from mmeval.records import Request, Response
 from mmeval.system import OwnThread
@@ -63,7 +63,9 @@ class SandboxBackend:
         files: int = 16,
         file_mb: int = 16,
     ) -> None:
-        self._limits = Limits(seconds, memory_mb, processes, output_kb, files, file_mb)
+        self._limits = ProgramLimits(
+            seconds, memory_mb, processes, output_kb, files, file_mb
+        )
         self._bubblewrap = bubblewrap_for(python, packages=packages)
         known = interpreter(python, packages=packages)
         self.identity: Mapping[str, Any] = {
@@ -122,7 +124,7 @@ class SandboxBackend:
         except (SandboxError, OSError) as error:
             return Response.failed("internal", str(error))
 
-    def _response(self, outcome: Outcome) -> Response:
+    def _response(self, outcome: ProgramResult) -> Response:
         """What was printed comes first and the state last, in a part of its own: a
         program can imitate words alone."""
         state = []

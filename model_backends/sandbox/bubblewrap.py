@@ -16,15 +16,15 @@ from pathlib import Path
 from mmeval.errors import MissingDataError
 from mmeval.model_backends.sandbox.filter import filter_for
 from mmeval.model_backends.sandbox.interpreter import Interpreter
-from mmeval.model_backends.sandbox.limits import MIB, Limits
+from mmeval.model_backends.sandbox.limits import MIB, ProgramLimits
 from mmeval.model_backends.sandbox.memory_group import MemoryGroup, kernel_limits_memory
-from mmeval.model_backends.sandbox.program import Program
+from mmeval.model_backends.sandbox.program import SandboxProgram
 from mmeval.model_backends.sandbox.runtime import (
     ENVIRONMENT,
     FRONT,
     TICK,
     WORK,
-    Load,
+    ResourceUse,
     received,
 )
 from mmeval.model_backends.sandbox.watch import load_below
@@ -124,7 +124,7 @@ class Bubblewrap:
             )
         return tuple(notes)
 
-    def begin(self, program: Program, limits: Limits) -> Cell:
+    def begin(self, program: SandboxProgram, limits: ProgramLimits) -> SandboxProcess:
         with contextlib.ExitStack() as kept, contextlib.ExitStack() as given:
             ours, theirs = socket.socketpair()
             info, info_end = os.pipe()
@@ -176,7 +176,7 @@ class Bubblewrap:
                 cwd="/",
             )
             kept.pop_all()  # the cell closes them
-        return Cell(process, ours, info, limits)
+        return SandboxProcess(process, ours, info, limits)
 
     def _outer(self) -> list[str]:
         """What goes before bubblewrap for root, whose processes have no limit of
@@ -217,7 +217,7 @@ class Bubblewrap:
         return words
 
 
-class Cell:
+class SandboxProcess:
     """A program that is being run. ``line`` becomes readable when its sandbox is set
     up."""
 
@@ -226,7 +226,7 @@ class Cell:
         process: subprocess.Popen[bytes],
         line: socket.socket,
         info: int,
-        limits: Limits,
+        limits: ProgramLimits,
     ) -> None:
         self.process, self.line = process, line
         self._info, self._limits = info, limits
@@ -253,14 +253,14 @@ class Cell:
                 self.line.send(b"1")
         return folders
 
-    def load(self) -> Load | None:
+    def load(self) -> ResourceUse | None:
         """What the program uses; None while its processes are not known yet."""
         if not self._found():
             return None
         load = self._measured()
         return load._replace(memory=max(0, load.memory - self._own_memory))
 
-    def _measured(self) -> Load:
+    def _measured(self) -> ResourceUse:
         most = self._limits.memory_mb * MIB + self._own_memory
         return load_below(self._first, most, self._used)
 
@@ -315,7 +315,7 @@ def _program(name: str, package: str) -> str:
     return found
 
 
-def _work_folder(limits: Limits, inputs: int) -> list[str]:
+def _work_folder(limits: ProgramLimits, inputs: int) -> list[str]:
     """All that can be written to, each of a given size."""
     size = str(limits.folder_bytes)
     words = ["--size", size, "--tmpfs", "/dev/shm", "--size", size, "--tmpfs", WORK]

@@ -12,8 +12,8 @@ from mmeval.errors import MissingDataError, sentence
 from mmeval.model_backends.sandbox.bubblewrap import Bubblewrap
 from mmeval.model_backends.sandbox.execution import SandboxError, execute
 from mmeval.model_backends.sandbox.interpreter import interpreter
-from mmeval.model_backends.sandbox.limits import Limits
-from mmeval.model_backends.sandbox.program import Program
+from mmeval.model_backends.sandbox.limits import ProgramLimits
+from mmeval.model_backends.sandbox.program import SandboxProgram
 
 _NO_PROC = "mount proc"
 _NOT_CLOSED = ("max_user_namespaces", "creation of new user namespaces")
@@ -52,7 +52,7 @@ holes += [f"{name} is in the environment" for name in ours]
 open("output/probe.txt", "w").write("here")
 print(json.dumps(holes))
 """
-_PROBE_LIMITS = Limits(seconds=30, memory_mb=1024)
+_PROBE_LIMITS = ProgramLimits(seconds=30, memory_mb=1024)
 _REFUSALS = (
     (
         ("namespace", "uid map", "unshare"),
@@ -115,7 +115,9 @@ def _fault(bubblewrap: Bubblewrap) -> str:
     """Why the probe does not end well, or which hole it finds; empty where bubblewrap
     holds."""
     try:
-        outcome = execute(bubblewrap, Program(_PROBE), _PROBE_LIMITS, threading.Event())
+        outcome = execute(
+            bubblewrap, SandboxProgram(_PROBE), _PROBE_LIMITS, threading.Event()
+        )
     except (OSError, SandboxError) as error:
         return str(error)
     if outcome.status or len(outcome.outputs.parts) != 1:

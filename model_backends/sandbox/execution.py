@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mmeval.errors import MmevalError
-from mmeval.model_backends.sandbox.bubblewrap import Bubblewrap, Cell
-from mmeval.model_backends.sandbox.limits import INODES, MIB, Limits, Reason
+from mmeval.model_backends.sandbox.bubblewrap import Bubblewrap, SandboxProcess
+from mmeval.model_backends.sandbox.limits import INODES, MIB, ProgramLimits, Reason
 from mmeval.model_backends.sandbox.outputs import Outputs, outputs_of
-from mmeval.model_backends.sandbox.program import Program
+from mmeval.model_backends.sandbox.program import SandboxProgram
 from mmeval.model_backends.sandbox.runtime import TICK
 
 START_SECONDS = 60.0
@@ -31,7 +31,7 @@ class SandboxError(MmevalError):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ProgramResult:
     """``status`` is the exit status, above 128 for the signal that ended it;
     ``reached`` the bounds that were hit. ``ended``: the program was ended from here, at
     a bound, so that its status says nothing."""
@@ -46,12 +46,15 @@ class Outcome:
 
 
 def execute(
-    bubblewrap: Bubblewrap, program: Program, limits: Limits, stop: threading.Event
-) -> Outcome:
+    bubblewrap: Bubblewrap,
+    program: SandboxProgram,
+    limits: ProgramLimits,
+    stop: threading.Event,
+) -> ProgramResult:
     """Run a program. Raises SandboxError where it could not begin, or was stopped."""
     began = time.monotonic()
     cell = bubblewrap.begin(program, limits)
-    running = _Running(cell, limits, began)
+    running = _RunningProgram(cell, limits, began)
     try:
         running.follow(stop)
         if stop.is_set():
@@ -69,7 +72,7 @@ def execute(
         is_full = outputs.too_many or running.folders_are_full()
         if is_full and "files" not in running.reached:
             running.reached.append("files")
-        return Outcome(
+        return ProgramResult(
             running.printed.decode("utf-8", "replace"),
             running.errors.decode("utf-8", "replace"),
             status if status >= 0 else 128 - status,
@@ -83,11 +86,11 @@ def execute(
 
 
 @dataclass
-class _Running:
+class _RunningProgram:
     """A cell while it is followed."""
 
-    cell: Cell
-    limits: Limits
+    cell: SandboxProcess
+    limits: ProgramLimits
     began: float
     printed: bytearray = field(default_factory=bytearray)
     errors: bytearray = field(default_factory=bytearray)

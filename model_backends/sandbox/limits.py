@@ -24,7 +24,7 @@ OPEN_FILES = 128
 
 
 @dataclass(frozen=True)
-class Limits:
+class ProgramLimits:
     """``seconds`` are of wall time, and of processor time; a process counts with each
     of its threads."""
 

@@ -25,7 +25,7 @@ from mmeval.media.decode import (
     page_count,
     video_info,
 )
-from mmeval.model_backends.sandbox.limits import MIB, Limits
+from mmeval.model_backends.sandbox.limits import MIB, ProgramLimits
 from mmeval.system import open_plain
 
 # Any: each decoder has its own result, of which nothing is wanted here.
@@ -47,7 +47,7 @@ class Outputs(NamedTuple):
     too_many: bool = False
 
 
-def outputs_of(folder: int, limits: Limits) -> Outputs:
+def outputs_of(folder: int, limits: ProgramLimits) -> Outputs:
     """The regular files of an open folder as parts, by name. Nothing of the program
     runs any more. Decoding them takes the program's seconds at most, all together."""
     names = sorted(os.listdir(folder))

@@ -17,7 +17,7 @@ _FENCED = re.compile(
 """A fenced block; one that is never closed goes on to the end."""
 
 
-class Program(NamedTuple):
+class SandboxProgram(NamedTuple):
     """``inputs`` are the names of media below ``input/``, which say no more than kind
     and number."""
 
@@ -25,7 +25,7 @@ class Program(NamedTuple):
     inputs: tuple[tuple[str, Media], ...] = ()
 
 
-def program_of(request: Request) -> Program | None:
+def program_of(request: Request) -> SandboxProgram | None:
     """The last code part of the last user message, else its last fenced block; None
     where it has neither."""
     asked = [message for message in request.messages if message.role == "user"]
@@ -38,11 +38,11 @@ def program_of(request: Request) -> Program | None:
         code = part.text or ""
         if part.media is not None:
             code = part.media.read().decode(errors="replace")
-        return Program(code, _inputs(request.messages))
+        return SandboxProgram(code, _inputs(request.messages))
     blocks = _FENCED.findall(content.text)
     if not blocks:
         return None
-    return Program(blocks[-1][1], _inputs(request.messages))
+    return SandboxProgram(blocks[-1][1], _inputs(request.messages))
 
 
 def _inputs(messages: Sequence[Message]) -> tuple[tuple[str, Media], ...]:

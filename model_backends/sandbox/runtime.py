@@ -24,7 +24,7 @@ ENVIRONMENT: Mapping[str, str] = {
 """All that a program finds in its environment."""
 
 
-class Load(NamedTuple):
+class ResourceUse(NamedTuple):
     """What the processes of a sandbox use together: bytes of memory, threads, seconds
     of processor time."""
 

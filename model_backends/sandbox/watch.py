@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mmeval.model_backends.sandbox.runtime import Load
+from mmeval.model_backends.sandbox.runtime import ResourceUse
 
 _PROC = Path("/proc")
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -27,7 +27,7 @@ def load_below(
     first: int,
     most_memory: int,
     used: dict[tuple[int, str], int],
-) -> Load:
+) -> ResourceUse:
     """The load of ``first``, which is process 1 of a namespace, and of all processes
     below it: orphans come back to it. Process 1 itself counts as no thread.
 
@@ -56,7 +56,7 @@ def load_below(
 
 def _scanned(
     processes: Sequence[Path], most_memory: int, used: dict[tuple[int, str], int]
-) -> Load:
+) -> ResourceUse:
     """The load by one look at each process, of which process 1 is the first."""
     memory = threads = ticks = 0
     for process in processes:
@@ -78,7 +78,7 @@ def _scanned(
         shares = [_bytes(each, "smaps_rollup", _PROPORTIONAL) for each in processes]
         memory = min(memory, sum(shares) or memory)
     seconds = max(ticks, sum(used.values())) / _TICKS
-    return Load(memory, max(0, threads - 1), seconds)
+    return ResourceUse(memory, max(0, threads - 1), seconds)
 
 
 def _processes(first: int) -> list[Path]:

@@ -25,8 +25,8 @@ from mmeval.model_backends.servers.programs import (
     ServerProgram,
     of_the_model,
 )
+from mmeval.model_backends.servers.restarting import RestartingServer
 from mmeval.model_backends.servers.server import Server
-from mmeval.model_backends.servers.upkeep import Upkeep
 from mmeval.model_backends.wire.formats import DEFAULT_PICTURES, DEFAULT_SOUNDS
 from mmeval.records import Request, Response
 from mmeval.system import AboveZero, OneOrMore, Share, ZeroOrMore
@@ -127,7 +127,7 @@ class ServerBackend(OpenAIBackend):
         self._command = self.server_program.command_from(command)
         self._load_timeout, self._served = load_timeout, self.server_program.name
         self._log: Path | None = None
-        self._upkeep = Upkeep(self.start, super().generate)
+        self._restarting = RestartingServer(self.start, super().generate)
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -166,7 +166,7 @@ class ServerBackend(OpenAIBackend):
 
         name = f"the server of {self.identity['model']} ({program.name})"
         server = Server(name, words, self._log)
-        self._upkeep.server = server
+        self._restarting.server = server
         server.wait_until_healthy(self._load_timeout)
         version = server.version(program.version)
         self._served = f"{program.name} {version}".strip()
@@ -175,13 +175,13 @@ class ServerBackend(OpenAIBackend):
     async def generate(self, request: Request) -> Response:
         """The server's answer, of whichever start. Raises BackendDownError where no
         start helps any more."""
-        response = await self._upkeep.answer(request)
+        response = await self._restarting.answer(request)
         if response.error is not None or response.fingerprint:
             return response
         return replace(response, fingerprint=self._served)
 
     async def close(self) -> None:
-        await self._upkeep.close()
+        await self._restarting.close()
         await super().close()
 
 

@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from mmeval.media import Media
-from mmeval.model_backends.process.folders import MediaFaultError, MediaFolder
+from mmeval.model_backends.process.folders import MediaFaultError, SharedFolder
 
 MOST = 100
 """Bytes of a medium in these tests."""
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[MediaFolder]:
-    made = MediaFolder(tmp_path / "out")
+def folder(tmp_path: Path) -> Iterator[SharedFolder]:
+    made = SharedFolder(tmp_path / "out")
     yield made
     made.close()
 
@@ -26,7 +26,7 @@ def precious(tmp_path: Path) -> Path:
     return tmp_path / "precious"
 
 
-def replaced(folder: MediaFolder, by: Path) -> None:
+def replaced(folder: SharedFolder, by: Path) -> None:
     """Put a link in the place of a folder, as a worker can at any time."""
     folder.path.rename(folder.path.with_name("moved"))
     folder.path.symlink_to(by)
@@ -34,7 +34,7 @@ def replaced(folder: MediaFolder, by: Path) -> None:
 
 @pytest.mark.parametrize("name", ["picture.png", "a/b/picture.png"])
 def test_a_file_below_the_folder_is_read_and_removed(
-    name: str, folder: MediaFolder
+    name: str, folder: SharedFolder
 ) -> None:
     file = folder.path / name
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ def test_a_file_below_the_folder_is_read_and_removed(
 
 
 def test_a_folder_that_a_link_has_replaced_is_not_read_through_the_link(
-    folder: MediaFolder, precious: Path
+    folder: SharedFolder, precious: Path
 ) -> None:
     replaced(folder, precious)
     assert not folder.is_in_place
@@ -54,7 +54,7 @@ def test_a_folder_that_a_link_has_replaced_is_not_read_through_the_link(
 
 
 def test_a_folder_that_a_link_has_replaced_is_emptied_where_it_lies_now(
-    folder: MediaFolder, precious: Path
+    folder: SharedFolder, precious: Path
 ) -> None:
     (folder.path / "picture.png").touch()
     replaced(folder, precious)
@@ -64,7 +64,7 @@ def test_a_folder_that_a_link_has_replaced_is_emptied_where_it_lies_now(
 
 
 def test_a_prompt_is_not_written_through_a_link(
-    folder: MediaFolder, precious: Path
+    folder: SharedFolder, precious: Path
 ) -> None:
     replaced(folder, precious)
     folder.put(Media.from_bytes(b"GIF89a"))
@@ -112,7 +112,7 @@ def sparse(folder: Path, _precious: Path) -> str:
 def test_a_path_that_is_not_a_file_of_the_folder_has_a_sentence(
     make: Callable[[Path, Path], object],
     words: str,
-    folder: MediaFolder,
+    folder: SharedFolder,
     precious: Path,
 ) -> None:
     with pytest.raises(MediaFaultError, match=words) as fault:
@@ -121,7 +121,7 @@ def test_a_path_that_is_not_a_file_of_the_folder_has_a_sentence(
     assert (precious / "file").read_bytes() == b"mine"
 
 
-def test_a_file_is_taken_once_in_a_batch(folder: MediaFolder) -> None:
+def test_a_file_is_taken_once_in_a_batch(folder: SharedFolder) -> None:
     file = folder.path / "picture.png"
     file.write_bytes(b"first")
     folder.take("picture.png", MOST)
@@ -130,7 +130,7 @@ def test_a_file_is_taken_once_in_a_batch(folder: MediaFolder) -> None:
         folder.take("picture.png", MOST)
 
 
-def test_the_next_batch_may_name_a_file_again(folder: MediaFolder) -> None:
+def test_the_next_batch_may_name_a_file_again(folder: SharedFolder) -> None:
     file = folder.path / "picture.png"
     file.write_bytes(b"first")
     folder.take("picture.png", MOST)

@@ -8,10 +8,10 @@ import pytest
 from mmeval.errors import UsageError
 from mmeval.media import Media
 from mmeval.model_backends.process import messages
-from mmeval.model_backends.process.folders import MediaFolder
+from mmeval.model_backends.process.folders import SharedFolder
 from mmeval.model_backends.process.messages import (
     MAX_BATCH,
-    AnswerReader,
+    WorkerAnswers,
     failure,
     read_hello,
     read_line,
@@ -28,13 +28,13 @@ HELLO: dict[str, Any] = {
 
 
 @pytest.fixture
-def reader(tmp_path: Path) -> Iterator[AnswerReader]:
-    out = MediaFolder(tmp_path / "out")
-    yield AnswerReader(["text", "image"], out)
+def reader(tmp_path: Path) -> Iterator[WorkerAnswers]:
+    out = SharedFolder(tmp_path / "out")
+    yield WorkerAnswers(["text", "image"], out)
     out.close()
 
 
-def fault(reader: AnswerReader, parts: object) -> str:
+def fault(reader: WorkerAnswers, parts: object) -> str:
     response = reader.response({"parts": parts})
     assert response.error is not None
     assert response.error.kind == "internal"
@@ -81,20 +81,20 @@ def test_an_identity_that_is_nested_too_deep_cannot_be_used() -> None:
 
 @pytest.mark.parametrize("kind", [["text"], {"a": 1}, None, 5, "audio"])
 def test_a_kind_that_the_worker_does_not_give_has_a_sentence(
-    kind: object, reader: AnswerReader
+    kind: object, reader: WorkerAnswers
 ) -> None:
     assert "which the worker does not give" in fault(reader, [{"kind": kind}])
 
 
 @pytest.mark.parametrize("part", ["text", 5, None, ["text"]])
 def test_a_part_that_is_not_an_object_has_a_sentence(
-    part: object, reader: AnswerReader
+    part: object, reader: WorkerAnswers
 ) -> None:
     assert "which is not a part" in fault(reader, [part])
 
 
 def test_an_answer_has_at_most_so_many_parts(
-    reader: AnswerReader, monkeypatch: pytest.MonkeyPatch
+    reader: WorkerAnswers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(messages, "MAX_PARTS", 2)
     part = {"kind": "text", "text": "a"}
@@ -103,7 +103,7 @@ def test_an_answer_has_at_most_so_many_parts(
 
 
 def test_the_placeholders_of_a_text_are_parts_too(
-    reader: AnswerReader, monkeypatch: pytest.MonkeyPatch
+    reader: WorkerAnswers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(messages, "MAX_PARTS", 10)
     text = "<image1>" * 11
@@ -111,7 +111,7 @@ def test_the_placeholders_of_a_text_are_parts_too(
 
 
 def test_the_media_of_an_answer_are_bounded_together(
-    reader: AnswerReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reader: WorkerAnswers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(messages, "MAX_ANSWER_BYTES", 20)
     data = b"GIF89a\x01\0\x01\0\0\0\0;"
@@ -125,7 +125,7 @@ def test_the_media_of_an_answer_are_bounded_together(
 
 @pytest.mark.parametrize("tokens", [[10**30, -1], ["3", None], [[3]], 3, [1.5, True]])
 def test_counts_that_cannot_be_used_are_not_reported(
-    tokens: object, reader: AnswerReader
+    tokens: object, reader: WorkerAnswers
 ) -> None:
     response = reader.response({"parts": [], "tokens": tokens})
     assert response.usage.input_tokens == 0
@@ -152,7 +152,7 @@ def test_a_key_that_a_worker_repeats_is_hidden_however_it_is_spelt() -> None:
     ],
 )
 def test_an_answer_warns_of_a_key_that_was_replaced_in_it(
-    text: str, warnings: tuple[str, ...], reader: AnswerReader
+    text: str, warnings: tuple[str, ...], reader: WorkerAnswers
 ) -> None:
     answer = {"type": "answer", "parts": [{"kind": "text", "text": text}]}
     message = read_line(json.dumps(answer).encode(), hidden=["sk-12345678"])

@@ -200,7 +200,7 @@ def test_a_video_that_a_dead_server_was_making_is_asked_for_anew(
 def test_a_server_that_dies_again_and_again_ends_it_for_every_call(
     monkeypatch: pytest.MonkeyPatch, stand_in: StandIn
 ) -> None:
-    monkeypatch.setattr("mmeval.model_backends.servers.upkeep.DEATHS_IN_A_ROW", 3)
+    monkeypatch.setattr("mmeval.model_backends.servers.restarting.DEATHS_IN_A_ROW", 3)
     with (
         stand_in("deadly") as (backend, runs),
         pytest.raises(BackendDownError, match="3 times in a row") as caught,

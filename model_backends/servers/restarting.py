@@ -21,14 +21,14 @@ _AT_ITS_END = frozenset(("connection", "server", "timeout", "unreachable"))
 log = logging.getLogger(__name__)
 
 
-class _Suspect(NamedTuple):
+class _IsolatedCall(NamedTuple):
     """A call that the server had when it died, twice."""
 
     request: Request
     answer: asyncio.Future[Response]
 
 
-class Upkeep:
+class RestartingServer:
     """Asks a server that may die: ``start`` sets ``server`` and blocks until it can
     answer, ``ask`` makes one call."""
 
@@ -40,7 +40,7 @@ class Upkeep:
         self.server: Server | None = None
         self._start, self._ask = start, ask
         self._deaths = self._open = 0
-        self._suspects: list[_Suspect] = []
+        self._suspects: list[_IsolatedCall] = []
         self._recovery: asyncio.Task[None] | None = None
         self._lost: MmevalError | None = None
 
@@ -66,7 +66,7 @@ class Upkeep:
             # An unreachable server got nothing, so that is not a death of it.
             if response.error is not None and response.error.kind != "unreachable":
                 deaths += 1
-            suspect = _Suspect(request, asyncio.get_running_loop().create_future())
+            suspect = _IsolatedCall(request, asyncio.get_running_loop().create_future())
             if deaths > 1:
                 self._suspects.append(suspect)
             self._recover_from(server)
