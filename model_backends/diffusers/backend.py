@@ -10,7 +10,7 @@ from mmeval.backend import Capabilities
 from mmeval.errors import UsageError, is_out_of_memory
 from mmeval.media import Interleaved, media_part
 from mmeval.model_backends.diffusers.kinds import own_code, pipeline_class
-from mmeval.model_backends.diffusers.pipeline import Drawn, Pipeline, Prompt
+from mmeval.model_backends.diffusers.pipeline import GeneratedPicture, Pipeline, Prompt
 from mmeval.model_backends.diffusers.settings import OPTIONS, Settings, drawing
 from mmeval.model_backends.hf.checkpoint.devices import check_device, release_memory
 from mmeval.model_backends.hf.checkpoint.files import PIPELINE_INDEX, find_files
@@ -216,7 +216,7 @@ def unused(request: Request) -> list[str]:
     return [f"a text-to-image pipeline has no use for {', '.join(names)}"]
 
 
-def resized(drawn: Drawn, how: Mapping[str, Any]) -> list[str]:
+def resized(drawn: GeneratedPicture, how: Mapping[str, Any]) -> list[str]:
     """A warning if a pipeline has silently rounded the requested size."""
     height, width = drawn.pixels.shape[:2]
     drawn_size = f"{width}x{height}"
@@ -226,7 +226,7 @@ def resized(drawn: Drawn, how: Mapping[str, Any]) -> list[str]:
     return [f"the pipeline drew {drawn_size} pixels, not {asked_size}"]
 
 
-def _response(drawn: Drawn, warnings: Sequence[str]) -> Response:
+def _response(drawn: GeneratedPicture, warnings: Sequence[str]) -> Response:
     if drawn.blanked:
         said = (
             "the pipeline's safety checker found the picture unfit and blanked it; it "

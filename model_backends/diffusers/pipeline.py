@@ -33,7 +33,7 @@ _SMALLER = "memory does not suffice: give dtype=bfloat16, or a smaller pipeline"
 
 
 @dataclass(frozen=True)
-class Drawn:
+class GeneratedPicture:
     """One picture: an array (height, width, channels) of numbers from 0 to 1.
     ``blanked``: the pipeline's safety checker has painted it over."""
 
@@ -117,7 +117,7 @@ class Pipeline:
 
     def draw(
         self, prompts: Sequence[Prompt], seeds: Sequence[int], how: Mapping[str, Any]
-    ) -> Iterator[Drawn]:
+    ) -> Iterator[GeneratedPicture]:
         """Draw a picture for each prompt from its own seed. Random numbers come from
         the CPU, equal on every device; neighbours change only the last digits."""
         torch = need("torch", "diffusers")
@@ -141,7 +141,7 @@ class Pipeline:
             )
         blanked = getattr(made, "nsfw_content_detected", None) or [False] * len(prompts)
         return (
-            Drawn(pixels, bool(blank))
+            GeneratedPicture(pixels, bool(blank))
             for pixels, blank in zip(made.images, blanked, strict=True)
         )
 

@@ -12,13 +12,13 @@ from mmeval.backend import Tool
 from mmeval.backend.agent import AgentAnswer, AgentProgram, Prompts, agent
 from mmeval.media import Interleaved
 from mmeval.model_backends.agents.isg import plan
-from mmeval.model_backends.agents.isg.dispatch import Tools
+from mmeval.model_backends.agents.isg.context import AgentContext
+from mmeval.model_backends.agents.isg.dispatch import PlanTools
 from mmeval.model_backends.agents.isg.execution import Execution, Problem
 from mmeval.model_backends.agents.isg.layout import found_layout, stated_layout
-from mmeval.model_backends.agents.isg.plan import Step
+from mmeval.model_backends.agents.isg.plan import PlanStep
 from mmeval.model_backends.agents.isg.profiles import Profile
 from mmeval.model_backends.agents.isg.smoothing import Smoothed, smoothed
-from mmeval.model_backends.agents.isg.team import Team
 from mmeval.program import Call, CallFailed, Program, Role, ask_one
 from mmeval.records import ErrorInfo, GenerationParams, Request
 from mmeval.system import OneOrMore, ZeroOrMore
@@ -60,7 +60,7 @@ def isg_agent(
         "refine": refiner,
         "smooth": smoother,
     }
-    tools = Tools(
+    tools = PlanTools(
         text_to_image, image_edit, image_to_video, fixed_views, free_views, image_morph
     )
     given = request.params
@@ -69,7 +69,7 @@ def isg_agent(
     sampled = GenerationParams(
         temperature=given.temperature, top_p=given.top_p, top_k=given.top_k
     )
-    team = Team(
+    context = AgentContext(
         request,
         replace(planner, params=sampled),
         roles,
@@ -78,35 +78,35 @@ def isg_agent(
         Profile(profile == "official"),
         max_items,
     )
-    course = Course()
+    course = AnswerHistory()
     error: ErrorInfo | None = None
     try:
         if structure != "none":
             if structure == "prompt":
-                course.layout = stated_layout(team)
+                course.layout = stated_layout(context)
             else:
-                course.layout = yield from found_layout(team)
-        yield from _planned(team, course, refine)
+                course.layout = yield from found_layout(context)
+        yield from _planned(context, course, refine)
         has_text = any(part.kind == "text" for part in course.answer.parts)
         if course.exhausted:
-            course.answer = team.profile.given_up(course.answer)
+            course.answer = context.profile.given_up(course.answer)
         elif smooth and has_text and not course.problems:
-            course.smoothing = yield from smoothed(team, course.answer)
+            course.smoothing = yield from smoothed(context, course.answer)
             course.answer = course.smoothing.answer
     except CallFailed as lost:  # its evidence is kept
         error = lost.error
-    warnings = [*team.warnings, *map(str, course.problems)]
+    warnings = [*context.warnings, *map(str, course.problems)]
     if course.exhausted:
         warnings.append("refine_exhausted: the last plan has problems too")
     return AgentAnswer(course.answer, course.evidence(), warnings, error)
 
 
 @dataclass
-class Course:
+class AnswerHistory:
     """How an answer came about."""
 
     layout: Sequence[str] = ()
-    plans: list[Sequence[Step]] = field(default_factory=list)
+    plans: list[Sequence[PlanStep]] = field(default_factory=list)
     log: list[tuple[int, Problem]] = field(default_factory=list)
     problems: Sequence[Problem] = ()
     """Those of the last plan."""
@@ -132,52 +132,52 @@ class Course:
 
 
 def _planned(
-    team: Team,
-    course: Course,
+    context: AgentContext,
+    course: AnswerHistory,
     refine: int,
 ) -> Program[None]:
     """The answer of a plan, and of those that are made again while there are
     problems."""
-    reply = yield from ask_one(_plan(team, course))
+    reply = yield from ask_one(_plan(context, course))
     reply.require()
     for left in range(refine, -1, -1):
-        course.plans.append(_steps(team, reply.text))
-        execution = Execution(team, course.plans[-1])
+        course.plans.append(_steps(context, reply.text))
+        execution = Execution(context, course.plans[-1])
         course.answer = yield from execution.answer()
         course.problems = sorted(execution.log, key=lambda problem: problem.step)
         for problem in course.problems:
             course.log.append((len(course.plans) - 1, problem))
         if not course.problems or not left:
             break
-        reply = yield from ask_one(_plan(team, course))
+        reply = yield from ask_one(_plan(context, course))
         what = reply.problem()
         if what:
-            team.warnings.append(f"no other plan is made: {what}")
+            context.warnings.append(f"no other plan is made: {what}")
             break
     course.exhausted = bool(course.problems) and refine > 0
 
 
-def _plan(team: Team, course: Course) -> Call:
+def _plan(context: AgentContext, course: AnswerHistory) -> Call:
     """The call for a plan; after one with problems, for another one."""
     again = bool(course.plans)
-    tool, source = team.tools.usual(len(team.pictures))
+    tool, source = context.tools.usual(len(context.pictures))
     title = "plan"
-    shown: dict[str, Any] = {"pictures": Interleaved(tuple(team.pictures))}
+    shown: dict[str, Any] = {"pictures": Interleaved(tuple(context.pictures))}
     if again:
         title = "refine"
         shown = {
             "plan": plan.written(course.plans[-1]),
             "problems": list(map(str, course.problems)),
         }
-    return team.call(
+    return context.call(
         title,
-        read=partial(_steps, team),
+        read=partial(_steps, context),
         example=plan.example(course.layout, tool, source, sound=again),
         structure=" ".join(course.layout),
-        tools=team.tools.to_json(),
+        tools=context.tools.to_json(),
         **shown,
     )
 
 
-def _steps(team: Team, text: str) -> list[Step]:
-    return plan.steps_of(team.profile.rows(text))
+def _steps(context: AgentContext, text: str) -> list[PlanStep]:
+    return plan.steps_of(context.profile.rows(text))

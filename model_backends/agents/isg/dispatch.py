@@ -20,7 +20,7 @@ FIXED_TURNS = (300 / 360, 330 / 360, 30 / 360, 60 / 360)
 is documented."""
 
 
-class Wanted(NamedTuple):
+class ToolRequest(NamedTuple):
     """What a tool is asked for: in words, how many pictures, and of views their
     turns."""
 
@@ -29,7 +29,7 @@ class Wanted(NamedTuple):
     turns: tuple[float, ...] = ()
 
 
-class Kind(NamedTuple):
+class ToolKind(NamedTuple):
     """A tool of plans: its name there, its role, the pictures that it needs, and its
     arguments as JSON."""
 
@@ -37,21 +37,21 @@ class Kind(NamedTuple):
     role: str
     pictures: int
     form: str
-    read: Callable[[Arguments], Wanted]
+    read: Callable[[Arguments], ToolRequest]
 
 
-class Selected(NamedTuple):
+class SelectedTool(NamedTuple):
     """The tool of a step, and what it is asked for."""
 
-    kind: Kind
+    kind: ToolKind
     tool: Tool
-    wanted: Wanted
+    wanted: ToolRequest
 
     def call(self, pictures: Sequence[Part], options: Mapping[str, Any]) -> Call:
         how = dict(options)
         if not self.tool.parts:
-            how["n"] = self.wanted.parts
-        words = [self.wanted.text] if self.wanted.text else []
+            how["n"] = self.request.parts
+        words = [self.request.text] if self.request.text else []
         return self.tool.call(*words, *pictures, title="tool", **how)
 
 
@@ -61,11 +61,11 @@ def _text(value: Any, name: str) -> str:
     return value.strip()
 
 
-def _prompt(arguments: Arguments, parts: int = 1) -> Wanted:
-    return Wanted(_text(arguments.get("prompt"), "prompt"), parts)
+def _prompt(arguments: Arguments, parts: int = 1) -> ToolRequest:
+    return ToolRequest(_text(arguments.get("prompt"), "prompt"), parts)
 
 
-def _film(arguments: Arguments) -> Wanted:
+def _film(arguments: Arguments) -> ToolRequest:
     prompts = arguments.get("prompt_list")
     frames = arguments.get("num_screenshot", USUAL_FRAMES)
     content = None
@@ -76,10 +76,10 @@ def _film(arguments: Arguments) -> Wanted:
     text = _text(content, "prompt_list")
     if type(frames) is not int or not 1 <= frames <= MOST_PARTS:
         raise ReplyError(f"num_screenshot is no number from 1 to {MOST_PARTS}")
-    return Wanted(text, frames)
+    return ToolRequest(text, frames)
 
 
-def _free(arguments: Arguments) -> Wanted:
+def _free(arguments: Arguments) -> ToolRequest:
     turns = arguments.get("time_stamps")
     listed = turns if isinstance(turns, list) else []
     are_fractions = 1 <= len(listed) <= MOST_PARTS
@@ -89,19 +89,19 @@ def _free(arguments: Arguments) -> Wanted:
     if not are_fractions:
         raise ReplyError(f"time_stamps is no list of 1 to {MOST_PARTS} fractions")
     text = " ".join(f"{turn:g}" for turn in listed)
-    return Wanted(text, len(listed), tuple(listed))
+    return ToolRequest(text, len(listed), tuple(listed))
 
 
 KINDS = (
-    Kind(
+    ToolKind(
         "ImageGeneration",
         "text_to_image",
         0,
         '{"prompt": "<what the picture shows>"}',
         _prompt,
     ),
-    Kind("ImageEdit", "image_edit", 1, '{"prompt": "<what to change>"}', _prompt),
-    Kind(
+    ToolKind("ImageEdit", "image_edit", 1, '{"prompt": "<what to change>"}', _prompt),
+    ToolKind(
         "VideoGeneration",
         "image_to_video",
         1,
@@ -109,15 +109,17 @@ KINDS = (
         '"num_screenshot": 4}',
         _film,
     ),
-    Kind(
+    ToolKind(
         "Fixed3DGeneration",
         "fixed_views",
         1,
         "{}",
-        lambda _: Wanted("", len(FIXED_TURNS), FIXED_TURNS),
+        lambda _: ToolRequest("", len(FIXED_TURNS), FIXED_TURNS),
     ),
-    Kind("Free3DGeneration", "free_views", 1, '{"time_stamps": [0.125, 0.875]}', _free),
-    Kind(
+    ToolKind(
+        "Free3DGeneration", "free_views", 1, '{"time_stamps": [0.125, 0.875]}', _free
+    ),
+    ToolKind(
         "ImageMorph",
         "image_morph",
         2,
@@ -131,12 +133,12 @@ _NAMED = re.compile(
 )
 
 
-class Tools:
+class PlanTools:
     """The tools of a run, by their names in plans."""
 
     def __init__(self, *tools: Tool | None) -> None:
         by_role = {tool.name: tool for tool in tools if tool is not None}
-        self._found: dict[str, tuple[Kind, Tool]] = {}
+        self._found: dict[str, tuple[ToolKind, Tool]] = {}
         for kind in KINDS:
             if kind.role in by_role:
                 self._found[kind.name] = kind, by_role[kind.role]
@@ -167,14 +169,14 @@ class Tools:
                 return f"{kind.name} has no backend (--role {kind.role}=BACKEND)"
         return ""
 
-    def selected(self, reply: str) -> Selected:
+    def selected(self, reply: str) -> SelectedTool:
         """The tool of a selector's reply, with its arguments. Raises ReplyError."""
         found = read_object(reply, ("tool", "arguments"))
         arguments = found["arguments"]
         if isinstance(arguments, dict):
             for kind, tool in self._found.values():
                 if found["tool"] in (kind.name, kind.role):
-                    return Selected(kind, tool, kind.read(arguments))
+                    return SelectedTool(kind, tool, kind.read(arguments))
         raise ReplyError(
             f"it is no tool of {', '.join(self._found)} with an object as arguments"
         )

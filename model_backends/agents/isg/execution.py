@@ -9,17 +9,17 @@ from itertools import chain
 from typing import NamedTuple
 
 from mmeval.media import Interleaved, Part, text_part
-from mmeval.model_backends.agents.isg.dispatch import Selected
+from mmeval.model_backends.agents.isg.context import AgentContext, bare
+from mmeval.model_backends.agents.isg.dispatch import SelectedTool
 from mmeval.model_backends.agents.isg.plan import (
     ADD,
     CALL,
     CAPTION,
     LABELS,
-    Step,
+    PlanStep,
     made_number,
     task_number,
 )
-from mmeval.model_backends.agents.isg.team import Team, bare
 from mmeval.program import Program, ask_all
 
 
@@ -33,7 +33,7 @@ class Problem(NamedTuple):
         return f"step {self.step}: {self.what}"
 
 
-class Job(NamedTuple):
+class ToolStep(NamedTuple):
     """A step that calls a tool: its number from 1, the ``<GEN_k>`` of its first
     picture, and the pictures it names."""
 
@@ -47,18 +47,18 @@ class Execution:
     """A plan that is carried out; ``made`` are the pictures by the numbers of
     ``<GEN_k>``."""
 
-    team: Team
-    steps: Sequence[Step]
+    context: AgentContext
+    steps: Sequence[PlanStep]
     log: list[Problem] = field(default_factory=list)
     made: dict[int, Part] = field(default_factory=dict)
-    first: Selected | None = None
+    first: SelectedTool | None = None
     """The tool of the first step that calls one, once it is chosen and has the pictures
     that it needs."""
 
     def _make(self) -> Program[None]:
         """The first pass: steps that call tools. It ends with those that are asked
         beside one that has a problem."""
-        profile, most = self.team.profile, self.team.max_items
+        profile, most = self.context.profile, self.context.max_items
         calls = [
             number for number, step in enumerate(self.steps, 1) if step.label == CALL
         ]
@@ -70,14 +70,14 @@ class Execution:
             places = sorted(chain.from_iterable(wave))
             chosen = yield from self._select(calls, places)
             for now in wave:
-                jobs: list[tuple[Job, Selected]] = []
+                jobs: list[tuple[ToolStep, SelectedTool]] = []
                 for at in now:
                     if at not in chosen:
                         continue
                     first = profile.first_number(at, len(self.made))
                     pictures = self._pictures(calls[at], first)
                     if pictures is not None:
-                        job = Job(calls[at], first, pictures)
+                        job = ToolStep(calls[at], first, pictures)
                         jobs.append((job, chosen[at]))
                 yield from self._draw(jobs)
                 failed = {problem.step for problem in self.log}
@@ -86,38 +86,38 @@ class Execution:
 
     def _select(
         self, calls: Sequence[int], places: Sequence[int]
-    ) -> Program[dict[int, Selected]]:
+    ) -> Program[dict[int, SelectedTool]]:
         """The tools of steps, by their places among ``calls``."""
-        team, asked = self.team, []
+        context, asked = self.context, []
         for at in places:
             step = self.steps[calls[at] - 1]
-            below = team.profile.first_number(at, len(self.made))
+            below = context.profile.first_number(at, len(self.made))
             what = ""
             for name in step.images:
                 is_known = 0 <= made_number(name) < below
                 if not is_known and self._picture(name) is None:
                     what = what or _absent(name)
-            what = what or team.tools.unplayed(step.text)
+            what = what or context.tools.unplayed(step.text)
             if what:
                 self._note(calls[at], what)
                 continue
-            call = team.call(
+            call = context.call(
                 "select",
-                read=team.tools.selected,
-                example=team.tools.example(step.text),
+                read=context.tools.selected,
+                example=context.tools.example(step.text),
                 step=step.text,
                 pictures=len(step.images),
-                tools=team.tools.to_json(),
+                tools=context.tools.to_json(),
             )
             asked.append((at, call))
         replies = (yield from ask_all([call for _, call in asked])) if asked else []
-        chosen: dict[int, Selected] = {}
+        chosen: dict[int, SelectedTool] = {}
         for (at, _), reply in zip(asked, replies, strict=True):
             what = reply.problem()
             if what:
                 self._note(calls[at], f"no tool is chosen: {what}")
                 continue
-            selected = team.tools.selected(reply.text)
+            selected = context.tools.selected(reply.text)
             needed = selected.kind.pictures
             given = len(self.steps[calls[at] - 1].images)
             if needed != given:
@@ -125,23 +125,23 @@ class Execution:
             elif at == 0:
                 # a tool that is not asked makes no pictures beside those of others
                 self.first = selected
-            what = what or team.profile.crowded(at, selected, self.first)
+            what = what or context.profile.crowded(at, selected, self.first)
             if what:
                 self._note(calls[at], f"{selected.kind.name}: {what}")
             else:
                 chosen[at] = selected
         return chosen
 
-    def _draw(self, chosen: Sequence[tuple[Job, Selected]]) -> Program[None]:
+    def _draw(self, chosen: Sequence[tuple[ToolStep, SelectedTool]]) -> Program[None]:
         """The pictures of steps whose tool is chosen."""
-        options = self.team.request.params.options_of("image")
+        options = self.context.request.params.options_of("image")
         asked = [selected.call(job.pictures, options) for job, selected in chosen]
         replies = (yield from ask_all(asked)) if asked else []
         for (job, selected), reply in zip(chosen, replies, strict=True):
             reply.problem()  # an outage ends the answer
             parts: Sequence[Part] | str = selected.tool.all_made(reply)
             if not isinstance(parts, str):
-                parts = self.team.profile.taken(selected, parts, job.first)
+                parts = self.context.profile.taken(selected, parts, job.first)
             if isinstance(parts, str):
                 self._note(job.step, f"{selected.kind.name}: {parts}")
                 continue
@@ -151,7 +151,7 @@ class Execution:
     def answer(self) -> Program[Interleaved]:
         """Both passes. The second one has the steps that add pictures and texts."""
         yield from self._make()
-        profile = self.team.profile
+        profile = self.context.profile
         steps = self._of_answer()
         captions = [number for number, step in steps if step.label == CAPTION]
         texts = yield from self._captions(captions)
@@ -182,11 +182,11 @@ class Execution:
         end_of_run()
         return Interleaved(tuple(parts))
 
-    def _of_answer(self) -> list[tuple[int, Step]]:
+    def _of_answer(self) -> list[tuple[int, PlanStep]]:
         """The steps that add pictures and texts, up to one with another label, and to
         the most that an answer holds."""
-        found: list[tuple[int, Step]] = []
-        blocks, most = 0, self.team.max_items
+        found: list[tuple[int, PlanStep]] = []
+        blocks, most = 0, self.context.max_items
         for number, step in enumerate(self.steps, 1):
             if step.label not in LABELS:
                 self._note(
@@ -205,29 +205,29 @@ class Execution:
 
     def _captions(self, numbers: Sequence[int]) -> Program[dict[int, str]]:
         """The texts of steps."""
-        team, asked = self.team, []
+        context, asked = self.context, []
         texts = dict.fromkeys(numbers, "")
         for number in numbers:
             pictures = self._pictures(number)
             if pictures is None:
-                texts[number] = team.profile.failed_caption(self.log[-1].what)
+                texts[number] = context.profile.failed_caption(self.log[-1].what)
                 continue
-            call = team.call(
+            call = context.call(
                 "caption",
-                read=team.profile.caption,
+                read=context.profile.caption,
                 example="This picture shows a thing.",
                 step=self.steps[number - 1].text,
                 pictures=Interleaved(tuple(pictures)),
             )
             asked.append((number, call))
-        for now in team.profile.order([()] * len(asked)):
+        for now in context.profile.order([()] * len(asked)):
             replies = yield from ask_all([asked[at][1] for at in now])
             for at, reply in zip(now, replies, strict=True):
                 number = asked[at][0]
                 texts[number] = reply.text
                 what = reply.problem()
                 if what:
-                    texts[number] = team.profile.failed_caption(what)
+                    texts[number] = context.profile.failed_caption(what)
                     self._note(number, what)
         return texts
 
@@ -251,8 +251,8 @@ class Execution:
 
     def _picture(self, name: str) -> Part | None:
         given = task_number(name)
-        if 0 <= given < len(self.team.pictures):
-            return self.team.pictures[given]
+        if 0 <= given < len(self.context.pictures):
+            return self.context.pictures[given]
         return self.made.get(made_number(name))
 
     def _note(self, number: int, what: str) -> None:

@@ -24,7 +24,7 @@ _OF_TASK = re.compile(r"#image(\d{1,4})#")
 _MADE = re.compile(r"<GEN_(\d{1,4})>")
 
 
-class Step(NamedTuple):
+class PlanStep(NamedTuple):
     """A step as it is written; its label may be none of ``LABELS``, and its pictures
     may not be there."""
 
@@ -57,7 +57,7 @@ def task_number(name: str) -> int:
     return -1 if found is None else int(found[1]) - 1
 
 
-def steps_of(rows: Sequence[Mapping[str, Any]]) -> list[Step]:
+def steps_of(rows: Sequence[Mapping[str, Any]]) -> list[PlanStep]:
     """The steps of a reply's rows. Raises ReplyError."""
     steps = []
     for number, row in enumerate(rows, 1):
@@ -74,11 +74,11 @@ def steps_of(rows: Sequence[Mapping[str, Any]]) -> list[Step]:
         if not is_list or not all(isinstance(name, str) for name in images):
             raise ReplyError(f"Input_images of step {number} is no list of texts")
         names = tuple(name.strip() for name in images)
-        steps.append(Step(label.strip(), text.strip(), names))
+        steps.append(PlanStep(label.strip(), text.strip(), names))
     return steps
 
 
-def written(steps: Sequence[Step]) -> str:
+def written(steps: Sequence[PlanStep]) -> str:
     """A plan for a prompt."""
     rows = []
     for number, step in enumerate(steps, 1):
@@ -93,18 +93,18 @@ def example(
     ``sound`` is refined once."""
     blocks = layout or ("<gen_text1>", "<gen_img1>")
     drawn = sum("_img" in token for token in blocks) if tool else 0
-    steps: list[Step] = []
+    steps: list[PlanStep] = []
     made = 0
     for token in blocks:
         if "_text" in token:
             seen = (f"<GEN_{max(made - 1, 0)}>",) if drawn else ()
-            steps.append(Step(CAPTION, "Say what can be seen.", seen))
+            steps.append(PlanStep(CAPTION, "Say what can be seen.", seen))
         elif tool:
             steps += [
-                Step(CALL, f"Use {tool} tool: a thing", tuple(source)),
-                Step(ADD, images=(f"<GEN_{made}>",)),
+                PlanStep(CALL, f"Use {tool} tool: a thing", tuple(source)),
+                PlanStep(ADD, images=(f"<GEN_{made}>",)),
             ]
             made += 1
     if not sound:
-        steps.append(Step("Check"))
+        steps.append(PlanStep("Check"))
     return written(steps)

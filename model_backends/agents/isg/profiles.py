@@ -11,7 +11,7 @@ from typing import Any
 from mmeval.backend.agent import rounds_of
 from mmeval.media import Interleaved, Part
 from mmeval.metric.judge import ReplyError, read_objects, strict_json
-from mmeval.model_backends.agents.isg.dispatch import Selected
+from mmeval.model_backends.agents.isg.dispatch import SelectedTool
 from mmeval.records import GenerationParams
 
 _RELEASED = {
@@ -79,8 +79,8 @@ class Profile:
     def crowded(
         self,
         at: int,
-        selected: Selected,
-        first: Selected | None,
+        selected: SelectedTool,
+        first: SelectedTool | None,
     ) -> str:
         """The problem of a tool beside that of the plan's ``first`` step, where either
         makes several pictures: it is not asked. Official: none."""
@@ -93,12 +93,12 @@ class Profile:
         return ""
 
     def taken(
-        self, selected: Selected, parts: Sequence[Part], first: int
+        self, selected: SelectedTool, parts: Sequence[Part], first: int
     ) -> Sequence[Part] | str:
         """The pictures of a tool that count, or the problem: as many as were asked for.
         A film is cut to that. Official: any number, but one after another step; views
         are sorted by their turns to the right."""
-        wanted = selected.wanted
+        wanted = selected.request
         if not self.official:
             if not selected.tool.parts:
                 parts = parts[: wanted.parts]

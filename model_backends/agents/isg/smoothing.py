@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from mmeval.media import Interleaved, Part, text_part
+from mmeval.model_backends.agents.isg.context import AgentContext
 from mmeval.model_backends.agents.isg.profiles import words
-from mmeval.model_backends.agents.isg.team import Team
 from mmeval.program import Program, ask_one
 
 MARK = "<boi><eoi>"
@@ -27,7 +27,7 @@ class Smoothed(NamedTuple):
         return {"accepted": not self.kept, "kept": self.kept, "retried": self.retried}
 
 
-def smoothed(team: Team, answer: Interleaved) -> Program[Smoothed]:
+def smoothed(context: AgentContext, answer: Interleaved) -> Program[Smoothed]:
     """The answer with texts that flow, if these are as many and stand in the same
     places.
 
@@ -41,7 +41,7 @@ def smoothed(team: Team, answer: Interleaved) -> Program[Smoothed]:
     kinds = [part.kind for part in answer.parts]
     kept = ""
     for retried in range(_TRIES):
-        call = team.call(
+        call = context.call(
             "smooth",
             read=words,
             example=marked,
@@ -53,7 +53,7 @@ def smoothed(team: Team, answer: Interleaved) -> Program[Smoothed]:
         kept = reply.problem()
         if kept:
             break
-        found = team.profile.result(reply.text).split(MARK)
+        found = context.profile.result(reply.text).split(MARK)
         if len(found) == len(pictures) + 1:
             parts: list[Part] = []
             for number, text in enumerate(found):

@@ -18,7 +18,7 @@ from mmeval.model_backends.agents.mmmg.placeholders import (
     number_below,
 )
 from mmeval.model_backends.agents.mmmg.plan import (
-    Workshop,
+    PlaceholderTools,
     by_name,
     carried_out,
     planned,
@@ -109,10 +109,10 @@ def mmmg_audio_agent(
             item.text, *voice, system=item.style, title=title, **options
         )
 
-    workshop = Workshop("audio", tools, read, call)
+    tools_of_kind = PlaceholderTools("audio", tools, read, call)
     places = find(reply, "<audio_start>", "</?audio_end>")
     fill = partial(filled, reply, "audio", profile)
-    return (yield from carried_out(workshop, request, places, max_items, fill))
+    return (yield from carried_out(tools_of_kind, request, places, max_items, fill))
 
 
 def read_item(

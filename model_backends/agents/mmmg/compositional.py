@@ -11,7 +11,7 @@ from mmeval.media import Interleaved, Part, text_part
 from mmeval.model_backends.agents.mmmg.image_agent import ImageItem
 from mmeval.model_backends.agents.mmmg.placeholders import Placeholder, Profile, find
 from mmeval.model_backends.agents.mmmg.plan import (
-    Workshop,
+    PlaceholderTools,
     carried_out,
     planned,
     question,
@@ -58,7 +58,9 @@ def compositional(
             item.prompt, title=title, **request.params.options_of("image")
         )
 
-    workshop = Workshop("image", {text_to_image.name: text_to_image}, read, call)
+    tools_of_kind = PlaceholderTools(
+        "image", {text_to_image.name: text_to_image}, read, call
+    )
     places = find(reply, "<image>", "</image>", lines=profile == "standard")
 
     def blocks(
@@ -74,4 +76,4 @@ def compositional(
         shown = [part for part in parts if part.kind == "image" or part.raw]
         return Interleaved(tuple(shown))
 
-    return (yield from carried_out(workshop, request, places, max_items, blocks))
+    return (yield from carried_out(tools_of_kind, request, places, max_items, blocks))

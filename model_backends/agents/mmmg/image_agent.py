@@ -18,7 +18,7 @@ from mmeval.model_backends.agents.mmmg.placeholders import (
     number_below,
 )
 from mmeval.model_backends.agents.mmmg.plan import (
-    Workshop,
+    PlaceholderTools,
     by_name,
     carried_out,
     planned,
@@ -96,10 +96,10 @@ def mmmg_image_agent(
             item.prompt, *media, title=title, **request.params.options_of("image")
         )
 
-    workshop = Workshop("image", tools, read, call, white)
+    tools_of_kind = PlaceholderTools("image", tools, read, call, white)
     places = find(reply, "<image_start>", "</?image_end>")
     fill = partial(filled, reply, "image", profile)
-    return (yield from carried_out(workshop, request, places, max_items, fill))
+    return (yield from carried_out(tools_of_kind, request, places, max_items, fill))
 
 
 def read_item(

@@ -15,7 +15,7 @@ from mmeval.program import Call, Program, Reply, Role, ask_one
 from mmeval.records import Message, Request
 
 
-class Item(Protocol):
+class PlaceholderItem(Protocol):
     """What a valid placeholder asks for."""
 
     @property
@@ -29,7 +29,7 @@ class Item(Protocol):
     def to_json(self) -> Mapping[str, Any]: ...
 
 
-T = TypeVar("T", bound=Item)
+T = TypeVar("T", bound=PlaceholderItem)
 
 
 def question(request: Request) -> Interleaved:
@@ -59,7 +59,7 @@ def by_name(*tools: Tool | None) -> dict[str, Tool]:
 
 
 @dataclass(frozen=True)
-class Workshop(Generic[T]):
+class PlaceholderTools(Generic[T]):
     """How an agent's placeholders become media of its kind.
 
     ``read`` gives the item of what stands inside a placeholder, after those of the
@@ -119,7 +119,7 @@ class Workshop(Generic[T]):
 
 
 def carried_out(
-    workshop: Workshop[T],
+    tools_of_kind: PlaceholderTools[T],
     request: Request,
     places: Sequence[Placeholder],
     max_items: int,
@@ -128,16 +128,16 @@ def carried_out(
     """The answer to a plan with these placeholders; ``filled`` puts media, or None,
     into the places of valid ones."""
     warnings = []
-    if not places and workshop.kind in request.wants:
+    if not places and tools_of_kind.kind in request.wants:
         warnings.append("the plan has no placeholder")
     if len(places) > max_items:
         warnings.append(
             f"placeholders after the first {max_items} of {len(places)} stay as they "
             "are written"
         )
-    items, faults = workshop.items([place.inside for place in places[:max_items]])
+    items, faults = tools_of_kind.items([place.inside for place in places[:max_items]])
     order, never = rounds_of([None if item is None else item.needs for item in items])
-    made, lost = yield from workshop.made(items, order)
+    made, lost = yield from tools_of_kind.made(items, order)
     lost |= dict.fromkeys(never, "it needs a malformed one")
     warnings += faults
     for at, why in sorted(lost.items()):
@@ -145,7 +145,7 @@ def carried_out(
     valid = [at for at, item in enumerate(items) if item is not None]
     answer = filled(
         [places[at] for at in valid],
-        [made.get(at) or workshop.instead() for at in valid],
+        [made.get(at) or tools_of_kind.instead() for at in valid],
     )
     evidence = {
         "items": [None if item is None else item.to_json() for item in items],

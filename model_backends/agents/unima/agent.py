@@ -13,8 +13,8 @@ from mmeval.backend.agent import AgentAnswer, AgentProgram, Prompts, agent
 from mmeval.media import PART_KINDS, Interleaved, PartKind
 from mmeval.model_backends.agents.unima.generating import generated
 from mmeval.model_backends.agents.unima.items import read_question
-from mmeval.model_backends.agents.unima.replies import Fault, Verdict
-from mmeval.model_backends.agents.unima.report import PLANNER, Maker, Report
+from mmeval.model_backends.agents.unima.replies import FaultyStep, ReportCheck
+from mmeval.model_backends.agents.unima.report import PLANNER, ItemMaker, Report
 from mmeval.model_backends.agents.unima.steps import Steps
 from mmeval.program import CallFailed, Program, Role
 from mmeval.records import GenerationParams, Request
@@ -64,11 +64,11 @@ def unima(
     heard = (text_to_speech, clone_speech, text_to_sound, text_to_music)
     tools = (*drawn, *heard, text_to_video, point_completion)
     makers = [
-        Maker(tool.name, tool.makes, tool.about, tool)
+        ItemMaker(tool.name, tool.makes, tool.about, tool)
         for tool in tools
         if tool is not None
     ]
-    makers += [Maker(PLANNER, kind, about) for kind, about in _WRITTEN.items()]
+    makers += [ItemMaker(PLANNER, kind, about) for kind, about in _WRITTEN.items()]
     makers = [maker for maker in makers if maker.kind in request.wants]
     # those that need words alone come first
     makers.sort(key=lambda maker: len(maker.takes))
@@ -113,7 +113,7 @@ def unima(
             "verification_exhausted: the last report is used, which did not pass its "
             "check"
         )
-    evidence = steps.thoughts.evidence(report if ter else None, exhausted=exhausted)
+    evidence = steps.results.evidence(report if ter else None, exhausted=exhausted)
     return AgentAnswer(answer, evidence, steps.warnings, error)
 
 
@@ -143,21 +143,21 @@ def _report(
         report = steps.report()
         if report is None or max_cycles is None or not planned:
             return report, False
-        verdict: Verdict | None = Verdict(False, report.faults)
+        verdict: ReportCheck | None = ReportCheck(False, report.faults)
         if not report.faults:
             verdict = yield from steps.check(report)
         if verdict is None:
             return report, False
         noted: dict[str, Any] = {"pass": verdict.passed, "issues": verdict.issues}
-        steps.thoughts.checks.append(noted)
+        steps.results.checks.append(noted)
         if verdict.passed or cycle == max_cycles:
             return report, not verdict.passed
-        fault = Fault(3 if report.faults else 1, "")
+        fault = FaultyStep(3 if report.faults else 1, "")
         if judger and not report.faults:
             fault = yield from steps.judge(report, verdict.issues)
         noted |= {"faulty_step": fault.step, "reason": fault.reason}
         step = fault.step
-        steps.thoughts.feedback = list(verdict.issues)
+        steps.results.feedback = list(verdict.issues)
         if fault.reason:
-            steps.thoughts.feedback.append(fault.reason)
+            steps.results.feedback.append(fault.reason)
     raise AssertionError("it counts for ever")

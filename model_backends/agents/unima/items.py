@@ -12,7 +12,7 @@ TAG = ("tag",)
 """The spelling of tags here: ``<<image1>>``."""
 
 
-class Question(NamedTuple):
+class TaggedQuestion(NamedTuple):
     """What is asked: words with a tag for each item, and the items by label
     (``image1``). ``taken`` are all labels that the user names, with an item or
     without."""
@@ -31,7 +31,7 @@ class Question(NamedTuple):
         return _free(kind, self.taken, last + 1)
 
 
-def read_question(request: Request) -> Question:
+def read_question(request: Request) -> TaggedQuestion:
     """The question of a request. An item without a label of its own gets a free one.
 
     Tags in a system message are examples of how to write them.
@@ -62,7 +62,7 @@ def read_question(request: Request) -> Question:
     for message in asked:
         parts = [part for part in message.content.parts if part.kind != "reasoning"]
         texts.append("".join(map(shown, parts)))
-    return Question("\n\n".join(texts), items, frozenset(taken))
+    return TaggedQuestion("\n\n".join(texts), items, frozenset(taken))
 
 
 def _free(

@@ -26,12 +26,12 @@ class DataAnalysis(NamedTuple):
     code: str = ""
 
 
-class Verdict(NamedTuple):
+class ReportCheck(NamedTuple):
     passed: bool
     issues: list[str]
 
 
-class Fault(NamedTuple):
+class FaultyStep(NamedTuple):
     """The step that a judger blames for a failed check."""
 
     step: int
@@ -78,17 +78,17 @@ def plan(text: str) -> Mapping[str, Any]:
     }
 
 
-def verdict(text: str) -> Verdict:
+def verdict(text: str) -> ReportCheck:
     found = _fields(text, **{"pass": bool})
     issues = found.get("issues") or []
     if not isinstance(issues, list):
         issues = [issues]
-    return Verdict(found["pass"], list(map(str, issues)))
+    return ReportCheck(found["pass"], list(map(str, issues)))
 
 
-def fault(text: str) -> Fault:
+def fault(text: str) -> FaultyStep:
     found = _fields(text, faulty_step=int)
-    return Fault(found["faulty_step"], str(found.get("reason") or ""))
+    return FaultyStep(found["faulty_step"], str(found.get("reason") or ""))
 
 
 def _fields(text: str, **wanted: type) -> dict[str, Any]:

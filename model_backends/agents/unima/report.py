@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from mmeval.backend import Tool
 from mmeval.media import PartKind, canonical_label, find, label_kind
-from mmeval.model_backends.agents.unima.items import TAG, Question
+from mmeval.model_backends.agents.unima.items import TAG, TaggedQuestion
 
 PLANNER = "planner"
 """Makes what is written: code and documents."""
@@ -17,7 +17,7 @@ MAX_FAULTS = 10
 """How many faults of a plan are named; the others are counted."""
 
 
-class Maker(NamedTuple):
+class ItemMaker(NamedTuple):
     """What makes a kind of item: a tool, or the planner (``tool`` is None)."""
 
     name: str
@@ -43,13 +43,13 @@ class Maker(NamedTuple):
         }
 
 
-class Item(NamedTuple):
+class ReportItem(NamedTuple):
     """An item of the answer. ``uses`` are the labels of the items that it is made of:
     of the question, or before it."""
 
     label: str
     caption: str
-    maker: Maker
+    maker: ItemMaker
     uses: tuple[str, ...]
 
 
@@ -58,7 +58,7 @@ class Report(NamedTuple):
     wrong with the plan."""
 
     text: str
-    items: list[Item]
+    items: list[ReportItem]
     faults: list[str]
 
     def to_json(self) -> dict[str, Any]:
@@ -75,7 +75,10 @@ class Report(NamedTuple):
 
 
 def read_report(
-    plan: Mapping[str, Any], question: Question, makers: Sequence[Maker], max_items: int
+    plan: Mapping[str, Any],
+    question: TaggedQuestion,
+    makers: Sequence[ItemMaker],
+    max_items: int,
 ) -> Report:
     """The report of a plan.
 
@@ -96,7 +99,7 @@ def read_report(
         faults.append(f"{label} has a caption, and no tag in the text")
     for label in [label for label in named if label not in captions]:
         faults.append(f"{label} has a tool, and no caption")
-    items: dict[str, Item] = {}
+    items: dict[str, ReportItem] = {}
     for label in labels:
         if label in question.taken:
             faults.append(f"{label} is an item of the question; an answer has new ones")
@@ -138,8 +141,8 @@ def _captions(
 
 
 def _maker(
-    label: str, tool: str | None, makers: Sequence[Maker], faults: list[str]
-) -> Maker | None:
+    label: str, tool: str | None, makers: Sequence[ItemMaker], faults: list[str]
+) -> ItemMaker | None:
     """What makes an item; None where nothing makes its kind."""
     able = [maker for maker in makers if maker.kind == label_kind(label)]
     if not able:
@@ -156,10 +159,10 @@ def _maker(
 def _item(
     label: str,
     caption: str,
-    maker: Maker,
+    maker: ItemMaker,
     before: Collection[str],
     faults: list[str],
-) -> Item | None:
+) -> ReportItem | None:
     """An item; None where its caption does not name what it has to be made of."""
     named = dict.fromkeys(tag.label for tag in find(caption, TAG))
     uses = tuple(use for use in named if use in before)
@@ -176,4 +179,4 @@ def _item(
             "item by its tag"
         )
         return None
-    return Item(label, caption, maker, uses)
+    return ReportItem(label, caption, maker, uses)

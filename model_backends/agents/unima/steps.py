@@ -13,8 +13,8 @@ from mmeval.backend.agent import Prompts
 from mmeval.media import Interleaved, Part
 from mmeval.metric.judge import accepts
 from mmeval.model_backends.agents.unima import replies
-from mmeval.model_backends.agents.unima.items import Question
-from mmeval.model_backends.agents.unima.report import Maker, Report, read_report
+from mmeval.model_backends.agents.unima.items import TaggedQuestion
+from mmeval.model_backends.agents.unima.report import ItemMaker, Report, read_report
 from mmeval.program import Call, Program, Reply, Role, ask_all, ask_one
 from mmeval.records import GenerationParams, Response
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 @dataclass
-class Thoughts:
+class StepResults:
     """What the steps have found so far; None for a step that was not asked, or has no
     usable reply."""
 
@@ -38,7 +38,7 @@ class Thoughts:
     feedback: list[str] = field(default_factory=list)
     """What was wrong when a step is asked again."""
 
-    def values(self, question: Question) -> dict[str, Value]:
+    def values(self, question: TaggedQuestion) -> dict[str, Value]:
         """What the prompts of the steps may read."""
         return {
             "question": question.words,
@@ -66,14 +66,14 @@ class Thoughts:
 class Steps:
     """Asks the steps, and notes on ``warnings`` which had no usable reply."""
 
-    question: Question
+    question: TaggedQuestion
     planner: Role
     params: GenerationParams
     """Of the request: their options are those of the tools."""
     prompts: Prompts
-    makers: Sequence[Maker]
+    makers: Sequence[ItemMaker]
     max_items: int
-    thoughts: Thoughts = field(default_factory=Thoughts)
+    results: StepResults = field(default_factory=StepResults)
     warnings: list[str] = field(default_factory=list)
 
     def receive(self, receiver: Role, detector: Role | None) -> Program[None]:
@@ -100,12 +100,12 @@ class Steps:
             if self.usable(reply, f"{label} is not described by the role {call.role}"):
                 lines = filter(None, (captions.get(label), reply.text.strip()))
                 captions[label] = "\n".join(lines)
-        self.thoughts.captions = captions
+        self.results.captions = captions
 
     def condition(self, *, tcdc: bool) -> Program[None]:
         """Step 1: captions conditioned on the task, and the question in other words, at
         the same time."""
-        thoughts, captions = self.thoughts, self.thoughts.captions
+        results, captions = self.results, self.results.captions
         read = replies.tcdc(captions)
         calls = []
         if tcdc and captions:
@@ -115,8 +115,8 @@ class Steps:
         calls.append(self._call("paraphrase", replies.paraphrase, reworded))
         *first, last = yield from ask_all(calls)
         for reply in first:
-            thoughts.tcdc = self._read(reply, read, "the plain captions are used")
-        thoughts.paraphrased = self._read(
+            results.tcdc = self._read(reply, read, "the plain captions are used")
+        results.paraphrased = self._read(
             last, replies.paraphrase, "the question is used as it was asked"
         )
 
@@ -131,7 +131,7 @@ class Steps:
         read = replies.data_analysis
         reply = yield from ask_one(self._call("data", read, example, runs=runs))
         found = self._read(reply, read, "there is no data report")
-        self.thoughts.data_report = None if found is None else found.report
+        self.results.data_report = None if found is None else found.report
         if found is None or found.report is None or not found.code:
             return
         if code_interpreter is None:
@@ -149,7 +149,7 @@ class Steps:
             self.warnings.append(
                 f"{error.kind}: {error.message:.200}: the data report lacks its results"
             )
-        self.thoughts.data_report = {
+        self.results.data_report = {
             **found.report,
             "code": found.code,
             "results": ran.text,
@@ -163,7 +163,7 @@ class Steps:
             maker.kind: self.question.next_label(maker.kind) for maker in self.makers
         }
         # an item of each kind that is made of words alone
-        first: dict[str, Maker] = {}
+        first: dict[str, ItemMaker] = {}
         for maker in reversed(self.makers):
             if not maker.takes:
                 first[maker.kind] = maker
@@ -183,20 +183,20 @@ class Steps:
         )
         reply = yield from ask_one(call)
         found = self._read(reply, replies.plan, "no plan can be read")
-        self.thoughts.plan = found or self.thoughts.plan
+        self.results.plan = found or self.results.plan
         return found is not None
 
     def report(self) -> Report | None:
         """Step 4: the report of the plan, if there is one."""
-        if self.thoughts.plan is None:
+        if self.results.plan is None:
             return None
         report = read_report(
-            self.thoughts.plan, self.question, self.makers, self.max_items
+            self.results.plan, self.question, self.makers, self.max_items
         )
         self.warnings += [f"fault of a plan: {fault}" for fault in report.faults]
         return report
 
-    def check(self, report: Report) -> Program[replies.Verdict | None]:
+    def check(self, report: Report) -> Program[replies.ReportCheck | None]:
         """The checker's verdict, who sees the question and the report alone. None where
         there is none."""
         call = self._call(
@@ -208,7 +208,9 @@ class Steps:
         reply = yield from ask_one(call)
         return self._read(reply, replies.verdict, "the report is not checked")
 
-    def judge(self, report: Report, issues: Sequence[str]) -> Program[replies.Fault]:
+    def judge(
+        self, report: Report, issues: Sequence[str]
+    ) -> Program[replies.FaultyStep]:
         """The earliest step that is at fault; the first one, where the judger names
         none."""
         example = {"faulty_step": 3, "reason": "an item is missing"}
@@ -222,21 +224,19 @@ class Steps:
         reply = yield from ask_one(call)
         found = self._read(reply, replies.fault, "it begins again at step 1")
         if found is None:
-            return replies.Fault(1, "")
+            return replies.FaultyStep(1, "")
         if 1 <= found.step <= 4:
             return found
         self.warnings.append(
             f"the judger names step {found.step}, which does not exist: it begins "
             "again at step 1"
         )
-        return replies.Fault(1, found.reason)
+        return replies.FaultyStep(1, found.reason)
 
     def answer_in_words(self) -> Program[Interleaved]:
         """The planner's answer without a plan. Raises CallFailed without one."""
         self.warnings.append("there is no plan: the planner answers in words alone")
-        messages = self.prompts.messages(
-            "answer", **self.thoughts.values(self.question)
-        )
+        messages = self.prompts.messages("answer", **self.results.values(self.question))
         reply = yield from ask_one(
             self.planner.send(messages, title="generate", example="It is a thing.")
         )
@@ -259,7 +259,7 @@ class Steps:
         **more: Value,
     ) -> Call:
         messages = self.prompts.messages(
-            prompt, **self.thoughts.values(self.question), **more
+            prompt, **self.results.values(self.question), **more
         )
         return self.planner.send(
             messages,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mmeval.backend.tool import load_tool
-from mmeval.model_backends.agents.isg.dispatch import Tools
+from mmeval.model_backends.agents.isg.dispatch import PlanTools
 from tests.support.agents import (
     DRAW,
     DRAWN,
@@ -201,7 +201,9 @@ def test_a_selection_that_cannot_be_used_is_asked_for_again_and_is_then_a_proble
 
 def test_a_tool_gets_the_options_of_its_kind() -> None:
     asked = (
-        Tools(load_tool("text_to_image")).selected(DRAWN).call([], {"size": "64x64"})
+        PlanTools(load_tool("text_to_image"))
+        .selected(DRAWN)
+        .call([], {"size": "64x64"})
     )
     assert asked.request.params.options == {"image.size": "64x64"}
 

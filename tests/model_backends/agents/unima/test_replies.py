@@ -5,7 +5,11 @@ import pytest
 
 from mmeval.metric.judge import ReplyError
 from mmeval.model_backends.agents.unima import replies
-from mmeval.model_backends.agents.unima.replies import DataAnalysis, Fault, Verdict
+from mmeval.model_backends.agents.unima.replies import (
+    DataAnalysis,
+    FaultyStep,
+    ReportCheck,
+)
 
 PLAN = (
     '{"modalities_content": {"image": {"image2": "a hare"}}, "text_content": '
@@ -32,18 +36,18 @@ PLAN = (
             '{"needs_data_analysis": true, "data_report": {"a": 1}}',
             DataAnalysis({"a": 1}),
         ),
-        (replies.verdict, '{"pass": true, "issues": null}', Verdict(True, [])),
+        (replies.verdict, '{"pass": true, "issues": null}', ReportCheck(True, [])),
         (
             replies.verdict,
             '{"pass": false, "issues": "no hare"}',
-            Verdict(False, ["no hare"]),
+            ReportCheck(False, ["no hare"]),
         ),
         (
             replies.verdict,
             '{"pass": false, "issues": ["no hare", 7]}',
-            Verdict(False, ["no hare", "7"]),
+            ReportCheck(False, ["no hare", "7"]),
         ),
-        (replies.fault, '{"faulty_step": 9}', Fault(9, "")),
+        (replies.fault, '{"faulty_step": 9}', FaultyStep(9, "")),
     ],
 )
 def test_a_reply_is_read(read: Callable[[str], Any], text: str, found: Any) -> None:

@@ -11,7 +11,7 @@ from mmeval.backend import TO_DESCRIBE
 from mmeval.backend.agent import Prompts
 from mmeval.media import Part, text_part
 from mmeval.metric.judge import accepts
-from mmeval.model_backends.agents.isg.dispatch import Tools
+from mmeval.model_backends.agents.isg.dispatch import PlanTools
 from mmeval.model_backends.agents.isg.profiles import Profile
 from mmeval.program import Call, Role
 from mmeval.records import Request
@@ -21,14 +21,14 @@ if TYPE_CHECKING:  # Jinja is slow to import
 
 
 @dataclass(frozen=True)
-class Team:
+class AgentContext:
     """The roles and tools of an answer. ``roles`` are those that reply in words, by the
     title of their step."""
 
     request: Request
     planner: Role
     roles: Mapping[str, Role | None]
-    tools: Tools
+    tools: PlanTools
     prompts: Prompts
     profile: Profile
     max_items: int
