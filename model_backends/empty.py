@@ -11,8 +11,8 @@ from mmeval.records import Request, Response, Sample
 
 
 class EmptyBackend:
-    """Answers every request without any part: the score of an empty answer.
-    It takes and gives all kinds."""
+    """Answers every request with no parts, to measure the score of an empty answer.
+    Takes and gives all kinds."""
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
 
@@ -34,4 +34,4 @@ class EmptyBackend:
         return Response(output=Interleaved())
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no resource is open."""

@@ -11,13 +11,12 @@ from mmeval.records import Request, Response, Sample
 
 
 class ReferenceBackend:
-    """Answers with the reference, which a correct metric gives the best value.
-    Takes and gives everything.
+    """Answers with the first reference, for which a correct metric gives its best
+    value. Takes and gives all kinds.
 
-    When a request wants only some of the kinds, as each pass of ``independent_passes``
-    does, it is answered with the reference's parts of these kinds. A sample without a
-    reference gets an ``unsupported`` error, so that it is counted apart instead of
-    being scored as a bad answer.
+    A request for some kinds only, as in each pass of ``independent_passes``, is
+    answered with the reference's parts of these kinds. A sample without a reference
+    gets an ``unsupported`` error: it is unscored, not scored as a bad answer.
     """
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
@@ -45,10 +44,10 @@ class ReferenceBackend:
             )
         answer = sample.references[0]
         parts = tuple(part for part in answer.parts if part.kind in request.wants)
-        # one of which nothing would be left out stays as it is
+        # a complete answer stays the same object
         if len(parts) < len(answer.parts):
             answer = Interleaved(parts)
         return Response(output=answer)
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no resource is open."""

@@ -1,4 +1,4 @@
-"""Replays answers made elsewhere: for each trial that of its sample and repeat."""
+"""Replays stored answers: each trial gets the answer of its sample and repeat."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ log = logging.getLogger(__name__)
 
 
 class ReplayBackend:
-    """Answers made elsewhere, in files of a format that 'mmeval ls formats' lists.
-    No model is asked.
+    """Stored answers, in files of a format that 'mmeval ls formats' lists. No model is
+    called.
 
-    Takes and gives everything. A trial without an answer fails with an error of the
-    kind ``no_answer``. The content of the files is the model's identity: changed files
-    are another model.
+    Takes and gives all kinds. A trial without an answer fails with an error of the kind
+    ``no_answer``. The content of the files is the model's identity: changed files are
+    another model.
     """
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
@@ -32,16 +32,15 @@ class ReplayBackend:
     def __init__(
         self, path: str, format: str = "mmeval", name: str = "", **options: Any
     ) -> None:
-        """Read ``path`` (folder or file) as model ``name``, by the format's
-        ``options``. Raises UsageError or MissingDataError for what cannot be read."""
+        """Read ``path`` (folder or file) as model ``name``, with the format's
+        ``options``. Raises UsageError or MissingDataError if it cannot be read."""
         self._path = Path(path).expanduser()
         self._format = format
         self._name = name
         self._options = options
         if not self._path.exists():
             raise MissingDataError(
-                f"{self._path}: nothing is there; name the folder of the answers with "
-                "path="
+                f"{self._path} does not exist; give the answers' folder with path="
             )
         self._answers = open_answers(format, self._path, options)
 
@@ -62,34 +61,34 @@ class ReplayBackend:
         return {"path": str(self._path.resolve()), "model": self._answers.model}
 
     def foresee(self, tasks: Sequence[TaskAhead]) -> None:
-        """Report answers that are there, missing, left over, or of another protocol."""
+        """Log the answers that are found, missing, unused, or of another protocol."""
         for remark in self._answers.remarks:
             log.warning(remark)
         places: set[AnswerPlace] = set()
-        asked = found = 0
+        expected = available = 0
         for task in tasks:
-            looked = self._look(task, places)
-            asked += looked.total()
-            found += looked["there"] + looked["failed"]
+            counts = self._count_answers(task, places)
+            expected += counts.total()
+            available += counts["there"] + counts["failed"]
         used = Counter(place.group for place in places)
         for group, count in self._answers.counts.items():
             if group in used and count > used[group]:
                 log.warning(
-                    "%s: answers that this run does not ask for: %d of %d; they are "
-                    "of other samples, or of more repeats",
+                    "%s: unused answers: %d of %d; they belong to other samples or to "
+                    "more repeats",
                     group,
                     count - used[group],
                     count,
                 )
         of = f" of {self._answers.model}" if self._answers.model else ""
         log.info(
-            "replaying answers%s from %s (format %s), found: %d of %d; no model is "
-            "called, and nothing is spent",
+            "replaying answers%s from %s (format %s): %d of %d found; no model is "
+            "called, nothing is spent",
             of,
             self._path,
             self._format,
-            found,
-            asked,
+            available,
+            expected,
         )
 
     def answer(
@@ -99,47 +98,48 @@ class ReplayBackend:
         repeat: int,
         request: Request,  # noqa: ARG002
     ) -> Response:
-        found = self._answers.answer(task, sample, repeat)
-        if isinstance(found, Absent):
-            return Response.failed("no_answer", found.reason)
-        return found.response
+        stored = self._answers.answer(task, sample, repeat)
+        if isinstance(stored, Absent):
+            return Response.failed("no_answer", stored.reason)
+        return stored.response
 
     async def close(self) -> None:
         self._answers.close()
 
-    def _look(self, task: TaskAhead, places: set[AnswerPlace]) -> Counter[str]:
-        """Count the answers of a task that are there, are failures, or are missing."""
-        looked: Counter[str] = Counter()
-        missing = ""
+    def _count_answers(self, task: TaskAhead, places: set[AnswerPlace]) -> Counter[str]:
+        """Count a task's answers: ``there``, ``failed`` (recorded failures),
+        ``missing``. Log a summary."""
+        counts: Counter[str] = Counter()
+        first_reason = ""
         for sample in task.samples():
             for repeat in range(task.repeats):
-                found = self._answers.answer(task.name, sample, repeat)
-                if isinstance(found, Absent):
-                    looked["missing"] += 1
-                    missing = missing or found.reason
-                    if found.place is not None:
-                        places.add(found.place)
+                stored = self._answers.answer(task.name, sample, repeat)
+                if isinstance(stored, Absent):
+                    counts["missing"] += 1
+                    first_reason = first_reason or stored.reason
+                    if stored.place is not None:
+                        places.add(stored.place)
                     continue
-                looked["there" if found.response.error is None else "failed"] += 1
-                places.add(found.place)
-        if looked["missing"]:
+                counts["there" if stored.response.error is None else "failed"] += 1
+                places.add(stored.place)
+        if counts["missing"]:
             log.warning(
                 "%s: missing answers: %d of %d; the first: %s",
                 task.name,
-                looked["missing"],
-                looked.total(),
-                missing,
+                counts["missing"],
+                counts.total(),
+                first_reason,
             )
-        if looked["failed"]:
+        if counts["failed"]:
             log.warning(
                 "%s: recorded failures of the model: %d",
                 task.name,
-                looked["failed"],
+                counts["failed"],
             )
         if task.protocol != "single":
             log.info(
-                "%s: answers are replayed whole; its protocol %s is not followed",
+                "%s: answers are replayed as a whole; the protocol %s is not followed",
                 task.name,
                 task.protocol,
             )
-        return looked
+        return counts

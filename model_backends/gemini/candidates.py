@@ -14,10 +14,10 @@ from mmeval.model_backends.wire.replies.events import DONE, events, is_stream
 from mmeval.model_backends.wire.replies.reply import json_object
 from mmeval.model_backends.wire.replies.samples import whole_sounds
 from mmeval.model_backends.wire.replies.server_errors import (
-    endless,
     error_in_body,
     error_in_list,
     event_object,
+    missing_end,
 )
 from mmeval.model_backends.wire.replies.verbatim import verbatim_items
 from mmeval.model_backends.wire.transport import HttpReply
@@ -144,7 +144,7 @@ def is_thought(part: object) -> bool:
     return isinstance(part, dict) and bool(part.get("thought"))
 
 
-def whole_reply(received: HttpReply, secrets: Collection[str] = ()) -> GeminiReply:
+def whole_reply(http_reply: HttpReply, secrets: Collection[str] = ()) -> GeminiReply:
     """The reply in what was received, streamed or not. ``secrets`` are what the server
     may echo, cut at any place of a stream.
 
@@ -152,8 +152,8 @@ def whole_reply(received: HttpReply, secrets: Collection[str] = ()) -> GeminiRep
     end, ``bad_reply`` for what is not a reply.
     """
     reply = GeminiReply()
-    body = received.body
-    if is_stream(body, received.content_type):
+    body = http_reply.body
+    if is_stream(body, http_reply.content_type):
         for event in events(body):
             if event.data.strip() == DONE:
                 continue
@@ -172,7 +172,7 @@ def whole_reply(received: HttpReply, secrets: Collection[str] = ()) -> GeminiRep
     reasons = [candidate.reason for candidate in reply.candidates.values()]
     has_ended = reply.block_reason or (reasons and all(reasons))
     if not has_ended:
-        raise endless("the answer", received.lost)
+        raise missing_end("the answer", http_reply.lost)
     for candidate in reply.candidates.values():
         whole = _joined_sounds(joined_texts(candidate.parts))
         candidate.parts = json_without_secrets(whole, secrets)

@@ -126,10 +126,10 @@ class GenerateEndpoint:
         return config, warnings
 
     def decode(
-        self, received: HttpReply, request: Request, links: Links | None = None
+        self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
         """The answer in a reply. Raises CallError ``bad_reply`` without one."""
-        reply = whole_reply(received, self._settings.secrets)
+        reply = whole_reply(http_reply, self._settings.secrets)
         reader = AnswerReader(request.wants, links)
         thought_pictures = 0
         reasons: list[FinishReason] = []
@@ -142,7 +142,7 @@ class GenerateEndpoint:
             has_failed = has_failed or failed
         reader.unknown_fields(reply.beside, _REPLY_FIELDS)
         if reply.unread:
-            reader.leave_out("events that are not JSON", reply.unread)
+            reader.warn_left_out("events that are not JSON", reply.unread)
         if reply.block_reason:
             reasons.append("refused")
             words = f"{plain(reply.block_reason)} {reply.block_message}"
@@ -165,7 +165,7 @@ class GenerateEndpoint:
             output=output,
             finish_reason=reason,
             usage=_usage(reply.usage),
-            latency=received.latency,
+            latency=http_reply.latency,
             served=served({"model": reply.model}),
             warnings=(*reader.warnings, *parameters.unsent(request.params, _NAMES)),
             trace=trace,

@@ -113,13 +113,13 @@ class InteractionsEndpoint:
         return HttpRequest(settings.path("interactions"), body, notes=warnings)
 
     def decode(
-        self, received: HttpReply, request: Request, links: Links | None = None
+        self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
         """The answer in a reply. Raises CallError ``bad_reply`` without one."""
-        body = received.body
-        streamed = is_stream(body, received.content_type)
+        body = http_reply.body
+        streamed = is_stream(body, http_reply.content_type)
         if streamed:
-            data = whole_interaction(body, received.lost, self._settings.secrets)
+            data = whole_interaction(body, http_reply.lost, self._settings.secrets)
         else:
             data = json_object(body)
         reader = AnswerReader(request.wants, links)
@@ -130,14 +130,14 @@ class InteractionsEndpoint:
             trace = Trace(evidence={"thought_pictures": thought_pictures})
         reader.unknown_fields(data, _INTERACTION_FIELDS)
         if data.get(UNREAD):
-            reader.leave_out("events that are not JSON", data[UNREAD])
+            reader.warn_left_out("events that are not JSON", data[UNREAD])
         reason = _finish_reason(data, steps, reader)
         output = reader.answer(ended=reason == "stop")
         return Response(
             output=output,
             finish_reason=reason,
             usage=_usage(data.get("usage")),
-            latency=received.latency,
+            latency=http_reply.latency,
             served=served(data),
             warnings=(*reader.warnings, *parameters.unsent(request.params, _NAMES)),
             trace=trace,

@@ -9,9 +9,9 @@ from mmeval.model_backends.wire.failures import bad_reply, json_without_secrets
 from mmeval.model_backends.wire.replies.events import DONE, Event, events
 from mmeval.model_backends.wire.replies.samples import whole_sounds
 from mmeval.model_backends.wire.replies.server_errors import (
-    endless,
     error_in_body,
     event_object,
+    missing_end,
 )
 
 UNREAD = "unread_bytes"
@@ -36,7 +36,7 @@ def whole_interaction(
         if event.data.strip() != DONE:
             stream.add(event)
     if not stream.has_ended:
-        raise endless("the answer", lost)
+        raise missing_end("the answer", lost)
     interaction: dict[str, Any] = json_without_secrets(stream.interaction(), secrets)
     return interaction
 

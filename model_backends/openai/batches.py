@@ -272,7 +272,7 @@ class ChatBatches:
                 name, reply = row["custom_id"], row["response"]
                 request = asked[name]
                 body = without_secrets(to_line(reply["body"]), self._settings.secrets)
-                received = HttpReply(int(reply["status_code"]), {}, body, 0.0)
+                http_reply = HttpReply(int(reply["status_code"]), {}, body, 0.0)
             except (
                 ValueError,
                 LookupError,
@@ -281,19 +281,19 @@ class ChatBatches:
                 RecursionError,
             ):
                 continue
-            yield name, self._response(received, request)
+            yield name, self._response(http_reply, request)
 
-    def _response(self, received: HttpReply, request: Request) -> Response:
+    def _response(self, http_reply: HttpReply, request: Request) -> Response:
         try:
-            if not 200 <= received.status < 300:
+            if not 200 <= http_reply.status < 300:
                 raise http_error(
-                    received.status,
-                    received.headers,
-                    received.body,
+                    http_reply.status,
+                    http_reply.headers,
+                    http_reply.body,
                     keyed=True,
                     key_name=self._settings.key_name,
                 )
-            response = self._decode(received, request)
+            response = self._decode(http_reply, request)
         except MmevalError as error:
             return failed(error, self._settings.secrets)
         reencoded = tuple(notes(request, self._settings.formats))

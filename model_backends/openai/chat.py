@@ -134,16 +134,16 @@ class ChatEndpoint:
         return opening
 
     def decode(
-        self, received: HttpReply, request: Request, links: Links | None = None
+        self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
         """The answer in a reply: the parts of all its choices, as omni servers put the
         pictures or the sound of an answer into a choice of their own. Raises CallError
         ``bad_reply`` without one."""
-        is_json = received.body.startswith(b"{")
-        if not is_json and is_stream(received.body, received.content_type):
-            data = whole_reply(received.body, received.lost, self._settings.secrets)
+        is_json = http_reply.body.startswith(b"{")
+        if not is_json and is_stream(http_reply.body, http_reply.content_type):
+            data = whole_reply(http_reply.body, http_reply.lost, self._settings.secrets)
         else:
-            data = json_object(received.body)
+            data = json_object(http_reply.body)
         given = data.get("choices")
         choices = given if isinstance(given, list) else []
         choices = [choice for choice in choices if isinstance(choice, dict)]
@@ -170,7 +170,7 @@ class ChatEndpoint:
             reader.unknown_fields(choice, CHOICE_FIELDS)
         reader.unknown_fields(data, _REPLY_FIELDS)
         if data.get(UNREAD):
-            reader.leave_out("events that are not JSON", data[UNREAD])
+            reader.warn_left_out("events that are not JSON", data[UNREAD])
         if reader.refused:
             reason = "refused"
         output = reader.answer(ended=reason == "stop")
@@ -183,7 +183,7 @@ class ChatEndpoint:
             output=output,
             finish_reason=reason,
             usage=usage(data),
-            latency=received.latency,
+            latency=http_reply.latency,
             served=served(data),
             fingerprint=fingerprint(data),
             warnings=(*reader.warnings, *unsent),

@@ -20,9 +20,9 @@ from mmeval.model_backends.wire.replies.samples import (
     joined_files,
 )
 from mmeval.model_backends.wire.replies.server_errors import (
-    endless,
     error_in_body,
     event_object,
+    missing_end,
 )
 
 UNREAD = "unread_bytes"
@@ -86,7 +86,7 @@ def whole_reply(
         else:
             chunks.add(row)
     if not chunks.is_complete:
-        raise endless("the answer", lost)
+        raise missing_end("the answer", lost)
     return json_without_secrets(chunks.reply(), secrets) if secrets else chunks.reply()
 
 

@@ -18,7 +18,7 @@ from mmeval.model_backends.wire.replies.answer import AnswerReader
 from mmeval.model_backends.wire.replies.events import DONE, events, is_stream
 from mmeval.model_backends.wire.replies.links import Links
 from mmeval.model_backends.wire.replies.reply import json_object, served, usage
-from mmeval.model_backends.wire.replies.server_errors import endless, event_object
+from mmeval.model_backends.wire.replies.server_errors import event_object, missing_end
 from mmeval.model_backends.wire.transport import HttpReply, HttpRequest
 from mmeval.model_backends.wire.user_fields import form_fields, merged
 from mmeval.records import Request, Response
@@ -86,14 +86,14 @@ class ImagesEndpoint:
         return multipart(EDITS, form_fields(fields), files, request.key)
 
     def decode(
-        self, received: HttpReply, request: Request, links: Links | None = None
+        self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
         """The pictures of a reply. Raises CallError ``bad_reply`` where it has no place
         for any."""
-        if is_stream(received.body, received.content_type):
-            data = _whole_reply(received)
+        if is_stream(http_reply.body, http_reply.content_type):
+            data = _whole_reply(http_reply)
         else:
-            data = json_object(received.body)
+            data = json_object(http_reply.body)
         reader = AnswerReader(request.wants, links)
         reader.thought(data.get("cot_output"))
         items = data.get("data")
@@ -111,19 +111,19 @@ class ImagesEndpoint:
         return Response(
             output=output,
             usage=usage(data),
-            latency=received.latency,
+            latency=http_reply.latency,
             served=served(data),
             warnings=(*reader.warnings, *unsent),
         )
 
 
-def _whole_reply(received: HttpReply) -> dict[str, Any]:
+def _whole_reply(http_reply: HttpReply) -> dict[str, Any]:
     """The reply that a stream of pictures makes; partial ones are not kept. Raises
     CallError for an error in it, and ``connection`` for a stream without its end."""
     reply: dict[str, Any] = {"data": []}
     thoughts: list[str] = []
     is_complete = False
-    for event in events(received.body):
+    for event in events(http_reply.body):
         if event.data.strip() == DONE:
             is_complete = True
             break
@@ -143,7 +143,7 @@ def _whole_reply(received: HttpReply) -> dict[str, Any]:
         if isinstance(row.get("usage"), Mapping):
             reply["usage"] = row["usage"]
     if not is_complete:
-        raise endless("pictures", received.lost)
+        raise missing_end("pictures", http_reply.lost)
     reply["cot_output"] = "".join(thoughts)
     return reply
 

@@ -48,8 +48,8 @@ class MeshesEndpoint(FileJobEndpoint):
         return HttpRequest(MESHES, json.dumps(merged(fields, own.extra_body)).encode())
 
     def decode(
-        self, received: HttpReply, request: Request, links: Links | None = None
+        self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
         """The 3D model of a job. Raises CallError ``bad_reply`` without one."""
         del links  # the result is the model itself
-        return answer_of(received, "3d", request)
+        return answer_of(http_reply, "3d", request)

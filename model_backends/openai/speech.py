@@ -20,7 +20,7 @@ from mmeval.model_backends.wire.replies.samples import (
     is_samples_type,
     joined_base64,
 )
-from mmeval.model_backends.wire.replies.server_errors import endless, event_object
+from mmeval.model_backends.wire.replies.server_errors import event_object, missing_end
 from mmeval.model_backends.wire.transport import HttpReply, HttpRequest
 from mmeval.model_backends.wire.user_fields import merged
 from mmeval.records import Request, Response
@@ -61,17 +61,17 @@ class SpeechEndpoint:
         return merged(fields, own.extra_body)
 
     def decode(
-        self, received: HttpReply, request: Request, links: Links | None = None
+        self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
         """The sound of a reply. Raises CallError ``bad_reply`` without one."""
         data: dict[str, Any] = {}
-        if is_stream(received.body, received.content_type):
-            body, data = _whole_sound(received)
+        if is_stream(http_reply.body, http_reply.content_type):
+            body, data = _whole_sound(http_reply)
         else:
-            body = received.body
+            body = http_reply.body
             if body.startswith(b"{"):
                 json_object(body)  # raises the reported error
-        mime = received.content_type
+        mime = http_reply.content_type
         form = self._settings.extra_body.get("response_format")
         form = form or parameters.speech_format(request.params)
         # samples without a header come in streams too
@@ -92,7 +92,7 @@ class SpeechEndpoint:
         return Response(
             output=output,
             usage=usage(data),
-            latency=received.latency,
+            latency=http_reply.latency,
             warnings=(*reader.warnings, *unsent),
         )
 
@@ -115,11 +115,11 @@ class SoundsEndpoint(SpeechEndpoint):
         return merged(fields, own.extra_body)
 
 
-def _whole_sound(received: HttpReply) -> tuple[bytes, dict[str, Any]]:
+def _whole_sound(http_reply: HttpReply) -> tuple[bytes, dict[str, Any]]:
     """The bytes of a streamed sound, and its last event. Raises CallError for an error
     in the stream, and ``connection`` for a stream without its end."""
     pieces: list[str] = []
-    for event in events(received.body):
+    for event in events(http_reply.body):
         row = event_object(event) or {}
         audio = row.get("audio") or row.get("delta")
         if isinstance(audio, str):
@@ -127,7 +127,7 @@ def _whole_sound(received: HttpReply) -> tuple[bytes, dict[str, Any]]:
         kind = str(row.get("type") or event.name)
         if kind.endswith(".done") or event.data.strip() == DONE:
             return joined_base64(pieces), row
-    raise endless("the sound", received.lost)
+    raise missing_end("the sound", http_reply.lost)
 
 
 def _text(request: Request, *, system: bool) -> str:

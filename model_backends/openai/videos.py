@@ -53,7 +53,7 @@ _JOB_FIELDS = frozenset(
 class FileJobEndpoint(JobEndpoint):
     """An endpoint of jobs that make one file."""
 
-    def result_place(self, job: Mapping[str, Any], place: str) -> str:
+    def result_location(self, job: Mapping[str, Any], place: str) -> str:
         del job  # most servers keep it at the usual place
         return f"{place}/content"
 
@@ -103,21 +103,21 @@ class VideosEndpoint(FileJobEndpoint):
             fields["input_references"] = pictures[1:]
         return HttpRequest(VIDEOS, json.dumps(merged(fields, own.extra_body)).encode())
 
-    def result_place(self, job: Mapping[str, Any], place: str) -> str:
+    def result_location(self, job: Mapping[str, Any], place: str) -> str:
         for name in ("unsigned_urls", "urls"):
             urls = job.get(name)
             if isinstance(urls, list) and urls and isinstance(urls[0], str):
                 return urls[0]
-        return super().result_place(job, place)
+        return super().result_location(job, place)
 
     def decode(
-        self, received: HttpReply, request: Request, links: Links | None = None
+        self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
         """The video of a job. Raises CallError ``bad_reply`` without one."""
         del links  # the result is the video itself
         has_fps = self._settings.videos_dialect != "openrouter"
         unsent = () if has_fps else ("video.fps",)
-        return answer_of(received, "video", request, unsent)
+        return answer_of(http_reply, "video", request, unsent)
 
 
 class SyncVideosEndpoint:
@@ -131,11 +131,11 @@ class SyncVideosEndpoint:
         return _in_form(SYNC, request, self._settings)
 
     def decode(
-        self, received: HttpReply, request: Request, links: Links | None = None
+        self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
         """The video of a reply. Raises CallError ``bad_reply`` without one."""
         del links  # the reply is the video itself
-        return answer_of(received, "video", request)
+        return answer_of(http_reply, "video", request)
 
 
 def _in_form(
@@ -165,11 +165,14 @@ def _in_form(
 
 
 def answer_of(
-    received: HttpReply, kind: PartKind, request: Request, unsent: Collection[str] = ()
+    http_reply: HttpReply,
+    kind: PartKind,
+    request: Request,
+    unsent: Collection[str] = (),
 ) -> Response:
     """The answer in the bytes of a medium. Raises CallError for anything else.
     ``unsent`` are options without a field."""
-    body = received.body
+    body = http_reply.body
     if body.startswith(b"{"):
         json_object(body)  # raises the reported error
     made = Media.from_bytes(body)
@@ -182,6 +185,6 @@ def answer_of(
     )
     return Response(
         output=Interleaved((Part(kind, media=made),)),
-        latency=received.latency,
+        latency=http_reply.latency,
         warnings=warnings,
     )

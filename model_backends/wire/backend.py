@@ -27,7 +27,7 @@ OFFLOAD_BYTES = 2**21
 """Media and replies above this size (a few milliseconds of work) are encoded and
 decoded in a thread."""
 NOTICE_SECONDS = 60.0
-"""A call that has waited for so long says so, once."""
+"""Seconds after which a waiting call is logged, once."""
 
 log = logging.getLogger(__name__)
 
@@ -38,15 +38,15 @@ class Endpoint(Protocol):
     def encode(self, request: Request) -> HttpRequest: ...
 
     def decode(
-        self, received: HttpReply, request: Request, links: Links | None = None
+        self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response: ...
 
 
 class WireBackend(ABC):
-    """What every backend that asks a server does with a call."""
+    """Base of the backends that send requests to a server."""
 
     jobs_outlast: ClassVar[bool] = True
-    """Whether the server goes on with its jobs when it cannot be reached."""
+    """True if the server continues its jobs while it cannot be reached."""
 
     def __init__(self, connection: Connection, poll_seconds: float = 5.0) -> None:
         self._connection = connection
@@ -58,27 +58,27 @@ class WireBackend(ABC):
             outlasts=self.jobs_outlast,
         )
         self._calls: dict[object, float] = {}
-        """When each call under way began, the oldest first."""
-        self._watch: asyncio.TimerHandle | None = None
+        """The start time of each call under way, oldest first."""
+        self._wait_timer: asyncio.TimerHandle | None = None
         self._has_waited = False
 
     @abstractmethod
     def _endpoint(self, request: Request) -> Endpoint | JobEndpoint:
-        """Where a request is sent."""
+        """The endpoint of a request."""
 
     @property
     @abstractmethod
     def identity(self) -> Mapping[str, Any]:
-        """By which answers may be reused."""
+        """What identifies the model: answers of equal identities may be reused."""
 
     def _encode(self, request: Request) -> HttpRequest:
-        """The request as sent. Raises CallError for what cannot be, ContentError for a
-        medium that cannot be read."""
+        """The request as sent. Raises CallError for content or options that cannot be
+        sent, ContentError for a medium that cannot be read."""
         known = self.capabilities.options or ()
         for name in request.params.options:
             if name not in known:
                 names = ", ".join(sorted(known))
-                near = did_you_mean(name, known) or f"; it knows {names}"
+                near = did_you_mean(name, known) or f"; known: {names}"
                 backend = self.identity["backend"]
                 raise CallError(
                     "bad_request", f"the backend {backend} has no option {name!r}{near}"
@@ -87,14 +87,14 @@ class WireBackend(ABC):
             if kind not in self.capabilities.outputs:
                 raise CallError(
                     "unsupported",
-                    f"this model is not declared to give {kind} (see its argument "
-                    "outputs)",
+                    f"this model is not declared to give {kind}; declare it with the "
+                    "argument outputs",
                 )
-        outgoing = self._endpoint(request).encode(request)
-        encoded_anew = tuple(notes(request, self._connection.formats))
-        if not encoded_anew:
-            return outgoing
-        return outgoing._replace(notes=(*outgoing.notes, *encoded_anew))
+        encoded = self._endpoint(request).encode(request)
+        conversions = tuple(notes(request, self._connection.formats))
+        if not conversions:
+            return encoded
+        return encoded._replace(notes=(*encoded.notes, *conversions))
 
     @property
     def capabilities(self) -> Capabilities:
@@ -109,16 +109,16 @@ class WireBackend(ABC):
         return facts
 
     async def generate(self, request: Request) -> Response:
-        """The server's answer; the caller decides by an error's kind whether to
-        repeat."""
+        """The server's answer. Errors are returned in the response; their kind tells
+        the caller whether to retry."""
         latency = 0.0
         call = object()
         loop = asyncio.get_running_loop()
         self._calls[call] = loop.time()
         # one timer for all calls: one for each would cost more than what is left of a
         # small call
-        if self._watch is None and not self._has_waited:
-            self._watch = loop.call_later(NOTICE_SECONDS, self._look)
+        if self._wait_timer is None and not self._has_waited:
+            self._wait_timer = loop.call_later(NOTICE_SECONDS, self._log_long_wait)
         try:
             endpoint = self._endpoint(request)
             if isinstance(endpoint, JobEndpoint):
@@ -128,21 +128,21 @@ class WireBackend(ABC):
                     encode=partial(self._encoded, request),
                     read=partial(self._read, endpoint, request=request),
                 )
-            outgoing = await self._encoded(request)
-            received = await self._transport.post(outgoing, request.key)
-            latency = received.latency
+            encoded = await self._encoded(request)
+            http_reply = await self._transport.post(encoded, request.key)
+            latency = http_reply.latency
             try:
-                if not 200 <= received.status < 300:
-                    raise self._transport.error(received)
-                response = await self._read(endpoint, received, request)
+                if not 200 <= http_reply.status < 300:
+                    raise self._transport.error(http_reply)
+                response = await self._read(endpoint, http_reply, request)
             finally:
-                self._transport.release(received)
-            if outgoing.notes:
-                warnings = (*outgoing.notes, *response.warnings)
+                self._transport.release(http_reply)
+            if encoded.notes:
+                warnings = (*encoded.notes, *response.warnings)
                 response = replace(response, warnings=warnings)
             return response
         except StorageError:
-            # the note of a job cannot be kept: the disk fails, and no call
+            # the note of a job cannot be written: the disk fails, not the call
             raise
         except MmevalError as error:
             return failed(error, self._connection.secrets, latency)
@@ -160,28 +160,28 @@ class WireBackend(ABC):
         return self._encode(request)
 
     async def _read(
-        self, endpoint: Endpoint | JobEndpoint, received: HttpReply, request: Request
+        self, endpoint: Endpoint | JobEndpoint, http_reply: HttpReply, request: Request
     ) -> Response:
-        """The answer in a reply, read again with the links that it needs."""
+        """Decode a reply; decode it again once the links that it needs are fetched."""
         hosts = self._connection.fetch_links
         if not hosts:
-            return await _decoded(endpoint, received, request)
+            return await _decoded(endpoint, http_reply, request)
         links = Links(hosts, self._transport.base_url)
-        response = await _decoded(endpoint, received, request, links)
-        if not links.wanted:
+        response = await _decoded(endpoint, http_reply, request, links)
+        if not links.missing:
             return response
         await self._transport.fetch(links)
-        return await _decoded(endpoint, received, request, links)
+        return await _decoded(endpoint, http_reply, request, links)
 
-    def _look(self) -> None:
-        """Say once that a call takes long, and until when it may."""
-        self._watch = None
+    def _log_long_wait(self) -> None:
+        """Log once that a call takes long, and its time limit."""
+        self._wait_timer = None
         if not self._calls or self._has_waited:
             return
         loop = asyncio.get_running_loop()
         due = next(iter(self._calls.values())) + NOTICE_SECONDS
         if loop.time() < due:
-            self._watch = loop.call_at(due, self._look)
+            self._wait_timer = loop.call_at(due, self._log_long_wait)
             return
         self._has_waited = True
         log.warning(
@@ -192,29 +192,30 @@ class WireBackend(ABC):
         )
 
     def keep_notes_in(self, folder: Path) -> None:
-        """Where the jobs of calls are noted (``mmeval.backend.contract.Resumable``)."""
+        """Keep the notes of jobs in a folder
+        (``mmeval.backend.contract.Resumable``)."""
         self._jobs.notes.keep_in(folder)
 
     async def close(self) -> None:
         self._jobs.close()
-        if self._watch is not None:
-            self._watch.cancel()
-            self._watch = None
+        if self._wait_timer is not None:
+            self._wait_timer.cancel()
+            self._wait_timer = None
         await self._transport.close()
 
 
 async def _decoded(
     endpoint: Endpoint | JobEndpoint,
-    received: HttpReply,
+    http_reply: HttpReply,
     request: Request,
     links: Links | None = None,
 ) -> Response:
-    if len(received.body) <= OFFLOAD_BYTES:
-        return endpoint.decode(received, request, links)
+    if len(http_reply.body) <= OFFLOAD_BYTES:
+        return endpoint.decode(http_reply, request, links)
     decoding = asyncio.ensure_future(
-        asyncio.to_thread(endpoint.decode, received, request, links)
+        asyncio.to_thread(endpoint.decode, http_reply, request, links)
     )
-    # by a run that is left: what has arrived is kept
+    # a cancelled run still keeps the answer that has arrived
     with contextlib.suppress(asyncio.CancelledError):
         return await asyncio.shield(decoding)
     return await decoding

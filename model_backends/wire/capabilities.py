@@ -1,4 +1,4 @@
-"""What a model behind a server takes and gives, as the user names it."""
+"""Capabilities of a model behind a server, declared by the user."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def kinds_in(
     known: Sequence[str],
     hint: str = "",
 ) -> list[str]:
-    """The kinds in ``text+image`` or in a list of names. Raises UnknownNameError for
-    others."""
+    """The kinds in ``text+image`` or in a list of names. Raises UnknownNameError for an
+    unknown kind."""
     names = value.split("+") if isinstance(value, str) else list(value)
     for name in names:
         if name not in known:
@@ -40,19 +40,22 @@ def named_capabilities(
     formats: Formats,
     max_images: int = 0,
 ) -> Capabilities:
-    """Capabilities by the names of kinds. ``declarable`` are all kinds that the
-    interface gives, ``options`` those that it knows, ``max_images`` the pictures that a
-    request may hold (0: any number)."""
+    """Capabilities from the names of kinds.
+
+    ``declarable`` are all kinds that the interface can return, ``options`` the options
+    that it supports. ``max_images`` is the maximum number of pictures in a request (0:
+    any number).
+    """
     is_interleaved = len(set(outputs) - {"code"}) > 1
     mode: OutputMode = "interleaved" if is_interleaved else "single"
-    own = Capabilities.of(inputs, outputs, mode)
+    capabilities = Capabilities.of(inputs, outputs, mode)
     limits: dict[PartKind, Limit] = {}
-    for kind, limit in own.inputs.items():
+    for kind, limit in capabilities.inputs.items():
         most = max_images if kind == "image" and max_images else limit.max_items
         mimes = formats.mimes(kind)
         limits[kind] = replace(limit, max_items=most, formats=mimes)
     return replace(
-        own,
+        capabilities,
         inputs=limits,
         declarable=frozenset(declarable),
         options=frozenset(options),

@@ -20,7 +20,8 @@ _EXAMPLE = "write it like http://localhost:8000/v1"
 
 @dataclass(frozen=True, kw_only=True)
 class Connection:
-    """The way to one model; ``timeout`` in seconds a call, secrets never shown."""
+    """How one model is reached. ``timeout`` is in seconds for each call. The repr holds
+    no secrets."""
 
     model: str
     base_url: str
@@ -32,31 +33,31 @@ class Connection:
     max_reply_bytes: int
     api_key: str = field(repr=False)
     key_name: str
-    """The variable for the key, as messages name it."""
+    """The environment variable of the key, for messages."""
     api_key_header: str = ""
     """The header for the bare key; empty for ``Authorization``."""
     extra_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Headers of the user's own, whose values are secrets."""
+    """The user's headers. Their values are secrets."""
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     query: str = ""
     fetch_links: frozenset[str] = frozenset()
 
     @property
-    def own_headers(self) -> Mapping[str, str]:
-        """Headers that the interface knows, besides the key."""
+    def interface_headers(self) -> Mapping[str, str]:
+        """Headers that the interface defines, without the key."""
         return {}
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What may stand in no file and no output, the longest first: one may hold
-        another."""
-        known = {self.api_key, *self.extra_headers.values()} - {""}
-        return tuple(sorted(known, key=len, reverse=True))
+        """Texts that no file and no output may hold. Longest first, because one may
+        contain another."""
+        secrets = {self.api_key, *self.extra_headers.values()} - {""}
+        return tuple(sorted(secrets, key=len, reverse=True))
 
     @property
     def reply_facts(self) -> dict[str, Any]:
-        """What the user adds to requests and allows in replies, by which answers may be
-        reused; less what is not given."""
+        """The user's additions to requests and replies that are part of the identity.
+        Empty ones are omitted."""
         facts = {
             "extra_body": dict(self.extra_body),
             "extra_headers": sorted(name.lower() for name in self.extra_headers),
@@ -71,7 +72,7 @@ class Connection:
 
     @property
     def address(self) -> str:
-        """Host and port, as messages name the server."""
+        """Host and port of the server, for messages."""
         return urlsplit(self.base_url).netloc.rpartition("@")[2]
 
 
@@ -84,15 +85,15 @@ def checked_base_url(
 ) -> str:
     """A server's address without a trailing slash.
 
-    Raises UsageError for anything but a plain http or https address, and for one that
-    ends in one of the ``endpoints``. Credentials and queries are refused, because the
-    address is written into results.
+    Raises UsageError for anything but a plain http or https address, and for an address
+    that ends in one of ``endpoints``. Credentials and queries are refused because the
+    address is written to the results.
     """
     url = given.strip()
     if "@" in url or "?" in url or "#" in url:
         raise UsageError(
-            f"{argument} must hold no user name, query or fragment; keys go into "
-            f"{key_name}, a query into the argument query",
+            f"{argument} must not hold a user name, a query or a fragment; give the "
+            f"key in {key_name}, a query with the argument query",
             name=argument,
         )
     if "://" not in url:
@@ -114,7 +115,7 @@ def checked_base_url(
             f"{argument}={url!r} is not an http address; {_EXAMPLE}", name=argument
         )
     if url.endswith(tuple(endpoints)):
-        advice = "give the part before it, which mostly ends in /v1"
+        advice = "give the part before it, which usually ends in /v1"
         raise UsageError(
             f"{argument}={url!r} names an endpoint; {advice}", name=argument
         )
@@ -124,11 +125,11 @@ def checked_base_url(
 def read_api_key(
     api_key_file: str, base_urls: Sequence[str], variables: Sequence[str]
 ) -> str:
-    """The key from the file, or from the first of the environment's ``variables`` that
-    holds one; empty for local servers without one.
+    """The key from the file, else from the first of ``variables`` that is set in the
+    environment. Empty if there is none and all servers are local.
 
-    Raises MissingError without a key for a server that is not local, UsageError for
-    an invalid key.
+    Raises MissingError if a server that is not local has no key, UsageError for an
+    invalid key.
     """
     origin = api_key_file or variables[0]
     key = ""
@@ -147,8 +148,8 @@ def read_api_key(
             )
     if not all("!" <= char <= "~" for char in key):
         raise UsageError(
-            f"the key in {origin} holds characters that no key has; it must be one "
-            "word of plain ASCII"
+            f"the key in {origin} holds invalid characters; it must be one word of "
+            "plain ASCII"
         )
     return key
 
@@ -171,8 +172,7 @@ def _key_in_file(path: Path, variable: str) -> str:
 
 
 def is_local(host: str) -> bool:
-    """Whether it is this machine or its own network, where servers mostly need no
-    key."""
+    """True for this machine or its local network, where servers rarely need a key."""
     try:
         return not ipaddress.ip_address(host).is_global
     except ValueError:
@@ -184,7 +184,7 @@ def checked_choice(
     value: object,
     choices: object,
 ) -> Any:
-    """A value of a literal type. Raises UnknownNameError with near names for others."""
+    """A value of a literal type. Raises UnknownNameError with near names otherwise."""
     known = get_args(choices)
     if value not in known:
         raise UnknownNameError(

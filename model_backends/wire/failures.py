@@ -16,7 +16,7 @@ MAX_MESSAGE_CHARS = 500
 REDACTED = "[redacted]"
 
 MIN_SECRET_CHARS = 16
-"""Shorter keys are dummies such as ``EMPTY``, which may be words of an answer."""
+"""Shorter keys are placeholders such as ``EMPTY``, which an answer may contain."""
 
 _CREDENTIAL = re.compile(
     r"(?i:\bbearer)[ :]+[^\s\"',;]+|\bsk-[\w-]{6,}|\bAIza[\w-]{16,}"
@@ -24,7 +24,8 @@ _CREDENTIAL = re.compile(
 
 
 class CallError(MmevalError):
-    """Why a call has no answer; the backend makes it the error of a ``Response``."""
+    """Why a call has no answer. The backend turns it into the error of a
+    ``Response``."""
 
     def __init__(
         self, kind: ErrorKind, text: str, retry_after: float | None = None
@@ -37,50 +38,50 @@ class CallError(MmevalError):
 
 
 def bad_reply(text: str) -> CallError:
-    """The error for a complete reply that cannot be used."""
+    """The error for a complete but unusable reply."""
     return CallError("bad_reply", text)
 
 
 def failed(
     error: MmevalError, secrets: Collection[str], latency: float = 0.0
 ) -> Response:
-    """The response for an error, without secrets. A refusal is an answer: without
-    parts, as the words are the service's and not the model's."""
+    """The response for an error, without secrets. A refusal becomes an answer without
+    parts: its words are the service's, not the model's."""
     if isinstance(error, CallError):
         text = redacted(error.text, secrets)
         response = Response.failed(
             error.kind, text, retry_after=error.retry_after, latency=latency
         )
         return response.as_refused() if error.kind == "refused" else response
-    # such as a medium that is gone
+    # for example, a medium that no longer exists
     return Response.failed("internal", redacted(str(error), secrets), latency=latency)
 
 
 def redacted(text: str, secrets: Collection[str]) -> str:
-    """A message without the secrets or anything like a key, cut to the length of a log
-    line."""
+    """A message without secrets and without anything that looks like a key, shortened
+    to the length of a log line."""
     for secret in secrets:
-        # shorter ones ("x") are dummies for local servers; removing them would only
-        # garble the message
+        # shorter ones ("x") are placeholders for local servers; removing them would
+        # only garble the message
         if len(secret) >= 4:
             text = text.replace(secret, REDACTED)
     return shortened(_CREDENTIAL.sub(REDACTED, text), MAX_MESSAGE_CHARS)
 
 
 def without_secrets(body: bytes, secrets: Sequence[str]) -> bytes:
-    """A body without the secrets that the server echoes in it, also in the escapes of
-    JSON (``sk\\u002d...``). One that holds another comes before it."""
+    """A body without the secrets that the server echoes, plain or with JSON escapes
+    (``sk\\u002d...``). A secret that contains another must come before it."""
     for secret in secrets:
         if len(secret) < MIN_SECRET_CHARS:
             continue
         body = body.replace(secret.encode(), REDACTED.encode())
         if b"\\u00" in body or b"\\/" in body:
-            body = _spellings(secret).sub(rb"\1" + REDACTED.encode(), body)
+            body = _key_pattern(secret).sub(rb"\1" + REDACTED.encode(), body)
     return body
 
 
 def json_without_secrets(value: Any, secrets: Collection[str]) -> Any:
-    """A value of JSON without the secrets in its texts."""
+    """A JSON value without the secrets in its texts."""
     if isinstance(value, str):
         for secret in secrets:
             if len(secret) >= MIN_SECRET_CHARS:
@@ -96,9 +97,9 @@ def json_without_secrets(value: Any, secrets: Collection[str]) -> Any:
 
 
 @lru_cache(maxsize=16)
-def _spellings(key: str) -> re.Pattern[bytes]:
-    """A key, each character plain or as an escape of JSON; its group are the escaped
-    backslashes before an escape."""
+def _key_pattern(key: str) -> re.Pattern[bytes]:
+    """A pattern for a key, each character plain or as a JSON escape. Its group matches
+    the escaped backslashes before an escape."""
     pattern = ""
     for char in key:
         plain = re.escape(char)

@@ -1,4 +1,4 @@
-"""The formats in which a server takes pictures and sounds; others are encoded anew."""
+"""The formats of pictures and sounds that a server takes; others are re-encoded."""
 
 from __future__ import annotations
 
@@ -33,21 +33,22 @@ SOUNDS: Mapping[str, str] = {
     "aiff": "audio/aiff",
     "webm": "audio/webm",
 }
-"""The names of formats in the interface, and their MIME types."""
+"""MIME types by the interface's names of formats."""
 DEFAULT_PICTURES = ("png", "jpeg", "webp", "gif")
 DEFAULT_SOUNDS = ("wav", "mp3")
 _PLAIN_PICTURE, _PLAIN_SOUND = "png", "wav"
-"""What the others are encoded as."""
+"""The formats that all others are converted to."""
 
 
 class Formats(NamedTuple):
-    """The names of the formats that are sent byte by byte."""
+    """The names of the formats that are sent unchanged."""
 
     images: tuple[str, ...] = DEFAULT_PICTURES
     sounds: tuple[str, ...] = DEFAULT_SOUNDS
 
     def mimes(self, kind: PartKind) -> frozenset[str] | None:
-        """The MIME types that are taken; None for a kind that is sent as it is."""
+        """The MIME types that the server takes; None for a kind that is sent
+        unchanged."""
         if kind == "image":
             return frozenset(PICTURES[name] for name in self.images)
         if kind == "audio":
@@ -59,7 +60,7 @@ class Formats(NamedTuple):
         return mimes is None or media.mime in mimes
 
     def sound_name(self, mime: str) -> str:
-        """The name of a sound's format; empty for one that is not taken."""
+        """The name of a sound's format; empty if the server does not take it."""
         for name in self.sounds:
             if SOUNDS[name] == mime:
                 return name
@@ -74,10 +75,10 @@ def checked_formats(
     given: str,
     known: Mapping[str, str],
 ) -> list[str]:
-    """The formats of ``png+jpeg``. Raises UnknownNameError for an unknown one,
-    UsageError where the one is missing that the others are encoded as."""
-    spelt = given.lower().replace("jpg", "jpeg")
-    names = [name.strip() for name in spelt.split("+")]
+    """The formats in ``png+jpeg``. Raises UnknownNameError for an unknown format,
+    UsageError if the format that others are converted to is missing."""
+    normalized = given.lower().replace("jpg", "jpeg")
+    names = [name.strip() for name in normalized.split("+")]
     for name in names:
         if name not in known:
             raise UnknownNameError(
@@ -86,15 +87,16 @@ def checked_formats(
     plain = _PLAIN_PICTURE if known is PICTURES else _PLAIN_SOUND
     if plain not in names:
         raise UsageError(
-            f"{argument}={given!r} lacks {plain}, which the others are encoded as",
+            f"{argument}={given!r} lacks {plain}; add it, because other formats are "
+            f"converted to {plain}",
             name=argument,
         )
     return list(dict.fromkeys(names))
 
 
-def encoded_anew(kind: PartKind, media: Media) -> Media:
-    """A picture as PNG (upright, 8 bit, the first frame of an animation), a sound as
-    WAV of 16 bits. Raises CallError where it cannot be decoded."""
+def reencoded(kind: PartKind, media: Media) -> Media:
+    """A picture as PNG (upright, 8 bit, first frame of an animation), a sound as 16-bit
+    WAV. Raises CallError if the medium cannot be decoded."""
     try:
         if kind == "image":
             return png(image(media))
@@ -107,26 +109,26 @@ def encoded_anew(kind: PartKind, media: Media) -> Media:
 
 
 def notes(request: Request, formats: Formats) -> Iterator[str]:
-    """What is encoded anew of a request, a line for each medium."""
+    """Notes on the media of a request that are re-encoded, one for each medium."""
     for message in request.messages:
         for part in message.content.parts:
             media = part.media
             if media is None or formats.takes(part.kind, media):
                 continue
-            made = "PNG" if part.kind == "image" else "WAV"
+            target = "PNG" if part.kind == "image" else "WAV"
             name = part.label or f"a medium ({part.kind})"
-            note = f"{name} is {media.mime} and was sent as {made}"
+            note = f"{name} is {media.mime} and was sent as {target}"
             if part.kind == "image" and _is_animated(media):
-                note += ", of which the first frame"
+                note += " (first frame only)"
             yield note
 
 
 def _is_animated(media: Media) -> bool:
-    """Whether a picture has more than one frame, as its header states it."""
+    """True if the header of a picture states more than one frame."""
     import PIL.Image
 
     try:
         with PIL.Image.open(io.BytesIO(media.read())) as picture:
             return bool(getattr(picture, "is_animated", False))
-    except Exception:  # it is decoded elsewhere, where its fault is reported
+    except Exception:  # the decoder reports the fault of a broken picture
         return False

@@ -1,8 +1,8 @@
-"""Jobs: work that a server takes up once, and is polled for until it has ended.
+"""Jobs: work that a server starts once, and that is polled until it has ended.
 
-A job may cost dollars and take longer than the process that asked for it. So its id is
-noted before it is polled, also in the run folder: whatever happens to the connection or
-the process, the next try goes on with the same job.
+A job may cost dollars and outlive the process that started it. So its id is saved
+before the first poll, in the run folder if there is one. Whatever happens to the
+connection or the process, the next try continues the same job.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mmeval.model_backends.wire.replies.links import Links
 from mmeval.model_backends.wire.replies.reply import json_object
 from mmeval.model_backends.wire.replies.server_errors import (
     error_in_body,
-    reported,
+    reported_error,
 )
 from mmeval.model_backends.wire.transport import HttpReply, HttpRequest, Transport
 from mmeval.records import Request, Response
@@ -37,11 +37,11 @@ T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
-MOST_MISSED = 3
-"""So many polls in a row may not find a job or its result; then there is none."""
-_MOST_ID_CHARS = 1000
+MAX_MISSES = 3
+"""Number of polls in a row without a job or a result after which the job is lost."""
+_MAX_ID_CHARS = 1000
 _PASSING = frozenset(("rate_limit", "unreachable", "timeout", "connection", "server"))
-"""Errors that say nothing of a job."""
+"""Errors that do not tell anything about a job."""
 _HAS_ENDED = frozenset(("completed", "succeeded", "success", "done"))
 _HAS_FAILED = frozenset(
     ("failed", "failure", "error", "cancelled", "canceled", "expired", "rejected")
@@ -51,26 +51,29 @@ _NOT_YET = re.compile(
     r"|processing|queued",
     re.IGNORECASE,
 )
-"""What a server writes where the result is not there yet."""
+"""Words of a server when the result is not ready."""
 _WAITING_STATUSES = frozenset((202, 204, 409, 425))
 
 
 class JobEndedError(CallError):
-    """A job that has ended without a result: asking again means another job."""
+    """A job that has ended without a result. A retry starts another job."""
 
 
 class JobLostError(JobEndedError):
-    """A job that its server does not know any more."""
+    """A job that its server no longer knows."""
 
 
 class _NotFoundError(CallError):
-    """A poll that finds nothing: some servers know a job a moment late."""
+    """A poll that finds no job. Some servers know a new job only after a moment."""
 
 
 class JobNote(NamedTuple):
-    """What it takes to go on with a job. ``base_url`` is the server that has it,
-    ``polling_url`` where it wants to be polled (empty: at the usual place), ``key`` the
-    call that was answered by it, empty until then."""
+    """What is needed to continue a job.
+
+    ``base_url`` is the server that has the job. ``polling_url`` is the URL to poll
+    (empty: the usual path). ``key`` is the call that the job has answered, empty until
+    then.
+    """
 
     id: str
     base_url: str
@@ -82,74 +85,74 @@ class JobEndpoint(ABC):
     """An endpoint whose replies are jobs."""
 
     poll_timeout: ClassVar[float] = 60.0
-    """Seconds for one poll, of which the reply is short; after that it is polled
-    again."""
+    """Seconds for one poll. Its reply is short, so a slow poll is repeated."""
 
     @property
     @abstractmethod
     def path(self) -> str:
-        """Where the jobs are polled."""
+        """The path below which jobs are polled."""
 
     @abstractmethod
     def encode(self, request: Request) -> HttpRequest:
-        """The request as sent. Raises CallError for what cannot be."""
+        """The request as sent. Raises CallError if it cannot be sent."""
 
-    def job(self, received: HttpReply) -> Mapping[str, Any]:
-        """The job that a reply states. Raises CallError for an error in its place."""
+    def job(self, http_reply: HttpReply) -> Mapping[str, Any]:
+        """The job in a reply. Raises CallError for an error in place of a job."""
         try:
-            job = from_line(received.body)
+            job = from_line(http_reply.body)
         except (ValueError, RecursionError):
             job = None
-        # the error of a job that has failed is not one of the call
+        # the error of a failed job is not an error of this call
         if isinstance(job, dict) and isinstance(job.get("status"), str):
             return job
-        return json_object(received.body)
+        return json_object(http_reply.body)
 
     def has_ended(self, job: Mapping[str, Any]) -> bool:
-        """Whether the job is over, with a result or without."""
+        """True if the job is over, with or without a result."""
         return _status_of(job) in _HAS_ENDED | _HAS_FAILED
 
-    def result_place(self, job: Mapping[str, Any], place: str) -> str | None:
-        """Where the result of a job is that has ended: a URL, or a path. ``place`` is
-        the path of the job. None where the reply that states the end is the result."""
-        del job, place
+    def result_location(self, job: Mapping[str, Any], path: str) -> str | None:
+        """The URL or path of the result of an ended job. ``path`` is the path of the
+        job. None if the reply that reports the end is the result."""
+        del job, path
         return None
 
     @abstractmethod
     def decode(
-        self, received: HttpReply, request: Request, links: Links | None = None
+        self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """The answer in a result. Raises CallError where there is none."""
+        """The answer in a result. Raises CallError if there is none."""
 
     def completed(self, response: Response, job: Mapping[str, Any]) -> Response:
-        """The answer, with what its job states besides."""
+        """The answer, completed with what its job states."""
         del job
         return response
 
 
 class _JobReply(NamedTuple):
-    """A reply, and the job that it states."""
+    """A reply and the job in it."""
 
-    received: HttpReply
+    reply: HttpReply
     job: Mapping[str, Any]
 
 
 class JobNotes:
-    """The jobs of calls, by their names; in a folder, where there is one."""
+    """Notes on the jobs of calls, by call name. They are also files if a folder is
+    set."""
 
     def __init__(self) -> None:
         self.folder: Path | None = None
-        self._known: dict[str, JobNote] = {}
+        self._notes: dict[str, JobNote] = {}
 
     def keep_in(self, folder: Path) -> None:
-        """Keep the jobs of a run in a folder of it, and forget those of another run."""
+        """Keep the notes of a run in its folder. Notes of another run are forgotten."""
         self.folder = folder
-        self._known.clear()
+        self._notes.clear()
 
     def get(self, name: str) -> JobNote | None:
-        """Raises StorageError for a damaged note."""
-        if name in self._known or self.folder is None:
-            return self._known.get(name)
+        """The note of a call. Raises StorageError for a damaged note."""
+        if name in self._notes or self.folder is None:
+            return self._notes.get(name)
         file = self._file(name)
         try:
             row = from_line(file.read_bytes())
@@ -162,17 +165,17 @@ class JobNotes:
             ) from error
 
     def put(self, name: str, note: JobNote) -> None:
-        """Raises StorageError."""
-        self._known[name] = note
+        """Save a note. Raises StorageError."""
+        self._notes[name] = note
         if self.folder is not None:
             write_atomic(self._file(name), to_line(note._asdict()))
 
     def remove(self, name: str, note: JobNote) -> None:
-        """Forget a job, unless another one has its place already."""
-        held = self.get(name)
-        if held is None or held.id != note.id:
+        """Forget a job, unless another job has replaced it."""
+        current = self.get(name)
+        if current is None or current.id != note.id:
             return
-        self._known.pop(name, None)
+        self._notes.pop(name, None)
         if self.folder is not None:
             self._file(name).unlink(missing_ok=True)
 
@@ -182,11 +185,11 @@ class JobNotes:
 
 
 class Jobs:
-    """Answers calls by jobs. Each call waits as long as any other (``timeout``), and a
-    later one goes on.
+    """Answers calls by jobs. Each call waits up to ``timeout``; a later call continues
+    the job.
 
-    ``outlasts`` is false for a server whose jobs end with it: then a connection that
-    fails ends the call, and the next try finds out whether the job is still there.
+    ``outlasts`` is False for a server whose jobs end with it. Then a failed connection
+    ends the call, and the next try finds out whether the job still exists.
     """
 
     def __init__(
@@ -206,7 +209,7 @@ class Jobs:
         )
 
     def close(self) -> None:
-        """Let the calls under way poll no more."""
+        """Stop the polling of all calls under way."""
         self.closings += 1
 
     async def answer(
@@ -216,9 +219,9 @@ class Jobs:
         encode: Callable[[], Awaitable[HttpRequest]],
         read: Callable[[HttpReply], Awaitable[Response]],
     ) -> Response:
-        """The result of a request's job, which is asked for unless there is one:
-        ``encode`` gives the request as sent, ``read`` the answer in a result. Raises
-        CallError, and StorageError where its note cannot be kept."""
+        """The result of a request's job, which is started unless it exists. ``encode``
+        returns the request as sent, ``read`` the answer in a result. Raises CallError,
+        and StorageError if the job's note cannot be saved."""
         seconds = self.connection.timeout
         began = time.perf_counter()
         call = _JobCall(self, endpoint, request, encode, read)
@@ -230,7 +233,7 @@ class Jobs:
             if not limit.expired():
                 raise
             if not call.has_job:
-                # the server may have taken it up, but nobody knows its name
+                # the server may have started a job, but its id is unknown
                 raise CallError(
                     "timeout", f"no whole answer within {seconds:g} s"
                 ) from None
@@ -238,13 +241,13 @@ class Jobs:
             raise CallError(
                 "timeout",
                 f"the job has not ended within {seconds:g} s{trouble}; the next try "
-                "goes on with it",
+                "continues it",
             ) from None
         return replace(response, latency=time.perf_counter() - began)
 
 
 class _JobCall:
-    """One call: its job is found or made, polled, and read."""
+    """One call: finds or starts its job, polls it, and reads the result."""
 
     def __init__(
         self,
@@ -256,13 +259,13 @@ class _JobCall:
     ) -> None:
         self._jobs, self._endpoint = jobs, endpoint
         self._request, self._encode, self._read = request, encode, read
-        # the seed tells draws apart; the key changes with each journalled failure
+        # the seed distinguishes draws; the key changes with each journalled failure
         self._name = f"{request.digest}-{request.seed}"
-        self._remarks: tuple[str, ...] = ()
+        self._encode_notes: tuple[str, ...] = ()
         self.trouble = ""
-        """Why the last poll has failed."""
+        """Why the last poll failed."""
         self.has_job = False
-        """Whether a next try would find the job."""
+        """True if a later try would find the job."""
 
     async def answer(self) -> Response:
         lock = self._jobs.making.setdefault(self._name, asyncio.Lock())
@@ -270,68 +273,70 @@ class _JobCall:
             note = self._jobs.notes.get(self._name)
             key = self._request.key
             if note is not None and note.key and note.key != key:
-                # its job has answered an equal call
+                # its job has already answered an equal call
                 note = None
             if note is not None and not self._jobs.transport.knows(note.base_url):
                 log.warning(
-                    "a job is at %s, which is not asked any more; it is asked for anew",
+                    "a job is at %s, which is no longer an address of the model; it "
+                    "is started again",
                     note.base_url,
                 )
                 note = None
             ended = None
             is_old = self.has_job = note is not None
             if note is None:
-                note, ended = await self._post()
+                note, ended = await self._start()
         try:
             return await self._result(note, ended)
         except JobLostError as error:
             if not is_old:
                 raise
-            log.warning("%s; it is asked for anew", error.text)
-        note, ended = await self._post()
+            log.warning("%s; it is started again", error.text)
+        note, ended = await self._start()
         return await self._result(note, ended)
 
-    async def _post(self) -> tuple[JobNote, _JobReply | None]:
-        """Ask for the job: its note, and the reply if that states its end already."""
+    async def _start(self) -> tuple[JobNote, _JobReply | None]:
+        """Start the job. Returns its note, and the reply if the job has already
+        ended."""
         transport = self._jobs.transport
         outgoing = await self._encode()
-        self._remarks = outgoing.notes
-        received = await transport.post(outgoing, self._request.key)
+        self._encode_notes = outgoing.notes
+        http_reply = await transport.post(outgoing, self._request.key)
         has_ended = False
         try:
-            if not 200 <= received.status < 300:
-                raise self._jobs.transport.error(received)
-            job = self._endpoint.job(received)
-            note = _note_of(job, received.base_url)
+            if not 200 <= http_reply.status < 300:
+                raise self._jobs.transport.error(http_reply)
+            job = self._endpoint.job(http_reply)
+            note = _note_of(job, http_reply.base_url)
             self._jobs.notes.put(self._name, note)
             self.has_job = True
             has_ended = self._endpoint.has_ended(job)
         finally:
             if not has_ended:
-                transport.release(received)
-        return note, _JobReply(received, job) if has_ended else None
+                transport.release(http_reply)
+        return note, _JobReply(http_reply, job) if has_ended else None
 
     async def _result(self, note: JobNote, ended: _JobReply | None) -> Response:
-        """The answer by a job. ``ended`` is the reply that states its end, if that has
-        come."""
+        """The answer of a job. ``ended`` is the reply that reports its end, if
+        known."""
         try:
             if ended is None:
-                ended = await self._polled(note)
-            received = await self._fetched(note, ended)
+                ended = await self._poll_end(note)
+            http_reply = await self._fetch_result(note, ended)
         except JobEndedError:
             self._jobs.notes.remove(self._name, note)
             raise
         try:
-            response = await self._read(received)
+            response = await self._read(http_reply)
         except CallError as error:
-            # an error in the place of the result may pass, and the next try goes on
-            # with the job; one that the job itself states is its end
-            is_stated = received is ended.received
+            # an error instead of the result may pass, and the next try continues the
+            # job; an error in the job itself is its end
+            is_stated = http_reply is ended.reply
             if is_stated or error.kind not in _PASSING:
                 self._jobs.notes.remove(self._name, note)
             raise
         finally:
-            self._jobs.transport.release(received)
+            self._jobs.transport.release(http_reply)
         response = self._endpoint.completed(response, ended.job)
         if self._request.key:
             # the journal may not have the answer yet; no other call uses the note
@@ -339,72 +344,72 @@ class _JobCall:
             self._jobs.notes.put(self._name, note)
         else:
             self._jobs.notes.remove(self._name, note)
-        warnings = (*self._remarks, *response.warnings)
+        warnings = (*self._encode_notes, *response.warnings)
         return replace(response, warnings=warnings)
 
-    async def _polled(self, note: JobNote) -> _JobReply:
-        """The reply that states the end of a job."""
+    async def _poll_end(self, note: JobNote) -> _JobReply:
+        """Poll until a reply reports the end of the job."""
         endpoint = self._endpoint
-        place = self._place(note)
+        path = self._path(note)
         if is_same_server(note.polling_url, note.base_url):
-            place = note.polling_url
+            path = note.polling_url
 
         async def poll() -> HttpReply:
             try:
                 async with asyncio.timeout(endpoint.poll_timeout):
-                    return await self._jobs.transport.get(place, note.base_url)
+                    return await self._jobs.transport.get(path, note.base_url)
             except TimeoutError:
                 raise CallError(
                     "timeout",
                     f"no answer to a poll within {endpoint.poll_timeout:g} s",
                 ) from None
 
-        def read(received: HttpReply) -> _JobReply | None:
-            if not 200 <= received.status < 300:
-                error = self._jobs.transport.error(received)
-                raise _not_found(error) if received.status in (404, 410) else error
+        def read(http_reply: HttpReply) -> _JobReply | None:
+            if not 200 <= http_reply.status < 300:
+                error = self._jobs.transport.error(http_reply)
+                raise _not_found(error) if http_reply.status in (404, 410) else error
             try:
-                job = endpoint.job(received)
+                job = endpoint.job(http_reply)
             except CallError as error:
                 if error.kind != "bad_reply":
                     raise
-                # the page of a gateway in place of the reply
+                # a gateway's page in place of the reply
                 raise CallError("server", error.text) from None
-            return _JobReply(received, job) if endpoint.has_ended(job) else None
+            return _JobReply(http_reply, job) if endpoint.has_ended(job) else None
 
         return await self._until(poll, read)
 
-    async def _fetched(self, note: JobNote, ended: _JobReply) -> HttpReply:
-        """The result of a job that has ended, as it is received."""
-        place = self._endpoint.result_place(ended.job, self._place(note))
-        if place is None:
-            return ended.received
-        self._jobs.transport.release(ended.received)
+    async def _fetch_result(self, note: JobNote, ended: _JobReply) -> HttpReply:
+        """The reply with the result of an ended job."""
+        location = self._endpoint.result_location(ended.job, self._path(note))
+        if location is None:
+            return ended.reply
+        self._jobs.transport.release(ended.reply)
         status = _status_of(ended.job)
         if status in _HAS_FAILED:
-            stated = reported(ended.job) or f"its status is {status}"
+            stated = reported_error(ended.job) or f"its status is {status}"
             raise _job_error(error_in_body(stated))
-        if place.startswith("/"):
-            place = urljoin(note.base_url, place)
-        is_elsewhere = "://" in place and not is_same_server(place, note.base_url)
+        if location.startswith("/"):
+            location = urljoin(note.base_url, location)
+        is_elsewhere = "://" in location and not is_same_server(location, note.base_url)
 
-        def read(received: HttpReply) -> HttpReply | None:
-            status = received.status
+        def read(http_reply: HttpReply) -> HttpReply | None:
+            status = http_reply.status
             if status in _WAITING_STATUSES:
                 return None
             if 200 <= status < 300:
-                return received
-            error = self._jobs.transport.error(received)
+                return http_reply
+            error = self._jobs.transport.error(http_reply)
             if status in (404, 410) and _NOT_YET.search(error.text):
                 return None
             if status in (404, 410):
                 raise _not_found(error)
-            # a host that was not given the key does not refuse the key
+            # this host was not sent the key, so the key is not refused
             if status == 422 or (is_elsewhere and error.kind == "auth"):
                 raise _job_error(error)
             raise error
 
-        url = place
+        url = location
         return await self._until(
             lambda: self._jobs.transport.get(url, note.base_url), read
         )
@@ -414,33 +419,33 @@ class _JobCall:
         fetch: Callable[[], Awaitable[HttpReply]],
         read: Callable[[HttpReply], T | None],
     ) -> T:
-        """What ``read`` makes of a reply, which is fetched until there is one. That
-        reply is released by the caller."""
+        """Fetch replies until ``read`` returns a value. The caller releases the last
+        reply."""
         jobs = self._jobs
         closings, misses = jobs.closings, 0
         while True:
             pause = jobs.poll_seconds
             try:
-                received = await fetch()
+                http_reply = await fetch()
                 value = None
                 try:
-                    value = read(received)
+                    value = read(http_reply)
                 finally:
                     if value is None:
-                        jobs.transport.release(received)
+                        jobs.transport.release(http_reply)
                 if value is not None:
                     return value
                 misses, self.trouble = 0, ""
             except _NotFoundError as error:
                 misses += 1
-                if misses >= MOST_MISSED:
+                if misses >= MAX_MISSES:
                     raise JobLostError(
                         "server", f"the server does not know the job ({error.text})"
                     ) from None
             except CallError as error:
                 is_lost = error.kind in ("connection", "unreachable")
                 if is_lost and not jobs.outlasts:
-                    # whether it is dead is known by who has started it
+                    # the backend that started the server knows whether it is dead
                     raise CallError("connection", error.text) from None
                 if isinstance(error, JobEndedError) or error.kind not in _PASSING:
                     raise
@@ -448,27 +453,27 @@ class _JobCall:
                 pause = max(pause, error.retry_after or 0.0)
             await asyncio.sleep(pause)
             if closings != jobs.closings:
-                raise CallError("connection", "the backend was closed meanwhile")
+                raise CallError("connection", "the backend was closed")
 
-    def _place(self, note: JobNote) -> str:
+    def _path(self, note: JobNote) -> str:
         return f"{self._endpoint.path}/{quote(note.id, safe='')}"
 
 
 def _note_of(job: Mapping[str, Any], base_url: str) -> JobNote:
-    """The note of a job that ``base_url`` has begun. Raises CallError ``bad_reply``
-    without an id."""
+    """The note of a job that the server at ``base_url`` has started. Raises CallError
+    ``bad_reply`` for a job without an id."""
     identity = job.get("id")
     if not isinstance(identity, str | int) or not identity:
-        error = reported(job)
+        error = reported_error(job)
         if error is not None:
             raise error_in_body(error)
         raise bad_reply("the server's answer is not a job: it has no id")
-    if len(str(identity)) > _MOST_ID_CHARS:
+    if len(str(identity)) > _MAX_ID_CHARS:
         raise bad_reply("the id of the server's job is too long")
     polling_url = ""
-    place = job.get("polling_url")
-    if isinstance(place, str) and place:
-        polling_url = urljoin(f"{base_url}/", place)
+    location = job.get("polling_url")
+    if isinstance(location, str) and location:
+        polling_url = urljoin(f"{base_url}/", location)
     return JobNote(str(identity), base_url, polling_url)
 
 
@@ -477,7 +482,7 @@ def _status_of(job: Mapping[str, Any]) -> str:
 
 
 def _job_error(error: CallError) -> JobEndedError:
-    """The error of a job that has failed: refused, or a failure of the server."""
+    """The error of a failed job: a refusal, or a failure of the server."""
     if error.kind == "refused":
         return JobEndedError("refused", error.text)
     return JobEndedError("server", f"the job has failed: {error.text}")

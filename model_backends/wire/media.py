@@ -1,4 +1,4 @@
-"""Media as they are sent: in a format that the server takes, encoded once for all
+"""Media as they are sent: in a format that the server takes, and encoded once for all
 requests that send them at about the same time."""
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from collections.abc import Mapping
 from mmeval.errors import ContentError
 from mmeval.media import Media, Part, PartKind
 from mmeval.model_backends.wire.failures import CallError
-from mmeval.model_backends.wire.formats import Formats, encoded_anew
+from mmeval.model_backends.wire.formats import Formats, reencoded
 from mmeval.model_backends.wire.media_cache import MediaCache
 
-_RECENT = MediaCache()
+_CACHE = MediaCache()
 _FAMILIES: Mapping[PartKind, tuple[str, ...]] = {
     "image": ("image/",),
     "video": ("video/",),
-    # a sound may lie in the container of a video
+    # a video container may hold a sound
     "audio": ("audio/", "video/"),
 }
 
 
 def sendable(part: Part, formats: Formats | None) -> Media:
-    """The medium of a part, in another format if its own is not taken; ``formats`` None
-    takes all. Raises CallError for a medium that is not of its kind, or cannot be
+    """The medium of a part, converted if its format is not in ``formats`` (None: all
+    formats). Raises CallError for a medium that is not of its kind or cannot be
     decoded."""
     media = part.media
     assert media is not None  # checked by the caller
@@ -34,37 +34,37 @@ def sendable(part: Part, formats: Formats | None) -> Media:
         name = media.name or "a medium"
         raise CallError(
             "bad_request",
-            f"{name} is no {part.kind} (its {media.size} bytes are {media.mime}); "
-            "restore it",
+            f"the {part.kind} {name} is a file of type {media.mime} "
+            f"({media.size} bytes); restore the original file",
         )
     if formats is None or formats.takes(part.kind, media):
         return media
-    data = _RECENT.get(
+    data = _CACHE.get(
         f"plain {part.kind} {media.sha256}",
-        lambda: encoded_anew(part.kind, media).read(),
+        lambda: reencoded(part.kind, media).read(),
     )
     return Media.from_bytes(data)
 
 
 def base64_of(media: Media) -> bytes:
-    """The letters of a medium's bytes."""
-    return _RECENT.get(f"base64 {media.sha256}", lambda: base64.b64encode(media.read()))
+    """The bytes of a medium in base64."""
+    return _CACHE.get(f"base64 {media.sha256}", lambda: base64.b64encode(media.read()))
 
 
 def data_uri(part: Part, formats: Formats | None = None) -> bytes:
-    """A medium as a JSON string with a data URI, in another format if its own is not
-    taken; ``formats`` None takes all. Raises CallError as ``sendable`` does."""
+    """A medium as a JSON string with a data URI, converted as in ``sendable``. Raises
+    CallError as ``sendable`` does."""
     media = sendable(part, formats)
     head = json.dumps(f"data:{media.mime};base64,")[:-1].encode()
 
     def encoded() -> bytes:
         return b'%b%b"' % (head, base64.b64encode(media.read()))
 
-    return _RECENT.get(f"{part.kind} {media.sha256}", encoded)
+    return _CACHE.get(f"{part.kind} {media.sha256}", encoded)
 
 
 def words_of(media: Media) -> str:
-    """The words of a document. Raises CallError where it cannot be read."""
+    """The text of a document. Raises CallError if it cannot be read."""
     from mmeval.media.decode import document_text
 
     try:

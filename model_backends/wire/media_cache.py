@@ -1,5 +1,5 @@
-"""The last encoded media, each encoded once for all requests that send it at about the
-same time."""
+"""A cache of encoded media: each is encoded once for all requests that send it at about
+the same time."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 MAX_KEPT_BYTES = 2**26
-"""Of all that are kept: the pictures of a few answers, about each of which a judge has
-many questions."""
+"""Size of the cache: the pictures of a few answers, since a judge asks many questions
+about each answer."""
 
 
 class MediaCache:
-    """Encoded media by key, up to a number of bytes; the oldest go first. Threads share
-    it."""
+    """Encoded media by key, up to ``max_bytes``. The least recently used are dropped
+    first. Safe to share between threads."""
 
-    def __init__(self, most: int = MAX_KEPT_BYTES) -> None:
-        self._most, self._held = most, 0
+    def __init__(self, max_bytes: int = MAX_KEPT_BYTES) -> None:
+        self._max_bytes, self._size = max_bytes, 0
         self._lock = threading.Lock()
-        self._known: OrderedDict[str, Future[bytes]] = OrderedDict()
+        self._entries: OrderedDict[str, Future[bytes]] = OrderedDict()
 
     def get(self, key: str, encode: Callable[[], bytes]) -> bytes:
-        """The bytes of a key, encoded now or by another thread. Raises what ``encode``
+        """The bytes for a key, encoded now or by another thread. Raises what ``encode``
         raises."""
         with self._lock:
-            known = self._known.get(key)
-            if known is None:
-                made = self._known[key] = Future[bytes]()
+            cached = self._entries.get(key)
+            if cached is None:
+                entry = self._entries[key] = Future[bytes]()
             else:
-                self._known.move_to_end(key)
-        if known is not None:
-            return known.result()
+                self._entries.move_to_end(key)
+        if cached is not None:
+            return cached.result()
         try:
             encoded = encode()
-        except BaseException as error:  # the threads that wait raise it too
+        except BaseException as error:  # waiting threads raise it too
             with self._lock:
-                del self._known[key]
-            made.set_exception(error)
+                del self._entries[key]
+            entry.set_exception(error)
             raise
-        made.set_result(encoded)
+        entry.set_result(encoded)
         with self._lock:
-            self._held += len(encoded)
-            while self._held > self._most:
-                oldest, held = next(iter(self._known.items()))
-                if not held.done():
+            self._size += len(encoded)
+            while self._size > self._max_bytes:
+                oldest_key, oldest_entry = next(iter(self._entries.items()))
+                if not oldest_entry.done():
                     break
-                self._held -= len(held.result())
-                del self._known[oldest]
+                self._size -= len(oldest_entry.result())
+                del self._entries[oldest_key]
         return encoded

@@ -26,38 +26,39 @@ from mmeval.model_backends.wire.failures import (
     without_secrets,
 )
 from mmeval.model_backends.wire.replies.events import EVENT_STREAM, has_ended
-from mmeval.model_backends.wire.replies.links import Links, is_named
+from mmeval.model_backends.wire.replies.links import Links, is_allowed
 from mmeval.model_backends.wire.replies.server_errors import http_error
 
 if TYPE_CHECKING:
     import aiohttp
 
 CONNECT_TIMEOUT = 30.0
-"""Seconds to open a connection, so that a missing machine is found long before a slow
-answer times out."""
+"""Seconds to open a connection. A missing machine is reported long before a slow answer
+times out."""
 
 DNS_SECONDS = 300
 LARGE_BODY = 2**20
-"""Bytes from which a body is sent in pieces, so that other calls go on in between, and
-a reply waits for room."""
+"""Size in bytes from which a request body is sent in pieces, so that other calls make
+progress, and from which a reply waits for memory."""
 HELD_BYTES = 2**29
-"""Of the large replies that are read and decoded at once; one is always let through,
-whatever its size."""
+"""Total size of the large replies in memory. One reply is always admitted, whatever its
+size."""
 SILENCE_SECONDS = 300.0
-"""A stream that sends nothing for so long has ended, or sooner by its timeout."""
+"""Seconds without data after which a stream counts as ended; less if ``timeout`` is
+less."""
 LAST_SECONDS = 1.0
-"""How long the end of a connection is waited for after the last event of a stream: a
-connection that ends is used again."""
-STREAM_ROOM = 2**24
-"""Of a large stream, the room that it waits for; what exceeds it is counted only."""
+"""Seconds to wait for the end of the connection after the last event of a stream. A
+connection that ends properly is reused."""
+STREAM_BYTES = 2**24
+"""Bytes of memory that a large stream waits for. More is counted without waiting."""
 _TAIL = 64
-"""Bytes at the end of a stream in which its last event is looked for."""
+"""Bytes at the end of a stream that are searched for its last event."""
 MAX_REDIRECTS = 5
 
 
 class HttpRequest(NamedTuple):
-    """An encoded request: the path below ``base_url`` and the body. ``notes`` state
-    what is not sent as it is."""
+    """An encoded request: the path below ``base_url`` and the body. ``notes`` say what
+    was converted or left out."""
 
     path: str
     body: bytes
@@ -66,15 +67,18 @@ class HttpRequest(NamedTuple):
 
 
 class HttpReply(NamedTuple):
-    """A received reply. ``latency`` is in seconds, from sending to the last byte.
-    ``held`` is the room that its body takes until it is released, ``lost`` why the end
-    of a stream did not come, ``base_url`` the address that has replied."""
+    """A reply of a server.
+
+    ``latency`` is in seconds, from sending to the last byte. ``held_bytes`` is the
+    memory in bytes that its body takes until it is released. ``lost`` says why the end
+    of a stream is missing. ``base_url`` is the address that replied.
+    """
 
     status: int
     headers: Mapping[str, str]
     body: bytes
     latency: float
-    held: int = 0
+    held_bytes: int = 0
     lost: str = ""
     base_url: str = ""
 
@@ -84,26 +88,26 @@ class HttpReply(NamedTuple):
 
 
 class ReplyMemory:
-    """Room for the bodies of large replies, in the order in which they ask for it."""
+    """Memory for the bodies of large replies, granted in the order of requests."""
 
     def __init__(self, limit: int) -> None:
-        self.limit, self.held = limit, 0
+        self.limit, self.held_bytes = limit, 0
         self._turn, self._freed = asyncio.Lock(), asyncio.Event()
 
     async def take(self, size: int) -> None:
         async with self._turn:
-            while self.held and self.held + size > self.limit:
+            while self.held_bytes and self.held_bytes + size > self.limit:
                 self._freed.clear()
                 await self._freed.wait()
-            self.held += size
+            self.held_bytes += size
 
     def free(self, size: int) -> None:
-        self.held -= size
+        self.held_bytes -= size
         self._freed.set()
 
 
 class Transport:
-    """Sends bodies to a model, at one of its addresses."""
+    """Sends requests to one of the addresses of a model."""
 
     def __init__(self, connection: Connection) -> None:
         import aiohttp
@@ -116,78 +120,80 @@ class Transport:
         self.base_url = connection.base_url
         self._secrets = connection.secrets
         self._session: aiohttp.ClientSession | None = None
-        self._room = ReplyMemory(HELD_BYTES)
+        self._memory = ReplyMemory(HELD_BYTES)
 
     def move_to(self, base_url: str) -> None:
-        """Send what follows to another address."""
+        """Send all later requests to another address."""
         self._addresses = Addresses((base_url,), self._connection.query)
         self.base_url = base_url
 
-    async def post(self, outgoing: HttpRequest, key: str = "") -> HttpReply:
-        """The reply with any status, of the first address that can be reached. Raises
-        CallError without a whole reply. A server that knows idempotency keys answers a
-        second call with the same ``key`` by the reply to the first."""
+    async def post(self, request: HttpRequest, key: str = "") -> HttpReply:
+        """The reply, with any status, of the first address that can be reached.
+
+        A server that supports idempotency keys answers a second call with the same
+        ``key`` with the first reply. Raises CallError without a complete reply.
+        """
         headers = {}
         if key:
             headers["Idempotency-Key"] = key
-        if outgoing.content_type != "application/json":
-            headers["Content-Type"] = outgoing.content_type
+        if request.content_type != "application/json":
+            headers["Content-Type"] = request.content_type
         while True:
-            body: Any = outgoing.body
-            if len(outgoing.body) >= LARGE_BODY:
-                body = io.BytesIO(outgoing.body)
+            body: Any = request.body
+            if len(request.body) >= LARGE_BODY:
+                body = io.BytesIO(request.body)
             addresses = self._addresses
             address = addresses.next()
             address.calls += 1
             try:
-                received = await self._exchange(
-                    "POST", address, outgoing.path, body, headers
+                http_reply = await self._exchange(
+                    "POST", address, request.path, body, headers
                 )
             except CallError as error:
-                if error.kind != "unreachable" or not addresses.left_out(
+                if error.kind != "unreachable" or not addresses.mark_down(
                     address, error.text
                 ):
                     raise
             else:
-                addresses.answered(address, received.status)
-                return received
+                addresses.record_status(address, http_reply.status)
+                return http_reply
             finally:
                 address.calls -= 1
 
-    async def get(self, place: str, base_url: str) -> HttpReply:
-        """What is at a URL, or at a path below ``base_url``, with any status, also
-        after redirects. The key and the user's headers go to the server at ``base_url``
-        alone. Raises CallError without a whole reply."""
+    async def get(self, location: str, base_url: str) -> HttpReply:
+        """The reply of a URL, or of a path below ``base_url``, with any status and
+        after redirects. Only the server at ``base_url`` gets the key and the user's
+        headers. Raises CallError without a complete reply."""
         address = self._addresses.at(base_url)
         for _ in range(MAX_REDIRECTS + 1):
-            url = str(address.url(place))
+            url = str(address.url(location))
             if not url.startswith(("http://", "https://")):
-                raise bad_reply(f"the server gives no http address ({url[:80]!r})")
+                raise bad_reply(f"the server's link is not an http URL ({url[:80]!r})")
             if is_same_server(url, address.base_url):
-                received = await self._exchange("GET", address, place)
+                http_reply = await self._exchange("GET", address, location)
             else:
                 async with self._bare_session() as session:
-                    received = await self._exchange(
+                    http_reply = await self._exchange(
                         "GET", Address(url), url, session=session
                     )
-            if not 300 <= received.status < 400:
-                return received
-            self.release(received)
-            place = urljoin(url, received.headers.get("Location", ""))
+            if not 300 <= http_reply.status < 400:
+                return http_reply
+            self.release(http_reply)
+            location = urljoin(url, http_reply.headers.get("Location", ""))
         raise bad_reply(f"more than {MAX_REDIRECTS} redirects")
 
-    def error(self, received: HttpReply) -> CallError:
-        """The error that a reply is whose status is not one of success."""
+    def error(self, http_reply: HttpReply) -> CallError:
+        """The error in a reply without a status of success."""
         return http_error(
-            received.status,
-            received.headers,
-            received.body,
+            http_reply.status,
+            http_reply.headers,
+            http_reply.body,
             keyed=bool(self._connection.api_key),
             key_name=self._connection.key_name,
         )
 
     def knows(self, base_url: str) -> bool:
-        """Whether it is one of the model's addresses."""
+        """True for an address of the model."""
         return self._addresses.at(base_url).base_url == base_url
 
     async def _exchange(
@@ -213,46 +219,46 @@ class Transport:
             )
             lost = ""
             if response.headers.get("Content-Type", "").startswith(EVENT_STREAM):
-                received, lost = await self._read_stream(response)
+                http_reply, lost = await self._read_stream(response)
             else:
-                received = await self._read(response)
+                http_reply = await self._read(response)
         except (
             self._aiohttp.ClientConnectorError,
             self._aiohttp.ConnectionTimeoutError,
         ) as error:
-            raise self._unreached(error, address) from error
+            raise self._unreachable(error, address) from error
         except TimeoutError:
             raise CallError(
                 "timeout", f"no whole answer within {self._connection.timeout:g} s"
             ) from None
         except (self._aiohttp.ClientError, OSError) as error:
-            said = str(error) or type(error).__name__
+            reason = str(error) or type(error).__name__
             if isinstance(error, self._aiohttp.ClientResponseError):
-                failure = bad_reply(f"the server's reply is no sound HTTP ({said})")
+                failure = bad_reply(f"the server's reply is not valid HTTP ({reason})")
             else:
                 failure = CallError(
-                    "connection", f"the connection to {address.name} was lost ({said})"
+                    "connection",
+                    f"the connection to {address.name} was lost ({reason})",
                 )
             raise failure from error
         latency = time.perf_counter() - started
-        held = len(received) if len(received) >= LARGE_BODY else 0
+        held_bytes = len(http_reply) if len(http_reply) >= LARGE_BODY else 0
         # the server may echo its request
-        clean = without_secrets(received, self._secrets)
+        clean = without_secrets(http_reply, self._secrets)
         return HttpReply(
             response.status,
             response.headers,
             clean,
             latency,
-            held,
+            held_bytes,
             lost,
             address.base_url,
         )
 
-    def release(self, received: HttpReply) -> None:
-        """State that a reply's body is not needed any more, which makes room for
-        others."""
-        if received.held:
-            self._room.free(received.held)
+    def release(self, http_reply: HttpReply) -> None:
+        """Free the memory of a reply whose body is no longer needed."""
+        if http_reply.held_bytes:
+            self._memory.free(http_reply.held_bytes)
 
     async def close(self) -> None:
         """Close every connection. A later call opens new ones."""
@@ -267,18 +273,18 @@ class Transport:
         headers = {
             "User-Agent": f"mmeval/{__version__}",
             "Content-Type": "application/json",
-            # small replies do not become huge ones
+            # without compression, a small reply cannot unpack to a huge one
             "Accept-Encoding": "identity",
-            **connection.own_headers,
+            **connection.interface_headers,
         }
         if connection.api_key and connection.api_key_header:
             headers[connection.api_key_header] = connection.api_key
         elif connection.api_key:
             headers["Authorization"] = f"Bearer {connection.api_key}"
-        # the user's own take the place of others, however they are written
-        own_names = {name.lower() for name in connection.extra_headers}
+        # the user's headers replace others, in any case of letters
+        user_names = {name.lower() for name in connection.extra_headers}
         for name, value in list(headers.items()):
-            if not value or name.lower() in own_names:
+            if not value or name.lower() in user_names:
                 del headers[name]
         headers |= connection.extra_headers
         session: aiohttp.ClientSession = http.ClientSession(
@@ -289,13 +295,13 @@ class Transport:
                 total=timeout, sock_connect=min(CONNECT_TIMEOUT, timeout)
             ),
         )
-        # both belong to an event loop
-        self._session, self._room = session, ReplyMemory(HELD_BYTES)
+        # both belong to one event loop
+        self._session, self._memory = session, ReplyMemory(HELD_BYTES)
         return session
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """The whole body; a connection that is not read to the end is closed, not
-        pooled."""
+        """The complete body. A connection that is not read to the end is closed, not
+        reused."""
         length = response.content_length
         if "Content-Encoding" in response.headers:
             length = None
@@ -309,24 +315,24 @@ class Transport:
     async def _read_pieces(
         self, response: aiohttp.ClientResponse, length: int | None
     ) -> bytes:
-        """A body that is large, or whose length is not known. A large one waits for
-        room, and keeps what it takes."""
-        most = self._connection.max_reply_bytes
+        """A body that is large or of unknown length. A large one waits for memory,
+        which it keeps until it is released."""
+        max_bytes = self._connection.max_reply_bytes
         pieces, total, taken = [], 0, 0
-        kept = 0  # bytes of room that the body still needs: none where it fails
+        kept = 0  # bytes that stay reserved for the body: none if reading fails
         is_whole = False
         try:
-            if length is not None and length > most:
+            if length is not None and length > max_bytes:
                 raise self._too_large()
             async for piece in response.content.iter_any():
                 total += len(piece)
-                if total > most:
+                if total > max_bytes:
                     raise self._too_large()
                 pieces.append(piece)
                 if not taken and total >= LARGE_BODY:
-                    wanted = length or most
-                    await self._room.take(wanted)
-                    taken = wanted
+                    reserved = length or max_bytes
+                    await self._memory.take(reserved)
+                    taken = reserved
             body = b"".join(pieces)
             kept = total
             is_whole = True
@@ -335,15 +341,15 @@ class Transport:
             if not is_whole:
                 response.close()
             if taken:
-                self._room.free(taken - kept)
+                self._memory.free(taken - kept)
 
     async def _read_stream(self, response: aiohttp.ClientResponse) -> tuple[bytes, str]:
-        """The bytes of a stream of events, and why its end did not come, if so: what
-        has come may be whole without it."""
-        most, lost = self._connection.max_reply_bytes, ""
+        """The bytes of a stream of events, and why its end is missing, if it is. The
+        answer may be complete without the end."""
+        max_bytes, lost = self._connection.max_reply_bytes, ""
         patience = min(self._connection.timeout, SILENCE_SECONDS)
         pieces, total, taken, tail = [], 0, 0, b""
-        kept = 0  # bytes of room that the answer still needs: none where it fails
+        kept = 0  # bytes that stay reserved for the answer: none if reading fails
         try:
             while True:
                 limit = asyncio.timeout(patience)
@@ -353,7 +359,7 @@ class Transport:
                 except TimeoutError:
                     if not limit.expired():
                         raise  # the time for the whole call is over
-                    lost = f"nothing came for {patience:g} s"
+                    lost = f"no data for {patience:g} s"
                     break
                 except (self._aiohttp.ClientError, OSError) as error:
                     lost = str(error) or type(error).__name__
@@ -362,33 +368,33 @@ class Transport:
                     response.release()
                     break
                 total += len(piece)
-                if total > most:
+                if total > max_bytes:
                     raise self._too_large()
                 pieces.append(piece)
                 tail = (tail + piece)[-_TAIL:]
                 if b"[DONE]" in tail and has_ended(tail):
                     patience = min(patience, LAST_SECONDS)
                 if not taken and total >= LARGE_BODY:
-                    await self._room.take(STREAM_ROOM)
-                    taken = STREAM_ROOM
+                    await self._memory.take(STREAM_BYTES)
+                    taken = STREAM_BYTES
             body = b"".join(pieces)
             kept = total
             return body, lost
         finally:
             response.close()
             if taken:
-                self._room.free(taken - kept)
+                self._memory.free(taken - kept)
 
     async def fetch(self, links: Links) -> None:
-        """Fetch the links of a reply that the user allows: without the key, without
-        headers of the user's own, and from the named hosts alone."""
+        """Fetch the missing links of a reply, only from allowed hosts, without the key
+        and without the user's headers."""
         async with self._bare_session() as session:
-            for url in links.wanted:
+            for url in links.missing:
                 if url not in links.fetched:
-                    links.fetched[url] = await self._fetched(session, url, links)
+                    links.fetched[url] = await self._linked_medium(session, url, links)
 
     def _bare_session(self) -> aiohttp.ClientSession:
-        """A session without the key, cookies or headers of the user's own."""
+        """A session without the key, cookies and the user's headers."""
         http = self._aiohttp
         session: aiohttp.ClientSession = http.ClientSession(
             cookie_jar=http.DummyCookieJar(),
@@ -400,17 +406,17 @@ class Transport:
         )
         return session
 
-    async def _fetched(
+    async def _linked_medium(
         self, session: aiohttp.ClientSession, url: str, links: Links
     ) -> Media | str:
-        """The medium of a link, or why there is none."""
+        """The medium of a link, or the reason why there is none."""
         try:
             for _ in range(MAX_REDIRECTS + 1):
                 medium, url = await self._medium_or_target(session, url)
                 if medium is not None:
                     return medium
-                if not is_named(url, links.hosts):
-                    return "it leads to a host that fetch_links does not name"
+                if not is_allowed(url, links.hosts):
+                    return "it redirects to a host that fetch_links does not name"
         except CallError as error:
             return error.text
         except TimeoutError:
@@ -422,7 +428,7 @@ class Transport:
     async def _medium_or_target(
         self, session: aiohttp.ClientSession, url: str
     ) -> tuple[Media | None, str]:
-        """The medium at an address, or where it is redirected to."""
+        """The medium at a URL, or the URL that it redirects to."""
         async with session.get(
             url, allow_redirects=False, proxy=environment_proxy(url)
         ) as response:
@@ -431,9 +437,9 @@ class Transport:
             if response.status != 200:
                 raise bad_reply(f"HTTP {response.status}")
             data = await self._read_pieces(response, response.content_length)
-            # nobody waits for the end of its decoding
+            # the medium is not decoded here, so its memory is free again
             if len(data) >= LARGE_BODY:
-                self._room.free(len(data))
+                self._memory.free(len(data))
             if not data:
                 raise bad_reply("it is empty")
             return Media.from_bytes(data), url
@@ -441,29 +447,30 @@ class Transport:
     def _too_large(self) -> CallError:
         limit = self._connection.max_reply_bytes
         return bad_reply(
-            f"the reply is larger than {limit} bytes; raise max_reply_bytes if that "
-            "is meant"
+            f"the reply is larger than {limit} bytes; raise max_reply_bytes to read it"
         )
 
-    def _unreached(self, error: Exception, address: Address) -> CallError:
-        """The error when nothing was sent: unknown host, no server, untrusted
-        certificate."""
-        said = str(error).replace(" ssl:default", "")  # aiohttp's name for its default
+    def _unreachable(self, error: Exception, address: Address) -> CallError:
+        """The error of a connection that was not opened: unknown host, no server,
+        untrusted certificate."""
+        reason = str(error).replace(
+            " ssl:default", ""
+        )  # aiohttp's name for its default
         where = address.name
         if isinstance(
             error, ssl.CertificateError | self._aiohttp.ClientConnectorCertificateError
         ):
             return CallError(
-                "bad_request", f"the server's certificate is not trusted ({said})"
+                "bad_request", f"the server's certificate is not trusted ({reason})"
             )
-        # its message repeats the address
+        # the message of this error repeats the address
         if isinstance(error, self._aiohttp.ClientConnectorError):
             where, cause = f"{error.host}:{error.port}", error.os_error
-            said = cause.strerror or str(cause)
-            # the resolver's own numbers are below 0
+            reason = cause.strerror or str(cause)
+            # negative numbers are the resolver's, unknown to os.strerror
             if cause.errno and cause.errno > 0:
-                said = os.strerror(cause.errno)
+                reason = os.strerror(cause.errno)
         elif isinstance(error, self._aiohttp.ConnectionTimeoutError):
             seconds = min(CONNECT_TIMEOUT, self._connection.timeout)
-            said = f"no connection within {seconds:g} s"
-        return CallError("unreachable", f"{where} cannot be reached ({said})")
+            reason = f"no connection within {seconds:g} s"
+        return CallError("unreachable", f"{where} cannot be reached ({reason})")

@@ -1,4 +1,4 @@
-"""What the user adds to requests: fields of a body, headers, a query."""
+"""The user's additions to requests: body fields, headers and a query."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ from urllib.parse import parse_qsl
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.system.secrets import hidden_names, without_secrets
 
-_OF_THE_SAMPLE = ("messages", "prompt", "input", "contents")
-"""Fields that hold what a sample asks."""
-_OWN_HEADERS = frozenset(("content-length", "content-type", "host", "idempotency-key"))
+_SAMPLE_FIELDS = ("messages", "prompt", "input", "contents")
+"""Fields that hold the content of a sample."""
+_RESERVED_HEADERS = frozenset(
+    ("content-length", "content-type", "host", "idempotency-key")
+)
 
 
 def merged(
     fields: Mapping[str, Any],
     extra: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Fields with others over them: objects are merged, a null removes a field, and
-    anything else replaces it."""
+    """Fields overridden by ``extra``. Objects are merged, null removes a field, and any
+    other value replaces it."""
     result = dict(fields)
     for name, value in extra.items():
-        held = result.get(name)
+        current = result.get(name)
         if value is None:
             result.pop(name, None)
         elif isinstance(value, Mapping):
-            inner = held if isinstance(held, Mapping) else {}
+            inner = current if isinstance(current, Mapping) else {}
             result[name] = merged(inner, value)
         else:
             result[name] = value
@@ -37,13 +39,13 @@ def merged(
 
 
 def opened_json(fields: Mapping[str, Any]) -> bytes:
-    """The JSON of an object to which another field is added."""
+    """The JSON of an object, left open so that another field can be appended."""
     written = json.dumps(fields)[:-1]
     return (f"{written}, " if fields else written).encode()
 
 
 def form_fields(fields: Mapping[str, Any]) -> dict[str, str]:
-    """Fields as those of a form: texts as they are, lists and objects as JSON."""
+    """Fields of a form: texts unchanged, lists and objects as JSON."""
     texts = {}
     for name, value in fields.items():
         texts[name] = value if isinstance(value, str) else json.dumps(value)
@@ -51,13 +53,13 @@ def form_fields(fields: Mapping[str, Any]) -> dict[str, str]:
 
 
 def checked_extra_body(given: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Fields of the user's own. Raises UsageError for what cannot be sent as JSON, and
-    for fields that hold what a sample asks."""
+    """The user's body fields. Raises UsageError for a value that cannot be sent as JSON
+    and for a field that a sample sets."""
     extra = checked_fields("extra_body", given)
-    for name in _OF_THE_SAMPLE:
+    for name in _SAMPLE_FIELDS:
         if name in extra:
             raise UsageError(
-                f"extra_body holds {name}, which a sample gives; leave it out",
+                f"extra_body holds {name}, which each sample sets; leave it out",
                 name="extra_body",
             )
     return extra
@@ -67,7 +69,7 @@ def checked_fields(
     argument: str,
     given: Mapping[str, Any] | None,
 ) -> Mapping[str, Any]:
-    """A mapping of fields. Raises UsageError for what cannot be sent as JSON."""
+    """A mapping of fields. Raises UsageError if it cannot be sent as JSON."""
     fields = dict(given or {})
     try:
         json.dumps(fields, allow_nan=False)
@@ -79,9 +81,12 @@ def checked_fields(
 
 
 def read_headers(file: str) -> dict[str, str]:
-    """The headers in a JSON file; none without a file. Raises MissingDataError for a
-    file that cannot be read, UsageError for what are not headers. No message holds a
-    value: these are secrets."""
+    """The headers in a JSON file; empty without a file. Values are secrets, so no
+    message holds one.
+
+    Raises MissingDataError for a file that cannot be read, UsageError for invalid
+    headers.
+    """
     if not file:
         return {}
     path = Path(file).expanduser()
@@ -111,15 +116,15 @@ def read_headers(file: str) -> dict[str, str]:
 
 
 def checked_key_header(given: str) -> str:
-    """The header for the bare key; empty for the usual one."""
+    """The header for the bare key; empty for ``Authorization``."""
     if given:
         _check_header_name(given, "api_key_header")
     return given
 
 
 def checked_query(given: str, key_name: str) -> str:
-    """A query for every address, ``a=b&c=d``. Raises UsageError for another text, and
-    for one that holds a key, as it is written into results."""
+    """A query for every address, such as ``a=b&c=d``. Raises UsageError for another
+    text and for a query with a key, because the query is written to the results."""
     query = given.strip().removeprefix("?")
     if not query:
         return ""
@@ -136,17 +141,17 @@ def checked_query(given: str, key_name: str) -> str:
     secrets = list(hidden_names(without_secrets(dict(pairs))))
     if secrets:
         raise UsageError(
-            f"query holds {secrets[0]}, which is a secret; give the key in "
-            f"{key_name} and other secrets in extra_headers_file (for a key in another "
-            "header, the backend openai has api_key_header=NAME)",
+            f"query holds {secrets[0]}, which is a secret. Give the key in {key_name} "
+            "and other secrets in extra_headers_file (for a key in another header, the "
+            "backend openai has api_key_header=NAME)",
             name="query",
         )
     return query
 
 
 def checked_hosts(given: str) -> frozenset[str]:
-    """The hosts of ``HOST+HOST:PORT`` whose links may be fetched. Raises UsageError for
-    what is not a host."""
+    """The hosts in ``HOST+HOST:PORT`` whose links may be fetched. Raises UsageError for
+    a name that is not a host."""
     named = [host.strip() for host in given.lower().split("+")]
     hosts = [host for host in named if host]
     for host in hosts:
@@ -163,7 +168,7 @@ def checked_hosts(given: str) -> frozenset[str]:
 
 def _check_header_name(name: str, argument: str) -> None:
     is_token = re.fullmatch(r"[A-Za-z0-9_-]+", name) is not None
-    if not is_token or name.lower() in _OWN_HEADERS:
+    if not is_token or name.lower() in _RESERVED_HEADERS:
         raise UsageError(
-            f"{argument}: {name!r} is not a header of yours", name=argument
+            f"{argument}: {name!r} is not a header that you can set", name=argument
         )

@@ -35,17 +35,17 @@ class BackgroundEndpoint(JobEndpoint):
         """The request as sent. Raises CallError for parts that it cannot carry."""
         return self._responses.encode(request)
 
-    def job(self, received: HttpReply) -> Mapping[str, Any]:
-        body = received.body
-        if not body.startswith(b"{") and is_stream(body, received.content_type):
-            return streamed_state(body, received.lost)
-        return super().job(received)
+    def job(self, http_reply: HttpReply) -> Mapping[str, Any]:
+        body = http_reply.body
+        if not body.startswith(b"{") and is_stream(body, http_reply.content_type):
+            return streamed_state(body, http_reply.lost)
+        return super().job(http_reply)
 
     def has_ended(self, job: Mapping[str, Any]) -> bool:
         # one that has failed may hold what came before: that is read as an answer is
         return is_response(job) and status_of(job) not in PENDING
 
     def decode(
-        self, received: HttpReply, request: Request, links: Links | None = None
+        self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        return self._responses.decode(received, request, links)
+        return self._responses.decode(http_reply, request, links)

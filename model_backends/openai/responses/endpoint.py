@@ -134,12 +134,12 @@ class ResponsesEndpoint:
         return fields
 
     def decode(
-        self, received: HttpReply, request: Request, links: Links | None = None
+        self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
         """The answer in a reply: its items in their order. Raises CallError
         ``bad_reply`` without one, and the error of a response that has failed."""
         try:
-            reply = self._reply(received)
+            reply = self._reply(http_reply)
             items = [from_line(item) for item in reply.items]
         except (ValueError, RecursionError) as error:
             raise bad_reply(f"the answer cannot be read ({error})") from None
@@ -152,7 +152,7 @@ class ResponsesEndpoint:
         reader.unknown_fields(fields, _REPLY_FIELDS)
         reader.unknown_fields(reply.unknown, frozenset())
         if reply.unread_bytes:
-            reader.leave_out("events that are not JSON", reply.unread_bytes)
+            reader.warn_left_out("events that are not JSON", reply.unread_bytes)
         if failure is not None:
             reader.warn(failure.text)
         elif not items:
@@ -176,16 +176,16 @@ class ResponsesEndpoint:
             output=output,
             finish_reason=reason,
             usage=usage(dict(fields)),
-            latency=received.latency,
+            latency=http_reply.latency,
             served=served(dict(fields)),
             warnings=tuple(warnings),
             turn=self._turns.turn(fields.get("id"), reply.items),
         )
 
-    def _reply(self, received: HttpReply) -> StreamedResponse:
-        body = received.body
-        if not body.startswith(b"{") and is_stream(body, received.content_type):
-            return streamed_reply(body, received.lost, self._settings.secrets)
+    def _reply(self, http_reply: HttpReply) -> StreamedResponse:
+        body = http_reply.body
+        if not body.startswith(b"{") and is_stream(body, http_reply.content_type):
+            return streamed_reply(body, http_reply.lost, self._settings.secrets)
         try:
             fields = from_line(body)
         except (ValueError, RecursionError):

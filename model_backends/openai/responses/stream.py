@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from mmeval.model_backends.wire.failures import json_without_secrets
 from mmeval.model_backends.wire.replies.events import DONE, Event, events
 from mmeval.model_backends.wire.replies.server_errors import (
-    endless,
     error_in_body,
-    reported,
+    missing_end,
+    reported_error,
 )
 from mmeval.model_backends.wire.replies.verbatim import verbatim_items, verbatim_value
 from mmeval.system import from_line
@@ -71,7 +71,7 @@ def streamed_reply(
     """
     stream = _read(body)
     if not stream.is_complete:
-        raise endless("the answer", lost)
+        raise missing_end("the answer", lost)
     return stream.reply(secrets)
 
 
@@ -84,7 +84,7 @@ def streamed_state(body: bytes, lost: str = "") -> Mapping[str, Any]:
         return stream.fields
     if stream.is_complete and stream.fields.get("error"):
         raise error_in_body(stream.fields["error"])
-    raise endless("the answer", lost)
+    raise missing_end("the answer", lost)
 
 
 def _read(body: bytes) -> _ResponseStream:
@@ -134,7 +134,9 @@ class _ResponseStream:
             if kind in _ENDS:
                 self.is_complete = True
                 self._last_items = verbatim_items(event.data, ("response", "output"))
-        elif kind == "error" or (not kind.startswith("response.") and reported(row)):
+        elif kind == "error" or (
+            not kind.startswith("response.") and reported_error(row)
+        ):
             # what came before it is kept where the error is a refusal
             error = row.get("error") or row
             self.fields = {**self.fields, "status": "failed", "error": error}

@@ -1,8 +1,7 @@
-"""The parts of an answer, from the JSON of any server: the one reader of replies.
+"""Reads the parts of an answer from the JSON of any server.
 
-A reader is given the items of a reply in their order. It keeps what it knows in any of
-the shapes that servers write, and counts what it does not know: nothing of a reply is
-lost without a warning.
+A reader takes the items of a reply in order, in any of the forms that servers write. It
+warns about each item that it does not know, so nothing is lost silently.
 """
 
 from __future__ import annotations
@@ -68,16 +67,16 @@ _INNER_FIELDS = (
 )
 """Fields that hold an object with one of the above."""
 _FIELDS_OF_DATA = ("image", "audio", "input_audio", "video")
-"""Those of them that may also hold base64 in place of an object."""
+"""Inner fields that may also hold base64 in place of an object."""
 _ID_FIELDS = ("file_id", "fileId")
 _FILE_FIELDS = ("fileUri", "file_uri")
-"""Fields of an address or the name of a file, never of data without a prefix."""
+"""Fields with an address or a file's name, never with bare base64."""
 _MIME_FIELDS = ("mime_type", "mimeType", "media_type", "mediaType")
 _MAX_DEPTH = 3
-"""The most objects around the data of a medium: ``{"image_url": {"url": "data:..."}}``
-has two."""
+"""Maximum number of objects around the data of a medium. ``{"image_url": {"url":
+"data:..."}}`` has two."""
 
-_NO_PARTS = frozenset(
+_IGNORED_FIELDS = frozenset(
     (
         "annotations",
         "citations",
@@ -101,27 +100,27 @@ _NO_PARTS = frozenset(
         "usage",
     )
 )
-"""Fields of any depth that hold nothing of the answer."""
-_DEEPEST = 12
+"""Fields, at any depth, that hold nothing of the answer."""
+_MAX_JSON_DEPTH = 12
 _SAMPLE_FORMATS = frozenset(("pcm", "pcm16", "pcm_s16le", "s16le", "l16", "raw"))
-_MARKED_SOUNDS = frozenset(("audio/wav", "audio/flac", "audio/ogg", "audio/x-w64"))
-"""Sounds whose mark is not by chance."""
-_USUAL_FILES = frozenset(
+_SIGNED_SOUNDS = frozenset(("audio/wav", "audio/flac", "audio/ogg", "audio/x-w64"))
+"""Sound formats whose signature does not occur by chance."""
+_COMMON_FILES = frozenset(
     ("image/png", "image/jpeg", "image/webp", "image/gif", "application/pdf")
 )
-_MOST_COUNTED, _MOST_CHANNELS = 1_000_000, 64
+_MAX_COUNT, _MAX_CHANNELS = 1_000_000, 64
 _SHOWN_KINDS = frozenset(("image", "audio", "video"))
 _NO_LINKS = Links()
-"""Where no host is named, nothing is noted."""
-_NOTHING_DRAWN = "Image generation completed but no images were produced."
-"""What vLLM-Omni writes in place of pictures."""
+"""No host is allowed, so no link is collected."""
+_NO_IMAGE_TEXT = "Image generation completed but no images were produced."
+"""The text that vLLM-Omni writes in place of pictures."""
 
 
 class AnswerReader:
-    """Reads the items of one answer; ``answer`` gives its parts.
+    """Reads the items of one answer; ``answer`` returns its parts.
 
-    ``wants`` are the kinds that were asked for, ``links`` what may be fetched, ``mime``
-    the type that the server or the request states for sounds.
+    ``wants`` are the requested kinds, ``links`` the links that may be fetched. ``mime``
+    is the type of sounds that the server or the request states.
     """
 
     def __init__(
@@ -131,7 +130,7 @@ class AnswerReader:
         mime: str = "",
     ) -> None:
         self.refused = False
-        """Whether the model itself refuses."""
+        """True if the model itself refuses."""
         self._links = _NO_LINKS if links is None else links
         self._wants_media = not _SHOWN_KINDS.isdisjoint(wants)
         self._mime = mime
@@ -141,23 +140,24 @@ class AnswerReader:
         self._transcripts: list[tuple[Part | None, str]] = []
         self._warnings: dict[str, None] = {}
         self._plain_link = ""
-        """The first link to read in a text: where no medium came, it may be one."""
+        """The first link in a text without media markup. It may be the answer's medium
+        if there is no other."""
         self._lost = 0
 
-    # --- what a reply is made of ------------------------------------------------------
+    # --- the content of a reply -------------------------------------------------------
 
     def message(
         self, message: Mapping[str, Any], sound_metadata: object = None
     ) -> None:
-        """A message of a chat: its content, then what stands beside it.
-        ``sound_metadata`` is what the choice states of its sound."""
+        """Read a chat message: its content, then its other fields. ``sound_metadata``
+        is the choice's metadata of its sound."""
         if isinstance(sound_metadata, dict):
             self._sound_metadata = sound_metadata
         content = message.get("content")
         if isinstance(content, str) and not _has_more(message):
             self._pieces += self._split(content)
             return
-        pieces, taken = self._content(message)
+        pieces, used = self._content(message)
         refusal = message.get("refusal")
         if refusal and isinstance(refusal, str):
             self.refused = True
@@ -167,22 +167,22 @@ class AnswerReader:
         self._note_calls(message)
         read = self._texts(pieces)
         self._pieces += read
-        self._read_beside(message, read, taken)
+        self._read_other_media(message, read, used)
         self.unknown_fields(message, _MESSAGE_FIELDS)
 
-    def _read_beside(
+    def _read_other_media(
         self,
         message: Mapping[str, Any],
         read: Sequence[str | Part],
-        taken: Sequence[object],
+        used: Sequence[object],
     ) -> None:
-        """The media beside the content, of which ``read`` are the pieces; ``taken``
-        were read with it."""
+        """Read the media in other fields than the content. ``read`` are the pieces of
+        the content; the items ``used`` are already among them."""
         media = [piece.media for piece in read if isinstance(piece, Part)]
         for name in ("images", "image", "audio", "video"):
             value = message.get(name)
             for item in value if isinstance(value, list) else [value]:
-                if item is None or any(item is used for used in taken):
+                if item is None or any(item is media_item for media_item in used):
                     continue
                 if name in ("images", "image"):
                     parts = self._medium(item, "image")
@@ -198,57 +198,56 @@ class AnswerReader:
     def _content(
         self, message: Mapping[str, Any]
     ) -> tuple[list[str | Part], list[object]]:
-        """The pieces of the content, and those of ``images`` that it refers to."""
+        """The pieces of the content, and the items of ``images`` that it refers to."""
         content = message.get("content")
         if content is None or isinstance(content, str):
             return ([content] if content else []), []
         pieces: list[str | Part] = []
-        taken: list[object] = []
+        used: list[object] = []
         for item in content if isinstance(content, list) else [content]:
             if isinstance(item, dict) and item.get("type") == "image_ref":
-                picture = _referred(item, message.get("images"))
+                picture = _referenced_image(item, message.get("images"))
                 if picture is not None:
-                    taken.append(picture)
+                    used.append(picture)
                     pieces += self._medium(picture, "image")
                     continue
             pieces += self._item(item)
-        return pieces, taken
+        return pieces, used
 
     def items(self, items: object) -> None:
-        """Items of a list in their order, such as the ``data`` of pictures."""
+        """Read the items of a list in order, such as ``data`` of pictures."""
         for item in items if isinstance(items, list) else [items]:
             self._pieces += self._texts(self._item(item))
 
     def content(self, items: Sequence[object]) -> None:
-        """Items in a row, of which neighbouring texts are one; a part stays as it
-        is."""
+        """Read items in order. Neighbouring texts are joined; parts stay unchanged."""
         pieces: list[str | Part] = []
         for item in items:
             pieces += [item] if isinstance(item, Part) else self._item(item)
         self._pieces += self._texts(pieces)
 
     def picture(self, item: object) -> None:
-        """An item of pictures, of which each is a medium whatever its shape."""
+        """Read an item of a list of pictures. It is a medium whatever its form."""
         self._pieces += self._medium(item, "image")
 
     def sound(self, data: bytes, mime: str = "") -> None:
-        """Bytes of a sound, with or without a header."""
-        given = _MediumSource("", only_data=True, mime=mime)
-        self._pieces.append(self._part_of(data, given, "audio"))
+        """Add the bytes of a sound, with or without a header."""
+        source = _MediumSource("", only_data=True, mime=mime)
+        self._pieces.append(self._part_of(data, source, "audio"))
 
     def thought(self, text: object) -> None:
-        """Hidden reasoning."""
+        """Add hidden reasoning."""
         if isinstance(text, str) and text:
             self._thoughts.append(text)
 
     def unknown_fields(self, row: Mapping[str, Any], known: frozenset[str]) -> None:
-        """Note the fields beside an answer that hold a medium."""
+        """Warn about unknown fields that hold a medium."""
         if row.keys() <= known:
             return
         for name in row.keys() - known:
             size = _hidden_size(row[name])
             if size is not None:
-                self.leave_out(name, size)
+                self.warn_left_out(name, size)
 
     def warn(self, text: str) -> None:
         self._warnings.setdefault(text)
@@ -260,46 +259,45 @@ class AnswerReader:
         return tuple(self._warnings)
 
     def answer(self, *, ended: bool = True) -> Interleaved:
-        """The parts, hidden reasoning first. ``ended`` states that the answer was not
-        cut off. Raises CallError ``bad_reply`` where nothing could be read."""
+        """The parts, hidden reasoning first. ``ended`` is True if the answer was not
+        cut off. Raises CallError ``bad_reply`` if nothing could be read."""
         pieces = self._pieces
         has_text = any(isinstance(piece, str) for piece in pieces)
         if self._transcripts and not has_text:
             pieces = []
-            spoken = {id(part): text for part, text in self._transcripts}
+            transcripts = {id(part): text for part, text in self._transcripts}
             for piece in self._pieces:
-                if id(piece) in spoken:
-                    pieces.append(spoken[id(piece)])
+                if id(piece) in transcripts:
+                    pieces.append(transcripts[id(piece)])
                 pieces.append(piece)
-            # the words of sounds that could not be read
+            # transcripts of sounds that could not be read
             pieces += [text for part, text in self._transcripts if part is None]
         thought = "".join(self._thoughts)
         if self._lost and not thought and not any(pieces):
             raise bad_reply(
                 f"nothing of the answer can be read: {'; '.join(self._warnings)}"
             )
-        output = _woven(pieces)
+        output = _interleaved(pieces)
         if self._plain_link and not output.media():
             self.warn(link_error(self._plain_link).text)
         if not thought:
             return output
         if ended and output.empty:
             self.warn(
-                "the answer is empty, all of it is hidden reasoning "
-                f"({len(thought):,} characters)"
+                f"the answer holds only hidden reasoning ({len(thought):,} characters)"
             )
         return Interleaved((Part("reasoning", text=thought), *output.parts))
 
     # --- items ------------------------------------------------------------------------
 
     def _item(self, item: object) -> list[str | Part]:
-        """The pieces of an item of the content, in any of the shapes of servers."""
+        """The pieces of an item of the content, in any of the servers' forms."""
         if isinstance(item, str):
             return [item]
         if isinstance(item, dict):
             return self._object(item)
         if item is not None:
-            self.leave_out(f"a JSON {type(item).__name__}", _size_of(item))
+            self.warn_left_out(f"a JSON {type(item).__name__}", _size_of(item))
         return []
 
     def _object(self, item: dict[str, Any]) -> list[str | Part]:
@@ -315,47 +313,45 @@ class AnswerReader:
         elif kind in _CALL_TYPES or "functionCall" in item or "function_call" in item:
             self._note_call(item)
         elif kind in _TEXT_TYPES or (kind not in _MEDIA_TYPES and "text" in item):
-            given_text = item.get("text")
-            text = (
-                given_text.get("value") if isinstance(given_text, dict) else given_text
-            )
+            stated = item.get("text")
+            text = stated.get("value") if isinstance(stated, dict) else stated
             self.unknown_fields(item, _TEXT_FIELDS)
             if isinstance(text, str):
                 pieces.append(text)
             elif text is not None:
-                self.leave_out("text", _size_of(text))
+                self.warn_left_out("text", _size_of(text))
         elif kind in _MEDIA_TYPES or (kind is None and item.keys() & _MEDIA_FIELDS):
             pieces += self._medium(item, _expected(kind, item))
         elif kind is None:
-            self.leave_out("an item without a type", _size_of(item))
+            self.warn_left_out("an item without a type", _size_of(item))
         else:
-            # One of an unknown type is a medium where its bytes have a mark. Other data
-            # and addresses may be anything.
-            given = _given(item)
-            encoded = None if given is None else read_encoded(given.text)
+            # An item of an unknown type is a medium if its bytes have a signature.
+            # Other data and addresses may be anything.
+            source = _medium_source(item)
+            encoded = None if source is None else read_encoded(source.text)
             if isinstance(encoded, Encoded) and known_mime(encoded.data):
                 pieces += self._medium(item, "")
             else:
-                self.leave_out(kind, _size_of(item))
+                self.warn_left_out(kind, _size_of(item))
         return pieces
 
     def _medium(self, item: object, expected: str) -> list[Part]:
-        """The medium of an item; none for one without data, which is noted. Raises
-        CallError for a link."""
-        given = _given(item)
+        """The medium of an item; empty, with a warning, for an item without data.
+        Raises CallError for a link that cannot be fetched."""
+        source = _medium_source(item)
         stated_type = item.get("type") if isinstance(item, dict) else None
         name = str(stated_type or expected or "a medium")
-        if given is None:
-            self.leave_out(name, _size_of(item))
+        if source is None:
+            self.warn_left_out(name, _size_of(item))
             return []
-        if given.is_file_id:
-            raise link_error(given.text)
+        if source.is_file_id:
+            raise link_error(source.text)
         parts: list[Part] = []
-        encoded = read_encoded(given.text, only_data=given.only_data)
-        if not given.text:
-            self.leave_out(name, 0)
+        encoded = read_encoded(source.text, only_data=source.only_data)
+        if not source.text:
+            self.warn_left_out(name, 0)
         elif encoded is None:
-            self.leave_out(f"{name} that cannot be decoded", _size_of(given.text))
+            self.warn_left_out(f"{name} that cannot be decoded", _size_of(source.text))
         elif isinstance(encoded, Link):
             address = encoded.address
             if not self._links.may_fetch(address):
@@ -366,85 +362,86 @@ class AnswerReader:
             elif medium:
                 raise link_error(address, medium)
         else:
-            stated = given._replace(mime=encoded.mime or given.mime)
+            stated = source._replace(mime=encoded.mime or source.mime)
             parts.append(self._part_of(encoded.data, stated, expected))
             if isinstance(item, dict):
                 self.unknown_fields(item, _ITEM_FIELDS)
-        if given.transcript:
-            self._transcripts.append((parts[0] if parts else None, given.transcript))
+        if source.transcript:
+            self._transcripts.append((parts[0] if parts else None, source.transcript))
         return parts
 
     def _part_of(
         self,
         data: bytes,
-        given: _MediumSource,
+        source: _MediumSource,
         expected: str,
     ) -> Part:
-        """A part of bytes, which decide its kind; a sound without a header becomes a
+        """A part whose kind is decided by its bytes. A sound without a header becomes a
         WAV."""
-        mime = given.mime or self._mime
-        is_sound = expected == "audio" or given.mime.lower().startswith("audio/")
-        if is_sound and _is_bare(data, mime):
-            stated = _with_stated(given, {"audio_metadata": self._sound_metadata})
-            rate = stated.rate or rate_of(given.mime) or rate_of(self._mime)
+        mime = source.mime or self._mime
+        is_sound = expected == "audio" or source.mime.lower().startswith("audio/")
+        if is_sound and _lacks_header(data, mime):
+            completed = _with_metadata(source, {"audio_metadata": self._sound_metadata})
+            rate = completed.rate or rate_of(source.mime) or rate_of(self._mime)
             if not rate:
                 rate = ASSUMED_RATE
                 self.warn(
                     "the sound of the answer has no header; it is read as samples of "
                     f"16 bits, one channel, {rate:,} Hz"
                 )
-            data = wav_of_samples(data, rate, stated.channels)
+            data = wav_of_samples(data, rate, completed.channels)
         return _medium_part(Media.from_bytes(data))
 
     # --- texts ------------------------------------------------------------------------
 
     def _texts(self, pieces: list[str | Part]) -> list[str | Part]:
-        """The pieces with neighbouring texts joined and their media in place."""
+        """The pieces with neighbouring texts joined, and the media in the texts split
+        off."""
         if len(pieces) == 1 and isinstance(pieces[0], str):
             return self._split(pieces[0])
-        made: list[str | Part] = []
+        result: list[str | Part] = []
         run: list[str] = []
         for piece in pieces:
             if isinstance(piece, str):
                 run.append(piece)
                 continue
-            made += self._split("".join(run))
-            made.append(piece)
+            result += self._split("".join(run))
+            result.append(piece)
             run.clear()
-        return made + self._split("".join(run))
+        return result + self._split("".join(run))
 
     def _split(self, text: str) -> list[str | Part]:
-        """A text cut at its data URIs, and at links that were fetched."""
+        """A text split at its data URIs and at fetched links."""
         may_link = self._wants_media and ("http" in text or "](" in text or "<" in text)
         if not may_refer(text) and not may_link:
-            if len(text) < _NAME_CHARS * 2 and text.strip() == _NOTHING_DRAWN:
-                self.warn("the server states that no image was drawn")
+            if len(text) < _NAME_CHARS * 2 and text.strip() == _NO_IMAGE_TEXT:
+                self.warn("the server reports that no picture was drawn")
             return [text] if text else []
         pieces: list[str | Part] = []
-        at = 0
+        position = 0
         for reference in references(text, links=may_link):
             if reference.kind == "data":
-                part = self._of_data_uri(reference.address)
+                part = self._part_of_data_uri(reference.address)
             else:
-                part = self._of_text_link(reference.address, shown=reference.shown)
+                part = self._part_of_link(reference.address, shown=reference.shown)
             if part is None:
                 continue
-            pieces += [text[at : reference.start], part]
-            at = reference.end
-        pieces.append(text[at:])
+            pieces += [text[position : reference.start], part]
+            position = reference.end
+        pieces.append(text[position:])
         return [piece for piece in pieces if piece]
 
-    def _of_data_uri(self, uri: str) -> Part | None:
+    def _part_of_data_uri(self, uri: str) -> Part | None:
         encoded = read_encoded(uri)
         if isinstance(encoded, Encoded):
             is_sound = encoded.mime.lower().startswith("audio/")
             if is_sound or known_mime(encoded.data):
-                given = _MediumSource("", True, encoded.mime)
-                return self._part_of(encoded.data, given, "")
-        self.warn(f"a data URI of {len(uri):,} characters in the text does not decode")
+                source = _MediumSource("", True, encoded.mime)
+                return self._part_of(encoded.data, source, "")
+        self.warn(f"a data URI of {len(uri):,} characters in the text is invalid")
         return None
 
-    def _of_text_link(self, address: str, *, shown: bool) -> Part | None:
+    def _part_of_link(self, address: str, *, shown: bool) -> Part | None:
         if self._links.may_fetch(address):
             medium = self._links.medium(address)
             if isinstance(medium, Media) and medium.kind != "document":
@@ -457,7 +454,7 @@ class AnswerReader:
             self._plain_link = self._plain_link or address
         return None
 
-    # --- reasoning, calls, what is left out -------------------------------------------
+    # --- reasoning, tool calls, omissions ---------------------------------------------
 
     def _read_thoughts(self, message: Mapping[str, Any]) -> None:
         for name in ("reasoning_content", "reasoning"):
@@ -490,24 +487,24 @@ class AnswerReader:
                     break
             name = str(function.get("name") or "?")
         self.warn(
-            f"the model called the tool {shortened(name, _NAME_CHARS)!r}, and nobody "
-            "answers it; a call is not a part of an answer"
+            f"the model called the tool {shortened(name, _NAME_CHARS)!r}, which is not "
+            "answered; a call is not a part of an answer"
         )
 
-    def leave_out(self, name: str, size: Amount | int) -> None:
-        """Note what became no part, by its name and its bytes."""
+    def warn_left_out(self, name: str, size: Amount | int) -> None:
+        """Warn about content that is not in the answer, with its name and size."""
         amount = Amount(size) if isinstance(size, int) else size
-        written = ""
+        encoded = ""
         if amount.letters:
-            written = f", {amount.letters:,} characters of base64"
+            encoded = f", {amount.letters:,} characters of base64"
         self._lost += 1
         self.warn(
             f"left out of the answer: {shortened(name, _NAME_CHARS)} "
-            f"({amount.size:,} bytes{written})"
+            f"({amount.size:,} bytes{encoded})"
         )
 
 
-_MESSAGE_FIELDS = _NO_PARTS | {
+_MESSAGE_FIELDS = _IGNORED_FIELDS | {
     "audio",
     "content",
     "function_call",
@@ -523,13 +520,13 @@ _MESSAGE_FIELDS = _NO_PARTS | {
     "video",
 }
 _MEDIA_FIELDS = frozenset((*_DATA_FIELDS, *_ADDRESS_FIELDS, *_INNER_FIELDS))
-_ITEM_FIELDS = _NO_PARTS | _MEDIA_FIELDS
-"""Fields of an item that is a medium; one of them holds it."""
-_TEXT_FIELDS = _NO_PARTS | {"text"}
+_ITEM_FIELDS = _IGNORED_FIELDS | _MEDIA_FIELDS
+"""Fields of an item that is a medium; one of them holds the data."""
+_TEXT_FIELDS = _IGNORED_FIELDS | {"text"}
 
 
 class _MediumSource(NamedTuple):
-    """What an item has in place of a medium, and what it states of it."""
+    """The data or address of a medium in an item, and the item's metadata."""
 
     text: str
     only_data: bool
@@ -541,42 +538,43 @@ class _MediumSource(NamedTuple):
 
 
 def _has_more(message: Mapping[str, Any]) -> bool:
-    """Whether anything stands beside the content."""
+    """True if a message has other fields than its content."""
     for name, value in message.items():
         if value and name not in ("content", "role"):
             return True
     return False
 
 
-def _given(item: object) -> _MediumSource | None:
-    """The data or address of an item, at most ``_MAX_DEPTH`` objects deep."""
-    stated = _MediumSource("", only_data=False)
+def _medium_source(item: object) -> _MediumSource | None:
+    """The data or address in an item, at most ``_MAX_DEPTH`` objects deep; None without
+    any."""
+    source = _MediumSource("", only_data=False)
     has_data = False
     for _ in range(_MAX_DEPTH + 1):
         if isinstance(item, str):
-            return stated._replace(text=item)
+            return source._replace(text=item)
         if not isinstance(item, dict):
             break
-        stated = _with_stated(stated, item)
+        source = _with_metadata(source, item)
         for name in (*_DATA_FIELDS, *_ADDRESS_FIELDS, *_ID_FIELDS):
             text = item.get(name)
             if isinstance(text, str):
                 has_data = True
                 if text:
                     is_file_name = name in _FILE_FIELDS and ":" not in text
-                    return stated._replace(
+                    return source._replace(
                         text=text,
                         only_data=name in _DATA_FIELDS,
                         is_file_id=name in _ID_FIELDS or is_file_name,
                     )
         name = _inner_name(item)
         item = item.get(name)
-        stated = stated._replace(only_data=name in _FIELDS_OF_DATA)
-    return stated if has_data or stated.transcript else None
+        source = source._replace(only_data=name in _FIELDS_OF_DATA)
+    return source if has_data or source.transcript else None
 
 
-def _with_stated(stated: _MediumSource, item: Mapping[str, Any]) -> _MediumSource:
-    """What an object states of the medium that it holds."""
+def _with_metadata(source: _MediumSource, item: Mapping[str, Any]) -> _MediumSource:
+    """A source, completed with what an object states about its medium."""
     mime = ""
     for name in _MIME_FIELDS:
         if isinstance(item.get(name), str):
@@ -590,11 +588,11 @@ def _with_stated(stated: _MediumSource, item: Mapping[str, Any]) -> _MediumSourc
     rate = _count(metadata.get("sample_rate_hz")) or _count(item.get("sample_rate"))
     channels = _count(metadata.get("channels")) or _count(item.get("channels"))
     transcript = item.get("transcript")
-    return stated._replace(
-        mime=stated.mime or mime,
-        rate=stated.rate or rate,
-        channels=min(channels, _MOST_CHANNELS) or stated.channels,
-        transcript=transcript if isinstance(transcript, str) else stated.transcript,
+    return source._replace(
+        mime=source.mime or mime,
+        rate=source.rate or rate,
+        channels=min(channels, _MAX_CHANNELS) or source.channels,
+        transcript=transcript if isinstance(transcript, str) else source.transcript,
     )
 
 
@@ -602,15 +600,15 @@ def _count(value: object) -> int:
     """A number of samples or channels; 0 for anything else."""
     if isinstance(value, str) and value.isdecimal() and len(value) < 10:
         value = int(value)
-    return value if isinstance(value, int) and 0 < value < _MOST_COUNTED else 0
+    return value if isinstance(value, int) and 0 < value < _MAX_COUNT else 0
 
 
 def _inner_name(item: Mapping[str, Any]) -> str:
-    """The field with the object that holds the data: the one that ``type`` names, or
-    another known one."""
-    named = item.get("type")
-    if isinstance(named, str) and item.get(named) is not None:
-        return named
+    """The field with the object that holds the data: the field named by ``type``, else
+    a known one."""
+    kind = item.get("type")
+    if isinstance(kind, str) and item.get(kind) is not None:
+        return kind
     for name in _INNER_FIELDS:
         if item.get(name) is not None:
             return name
@@ -621,13 +619,13 @@ def _inner_name(item: Mapping[str, Any]) -> str:
 
 
 def _type_of(item: Mapping[str, Any]) -> str | None:
-    """What an item states as its type, which may be anything."""
+    """The stated type of an item as text; None without one."""
     kind = item.get("type")
     return kind if kind is None or isinstance(kind, str) else str(kind)
 
 
 def _expected(kind: object, item: Mapping[str, Any]) -> str:
-    """The kind that an item claims to be; its bytes decide."""
+    """The kind that an item states. Its bytes decide."""
     if kind in _SOUND_TYPES or "input_audio" in item or "audio_url" in item:
         return "audio"
     if kind in _PICTURE_TYPES or "image_url" in item:
@@ -635,34 +633,39 @@ def _expected(kind: object, item: Mapping[str, Any]) -> str:
     return ""
 
 
-def _referred(
+def _referenced_image(
     item: Mapping[str, Any],
     images: object,
 ) -> dict[str, Any] | None:
-    """The one of ``images`` that an item names by its id."""
+    """The item of ``images`` that an item references by id."""
     reference = item.get("image_ref")
-    wanted = reference.get("id") if isinstance(reference, dict) else reference
+    image_id = reference.get("id") if isinstance(reference, dict) else reference
     for image in images if isinstance(images, list) else ():
-        if isinstance(image, dict) and wanted and image.get("id") == wanted:
+        if isinstance(image, dict) and image_id and image.get("id") == image_id:
             return image
     return None
 
 
-def _is_bare(data: bytes, mime: str) -> bool:
-    """Whether bytes of a sound are samples without a header. Chance makes the marks of
-    many formats, so only those of sounds, videos and usual files count."""
-    known = known_mime(data)
-    if known in _MARKED_SOUNDS or known in _USUAL_FILES or data.startswith(b"ID3"):
+def _lacks_header(data: bytes, mime: str) -> bool:
+    """True if the bytes of a sound are samples without a header. Samples may match the
+    signature of some format by chance, so only sounds, videos and common files
+    count."""
+    mime_of_bytes = known_mime(data)
+    if (
+        mime_of_bytes in _SIGNED_SOUNDS
+        or mime_of_bytes in _COMMON_FILES
+        or data.startswith(b"ID3")
+    ):
         return False
-    return is_samples_type(mime) or not known.startswith(("audio/", "video/"))
+    return is_samples_type(mime) or not mime_of_bytes.startswith(("audio/", "video/"))
 
 
 def _medium_part(medium: Media) -> Part:
     return Part(medium.kind, media=medium)
 
 
-def _woven(pieces: Sequence[str | Part]) -> Interleaved:
-    """Text and media in order; placeholders in the text, if any, place the media."""
+def _interleaved(pieces: Sequence[str | Part]) -> Interleaved:
+    """Text and media in order. Placeholders in the text, if any, place the media."""
     if len(pieces) == 1:
         [piece] = pieces
         if isinstance(piece, str) and "<" not in piece:
@@ -681,7 +684,7 @@ def _woven(pieces: Sequence[str | Part]) -> Interleaved:
 
 
 def _thought(item: Mapping[str, Any]) -> str:
-    """The words of an item of hidden reasoning."""
+    """The text of an item of hidden reasoning."""
     for name in ("thinking", "text", "reasoning", "content", "summary"):
         words = item.get(name)
         if isinstance(words, str) and words:
@@ -695,24 +698,24 @@ def _thought(item: Mapping[str, Any]) -> str:
     return ""
 
 
-# --- what is lost ---------------------------------------------------------------------
+# --- sizes of omissions ---------------------------------------------------------------
 
 
 def _texts_in(value: object, depth: int = 0) -> Iterator[str]:
-    """The texts of JSON that may belong to an answer."""
+    """The texts in a JSON value that may belong to an answer."""
     if isinstance(value, str):
         yield value
-    elif depth < _DEEPEST and isinstance(value, dict):
+    elif depth < _MAX_JSON_DEPTH and isinstance(value, dict):
         for name, inner in value.items():
-            if name not in _NO_PARTS:
+            if name not in _IGNORED_FIELDS:
                 yield from _texts_in(inner, depth + 1)
-    elif depth < _DEEPEST and isinstance(value, list):
+    elif depth < _MAX_JSON_DEPTH and isinstance(value, list):
         for inner in value:
             yield from _texts_in(inner, depth + 1)
 
 
 def _hidden_size(value: object) -> Amount | None:
-    """How much of media JSON holds; None without any."""
+    """The amount of media in a JSON value; None without any."""
     count = letters = 0
     for text in _texts_in(value):
         if len(text) > LEAST_LETTERS or text[:5].lower() == "data:":
@@ -723,7 +726,7 @@ def _hidden_size(value: object) -> Amount | None:
 
 
 def _size_of(item: object) -> Amount:
-    """How much is lost with an item: its media, or else its words."""
+    """The amount of content in an item: its media, else its text."""
     hidden = _hidden_size(item)
     if hidden is not None:
         return hidden

@@ -1,4 +1,4 @@
-"""Bytes in the texts of a reply: base64 in all its habits, data URIs, and links."""
+"""Bytes in the texts of a reply: base64 in all variants, data URIs, and links."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ _RUN = re.compile(rf"[A-Za-z0-9+/_-]{{{LEAST_LETTERS + 1},}}={{0,2}}")
 _LONGEST_PATH = 200
 """Characters of a relative address: longer texts that begin with a slash are base64."""
 _LEAST_DIFFERENT = 4
-"""Text of fewer different letters is a filler, not base64."""
+"""Text with fewer distinct characters is filler, not base64."""
 
 
 class Encoded(NamedTuple):
-    """Bytes that stand in a reply as text, and the MIME type that it declares."""
+    """Bytes that a reply holds as text, and their declared MIME type."""
 
     data: bytes
     mime: str = ""
 
 
 class Link(NamedTuple):
-    """An address in place of bytes."""
+    """An address instead of bytes."""
 
     address: str
 
 
 def read_encoded(text: str, *, only_data: bool = False) -> Encoded | Link | None:
-    """What a field for a medium holds; None for what is neither bytes nor an address.
+    """The content of a field for a medium; None if it is neither bytes nor an address.
 
-    Base64 without the prefix of a data URI counts where ``only_data`` states that the
-    field has nothing else, or where it decodes to a known kind of file.
+    Base64 without the prefix of a data URI counts if ``only_data`` states that the
+    field holds nothing else, or if it decodes to a known file type.
     """
     head = _whole_head(text)
     if head is not None:
@@ -46,7 +46,7 @@ def read_encoded(text: str, *, only_data: bool = False) -> Encoded | Link | None
             return Encoded(data, head.mime) if data else None
         plain = unquote_to_bytes(body)
         if not known_mime(plain):
-            # some write base64 and leave out the word for it
+            # some servers omit ";base64" before base64
             data = _base64_or_none(body)
             if data and known_mime(data):
                 return Encoded(data, head.mime)
@@ -62,21 +62,22 @@ def read_encoded(text: str, *, only_data: bool = False) -> Encoded | Link | None
 
 
 def known_mime(data: bytes) -> str:
-    """The MIME type of bytes by their own mark; empty for texts and unknown ones."""
+    """The MIME type of bytes by their signature; empty for text and unknown types."""
     mime = sniff_mime(data[:SNIFF_BYTES], size=len(data))
-    has_no_mark = mime.startswith("text/") or mime in (UNKNOWN_MIME, "model/obj")
-    return "" if has_no_mark else mime
+    has_no_signature = mime.startswith("text/") or mime in (UNKNOWN_MIME, "model/obj")
+    return "" if has_no_signature else mime
 
 
 class Amount(NamedTuple):
-    """How much of a text is base64: the bytes that it stands for, and its letters."""
+    """How much of a text is base64: the decoded size in bytes, and the number of
+    base64 characters."""
 
     size: int
     letters: int = 0
 
 
 def encoded_amount(text: str) -> Amount:
-    """How much of a text is a data URI or base64 of more than ``LEAST_LETTERS``."""
+    """The amount of a text in data URIs or in base64 longer than ``LEAST_LETTERS``."""
     if _whole_head(text) is not None:
         encoded = read_encoded(text)
         if isinstance(encoded, Encoded):
@@ -93,7 +94,7 @@ def encoded_amount(text: str) -> Amount:
 
 
 class _Head(NamedTuple):
-    """The head of a data URI: the first type that it declares, and where it ends."""
+    """The head of a data URI: the first declared type, and the offset of its end."""
 
     mime: str
     is_base64: bool
@@ -101,7 +102,8 @@ class _Head(NamedTuple):
 
 
 def _whole_head(text: str) -> _Head | None:
-    """The head of a text that is a data URI. Some gateways write it twice."""
+    """The head of a text that is a data URI; None otherwise. Some gateways write the
+    head twice."""
     start = 0
     if text[:1].isspace():
         start = len(text) - len(text.lstrip())

@@ -16,13 +16,13 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Event(NamedTuple):
-    """One event: its name, where it has one, and its data as text."""
+    """One event: its name (or empty), and its data as text."""
 
     name: str
     data: str
 
     def json(self) -> dict[str, Any] | None:
-        """The object that it holds; None where its data is something else."""
+        """The JSON object in the data; None if the data is not a JSON object."""
         try:
             value = from_line(self.data.encode("utf-8", "surrogatepass"))
         except (ValueError, RecursionError):
@@ -31,7 +31,8 @@ class Event(NamedTuple):
 
 
 def is_stream(body: bytes, content_type: str) -> bool:
-    """Whether a body holds events. Some servers state a wrong type, either way."""
+    """True if a body holds events. Some servers state the wrong content type, either
+    way."""
     if body.startswith(b"{"):
         return False
     if content_type.lower().startswith(EVENT_STREAM):
@@ -40,12 +41,12 @@ def is_stream(body: bytes, content_type: str) -> bool:
 
 
 def has_ended(body: bytes) -> bool:
-    """Whether the end of a stream states that nothing follows."""
+    """True if the end of a stream holds the final event."""
     return _DONE_LINE.search(body) is not None
 
 
 def events(body: bytes) -> Iterator[Event]:
-    """The events of a body. The last one may lack the empty line behind it."""
+    """The events of a body. The last one need not end with an empty line."""
     name, lines = "", list[str]()
     for line in body.removeprefix(_BYTE_ORDER_MARK).splitlines():
         if not line:

@@ -1,6 +1,6 @@
-"""Media in texts of a reply: data URIs, bare or in Markdown or HTML, and links.
+"""Media in the texts of a reply: data URIs, bare or in Markdown or HTML, and links.
 
-What stands in code, between fences or backticks, is text that the model wrote.
+Code, in fenced blocks or between backticks, stays text.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Literal, NamedTuple
 
 WINDOW = 2000
-"""Characters before an address in which its mark-up begins."""
+"""Number of characters before an address that are searched for its markup."""
 
 _HEAD = (
     r"data:(?:(?:[\w.+-]+/[\w.+-]*)?(?:;[\w.+=\"-]+)*;base64"
@@ -20,18 +20,17 @@ _HEAD = (
 )
 _URI = re.compile(rf"(?<![A-Za-z0-9])(?:{_HEAD})+", re.IGNORECASE)
 _NEXT_URI = re.compile(rf"(?:{_HEAD})+", re.IGNORECASE)
-"""A data URI that another one touches."""
+"""A data URI that directly follows another one."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/_%-]*={0,2}")
 _BLANK = re.compile(r"[ \t]{0,64}(?:\r?\n)?(?=[A-Za-z0-9+/_-]{16})")
-"""What some servers write between the comma and the base64."""
+"""Blanks that some servers write between the comma and the base64."""
 _BROKEN_BASE64 = re.compile(r"[A-Za-z0-9+/_%=\s-]*")
 _WORD = re.compile(r"[^\s\"'<>)]*")
 _LONGEST_PLAIN = 100_000
-"""Characters of a data URI that is not base64, such as a drawing in quotes."""
+"""Maximum length of a quoted data URI that is not base64, such as an SVG."""
 _BASE64_LINE = re.compile(r"\r?\n([A-Za-z0-9+/_-]+={0,2})(?=\r?\n|$)")
 _LEAST_LINE = 60
-"""Base64 that is broken into lines has at least so many characters in each but the
-last."""
+"""Minimum length of the lines of base64 that is broken into lines, except the last."""
 _MARKDOWN = re.compile(r"!?\[[^\[\]]*\]\(\s{0,16}(<?)\Z")
 _MARKDOWN_END = re.compile(
     r"\s{0,16}>?\s{0,16}(?:\"[^\"]{0,500}\"|'[^']{0,500}'|\([^()]{0,500}\))?\s{0,16}\)"
@@ -52,8 +51,8 @@ _TICKS = re.compile(r"`+")
 
 
 class MediaReference(NamedTuple):
-    """A data URI or a link in a text. ``start`` and ``end`` are those of its mark-up;
-    ``shown`` states that the mark-up is that of a medium, and not of a link to read."""
+    """A data URI or a link in a text. ``start`` and ``end`` include its markup.
+    ``shown`` is True if the markup shows a medium, not a link to follow."""
 
     kind: Literal["data", "link"]
     address: str
@@ -63,34 +62,35 @@ class MediaReference(NamedTuple):
 
 
 def may_refer(text: str) -> bool:
-    """Whether a text may hold a data URI; cheap, as it is asked of every answer."""
+    """True if a text may hold a data URI. Cheap, because it runs for every answer."""
     return "ata:" in text or "ATA:" in text
 
 
 def references(text: str, *, links: bool = False) -> Iterator[MediaReference]:
-    """The data URIs of a text and, on request, its links, in order, outside of code."""
-    code = _Code(text)
-    found = list(_data_uris(text, code))
+    """The data URIs of a text and, with ``links``, its links: in order, outside of
+    code."""
+    code = _CodeSpans(text)
+    matches = list(_data_uris(text, code))
     if links:
-        starts = [reference.start for reference in found]
+        starts = [reference.start for reference in matches]
         for link in _links(text, code):
             before = bisect.bisect(starts, link.start)
-            if before and found[before - 1].end > link.start:
-                continue  # a part of a data URI
-            found.append(link)
-        found.sort(key=attrgetter("start"))
+            if before and matches[before - 1].end > link.start:
+                continue  # part of a data URI
+            matches.append(link)
+        matches.sort(key=attrgetter("start"))
     end = 0
-    for reference in found:
+    for reference in matches:
         if reference.start >= end:
             yield reference
             end = reference.end
 
 
-def _data_uris(text: str, code: _Code) -> Iterator[MediaReference]:
-    at = 0
-    while match := _NEXT_URI.match(text, at) or _URI.search(text, at):
+def _data_uris(text: str, code: _CodeSpans) -> Iterator[MediaReference]:
+    position = 0
+    while match := _NEXT_URI.match(text, position) or _URI.search(text, position):
         start, end = match.start(), match.end()
-        at = end
+        position = end
         if code.holds(start):
             continue
         reference = _in_markup(text, start, end, "data")
@@ -100,11 +100,11 @@ def _data_uris(text: str, code: _Code) -> Iterator[MediaReference]:
             else:
                 stop = _end_of(_WORD, text, end)
             reference = MediaReference("data", text[start:stop], start, stop, True)
-        at = reference.end
+        position = reference.end
         yield reference
 
 
-def _links(text: str, code: _Code) -> Iterator[MediaReference]:
+def _links(text: str, code: _CodeSpans) -> Iterator[MediaReference]:
     for match in _LINK.finditer(text):
         if code.holds(match.start()):
             continue
@@ -124,10 +124,10 @@ def _links(text: str, code: _Code) -> Iterator[MediaReference]:
 def _in_markup(
     text: str, start: int, end: int, kind: Literal["data", "link"]
 ) -> MediaReference | None:
-    """The reference of an address from ``start``, where Markdown or HTML is around it;
-    ``end`` is that of its head, behind which the mark-up has to close it."""
+    """The reference of an address at ``start`` inside Markdown or HTML; None without
+    markup. ``end`` is the end of its head; the markup must close after it."""
     before = text[max(0, start - WINDOW) : start]
-    opened = start - len(before)
+    window_start = start - len(before)
     is_base64 = text[max(0, end - 8) : end].lower() == ";base64,"
     bracket = before.rfind("[")
     markdown = None
@@ -141,11 +141,13 @@ def _in_markup(
         closing = _MARKDOWN_END.match(text, stop)
         if closing is not None:
             shown = kind == "data" or markdown[0].startswith("!")
-            begun = opened + markdown.start()
-            return MediaReference(kind, text[start:stop], begun, closing.end(), shown)
+            markup_start = window_start + markdown.start()
+            return MediaReference(
+                kind, text[start:stop], markup_start, closing.end(), shown
+            )
     tag = _TAG.match(before, max(0, before.rfind("<")))
     if tag is not None:
-        # without quotes a blank ends the address
+        # without quotes, a blank ends the address
         body = _BROKEN_BASE64 if tag[2] else _BASE64
         stop = _end_of(body if is_base64 else _WORD, text, end)
         if tag[2] and not is_base64:
@@ -156,8 +158,10 @@ def _in_markup(
             close = f"</{tag[1]}>"
             if text[last : last + len(close)].lower() == close.lower():
                 last += len(close)
-            begun = opened + tag.start()
-            return MediaReference(kind, text[start:stop], begun, last, shown=True)
+            markup_start = window_start + tag.start()
+            return MediaReference(
+                kind, text[start:stop], markup_start, last, shown=True
+            )
     return None
 
 
@@ -166,16 +170,16 @@ def _end_of(
     text: str,
     start: int,
 ) -> int:
-    """Where a match ends that may be empty."""
+    """The end of a match, which may be empty."""
     match = pattern.match(text, start)
     return start if match is None else match.end()
 
 
 def _end_of_base64(text: str, start: int) -> int:
-    """The end of bare base64, which may go on over breaks of lines of one length."""
+    """The end of bare base64, which may continue over line breaks of equal lines."""
     start = _end_of(_BLANK, text, start)
     end = _end_of(_BASE64, text, start)
-    # The first letters of a URI that touches it could be base64 too.
+    # the letters "data" of a URI that follows directly could be base64 too
     next_uri = end - len("data")
     if next_uri >= start and _NEXT_URI.match(text, next_uri):
         return next_uri
@@ -188,30 +192,30 @@ def _end_of_base64(text: str, start: int) -> int:
     return end
 
 
-class _Code:
-    """The spans of code in a text: fenced blocks, and words between backticks."""
+class _CodeSpans:
+    """The spans of code in a text: fenced blocks, and text between backticks."""
 
     def __init__(self, text: str) -> None:
         self._starts: list[int] = []
         self._ends: list[int] = []
         if "`" in text or "~~~" in text:
             spans = list(_fences(text))
-            spans += _ticked(text, spans)
+            spans += _inline_code(text, spans)
             for start, end in sorted(spans):
                 self._starts.append(start)
                 self._ends.append(end)
 
-    def holds(self, place: int) -> bool:
-        number = bisect.bisect_right(self._starts, place) - 1
-        return number >= 0 and place < self._ends[number]
+    def holds(self, position: int) -> bool:
+        number = bisect.bisect_right(self._starts, position) - 1
+        return number >= 0 and position < self._ends[number]
 
 
 def _fences(text: str) -> Iterator[tuple[int, int]]:
-    """Fenced blocks; one that is not closed goes to the end of the text."""
+    """Fenced blocks. An unclosed one extends to the end of the text."""
     opening: re.Match[str] | None = None
     for match in _FENCE.finditer(text):
         if opening is None:
-            # backticks behind a fence of backticks make it words in a line
+            # a line with backticks after its opening backticks is inline code
             if match[1][0] == "~" or "`" not in match[2]:
                 opening = match
             continue
@@ -223,7 +227,7 @@ def _fences(text: str) -> Iterator[tuple[int, int]]:
         yield opening.start(), len(text)
 
 
-def _ticked(
+def _inline_code(
     text: str,
     fences: list[tuple[int, int]],
 ) -> list[tuple[int, int]]:
@@ -244,14 +248,14 @@ def _ticked(
     spans: list[tuple[int, int]] = []
     number = 0
     while number < len(runs):
-        begun, after = runs[number]
-        same = later[after - begun]
+        opening_start, after = runs[number]
+        same = later[after - opening_start]
         while same and same[-1] <= number:
             same.pop()
         closing = runs[same[-1]] if same else None
         if closing is None or "\n\n" in text[after : closing[0]]:
             number += 1
             continue
-        spans.append((begun, closing[1]))
+        spans.append((opening_start, closing[1]))
         number = same[-1] + 1
     return spans

@@ -1,4 +1,4 @@
-"""Links in replies: none is fetched unless its host is named by ``fetch_links``."""
+"""Links in replies. Only links to the hosts in ``fetch_links`` are fetched."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ _PORTS = {"http": 80, "https": 443}
 
 @dataclass(slots=True)
 class Links:
-    """The links of one reply. A first reading of the reply notes in ``wanted`` what may
-    be fetched; a second one finds it in ``fetched``, or why it could not be had."""
+    """The links of one reply. The first decoding collects in ``missing`` what has to be
+    fetched. The second finds the media in ``fetched``, or the reason of a failure."""
 
     hosts: Collection[str] = ()
     """``host`` for its usual ports, ``host:port`` for another one."""
     base_url: str = ""
-    wanted: dict[str, None] = field(default_factory=dict)
+    missing: dict[str, None] = field(default_factory=dict)
     fetched: dict[str, Media | str] = field(default_factory=dict)
 
     def may_fetch(self, address: str) -> bool:
-        """Whether the user has named the host of an absolute address."""
-        return is_named(self.url(address), self.hosts)
+        """True if the user allows the host of an address."""
+        return is_allowed(self.url(address), self.hosts)
 
     def url(self, address: str) -> str:
-        """The absolute address: a relative one is of the server itself."""
+        """The absolute URL. A relative address is one of the server itself."""
         return urljoin(self.base_url, address) if self.base_url else address
 
     def medium(self, address: str) -> Media | str:
-        """What a link leads to, or why that is not known. A link that was not fetched
-        yet is noted, and gives an empty reason."""
+        """The medium of a link, or the reason why there is none. A link that is not yet
+        fetched is added to ``missing`` and returns an empty reason."""
         url = self.url(address)
         if url not in self.fetched:
-            self.wanted.setdefault(url)
+            self.missing.setdefault(url)
             return ""
         return self.fetched[url]
 
 
-def is_named(url: str, hosts: Collection[str]) -> bool:
-    """Whether an absolute http address is of one of these hosts."""
+def is_allowed(url: str, hosts: Collection[str]) -> bool:
+    """True if an absolute http address has one of these hosts."""
     try:
         parsed = urlsplit(url)
         port = parsed.port
@@ -59,15 +59,15 @@ def is_named(url: str, hosts: Collection[str]) -> bool:
 
 
 def link_error(address: str, reason: str = "") -> CallError:
-    """The error for a link in place of a medium. Asking again would cost again and give
-    a link again, so it is of a kind that is not repeated."""
+    """The error for a link in place of a medium. A retry would cost again and return a
+    link again, so the error is of a kind without retries."""
     shown = shortened(address, _SHOWN_CHARS)
     if reason:
-        return CallError("unsupported", f"the link {shown!r} of the answer: {reason}")
+        return CallError("unsupported", f"the answer's link {shown!r}: {reason}")
     host = urlsplit(address).netloc.rpartition("@")[2] or "HOST"
     return CallError(
         "unsupported",
         f"the answer holds a link ({shown!r}) instead of data, and links are not "
-        f"fetched. Allow it with fetch_links={host}; the backend openai can ask for "
-        "pictures as data with image_response_format=b64_json",
+        f"fetched. Allow it with fetch_links={host}; with the backend openai, "
+        "image_response_format=b64_json requests pictures as data",
     )

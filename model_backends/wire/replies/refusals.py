@@ -1,8 +1,8 @@
-"""Recognises the errors by which a service refuses a request for what it asks.
+"""Recognises errors with which a service refuses the content of a request.
 
-Servers report a refusal in many shapes: Azure and OpenAI by codes, OpenRouter by the
-reasons of its moderation, others in words alone. The same request is refused again, so
-this is an outcome of the answer and no failure of the call.
+Services report refusals in many ways: Azure and OpenAI by codes, OpenRouter by
+moderation reasons, others only in words. The same request is refused again, so a
+refusal is an answer, not a failed call.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _CODES = frozenset(
         "sensitive",  # Zhipu
     )
 )
-"""In small letters, without marks between words: servers spell them differently."""
+"""Codes in lower case without separators, because servers spell them differently."""
 _INVALID_PROMPT = "invalidprompt"
-"""A code that OpenAI also gives for a prompt of the wrong form: its words decide."""
+"""OpenAI uses this code also for a malformed prompt, so the message decides."""
 _FLAGGED = re.compile(r"usage polic|flagged", re.IGNORECASE)
 _WORDS = re.compile(
     r"rejected (?:by|as a result of) (?:the|our) safety system"
@@ -34,7 +34,7 @@ _WORDS = re.compile(
     re.IGNORECASE,
 )
 _OTHER_MEANINGS = frozenset((401, 402, 408, 409, 429))
-"""Statuses about the key, the account or the pace, whatever the words."""
+"""Statuses about the key, the account or rate limits, whatever the message says."""
 _STATUSES_OF_WORDS = frozenset((200, 400, 403))
 _MAX_WORDS_CHARS = 10_000
 
@@ -42,10 +42,10 @@ _MAX_WORDS_CHARS = 10_000
 def is_refusal(
     status: int, codes: Collection[str], words: str, *, moderated: bool = False
 ) -> bool:
-    """Whether an error is a refusal.
+    """True if an error is a refusal.
 
-    ``status`` is that of HTTP, or 200 for an error inside of a reply that states none.
-    ``moderated`` is whether the error has the reasons of a moderation, as OpenRouter's.
+    ``status`` is the HTTP status, or 200 for an error in a reply that states no status.
+    ``moderated`` is True if the error holds moderation reasons, as OpenRouter's do.
     """
     if status in _OTHER_MEANINGS:
         return False

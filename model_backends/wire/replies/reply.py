@@ -1,4 +1,4 @@
-"""Reads what a reply states beside its answer: its JSON, usage, and names."""
+"""Reads a reply's JSON, usage, and names of the model and its configuration."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mmeval.model_backends.wire.failures import bad_reply
 from mmeval.model_backends.wire.replies.server_errors import (
     error_in_body,
     error_in_list,
-    reported,
+    reported_error,
 )
 from mmeval.records import Usage
 from mmeval.system import from_line
@@ -16,15 +16,15 @@ from mmeval.system.wording import shortened
 
 _SHOWN_CHARS = 80
 _NAME_CHARS = 200
-"""Of what the server calls its model and its configuration: both are recorded with each
-answer."""
+"""Maximum length of the server's names of its model and configuration, which are
+recorded with each answer."""
 
 
 def json_object(body: bytes) -> dict[str, Any]:
     """The JSON object of a reply with a status of success.
 
-    Raises CallError ``bad_reply`` without one, or the error that it reports instead of
-    an answer.
+    Raises CallError: ``bad_reply`` without an object, or the error that the reply
+    reports.
     """
     try:
         data = from_line(body)
@@ -40,20 +40,20 @@ def json_object(body: bytes) -> dict[str, Any]:
         raise bad_reply(
             f"the server's answer is a JSON {type(data).__name__}, not an object"
         )
-    error = reported(data)
+    error = reported_error(data)
     if error is not None:
         raise error_in_body(error)
     return data
 
 
 def usage(data: dict[str, Any]) -> Usage:
-    """The server's count of tokens, in either spelling; 0 without a valid number."""
+    """The server's token counts, in either naming; 0 without a valid number."""
     counted = data.get("usage")
     if not isinstance(counted, dict):
         return Usage()
     tokens_in: Any = counted.get("prompt_tokens") or counted.get("input_tokens")
     tokens_out: Any = counted.get("completion_tokens") or counted.get("output_tokens")
-    return Usage(tokens_in, tokens_out)  # which counts what is none as 0
+    return Usage(tokens_in, tokens_out)  # Usage turns invalid numbers into 0
 
 
 def served(data: dict[str, Any]) -> str:
@@ -62,7 +62,7 @@ def served(data: dict[str, Any]) -> str:
 
 
 def fingerprint(data: dict[str, Any]) -> str:
-    """The server's name of its configuration; empty if not reported."""
+    """The server's fingerprint of its configuration; empty if not reported."""
     return _name(data.get("system_fingerprint"))
 
 

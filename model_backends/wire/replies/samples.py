@@ -1,4 +1,4 @@
-"""Sounds that come as bare samples or in pieces, as one WAV."""
+"""Makes one WAV of sounds that arrive as raw samples or in pieces."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from mmeval.media import Media, base64_bytes, wav
 from mmeval.media.decode import audio, whole_wave
 
 ASSUMED_RATE = 24_000
-"""Samples a second where nobody states them: what all providers send."""
+"""Sampling rate in Hz if none is stated: all providers send this one."""
 SAMPLES_TYPE = "audio/pcm"
 _SAMPLE_BYTES = 2
 _RIFF = "UklGR"
-"""How the base64 of a WAV begins."""
+"""The first characters of a WAV in base64."""
 _RATE = re.compile(r"\brate\s*=\s*\"?(\d{3,7})", re.IGNORECASE)
 _SAMPLES_TYPE = re.compile(r"audio/(?:pcm|l16|x-pcm|x-l16|raw)\b", re.IGNORECASE)
 _PADDED = re.compile(r"[^=]+=*")
 
 
 def rate_of(mime: str) -> int:
-    """The rate in a type such as ``audio/L16;codec=pcm;rate=24000``; 0 without one."""
+    """The rate in a type such as ``audio/L16;codec=pcm;rate=24000``; 0 if missing."""
     match = _RATE.search(mime)
     return int(match[1]) if match else 0
 
 
 def is_samples_type(mime: str) -> bool:
-    """Whether a MIME type is that of samples without a header."""
+    """True if a MIME type is one of raw samples without a header."""
     return _SAMPLES_TYPE.match(mime) is not None
 
 
@@ -39,7 +39,7 @@ def wav_of_samples(
     rate: int,
     channels: int = 1,
 ) -> bytes:
-    """A WAV of samples of 16 bits, little endian; half a sample at the end goes."""
+    """A WAV of 16-bit little-endian samples. An incomplete last sample is dropped."""
     whole = len(samples) - len(samples) % (_SAMPLE_BYTES * channels)
     file = io.BytesIO()
     with wave.open(file, "wb") as out:
@@ -51,8 +51,11 @@ def wav_of_samples(
 
 
 def joined_base64(pieces: Sequence[str]) -> bytes:
-    """The bytes of base64 in pieces, which may be cut anywhere; padding inside ends one
-    text and begins another. What is damaged ends the sound."""
+    """The bytes of base64 that is cut into pieces at any place.
+
+    Padding in the middle ends one base64 text and begins another. Damaged base64 ends
+    the sound.
+    """
     data = bytearray()
     whole_text = "".join("".join(pieces).split())
     for text in _PADDED.findall(whole_text):
@@ -66,10 +69,10 @@ def joined_base64(pieces: Sequence[str]) -> bytes:
 
 
 def whole_sounds(pieces: Sequence[str]) -> list[str]:
-    """The sounds in the base64 of a stream, in base64: pieces of one, unless several of
-    them are files of their own that cannot be joined."""
+    """The sounds in the base64 pieces of a stream, as base64. This is one sound, unless
+    the pieces are files that cannot be joined."""
     if len(pieces) == 1:
-        return list(pieces)  # in whatever habit of base64 it is written
+        return list(pieces)  # unchanged, in any variant of base64
     beginnings = sum(piece.startswith(_RIFF) for piece in pieces)
     if beginnings < 2:
         return [base64_text(joined_base64(pieces))]
@@ -81,8 +84,8 @@ def whole_sounds(pieces: Sequence[str]) -> list[str]:
 
 
 def joined_files(files: Sequence[bytes]) -> bytes | None:
-    """Whole files of one sound as one WAV: their samples in a row. None where they are
-    not of one rate, or cannot be decoded here."""
+    """Files of one sound, concatenated as one WAV. None if their rates or channels
+    differ, or if a file cannot be decoded."""
     joined = _joined_waves(files)
     if joined is not None:
         return joined
@@ -100,12 +103,12 @@ def joined_files(files: Sequence[bytes]) -> bytes | None:
 
 
 def base64_text(data: bytes) -> str:
-    """Bytes as they stand in a reply."""
+    """Bytes in base64, as in a reply."""
     return base64.b64encode(data).decode("ascii")
 
 
 def _joined_waves(files: Sequence[bytes]) -> bytes | None:
-    """WAVs of whole numbers and of one format, sample by sample as they are."""
+    """Join WAVs of integer samples of one format without decoding. None otherwise."""
     formats: set[tuple[int, int, int]] = set()
     frames: list[bytes] = []
     for data in files:

@@ -1,5 +1,5 @@
-"""Reads the errors of servers, in whatever shape: their words, their kind, when to ask
-again, and what the user can do."""
+"""Reads servers' errors in any form: the message, the kind, when to retry, and what the
+user can do."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from mmeval.system.wording import shortened
 
 MAX_DESCRIBED_BYTES = 65_536
 _SHOWN_CHARS = 350
-"""Of the server's words, so that the way out has its place behind them."""
+"""Maximum length of the server's message, so that a hint fits after it."""
 MAX_RETRY_AFTER = 86_400.0
-"""Seconds: a server that asks for more than a day gets a day."""
+"""Maximum wait in seconds: one day."""
 
-_NOTHING_GRANTED = "quota_of_0"
-"""Our own code for a quota of Google that is 0."""
-_QUOTA_CODES = frozenset(("insufficient_quota", "api_key_invalid", _NOTHING_GRANTED))
+_QUOTA_OF_0 = "quota_of_0"
+"""Our code for a quota of Google that is 0."""
+_QUOTA_CODES = frozenset(("insufficient_quota", "api_key_invalid", _QUOTA_OF_0))
 _LONG_CODES = frozenset(
     (
         "context_length_exceeded",
@@ -50,7 +50,7 @@ _LIMIT = re.compile(
     r"\blimit:? ([\d,]+),(?: used:? [\d,]+,)? requested:? ([\d,]+)", re.IGNORECASE
 )
 _USED_UP = re.compile(r"per_?day|\blimit: 0(?!\.?\d)", re.IGNORECASE)
-"""A quota of a day, or of nothing: Google's message and the names of its quotas."""
+"""A daily quota, or a quota of 0: Google's messages and names of quotas."""
 _KEY_REFUSED = re.compile(r"api key (?:not valid|expired|not found)", re.IGNORECASE)
 _TOO_LARGE = re.compile(r"request too large", re.IGNORECASE)
 _TRY_AGAIN = re.compile(
@@ -103,13 +103,13 @@ _KIND_BY_STATUS: Mapping[int, ErrorKind] = {
     402: "auth",
     403: "auth",
     408: "timeout",
-    # the server is still at work on a call with the same idempotency key
+    # the server is still working on a call with the same idempotency key
     409: "rate_limit",
     413: "too_long",
     429: "rate_limit",
     504: "timeout",
 }
-_WAYS_OUT: tuple[tuple[str, str], ...] = (
+_HINTS: tuple[tuple[str, str], ...] = (
     (
         r"max_tokens(?!_)|use .?max_completion_tokens.? instead",
         "set max_tokens_field=max_completion_tokens, or leave it out with "
@@ -141,39 +141,42 @@ _WAYS_OUT: tuple[tuple[str, str], ...] = (
     (r"stream_options", "set extra_body={stream_options: null}"),
     (r"modalit(?:y|ies)", "name what the model gives with outputs"),
 )
-"""A field that a server refuses, and what to write. The first that is named counts."""
-_ANSWERS = frozenset(("candidates", "choices", "data", "images", "output", "steps"))
-"""Fields of a reply that has an answer, and not an error."""
+"""Patterns of fields that a server refuses, with a hint. The first match counts."""
+_ANSWER_FIELDS = frozenset(
+    ("candidates", "choices", "data", "images", "output", "steps")
+)
+"""Fields of a reply with an answer, not an error."""
 _NOT_STREAMED = re.compile(
     r"non[- ]?stream|only (?:supports? )?stream|stream(?:ing)? (?:mode )?only"
     r"|stream must be (?:set to )?true|must be streamed",
     re.IGNORECASE,
 )
 _LOST_ANSWER = re.compile(r"previous[_ ]response|response with id", re.IGNORECASE)
-_USUAL_WORDS = ("seed", "stop")
+_COMMON_WORDS = ("seed", "stop")
 _FIELD_WORDS = re.compile(
     r"unsupported|not support|unknown|unrecognized|unexpected|not (?:allowed|permitted)"
     r"|invalid|extra|refus|must|should|cannot|deprecated|only",
     re.IGNORECASE,
 )
-"""What stands beside a field that is refused, where its name is a usual word."""
+"""Words near the name of a refused field. Required if the name is a common word."""
 
 
 @dataclass(slots=True)
 class ServerError:
-    """What a server states of an error: its words, all its codes, the field that it
-    refuses, the seconds to wait, and whether a moderation is the cause."""
+    """What a server states about an error: message, codes, the refused field, the
+    seconds to wait, and whether moderation is the cause."""
 
     message: str = ""
     codes: dict[str, None] = field(default_factory=dict)
-    """In the order of the error: the outer one first."""
+    """Codes in order, those of the outer error first."""
     param: str = ""
     delay: float | None = None
     moderated: bool = False
 
     @property
     def status(self) -> int | None:
-        """The status that its codes state, for an error in a reply of status 200."""
+        """The HTTP status that the codes stand for, for an error in a reply with status
+        200."""
         for code in self.codes:
             if _STATUS.fullmatch(code):
                 return int(code)
@@ -191,8 +194,8 @@ def http_error(
     keyed: bool = False,
     key_name: str = "",
 ) -> CallError:
-    """The error for a status outside 200-299; ``keyed`` says whether a key was sent,
-    ``key_name`` is the variable for it."""
+    """The error of a reply with a status outside 200-299. ``keyed`` is True if a key
+    was sent; ``key_name`` is the variable of the key."""
     body = body[:MAX_DESCRIBED_BYTES]
     if is_stream(body, ""):
         error = read_error([_json_or_text(event.data) for event in events(body)])
@@ -205,8 +208,8 @@ def http_error(
     if is_refusal(status, error.codes, error.message, moderated=error.moderated):
         return _refused(text)
     kind = _kind(status, error, wait)
-    hint = _way_out(status, error)
-    # Google answers 400 to a key that it does not know
+    hint = _hint(status, error)
+    # Google answers 400 to an unknown key
     is_about_key = status == 401 or (status == 400 and kind == "auth")
     if hint:
         return CallError(kind, text + hint, wait)
@@ -217,13 +220,13 @@ def http_error(
     elif status in (404, 405):
         hint = " (check base_url and model)"
     elif 300 <= status < 400:
-        place = headers.get("Location", "nowhere")
-        hint = f" (redirected to {place!r}; give the final address as base_url)"
+        location = headers.get("Location", "nowhere")
+        hint = f" (redirected to {location!r}; give the final address as base_url)"
     return CallError(kind, text + hint, wait)
 
 
 def error_in_body(value: object) -> CallError:
-    """The error in a reply with status 200, as some gateways send it."""
+    """The error in a reply with status 200, which some gateways send."""
     error = read_error(value)
     text = shortened(f"the server reports an error: {error.message}", _SHOWN_CHARS)
     wait = retry_after({}, error)
@@ -232,20 +235,20 @@ def error_in_body(value: object) -> CallError:
         return _refused(text)
     status = error.status or 500
     kind = _kind(status, error, wait)
-    return CallError(kind, text + _way_out(status, error), wait)
+    return CallError(kind, text + _hint(status, error), wait)
 
 
 def _refused(text: str) -> CallError:
     return CallError("refused", f"the service refused the request ({text})")
 
 
-def reported(data: Mapping[str, Any]) -> object:
-    """The error that a JSON object of status 200 is, or holds; None for an answer."""
+def reported_error(data: Mapping[str, Any]) -> object:
+    """The error that a JSON object with status 200 is or holds; None for an answer."""
     if data.get("error"):
         return data["error"]
     if data.get("object") == "error" or data.get("type") == "error":
         return data
-    if data.keys() & _ANSWERS:
+    if data.keys() & _ANSWER_FIELDS:
         return None
     words = data.get("message") or data.get("detail")
     is_error = isinstance(words, list) or (isinstance(words, str) and words)
@@ -253,10 +256,10 @@ def reported(data: Mapping[str, Any]) -> object:
 
 
 def event_object(event: Event) -> dict[str, Any] | None:
-    """The object of an event; None where its data is not JSON. Raises CallError for an
-    event that is an error."""
+    """The JSON object of an event; None if its data is not an object. Raises CallError
+    for an event with an error."""
     row = event.json()
-    error = error_in_list(event.data) if row is None else reported(row)
+    error = error_in_list(event.data) if row is None else reported_error(row)
     if error is None and event.name == "error":
         error = row or event.data
     if error is not None:
@@ -264,21 +267,21 @@ def event_object(event: Event) -> dict[str, Any] | None:
     return row
 
 
-def endless(what: str, lost: str) -> CallError:
-    """The error for a stream without its end; ``lost`` is why it did not come."""
-    reason = lost or "it is cut"
+def missing_end(what: str, lost: str) -> CallError:
+    """The error for a stream without an end. ``lost`` is the reason, if known."""
+    reason = lost or "the connection was closed"
     return CallError("connection", f"the stream of {what} has no end ({reason})")
 
 
 def error_in_list(value: object) -> object:
-    """The error that a list holds, or its text in JSON; None for another list."""
+    """The error in a list, or in the JSON text of a list; None without an error."""
     if isinstance(value, str):
         value = _json_or_text(value)
     if not isinstance(value, list):
         return None
     for item in value:
         if isinstance(item, dict):
-            error = reported(item)
+            error = reported_error(item)
             if error is not None:
                 return error
     return None
@@ -313,7 +316,7 @@ def _kind(
 
 
 def _has_no_credit(error: ServerError) -> bool:
-    """Whether a quota is used up that does not come back soon."""
+    """True if a quota is used up and will not be renewed soon."""
     if error.codes.keys() & _QUOTA_CODES:
         return True
     if any(code.startswith("billing_") for code in error.codes):
@@ -322,28 +325,28 @@ def _has_no_credit(error: ServerError) -> bool:
     return _USED_UP.search(words) is not None
 
 
-def _way_out(status: int, error: ServerError) -> str:
-    """What to write where the server refuses a field of the request."""
+def _hint(status: int, error: ServerError) -> str:
+    """A hint for a field of the request that the server refuses."""
     if status in (400, 404) and _LOST_ANSWER.search(f"{error.param} {error.message}"):
         return (
-            " (the server does not keep the earlier answer, or no longer, as after 30 "
-            "days: set state=items, or ask again in a run of its own with --run_id)"
+            " (the server has not kept the earlier answer, or has deleted it: set "
+            "state=items, or start a new run with --run_id)"
         )
     if status not in (400, 422):
         return ""
     if _NOT_STREAMED.search(error.message):
         return " (set stream=true)"
     is_about_fields = _FIELD_WORDS.search(error.message) is not None
-    for name, way_out in _WAYS_OUT:
+    for name, hint in _HINTS:
         words = error.param
-        if is_about_fields or name not in _USUAL_WORDS:
+        if is_about_fields or name not in _COMMON_WORDS:
             words += f" {error.message}"
         if re.search(rf"(?<![A-Za-z_]){name}(?![A-Za-z])", words, re.IGNORECASE):
-            return f" ({way_out})"
+            return f" ({hint})"
     return ""
 
 
-# --- when to ask again ----------------------------------------------------------------
+# --- when to retry --------------------------------------------------------------------
 
 
 def retry_after(
@@ -351,8 +354,8 @@ def retry_after(
     error: ServerError | None = None,
     now: datetime | None = None,
 ) -> float | None:
-    """Seconds to wait, as the headers or the words of an error state it; None where
-    neither does."""
+    """Seconds to wait, as stated by the headers or by the error's message; None if
+    neither states it."""
     seconds = _number(headers.get("retry-after-ms", ""), 0.001)
     if seconds is None:
         seconds = _seconds_or_date(headers.get("Retry-After", "").strip(), now)
@@ -384,16 +387,17 @@ def _seconds_or_date(text: str, now: datetime | None) -> float | None:
     else:
         return seconds if math.isfinite(seconds) else None
     try:
-        moment = parsedate_to_datetime(text)
+        date = parsedate_to_datetime(text)
     except (ValueError, OverflowError):
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - (now or datetime.now(UTC))).total_seconds()
+    if date.tzinfo is None:
+        date = date.replace(tzinfo=UTC)
+    return (date - (now or datetime.now(UTC))).total_seconds()
 
 
 def _longest_reset(headers: Mapping[str, str]) -> float | None:
-    """When the limit that is used up is reset; both are stated with every reply."""
+    """Seconds until the used-up limits are reset; None if no limit is used up. Replies
+    state both limits, used up or not."""
     waits = []
     for name in ("requests", "tokens"):
         wait = _duration(headers.get(f"x-ratelimit-reset-{name}", ""))
@@ -415,23 +419,23 @@ def _duration(text: str) -> float | None:
     return seconds
 
 
-# --- shapes ---------------------------------------------------------------------------
+# --- forms of errors ------------------------------------------------------------------
 
 
 def read_error(value: object) -> ServerError:
-    """What an error states: an object, a text, or a list of one of these."""
+    """Read an error that is an object, a text, or a list of these."""
     error = ServerError()
-    words = dict.fromkeys(_words(value, error, 0))
-    error.message = "; ".join(words)
+    messages = dict.fromkeys(_messages(value, error, 0))
+    error.message = "; ".join(messages)
     return error
 
 
-def _words(
+def _messages(
     value: object,
     error: ServerError,
     depth: int,
 ) -> Iterator[str]:
-    """The words of an error; its codes go to ``error``."""
+    """The messages in an error. Its codes are added to ``error``."""
     if depth > 6:
         return
     if isinstance(value, str):
@@ -439,29 +443,29 @@ def _words(
         if inner is value or not isinstance(inner, dict | list):
             yield value
         else:
-            yield from _words(inner, error, depth + 1)
+            yield from _messages(inner, error, depth + 1)
     elif isinstance(value, list):
         for item in value:
-            yield from _words(item, error, depth + 1)
+            yield from _messages(item, error, depth + 1)
     elif isinstance(value, dict):
-        yield from _words_of_object(value, error, depth)
+        yield from _messages_of_object(value, error, depth)
     elif value is not None:
         yield str(value)
 
 
-def _words_of_object(
+def _messages_of_object(
     row: Mapping[str, Any], error: ServerError, depth: int
 ) -> Iterator[str]:
-    _note_codes(row, error)
+    _add_codes(row, error)
     before = len(error.codes)
     has_words = False
     for name in ("error", "message", "msg", "detail", "error_description", "errors"):
         if row.get(name) in (None, "", [], {}):
             continue
-        for text in _words(row[name], error, depth + 1):
+        for text in _messages(row[name], error, depth + 1):
             has_words = True
-            place = row.get("loc") if name == "msg" else None
-            yield f"{_path(place)}: {text}" if place else text
+            location = row.get("loc") if name == "msg" else None
+            yield f"{_path(location)}: {text}" if location else text
     metadata = row.get("metadata")
     if isinstance(metadata, dict):
         if metadata.get("reasons") or metadata.get("flagged_input"):
@@ -469,14 +473,14 @@ def _words_of_object(
         raw = metadata.get("raw")
         if raw:
             has_words = True
-            yield from _words(raw, error, depth + 1)
+            yield from _messages(raw, error, depth + 1)
     for name in ("innererror", "details"):
         inner = row.get(name)
         items = inner if isinstance(inner, list) else [inner]
         for item in items:
             if isinstance(item, dict):
-                _note_codes(item, error)
-                _note_quotas(item, error)
+                _add_codes(item, error)
+                _add_quotas(item, error)
     if not has_words and len(error.codes) == before:
         plain = [
             f"{name}: {value}"
@@ -487,7 +491,7 @@ def _words_of_object(
             yield ", ".join(plain)
 
 
-def _note_codes(row: Mapping[str, Any], error: ServerError) -> None:
+def _add_codes(row: Mapping[str, Any], error: ServerError) -> None:
     for name in ("code", "type", "status", "reason"):
         value = row.get(name)
         if isinstance(value, str | int) and not isinstance(value, bool):
@@ -501,8 +505,8 @@ def _note_codes(row: Mapping[str, Any], error: ServerError) -> None:
         error.delay = _duration(delay)
 
 
-def _note_quotas(row: Mapping[str, Any], error: ServerError) -> None:
-    """Note the names of the quotas that are used up, as codes."""
+def _add_quotas(row: Mapping[str, Any], error: ServerError) -> None:
+    """Add the names of used-up quotas as codes."""
     violations = row.get("violations")
     if not isinstance(violations, list):
         return
@@ -513,20 +517,20 @@ def _note_quotas(row: Mapping[str, Any], error: ServerError) -> None:
         if isinstance(name, str):
             error.codes.setdefault(name.lower())
         if str(violation.get("quotaValue")) == "0":
-            error.codes.setdefault(_NOTHING_GRANTED)
+            error.codes.setdefault(_QUOTA_OF_0)
 
 
-def _path(place: object) -> str:
-    """Where a field is, such as ``temperature`` for ``["body", "temperature"]``."""
-    if not isinstance(place, list):
-        return str(place)
-    names = [str(name) for name in place if name != "body"]
+def _path(location: object) -> str:
+    """The path of a field, such as ``temperature`` for ``["body", "temperature"]``."""
+    if not isinstance(location, list):
+        return str(location)
+    names = [str(name) for name in location if name != "body"]
     return ".".join(names) or "body"
 
 
 def _json_or_text(text: str) -> Any:
-    """The value of a text that is JSON, or an object as Python prints it: some gateways
-    write their provider's error so."""
+    """The value of a text that is JSON or a Python literal; else the text. Some
+    gateways print their provider's error as a Python object."""
     if not text.lstrip().startswith(("{", "[")):
         return text
     try:

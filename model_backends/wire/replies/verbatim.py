@@ -1,5 +1,5 @@
-"""The items of a list in JSON as they are written: what a server wants back byte for
-byte is cut out of its reply and never encoded again."""
+"""Cuts values out of JSON byte for byte. Some servers need parts of an answer back
+exactly as they wrote them, so these are never encoded again."""
 
 from __future__ import annotations
 
@@ -9,102 +9,103 @@ from collections.abc import Sequence
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _value = json.JSONDecoder().raw_decode
-"""The value that begins at a place of a text, and where it ends."""
+"""Decodes the value at an offset of a text; returns it with the offset of its end."""
 
 
 def verbatim_value(text: str | bytes, path: Sequence[str | int]) -> bytes | None:
-    """The value at ``path``, such as ``("candidates", 0, "content")``; None where there
-    is none, or what is given is not JSON."""
+    """The value at ``path``, such as ``("candidates", 0, "content")``. None if there is
+    none or ``text`` is not JSON."""
     try:
-        whole = _text(text)
-        at = _place(whole, path)
-        if at is None:
+        whole = _decoded(text)
+        start = _offset(whole, path)
+        if start is None:
             return None
-        end = _value(whole, at)[1]
-        return _bytes(whole[at:end], text)
+        end = _value(whole, start)[1]
+        return _encoded(whole[start:end], text)
     except (ValueError, IndexError, RecursionError):
         return None
 
 
 def verbatim_items(text: str | bytes, path: Sequence[str | int]) -> list[bytes]:
-    """The items of the list at ``path``; empty where there is no list, or what is given
-    is not JSON."""
+    """The items of the list at ``path``. Empty if there is no list or ``text`` is not
+    JSON."""
     try:
-        whole = _text(text)
-        at = _place(whole, path)
-        spans = [] if at is None else _spans(whole, at)
+        whole = _decoded(text)
+        list_start = _offset(whole, path)
+        spans = [] if list_start is None else _spans(whole, list_start)
     except (ValueError, IndexError, RecursionError):
         return []
-    return [_bytes(whole[start:end], text) for start, end in spans]
+    return [_encoded(whole[start:end], text) for start, end in spans]
 
 
 def json_list(items: Sequence[bytes]) -> bytes:
-    """A list of items as they are written."""
+    """A JSON list of encoded items."""
     return b"[" + b", ".join(items) + b"]"
 
 
-def _text(given: str | bytes) -> str:
-    # a broken tokenizer writes bytes that are not UTF-8; they are given back as well
-    return given if isinstance(given, str) else given.decode("utf-8", "surrogateescape")
+def _decoded(text: str | bytes) -> str:
+    # a broken tokenizer writes bytes that are not UTF-8; they must be sent back too
+    return text if isinstance(text, str) else text.decode("utf-8", "surrogateescape")
 
 
-def _bytes(cut: str, given: str | bytes) -> bytes:
-    errors = "surrogatepass" if isinstance(given, str) else "surrogateescape"
+def _encoded(cut: str, like: str | bytes) -> bytes:
+    errors = "surrogatepass" if isinstance(like, str) else "surrogateescape"
     return cut.encode("utf-8", errors)
 
 
-def _place(text: str, path: Sequence[str | int]) -> int | None:
-    """Where the value at a path begins."""
-    at: int | None = _after_blanks(text, 0)
+def _offset(text: str, path: Sequence[str | int]) -> int | None:
+    """The offset of the value at a path."""
+    offset: int | None = _after_blanks(text, 0)
     for step in path:
-        if at is None:
+        if offset is None:
             return None
-        at = _inner_place(text, at, step)
-    return at
+        offset = _inner_offset(text, offset, step)
+    return offset
 
 
-def _inner_place(
+def _inner_offset(
     text: str,
-    at: int,
+    offset: int,
     step: str | int,
 ) -> int | None:
-    """Where a member or an item begins, of the object or list that begins at ``at``."""
+    """The offset of a member or item of the object or list that begins at
+    ``offset``."""
     if isinstance(step, int):
-        spans = _spans(text, at)
+        spans = _spans(text, offset)
         return spans[step][0] if step < len(spans) else None
-    found: int | None = None
-    if text[at] != "{":
+    value_offset: int | None = None
+    if text[offset] != "{":
         return None
-    at = _after_blanks(text, at + 1)
-    while text[at] != "}":
-        # of a name that is written twice, the last one counts, as for every reader
-        name, at = _value(text, at)
-        at = _after_blanks(text, _after_blanks(text, at) + 1)
+    offset = _after_blanks(text, offset + 1)
+    while text[offset] != "}":
+        # if a name occurs twice the last one counts, as in json.loads
+        name, offset = _value(text, offset)
+        offset = _after_blanks(text, _after_blanks(text, offset) + 1)
         if name == step:
-            found = at
-        at = _after_comma(text, _value(text, at)[1])
-    return found
+            value_offset = offset
+        offset = _after_comma(text, _value(text, offset)[1])
+    return value_offset
 
 
-def _spans(text: str, at: int) -> list[tuple[int, int]]:
-    """Where the items of a list begin and end; none where it is not a list."""
+def _spans(text: str, offset: int) -> list[tuple[int, int]]:
+    """The offsets of the items of a list; empty if it is not a list."""
     spans: list[tuple[int, int]] = []
-    if text[at] != "[":
+    if text[offset] != "[":
         return spans
-    at = _after_blanks(text, at + 1)
-    while text[at] != "]":
-        end = _value(text, at)[1]
-        spans.append((at, end))
-        at = _after_comma(text, end)
+    offset = _after_blanks(text, offset + 1)
+    while text[offset] != "]":
+        end = _value(text, offset)[1]
+        spans.append((offset, end))
+        offset = _after_comma(text, end)
     return spans
 
 
-def _after_comma(text: str, at: int) -> int:
-    at = _after_blanks(text, at)
-    return _after_blanks(text, at + 1) if text[at] == "," else at
+def _after_comma(text: str, offset: int) -> int:
+    offset = _after_blanks(text, offset)
+    return _after_blanks(text, offset + 1) if text[offset] == "," else offset
 
 
-def _after_blanks(text: str, at: int) -> int:
-    match = _BLANK.match(text, at)
-    assert match is not None  # it also matches nothing
+def _after_blanks(text: str, offset: int) -> int:
+    match = _BLANK.match(text, offset)
+    assert match is not None  # the pattern also matches an empty text
     return match.end()

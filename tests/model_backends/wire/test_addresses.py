@@ -70,7 +70,7 @@ def test_an_address_that_is_down_is_tried_again_later_by_one_call(
 ) -> None:
     addresses = Addresses((A, B))
     down = addresses.next()
-    assert addresses.left_out(down, "it is down")
+    assert addresses.mark_down(down, "it is down")
     assert {addresses.next().base_url for _ in range(4)} == {B}
     monkeypatch.setattr(
         "mmeval.model_backends.wire.addresses.time.monotonic", lambda: 1e9
@@ -80,7 +80,7 @@ def test_an_address_that_is_down_is_tried_again_later_by_one_call(
     assert [addresses.next().base_url for _ in range(3)] == [A, B, B]
     with caplog.at_level(logging.WARNING, WARNINGS):
         caplog.clear()
-        addresses.answered(down, 200)
+        addresses.record_status(down, 200)
     assert down.down_until is None
     assert len(caplog.messages) == 1
 
@@ -101,23 +101,23 @@ def test_an_address_that_only_answers_errors_is_left_out() -> None:
     addresses = Addresses((A, B))
     broken_one = addresses.next()
     for status in (500, 500, 400, 500, 500):
-        addresses.answered(broken_one, status)
+        addresses.record_status(broken_one, status)
     assert broken_one.down_until is None
-    addresses.answered(broken_one, 503)
+    addresses.record_status(broken_one, 503)
     assert {addresses.next().base_url for _ in range(4)} == {B}
 
 
 def test_where_none_can_be_reached_the_call_says_so_and_each_is_tried_in_turn() -> None:
     addresses = Addresses((A, B))
     first, second = addresses.next(), addresses.next()
-    assert [addresses.left_out(one, "it is down") for one in (first, second)] == [
+    assert [addresses.mark_down(one, "it is down") for one in (first, second)] == [
         True,
         False,
     ]
     seen = []
     for _ in range(4):
         seen.append(addresses.next())
-        addresses.left_out(seen[-1], "it is down")
+        addresses.mark_down(seen[-1], "it is down")
     assert [one.base_url for one in seen] == [A, B, A, B]
 
 

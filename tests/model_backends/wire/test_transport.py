@@ -157,9 +157,9 @@ def test_large_replies_wait_for_room_and_one_is_always_read(
     held: list[int] = []
     take = ReplyMemory.take
 
-    async def taken(room: ReplyMemory, size: int) -> None:
-        await take(room, size)
-        held.append(room.held)
+    async def taken(memory: ReplyMemory, size: int) -> None:
+        await take(memory, size)
+        held.append(memory.held_bytes)
 
     monkeypatch.setattr(ReplyMemory, "take", taken)
 
@@ -168,7 +168,7 @@ def test_large_replies_wait_for_room_and_one_is_always_read(
         replies = await asyncio.gather(
             *(backend.generate(request(f"q{i}")) for i in range(6))
         )
-        assert backend._transport._room.held == 0
+        assert backend._transport._memory.held_bytes == 0
         await backend.close()
         return [reply.text for reply in replies]
 
@@ -188,9 +188,9 @@ def test_a_call_that_is_cancelled_while_it_waits_for_room_frees_none(
     async def cancel(url: str) -> int:
         waiting = asyncio.Event()
 
-        async def asked(room: ReplyMemory, size: int) -> None:
+        async def asked(memory: ReplyMemory, size: int) -> None:
             waiting.set()
-            await take(room, size)
+            await take(memory, size)
 
         monkeypatch.setattr(ReplyMemory, "take", asked)
         backend = OpenAIBackend(model="m", base_url=url)
@@ -198,8 +198,8 @@ def test_a_call_that_is_cancelled_while_it_waits_for_room_frees_none(
             request("the session, and so its room, is made by the first call")
         )
         waiting.clear()
-        room = backend._transport._room
-        room.held = 900
+        memory = backend._transport._memory
+        memory.held_bytes = 900
         call = asyncio.ensure_future(backend.generate(request("q")))
         await waiting.wait()
         await asyncio.sleep(0)
@@ -207,7 +207,7 @@ def test_a_call_that_is_cancelled_while_it_waits_for_room_frees_none(
         with pytest.raises(asyncio.CancelledError):
             await call
         await backend.close()
-        return room.held
+        return memory.held_bytes
 
     with ScriptedServer(forms(500)[0]) as server:
         assert asyncio.run(cancel(server.url)) == 900
