@@ -1,4 +1,4 @@
-"""The backend ``gemini``: the models of Google behind their own interfaces."""
+"""The backend ``gemini``: Google's models behind Google's own interfaces."""
 
 from mmeval.model_backends.gemini.backend import GeminiBackend
 

@@ -1,4 +1,4 @@
-"""The backend: asks one of Google's two interfaces, returns its answer or an error."""
+"""The backend: calls one of Google's two interfaces, returns its answer or an error."""
 
 from __future__ import annotations
 
@@ -39,37 +39,37 @@ from mmeval.model_backends.wire.user_fields import (
 )
 from mmeval.records import Request
 
-MOST_BYTES = 100 * 2**20
-"""Of a request: the largest of the limits that Google's pages state."""
+MAX_BYTES = 100 * 2**20
+"""Maximum size of a request: the largest limit in Google's documentation."""
 
 
 class GeminiBackend(WireBackend):
-    """A model of Google behind its own interfaces.
+    """A model of Google behind Google's own interfaces.
 
     :param model: the model's name, such as ``gemini-3-pro-image``.
-    :param base_url: where the server is, without a version; else the official one.
+    :param base_url: the server's address without a version; else the official one.
     :param replicas: more addresses of the same model, separated by ``+``.
     :param api: ``generate`` (``generateContent``) or ``interactions``.
     :param api_version: the version in the path; empty for a gateway without one.
     :param api_key_file: a file that holds the key; else ``GEMINI_API_KEY``, else
-        ``GOOGLE_API_KEY``. Local servers may do without.
-    :param outputs: kinds that the model gives, such as ``text+image``; empty: text.
-    :param inputs: kinds that the model takes.
-    :param stream: ask for a stream; one that comes unasked is read too.
+        ``GOOGLE_API_KEY``. Local servers may need no key.
+    :param outputs: output kinds of the model, such as ``text+image``; empty: text.
+    :param inputs: input kinds of the model.
+    :param stream: request a stream; an unrequested stream is read too.
     :param voice: the voice of sounds, unless ``audio.voice`` names one.
-    :param thoughts: ask for the model's thoughts.
-    :param extra_body: fields that are merged into the body; a null removes a field.
+    :param thoughts: request the model's thoughts.
+    :param extra_body: fields that are merged into the body; null removes a field.
     :param extra_headers_file: a JSON file of headers, whose values are secrets.
-    :param query: is added to every address.
+    :param query: added to every address.
     :param send_seed: send a seed.
     :param fetch_links: hosts, separated by ``+``, whose links in answers are fetched.
-    :param timeout: seconds for a whole call.
+    :param timeout: seconds for a complete call.
     :param max_reply_bytes: larger replies are errors.
-    :param image_formats: formats of pictures that are sent as they are; others are
-        encoded as PNG.
+    :param image_formats: formats of pictures that are sent unchanged; others are
+        converted to PNG.
 
-    Raises UsageError for arguments that cannot be used, MissingError without a key
-    for a server that is not local.
+    Raises UsageError for invalid arguments, MissingError without a key for a server
+    that is not local.
     """
 
     def __init__(
@@ -97,22 +97,24 @@ class GeminiBackend(WireBackend):
     ) -> None:
         name = str(model).strip().removeprefix("models/")
         if not name:
-            raise UsageError("the backend gemini needs the name of a model: model=NAME")
-        address, others = gemini_url(str(base_url)), gemini_replicas(replicas)
+            raise UsageError("the backend gemini needs a model's name: model=NAME")
+        address, replica_urls = gemini_url(str(base_url)), gemini_replicas(replicas)
         chosen: Api = checked_choice("api", api, Api)
         pictures = checked_formats("image_formats", image_formats, KNOWN_PICTURES)
         formats = Formats(tuple(pictures), SOUNDS)
         self._settings = Settings(
             model=name,
             base_url=address,
-            replicas=others,
+            replicas=replica_urls,
             api=chosen,
             api_version=checked_version(str(api_version)),
             capabilities=capabilities_of(chosen, inputs, outputs, formats),
             formats=formats,
             timeout=checked_positive("timeout", timeout),
             max_reply_bytes=int(checked_positive("max_reply_bytes", max_reply_bytes)),
-            api_key=read_api_key(str(api_key_file), (address, *others), KEY_NAMES),
+            api_key=read_api_key(
+                str(api_key_file), (address, *replica_urls), KEY_NAMES
+            ),
             api_key_header=KEY_HEADER,
             key_name=KEY_NAMES[0],
             stream=bool(stream),
@@ -140,14 +142,14 @@ class GeminiBackend(WireBackend):
         return self._interface
 
     def _encode(self, request: Request) -> HttpRequest:
-        outgoing = super()._encode(request)
-        if len(outgoing.body) > MOST_BYTES:
+        encoded = super()._encode(request)
+        if len(encoded.body) > MAX_BYTES:
             raise CallError(
                 "too_long",
-                f"the request has {len(outgoing.body):,} bytes, and the service takes "
-                f"{MOST_BYTES:,} in one",
+                f"the request has {len(encoded.body):,} bytes; the service takes at "
+                f"most {MAX_BYTES:,}",
             )
-        return outgoing
+        return encoded
 
     def __repr__(self) -> str:
         return (

@@ -1,5 +1,5 @@
-"""Puts a reply of ``generateContent`` together from its events: the parts of each
-candidate in their order, why it has ended, and what was counted."""
+"""Joins the events of ``generateContent`` into one reply: the parts of each candidate
+in order, its finish reason, and the usage."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mmeval.model_backends.wire.replies.verbatim import verbatim_items
 from mmeval.model_backends.wire.transport import HttpReply
 from mmeval.system import from_line
 
-_SPELLINGS: Mapping[str, str] = {
+_CAMEL_NAMES: Mapping[str, str] = {
     "code_execution_result": "codeExecutionResult",
     "executable_code": "executableCode",
     "file_data": "fileData",
@@ -32,8 +32,8 @@ _SPELLINGS: Mapping[str, str] = {
     "inline_data": "inlineData",
     "tool_call": "toolCall",
 }
-"""Fields of a part in the spelling of gateways."""
-_BESIDE = frozenset(
+"""Names of part fields by the names that gateways use."""
+_METADATA_FIELDS = frozenset(
     (
         "audioMetadata",
         "audioTranscription",
@@ -59,36 +59,36 @@ _BESIDE = frozenset(
     )
 )
 """Fields of a part that hold nothing of the answer."""
-_OF_TEXT = _BESIDE | {"text"}
+_TEXT_FIELDS = _METADATA_FIELDS | {"text"}
 
 
 @dataclass
 class Candidate:
-    """One answer of a reply: its parts, each also as it is written."""
+    """One answer of a reply: its parts, decoded and byte for byte."""
 
     parts: list[dict[str, Any]] = field(default_factory=list)
-    written: list[bytes] = field(default_factory=list)
-    """The parts that are given back: all but thoughts."""
+    encoded_parts: list[bytes] = field(default_factory=list)
+    """The parts that are sent back later: all but thoughts."""
     reason: object = None
     message: str = ""
-    beside: dict[str, Any] = field(default_factory=dict)
+    other_fields: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
 class GeminiReply:
-    """A reply with all that has come."""
+    """The content received so far."""
 
     candidates: dict[int, Candidate] = field(default_factory=dict)
     block_reason: object = None
     block_message: str = ""
     usage: Mapping[str, Any] = field(default_factory=dict)
     model: object = None
-    beside: dict[str, Any] = field(default_factory=dict)
+    other_fields: dict[str, Any] = field(default_factory=dict)
     unread: int = 0
     """Bytes of events that are not JSON."""
 
     def add(self, row: Mapping[str, Any], text: str | bytes) -> None:
-        """Add an event, or a whole reply; ``text`` is what it was read from."""
+        """Add an event or a complete reply. ``text`` is its JSON."""
         feedback = _first(row, "promptFeedback", "prompt_feedback")
         if isinstance(feedback, dict):
             reason = _first(feedback, "blockReason", "block_reason")
@@ -99,27 +99,27 @@ class GeminiReply:
         if isinstance(counted, dict):
             self.usage = {**self.usage, **counted}
         self.model = _first(row, "modelVersion", "model_version") or self.model
-        self.beside.update(row)
+        self.other_fields.update(row)
         candidates = row.get("candidates")
         if not isinstance(candidates, list):
             return
-        for place, given in enumerate(candidates):
-            if isinstance(given, dict):
-                self._add_candidate(given, place, text)
+        for index, candidate in enumerate(candidates):
+            if isinstance(candidate, dict):
+                self._add_candidate(candidate, index, text)
 
     def _add_candidate(
-        self, given: Mapping[str, Any], place: int, text: str | bytes
+        self, row: Mapping[str, Any], position: int, text: str | bytes
     ) -> None:
-        index = given.get("index")
-        number = index if isinstance(index, int) else place
+        index = row.get("index")
+        number = index if isinstance(index, int) else position
         candidate = self.candidates.setdefault(number, Candidate())
-        reason = _first(given, "finishReason", "finish_reason")
+        reason = _first(row, "finishReason", "finish_reason")
         candidate.reason = reason or candidate.reason
-        words = _first(given, "finishMessage", "finish_message")
+        words = _first(row, "finishMessage", "finish_message")
         candidate.message = str(words or candidate.message)
-        candidate.beside.update(given)
-        parts = given.get("content")
-        path: tuple[str | int, ...] = ("candidates", place, "content")
+        candidate.other_fields.update(row)
+        parts = row.get("content")
+        path: tuple[str | int, ...] = ("candidates", position, "content")
         if isinstance(parts, dict):
             parts = parts.get("parts")
             path = (*path, "parts")
@@ -127,11 +127,11 @@ class GeminiReply:
             parts = [parts]
         if not isinstance(parts, list):
             return
-        written = verbatim_items(text, path)
-        has_written = len(written) == len(parts)
+        encoded_parts = verbatim_items(text, path)
+        has_encoded = len(encoded_parts) == len(parts)
         for number, part in enumerate(parts):
-            if has_written and not is_thought(part):
-                candidate.written.append(written[number])
+            if has_encoded and not is_thought(part):
+                candidate.encoded_parts.append(encoded_parts[number])
             if isinstance(part, str):
                 candidate.parts.append({"text": part})
             elif isinstance(part, dict):
@@ -145,11 +145,11 @@ def is_thought(part: object) -> bool:
 
 
 def whole_reply(http_reply: HttpReply, secrets: Collection[str] = ()) -> GeminiReply:
-    """The reply in what was received, streamed or not. ``secrets`` are what the server
-    may echo, cut at any place of a stream.
+    """The reply in an HTTP reply, streamed or not. ``secrets`` are removed here,
+    because an event may end in the middle of an echoed one.
 
-    Raises CallError for an error that it holds, ``connection`` for a stream without its
-    end, ``bad_reply`` for what is not a reply.
+    Raises CallError for an error in the reply, ``connection`` for a stream without an
+    end, ``bad_reply`` for anything else.
     """
     reply = GeminiReply()
     body = http_reply.body
@@ -182,13 +182,13 @@ def whole_reply(http_reply: HttpReply, secrets: Collection[str] = ()) -> GeminiR
 def items_of(
     part: dict[str, Any],
 ) -> Iterator[dict[str, Any] | Part]:
-    """What a part of an answer holds, in shapes that the reader of answers knows."""
+    """The content of a part, as items that AnswerReader knows."""
     if isinstance(part.get("type"), str):
-        yield part  # in the shape of another interface, as some gateways write it
+        yield part  # some gateways write items of another interface
         return
-    known = {_SPELLINGS.get(name, name): part[name] for name in part}
-    for name, value in known.items():
-        if value is None or name in _BESIDE:
+    fields = {_CAMEL_NAMES.get(name, name): part[name] for name in part}
+    for name, value in fields.items():
+        if value is None or name in _METADATA_FIELDS:
             continue
         if name == "text":
             yield {"type": "text", "text": value}
@@ -202,9 +202,11 @@ def items_of(
                 yield {"type": "text", "text": str(output)}
         elif name in ("inlineData", "fileData"):
             item = {name: value}
-            said = _first(known, "audioTranscription", "audio_transcription")
-            if isinstance(said, dict) and isinstance(said.get("text"), str):
-                item["transcript"] = said["text"]
+            transcription = _first(fields, "audioTranscription", "audio_transcription")
+            if isinstance(transcription, dict) and isinstance(
+                transcription.get("text"), str
+            ):
+                item["transcript"] = transcription["text"]
             yield item
         elif name == "functionCall":
             yield {"type": "function_call", name: value}
@@ -216,8 +218,8 @@ def items_of(
 
 
 def _add_listed(reply: GeminiReply, body: bytes) -> None:
-    """Add the events of a stream that came as a JSON list, which is how the interface
-    streams without ``alt=sse``, and some gateways with it."""
+    """Add the events of a stream that is a JSON list. The interface streams so without
+    ``alt=sse``, and some gateways even with it."""
     try:
         listed = from_line(body)
     except (ValueError, RecursionError):
@@ -225,10 +227,10 @@ def _add_listed(reply: GeminiReply, body: bytes) -> None:
     error = error_in_list(listed)
     if error is not None:
         raise error_in_body(error)
-    written = verbatim_items(body, ())
-    if not listed or len(listed) != len(written):
-        raise bad_reply("the server's answer is a list of nothing that can be read")
-    for row, text in zip(listed, written, strict=True):
+    encoded_parts = verbatim_items(body, ())
+    if not listed or len(listed) != len(encoded_parts):
+        raise bad_reply("the server's answer is a list without readable items")
+    for row, text in zip(listed, encoded_parts, strict=True):
         if isinstance(row, dict):
             reply.add(row, text)
 
@@ -236,7 +238,7 @@ def _add_listed(reply: GeminiReply, body: bytes) -> None:
 def joined_texts(
     parts: Sequence[dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Parts of a stream, in which words of one kind in a row are one text."""
+    """Parts of a stream, with neighbouring texts of one kind joined."""
     joined: list[dict[str, Any]] = []
     for kind, row in groupby(parts, _kind_of_text):
         if kind:
@@ -250,15 +252,19 @@ def joined_texts(
 def _joined_sounds(
     parts: Sequence[dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Parts of a stream, in which a sound comes in pieces of one type."""
+    """Parts of a stream, with the neighbouring pieces of one sound joined."""
     joined: list[dict[str, Any]] = []
     pieces: list[str] = []
     kind = ""
     for part in [*parts, None]:
         sound = None if part is None else _sound(part)
         if pieces and (sound is None or sound[0] != kind):
-            # a part with a signature alone may stand between the pieces
-            if part is not None and not part.get("text") and part.keys() <= _OF_TEXT:
+            # a part with only a signature may be between the pieces
+            if (
+                part is not None
+                and not part.get("text")
+                and part.keys() <= _TEXT_FIELDS
+            ):
                 continue
             for data in whole_sounds(pieces):
                 joined.append({"inlineData": {"mimeType": kind, "data": data}})
@@ -272,7 +278,7 @@ def _joined_sounds(
 
 
 def _sound(part: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The type and the base64 of a part that is a sound of the answer."""
+    """The MIME type and the base64 of a part that is a sound; None for other parts."""
     data = _first(part, "inlineData", "inline_data")
     if not isinstance(data, dict) or is_thought(part):
         return None
@@ -283,10 +289,10 @@ def _sound(part: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _kind_of_text(part: Mapping[str, Any]) -> str:
-    """``text`` or ``thought`` for a part of words alone; empty for others."""
+    """``text`` or ``thought`` for a part with only text; empty for others."""
     text = part.get("text")
-    # an empty one bears a signature, and may stand between the pieces of a sound
-    if not text or not isinstance(text, str) or not part.keys() <= _OF_TEXT:
+    # an empty text carries a signature, and may be between the pieces of a sound
+    if not text or not isinstance(text, str) or not part.keys() <= _TEXT_FIELDS:
         return ""
     return "thought" if is_thought(part) else "text"
 

@@ -1,8 +1,8 @@
-"""Messages as JSON, for both interfaces: the words of the system apart, media as base64
-bytes, and the model's own turns byte for byte as it wrote them.
+"""Messages as JSON, for both interfaces: system messages separately, media as base64,
+and the model's own turns byte for byte.
 
-Media have no names, since a file name such as ``cat_wrong_answer.png`` would be a hint
-to the model.
+Media have no names, because a file name such as ``cat_wrong_answer.png`` would be a
+hint to the model.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mmeval.model_backends.wire.media import base64_of, sendable, words_of
 from mmeval.records import Message
 
 _PAGES = ("image/png", "image/jpeg", "image/webp")
-"""A document may be the picture of its page."""
+"""MIME types of documents that are pictures of a page."""
 _PDF = "application/pdf"
 _MIMES = {
     "audio/mp4": "audio/m4a",
@@ -27,93 +27,95 @@ _MIMES = {
     "video/x-msvideo": "video/avi",
     "video/x-ms-wmv": "video/wmv",
 }
-"""How the interfaces call types that have another name elsewhere."""
-_HERE = "<base64>"
+"""The interfaces' names of MIME types that differ from the usual ones."""
+_BASE64 = "<base64>"
 
 
 @dataclass(frozen=True)
 class MessageFormat:
-    """How an interface writes a message and what it holds."""
+    """How an interface writes messages and their items."""
 
     user: bytes
     model: bytes
-    """The beginning of a message up to its list, by who speaks."""
+    """The opening of a user's and of a model's message, up to the list of items."""
     turn: Callable[[bytes], bytes]
-    """A turn of the model, by the list of its items."""
+    """A turn of the model, from the JSON list of its items."""
     text: Callable[[str], bytes]
     medium: Callable[[str, str], object]
-    """An item with ``_HERE`` for base64, by the kind and the MIME type of a medium."""
+    """An item from the kind and MIME type of a medium; ``_BASE64`` marks its data."""
 
 
 class GeminiInput(NamedTuple):
-    """What a request holds: the words of the system, and the messages as a list."""
+    """The content of a request: the system text, and the messages as a JSON list."""
 
     system: str
     messages: bytes
 
 
 def conversation(
-    messages: Sequence[Message], settings: Settings, spelling: MessageFormat
+    messages: Sequence[Message], settings: Settings, message_format: MessageFormat
 ) -> GeminiInput:
-    """Messages as they are sent. Media of the system go with the next message of the
-    user. Raises CallError ``unsupported`` for a kind that the model does not take."""
+    """The input for the messages of a request. Media of system messages move to the
+    next user message. Raises CallError ``unsupported`` for a kind that the model does
+    not take."""
     system: list[str] = []
     carried: list[Part] = []
     rows: list[bytes] = []
     for message in messages:
-        own_turn = message.turn
+        turn = message.turn
         if message.role == "system":
             system.append(_words(message.content.parts))
             carried += [part for part in message.content.parts if part.media]
-        elif own_turn is not None and own_turn.wire == settings.wire:
-            items = own_turn.items.read()
+        elif turn is not None and turn.wire == settings.wire:
+            items = turn.items.read()
             if items.strip() != b"[]":
-                rows.append(spelling.turn(items))
+                rows.append(message_format.turn(items))
         else:
             parts = (*carried, *message.content.parts)
             carried = []
-            rows.append(_row(message.role, parts, settings, spelling))
+            rows.append(_row(message.role, parts, settings, message_format))
     if carried:
-        rows.append(_row("user", carried, settings, spelling))
-    return GeminiInput("\n\n".join(filter(None, system)), _listed(rows))
+        rows.append(_row("user", carried, settings, message_format))
+    return GeminiInput("\n\n".join(filter(None, system)), _json_list(rows))
 
 
 def _row(
-    role: str, parts: Sequence[Part], settings: Settings, spelling: MessageFormat
+    role: str, parts: Sequence[Part], settings: Settings, message_format: MessageFormat
 ) -> bytes:
     items: list[bytes] = []
     text = ""
     for part in parts:
         medium: bytes | str = _words((part,))
         if part.media is not None:
-            medium = _medium(part, settings, spelling)
+            medium = _medium(part, settings, message_format)
         if isinstance(medium, str):
             text += medium
             continue
         if text:
-            items.append(spelling.text(text))
+            items.append(message_format.text(text))
         items.append(medium)
         text = ""
     if text or not items:
-        items.append(spelling.text(text))
-    opening = spelling.model if role == "assistant" else spelling.user
-    return b"".join((opening, _listed(items), b"}"))
+        items.append(message_format.text(text))
+    opening = message_format.model if role == "assistant" else message_format.user
+    return b"".join((opening, _json_list(items), b"}"))
 
 
-def _listed(items: Sequence[bytes]) -> bytes:
+def _json_list(items: Sequence[bytes]) -> bytes:
     return b"".join((b"[", b", ".join(items), b"]"))
 
 
 def _medium(
     part: Part,
     settings: Settings,
-    spelling: MessageFormat,
+    message_format: MessageFormat,
 ) -> bytes | str:
-    """A medium as JSON, or a document as its words."""
+    """A medium as JSON, or a document as text."""
     if part.kind not in settings.capabilities.inputs:
         raise CallError(
             "unsupported",
-            f"this model is not declared to take {part.kind} (see its argument inputs)",
+            f"this model is not declared to take {part.kind}; declare it with the "
+            "argument inputs",
         )
     media = part.media
     assert media is not None  # checked by the caller
@@ -122,13 +124,13 @@ def _medium(
     elif part.kind == "document" and media.mime != _PDF:
         return f"\n[document]\n{words_of(media)}\n[end of document]\n"
     media = sendable(part, settings.formats)
-    item = spelling.medium(part.kind, _MIMES.get(media.mime, media.mime))
-    before, _, after = json.dumps(item).partition(_HERE)
+    item = message_format.medium(part.kind, _MIMES.get(media.mime, media.mime))
+    before, _, after = json.dumps(item).partition(_BASE64)
     return b"".join((before.encode(), base64_of(media), after.encode()))
 
 
 def _words(parts: Sequence[Part]) -> str:
-    """Text as written: placeholders and code, no hidden reasoning."""
+    """The text of parts, with placeholders and code, without hidden reasoning."""
     words = []
     for part in parts:
         if part.kind != "reasoning" and part.media is None:
@@ -136,7 +138,7 @@ def _words(parts: Sequence[Part]) -> str:
     return "".join(words)
 
 
-# --- spellings ------------------------------------------------------------------------
+# --- formats of the interfaces --------------------------------------------------------
 
 
 GENERATE = MessageFormat(
@@ -144,13 +146,13 @@ GENERATE = MessageFormat(
     model=b'{"role": "model", "parts": ',
     turn=lambda items: b'{"role": "model", "parts": %b}' % items,
     text=lambda text: json.dumps({"text": text}).encode(),
-    medium=lambda _, mime: {"inlineData": {"mimeType": mime, "data": _HERE}},
+    medium=lambda _, mime: {"inlineData": {"mimeType": mime, "data": _BASE64}},
 )
 INTERACTIONS = MessageFormat(
     user=b'{"type": "user_input", "content": ',
     model=b'{"type": "model_output", "content": ',
-    # the steps of a turn stand in the list of all
+    # the steps of a turn are inserted into the list of all steps
     turn=lambda items: items.strip()[1:-1],
     text=lambda text: json.dumps({"type": "text", "text": text}).encode(),
-    medium=lambda kind, mime: {"type": kind, "mime_type": mime, "data": _HERE},
+    medium=lambda kind, mime: {"type": kind, "mime_type": mime, "data": _BASE64},
 )

@@ -85,7 +85,7 @@ class GenerateEndpoint:
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:
-        """The request as sent. Raises CallError for what it cannot carry."""
+        """The request as sent. Raises CallError for unsupported content."""
         settings = self._settings
         history = conversation(request.messages, settings, GENERATE)
         fields: dict[str, Any] = {}
@@ -94,7 +94,7 @@ class GenerateEndpoint:
         config, warnings = self._config(request)
         if config:
             fields["generationConfig"] = config
-        fields = merged(fields, _aligned(settings.extra_body, fields))
+        fields = merged(fields, _with_our_names(settings.extra_body, fields))
         opening = opened_json(fields)
         body = b"".join((opening, b'"contents": ', history.messages, b"}"))
         method = "generateContent"
@@ -110,7 +110,7 @@ class GenerateEndpoint:
         settings = self._settings
         config = parameters.sampling(request, settings, _NAMES)
         warnings: tuple[str, ...] = ()
-        kinds = parameters.wanted_kinds(request, settings)
+        kinds = parameters.modalities(request, settings)
         if kinds:
             config["responseModalities"] = [kind.upper() for kind in kinds]
         if "image" in kinds:
@@ -136,11 +136,11 @@ class GenerateEndpoint:
         has_failed = False
         for candidate in reply.candidates.values():
             thought_pictures += _read(reader, candidate.parts)
-            reader.unknown_fields(candidate.beside, _CANDIDATE_FIELDS)
-            reason, failed = _ended(candidate, reader)
+            reader.unknown_fields(candidate.other_fields, _CANDIDATE_FIELDS)
+            reason, failed = _finish_reason(candidate, reader)
             reasons.append(reason)
             has_failed = has_failed or failed
-        reader.unknown_fields(reply.beside, _REPLY_FIELDS)
+        reader.unknown_fields(reply.other_fields, _REPLY_FIELDS)
         if reply.unread:
             reader.warn_left_out("events that are not JSON", reply.unread)
         if reply.block_reason:
@@ -150,16 +150,16 @@ class GenerateEndpoint:
         reason = "refused" if reader.refused else worst(reasons)
         output = reader.answer(ended=reason == "stop")
         if output.empty and has_failed and reason == "stop":
-            why = "; ".join(reader.warnings) or "no reason given"
-            raise bad_reply(f"nothing has come: {why}")
+            reason_text = "; ".join(reader.warnings) or "no reason given"
+            raise bad_reply(f"the answer is empty: {reason_text}")
         trace = None
         if thought_pictures:
             trace = Trace(evidence={"thought_pictures": thought_pictures})
-        # the parts of the answer that the next request gives back, as written
+        # the parts of the answer that the next request sends back, byte for byte
         turn = None
         first = next(iter(reply.candidates.values()), None)
-        if first is not None and first.written:
-            items = Media.from_bytes(json_list(first.written))
+        if first is not None and first.encoded_parts:
+            items = Media.from_bytes(json_list(first.encoded_parts))
             turn = Turn(self._settings.wire, items)
         return Response(
             output=output,
@@ -174,7 +174,7 @@ class GenerateEndpoint:
 
 
 def _read(reader: AnswerReader, parts: list[dict[str, Any]]) -> int:
-    """Read the parts of a candidate; how many pictures its thoughts had."""
+    """Read the parts of a candidate. Returns the number of pictures in its thoughts."""
     thought_pictures = 0
     items: list[Any] = []
     for part in parts:
@@ -194,12 +194,14 @@ def _read(reader: AnswerReader, parts: list[dict[str, Any]]) -> int:
     return thought_pictures
 
 
-def _ended(candidate: Candidate, reader: AnswerReader) -> tuple[FinishReason, bool]:
-    """Why a candidate has ended, and whether the service failed."""
+def _finish_reason(
+    candidate: Candidate, reader: AnswerReader
+) -> tuple[FinishReason, bool]:
+    """The finish reason of a candidate, and True if the service failed."""
     kind = ending(candidate.reason)
     words = f": {candidate.message}" if candidate.message else ""
     if not candidate.reason:
-        reader.warn("the server gives no reason for the end of the answer")
+        reader.warn("the server gives no finish reason")
     elif kind not in ("stop", "length"):
         reader.warn(f"the answer ended with {plain(candidate.reason)}{words}")
     if kind in ("noted", "failed", "stop"):
@@ -208,7 +210,7 @@ def _ended(candidate: Candidate, reader: AnswerReader) -> tuple[FinishReason, bo
 
 
 def _usage(counted: Mapping[str, Any]) -> Usage:
-    """Thoughts are part of what was made."""
+    """The usage. Thoughts count as output."""
     counts = []
     for kind in ("prompt", "candidates", "thoughts"):
         count = counted.get(f"{kind}TokenCount")
@@ -218,19 +220,19 @@ def _usage(counted: Mapping[str, Any]) -> Usage:
     return Usage(counts[0], counts[1] + counts[2])
 
 
-def _aligned(
+def _with_our_names(
     extra: Mapping[str, Any],
     fields: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Fields of the user's own in the spelling of ours: both spellings are allowed, but
-    not both at once."""
+    """The user's fields with the names of ours: the service accepts snake case and
+    camel case, but not both for one field."""
     aligned: dict[str, Any] = {}
     for name, value in extra.items():
         camel = _SNAKE.sub(lambda match: match[1].upper(), name)
-        own_name = camel if camel in fields else name
-        held = fields.get(own_name)
-        if isinstance(value, Mapping) and isinstance(held, Mapping):
-            aligned[own_name] = _aligned(value, held)
+        field = camel if camel in fields else name
+        current = fields.get(field)
+        if isinstance(value, Mapping) and isinstance(current, Mapping):
+            aligned[field] = _with_our_names(value, current)
         else:
-            aligned[own_name] = value
+            aligned[field] = value
     return aligned

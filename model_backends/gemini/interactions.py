@@ -1,4 +1,4 @@
-"""The interface ``interactions``: input and answer are steps, media are contents."""
+"""The interface ``interactions``: input and answer are lists of steps."""
 
 from __future__ import annotations
 
@@ -79,16 +79,16 @@ class InteractionsEndpoint:
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:
-        """The request as sent. Raises CallError for what it cannot carry."""
+        """The request as sent. Raises CallError for unsupported content."""
         settings = self._settings
         history = conversation(request.messages, settings, INTERACTIONS)
-        # nothing is asked for by its id later, so nothing need stay at the server
+        # no interaction is referenced by id later, so the server need not store it
         fields: dict[str, Any] = {"model": settings.model, "store": False}
         if settings.stream:
             fields["stream"] = True
         if history.system:
             fields["system_instruction"] = history.system
-        kinds = parameters.wanted_kinds(request, settings)
+        kinds = parameters.modalities(request, settings)
         config = parameters.sampling(request, settings, _NAMES)
         if settings.thoughts:
             config["thinking_summaries"] = "auto"
@@ -149,23 +149,25 @@ class InteractionsEndpoint:
         steps: list[dict[str, Any]],
         body: bytes | None,
     ) -> Turn | None:
-        """The steps that the next request gives back, as the server wrote them; those
-        of a stream have come in pieces."""
+        """The steps that the next request sends back, byte for byte. Without ``body``
+        (a stream) they are encoded again, because they arrived in pieces."""
         if body is None:
-            written = [json.dumps(step, ensure_ascii=False).encode() for step in steps]
+            encoded_steps = [
+                json.dumps(step, ensure_ascii=False).encode() for step in steps
+            ]
         else:
-            written = verbatim_items(body, ("steps",))
-        if not steps or len(written) != len(steps):
+            encoded_steps = verbatim_items(body, ("steps",))
+        if not steps or len(encoded_steps) != len(steps):
             return None
-        given_back = []
-        for step, item in zip(steps, written, strict=True):
+        sent_back = []
+        for step, item in zip(steps, encoded_steps, strict=True):
             if step.get("type") != "user_input":
-                given_back.append(item)
-        return Turn(self._settings.wire, Media.from_bytes(json_list(given_back)))
+                sent_back.append(item)
+        return Turn(self._settings.wire, Media.from_bytes(json_list(sent_back)))
 
 
 def _read(reader: AnswerReader, step: Mapping[str, Any]) -> int:
-    """Read a step; how many pictures its thoughts had."""
+    """Read a step. Returns the number of pictures in its thoughts."""
     kind = step.get("type")
     if kind == "model_output":
         content = step.get("content")
@@ -189,7 +191,7 @@ def _read(reader: AnswerReader, step: Mapping[str, Any]) -> int:
 def _finish_reason(
     data: Mapping[str, Any], steps: list[dict[str, Any]], reader: AnswerReader
 ) -> FinishReason:
-    """Why an interaction has ended. Raises CallError for one that failed."""
+    """The finish reason of an interaction. Raises CallError for a failed one."""
     status = str(data.get("status") or "completed").lower()
     errors = [data["errors"]] if data.get("errors") else []
     errors += [step["error"] for step in steps if step.get("error")]
@@ -216,7 +218,7 @@ def _finish_reason(
 
 
 def _failure(error: object) -> CallError:
-    """The error that the service states. It names a filter as it does elsewhere."""
+    """The error that the service states. It is a refusal if its code is a filter's."""
     rows = error if isinstance(error, list) else [error]
     failure = error_in_body({"errors": rows})
     for row in rows:
@@ -226,11 +228,11 @@ def _failure(error: object) -> CallError:
 
 
 def _usage(counted: object) -> Usage:
-    """Thoughts are part of what was made."""
+    """The usage. Thoughts count as output."""
     if not isinstance(counted, dict):
         return Usage()
-    made = 0
+    output_tokens = 0
     for name in ("total_output_tokens", "total_thought_tokens"):
         if type(counted.get(name)) is int:
-            made += counted[name]
-    return Usage(counted.get("total_input_tokens", 0), made)
+            output_tokens += counted[name]
+    return Usage(counted.get("total_input_tokens", 0), output_tokens)

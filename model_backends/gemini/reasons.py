@@ -1,4 +1,4 @@
-"""Why an answer has ended, in the words of the service."""
+"""The service's finish reasons and their meaning."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Literal
 from mmeval.records import FinishReason
 
 Ending = Literal["stop", "noted", "length", "refused", "failed"]
-"""``noted``: as stop, with a warning; ``failed``: the same where parts have come, and
-no answer otherwise."""
+"""``noted`` is a stop with a warning. ``failed`` is the same if the answer has parts,
+otherwise an error."""
 
 _ENDINGS: dict[Ending, frozenset[str]] = {
     "stop": frozenset(("STOP",)),
@@ -42,16 +42,16 @@ _ENDINGS: dict[Ending, frozenset[str]] = {
 }
 _MARKS = re.compile(r"[\s-]")
 _PREFIX = "FINISH_REASON_"
-_WORST_LAST: tuple[FinishReason, ...] = ("stop", "length", "refused")
+_BY_SEVERITY: tuple[FinishReason, ...] = ("stop", "length", "refused")
 
 
 def plain(reason: object) -> str:
-    """A reason in capitals; gateways write it differently."""
+    """A reason in upper case without its prefix. Gateways write it differently."""
     return _MARKS.sub("_", str(reason)).upper().removeprefix(_PREFIX)
 
 
 def ending(reason: object) -> Ending:
-    """What a reason means. One that is not known, or not stated, is ``failed``."""
+    """The meaning of a reason. An unknown or missing reason is ``failed``."""
     name = plain(reason)
     for kind, names in _ENDINGS.items():
         if name in names:
@@ -60,5 +60,5 @@ def ending(reason: object) -> Ending:
 
 
 def worst(reasons: Iterable[FinishReason]) -> FinishReason:
-    """The worst of the reasons for which several candidates have ended."""
-    return max(reasons, key=_WORST_LAST.index, default="stop")
+    """The worst finish reason of several candidates."""
+    return max(reasons, key=_BY_SEVERITY.index, default="stop")

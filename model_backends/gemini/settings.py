@@ -1,4 +1,4 @@
-"""The settings of the backend, checked before any request."""
+"""The backend's settings, checked before any request."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class Settings(Connection):
 
     @property
     def wire(self) -> str:
-        """The name of the turns that may be given back: a signature is valid at the
-        model that made it."""
+        """The name of turns that may be sent back: a signature is valid only at the
+        model that wrote it."""
         return f"gemini/{self.api}/{self.model}"
 
     def path(self, method: str) -> str:
-        """The path of a method below the address, such as ``interactions``."""
+        """The path of a method, such as ``interactions``, below the address."""
         return f"{self.api_version}/{method}" if self.api_version else method
 
     @property
@@ -61,8 +61,8 @@ class Settings(Connection):
         return quote(name, safe="/")
 
     def identity(self) -> dict[str, Any]:
-        """The settings by which answers may be reused; not the key, the replicas, nor
-        the timeout."""
+        """The settings that identify the model: answers of equal settings may be
+        reused. The key, the replicas and the timeout are not part of it."""
         identity: dict[str, Any] = {
             "backend": "gemini",
             "model": self.model,
@@ -84,8 +84,8 @@ class Settings(Connection):
 
 
 def gemini_url(given: str, argument: str = "base_url") -> str:
-    """The server's address: the argument or the official one. Raises UsageError as
-    ``checked_base_url`` does, and for one that ends in a version."""
+    """The server's address: the argument, else the official one. Raises UsageError as
+    ``checked_base_url`` does, and for an address that ends in a version."""
     url = checked_base_url(
         given or OFFICIAL_URL, argument=argument, key_name=KEY_NAMES[0]
     )
@@ -107,7 +107,7 @@ def gemini_replicas(given: str | Sequence[str]) -> tuple[str, ...]:
 
 def checked_version(given: str) -> str:
     """The version in the path; empty for a gateway without one. Raises UsageError for
-    what is not a word."""
+    anything but letters and digits."""
     version = given.strip("/")
     if not all(char.isascii() and char.isalnum() for char in version):
         raise UsageError(
@@ -123,11 +123,11 @@ def capabilities_of(
     outputs: str | Sequence[str],
     formats: Formats,
 ) -> Capabilities:
-    """What the model takes and gives. Raises UnknownNameError for unsupported kinds."""
+    """The model's capabilities. Raises UnknownNameError for unsupported kinds."""
     known = _OUTPUTS_OF[api]
-    taken = kinds_in("inputs", inputs, INPUT_KINDS)
+    input_kinds = kinds_in("inputs", inputs, INPUT_KINDS)
     hint = f"api={api} gives {', '.join(known)}."
-    given = kinds_in("outputs", outputs or "text", known, hint)
+    output_kinds = kinds_in("outputs", outputs or "text", known, hint)
     return named_capabilities(
-        taken, given, declarable=known, options=OPTIONS, formats=formats
+        input_kinds, output_kinds, declarable=known, options=OPTIONS, formats=formats
     )

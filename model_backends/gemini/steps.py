@@ -1,4 +1,4 @@
-"""Puts the steps of an interaction together from the events of a stream."""
+"""Joins the events of a stream into the steps of an interaction."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from mmeval.model_backends.wire.replies.server_errors import (
 )
 
 UNREAD = "unread_bytes"
-"""The field of an interaction with the bytes of its events that are not JSON."""
+"""The field for the number of bytes in events that are not JSON."""
 OPEN = ("in_progress", "queued")
-"""The states of an interaction that goes on."""
+"""The statuses of an interaction that has not ended."""
 _MEDIA = ("image", "audio", "video", "document")
-_NOT_OF_A_STEP = frozenset(("arguments_delta", "text_annotation_delta"))
+_IGNORED_DELTAS = frozenset(("arguments_delta", "text_annotation_delta"))
 """Deltas that add nothing to an answer."""
 
 
 def whole_interaction(
     body: bytes, lost: str = "", secrets: Collection[str] = ()
 ) -> dict[str, Any]:
-    """The interaction that a stream makes, as it would have come without one.
+    """The interaction in a stream, as without a stream.
 
     Raises CallError for an error in the stream, and ``connection`` for a stream without
-    its end: half an answer is none.
+    an end: half an answer is not an answer.
     """
     stream = _InteractionStream()
     for event in events(body):
@@ -42,7 +42,7 @@ def whole_interaction(
 
 
 class _InteractionStream:
-    """What has come so far."""
+    """The content received so far."""
 
     def __init__(self) -> None:
         self.has_ended = False
@@ -73,26 +73,26 @@ class _InteractionStream:
                 # the last event need not state a status
                 self._interaction["status"] = "completed"
         index = row.get("index")
-        place = index if isinstance(index, int) else len(self._steps)
+        index_of_step = index if isinstance(index, int) else len(self._steps)
         if kind == "step.start" and isinstance(row.get("step"), dict):
-            self._steps[place] = row["step"]
+            self._steps[index_of_step] = row["step"]
         elif kind == "step.delta" and isinstance(row.get("delta"), dict):
             delta = row["delta"]
             is_thought = str(delta.get("type")).startswith("thought")
-            # the step of a delta whose beginning did not come
+            # the stream may omit the start of a step
             missing = {"type": "thought" if is_thought else "model_output"}
-            _add_delta(self._steps.setdefault(place, missing), delta)
+            _add_delta(self._steps.setdefault(index_of_step, missing), delta)
 
     def interaction(self) -> dict[str, Any]:
-        steps = [self._steps[place] for place in sorted(self._steps)]
+        steps = [self._steps[index_of_step] for index_of_step in sorted(self._steps)]
         for step in steps:
             for name in ("content", "summary"):
                 if isinstance(step.get(name), list):
                     step[name] = _joined(step[name])
-        came_at_once = self._interaction.get("steps")
+        complete_steps = self._interaction.get("steps")
         return {
             **self._interaction,
-            "steps": steps or came_at_once or [],
+            "steps": steps or complete_steps or [],
             UNREAD: self._unread,
         }
 
@@ -108,9 +108,9 @@ def _add_delta(step: dict[str, Any], delta: Mapping[str, Any]) -> None:
     elif kind == "text" or kind in _MEDIA:
         _add_item(step, "content", delta)
     elif kind == step.get("type"):
-        # a call or a result, which comes at once
+        # a tool call or its result arrives in one delta
         step.update(delta)
-    elif kind not in _NOT_OF_A_STEP:
+    elif kind not in _IGNORED_DELTAS:
         _add_item(step, "content", delta)
 
 
@@ -127,17 +127,19 @@ def _add_item(
 
 
 def _joined(items: Sequence[Any]) -> list[Any]:
-    """Items of a stream, in which texts in a row are one text, and sounds of one type
-    in a row are pieces of one sound."""
+    """Items of a stream, with neighbouring texts joined, and neighbouring sounds of one
+    type joined."""
     joined: list[Any] = []
     pieces: list[Any] = []
     for item in [*items, None]:
-        if pieces and not _goes_on(pieces[0], item):
+        if pieces and not _continues(pieces[0], item):
             name = _field_of_pieces(pieces[0])
-            written = [piece[name] for piece in pieces]
-            wholes = ["".join(written)] if name == "text" else whole_sounds(written)
-            for whole in wholes:
-                joined.append({**pieces[0], name: whole})
+            values = [piece[name] for piece in pieces]
+            joined_values = (
+                ["".join(values)] if name == "text" else whole_sounds(values)
+            )
+            for value in joined_values:
+                joined.append({**pieces[0], name: value})
             pieces = []
         if _field_of_pieces(item):
             pieces.append(item)
@@ -147,7 +149,7 @@ def _joined(items: Sequence[Any]) -> list[Any]:
 
 
 def _field_of_pieces(item: object) -> str:
-    """The field of an item that may come in pieces; empty for other items."""
+    """The field of an item that may arrive in pieces; empty for other items."""
     if not isinstance(item, dict):
         return ""
     for kind, name in (("text", "text"), ("audio", "data")):
@@ -156,21 +158,21 @@ def _field_of_pieces(item: object) -> str:
     return ""
 
 
-def _goes_on(first: Mapping[str, Any], item: object) -> bool:
-    """Whether an item is another piece of what begins with the first one."""
+def _continues(first: Mapping[str, Any], item: object) -> bool:
+    """True if an item is another piece of the one that begins with ``first``."""
     if not isinstance(item, dict):
         return False
     if item.get("type") != first.get("type"):
         return False
-    # some state it in the first piece alone
+    # some servers state the type only in the first piece
     stated = item.get("mime_type")
     is_same_type = stated is None or stated == first.get("mime_type")
     return is_same_type and bool(_field_of_pieces(item))
 
 
 def checked_steps(interaction: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The steps of an interaction. Earlier servers wrote what the model gave as
-    ``outputs``. Raises CallError ``bad_reply`` without any list of these."""
+    """The steps of an interaction. Earlier servers wrote the model's output as
+    ``outputs``. Raises CallError ``bad_reply`` without either list."""
     steps = interaction.get("steps")
     if not isinstance(steps, list):
         outputs = interaction.get("outputs")

@@ -1,4 +1,5 @@
-"""The backend: chooses a request's endpoint, returns its answer or a typed error."""
+"""The backend: chooses a request's endpoint, and returns its answer or a typed
+error."""
 
 from __future__ import annotations
 
@@ -63,7 +64,7 @@ _ENDPOINT_FOR: Mapping[tuple[PartKind, ...], EndpointChoice] = {
     ("video",): "videos",
     ("3d",): "meshes",
 }
-"""What ``auto`` chooses for requests that want one kind alone; chat for all others."""
+"""The endpoint that ``auto`` chooses for requests of one kind; chat for all others."""
 
 log = logging.getLogger(__name__)
 
@@ -72,65 +73,64 @@ class OpenAIBackend(WireBackend):
     """A model behind a server with the OpenAI interface.
 
     :param model: the model's name at the server.
-    :param base_url: where the server is, such as ``http://localhost:8000/v1``; else
+    :param base_url: the server's address, such as ``http://localhost:8000/v1``; else
         ``OPENAI_BASE_URL``, else the official one.
     :param replicas: more addresses of the same model, separated by ``+``; a call
         goes to the least busy one.
     :param api_key_file: a file that holds the key; else ``OPENAI_API_KEY``. Local
-        servers may do without.
-    :param revision: which weights the server runs, if you know; only part of the
+        servers may need no key.
+    :param revision: the weights that the server runs, if you know; only part of the
         identity.
-    :param outputs: kinds that the model gives, such as ``text+image``; empty: what
-        the endpoint is for.
-    :param inputs: kinds that the model takes; ``video`` is sent in the dialect of
-        vLLM.
-    :param max_images: pictures that a request may hold; 0: any number.
-    :param endpoint: ``chat``, ``responses`` (words and pictures of OpenAI's models in
+    :param outputs: output kinds of the model, such as ``text+image``; empty: those
+        of the endpoint.
+    :param inputs: input kinds of the model; ``video`` is sent in vLLM's format.
+    :param max_images: maximum number of pictures in a request; 0: any number.
+    :param endpoint: ``chat``, ``responses`` (text and pictures of OpenAI's models in
         one answer), ``images``, ``videos``, ``meshes`` (3D models of SGLang),
         ``speech``, ``audio`` (sounds and music of vLLM-Omni), or ``auto``: images,
-        videos, meshes or speech for requests that want one picture, video, 3D model or
-        sound and nothing else, chat for all others.
-    :param timeout: seconds for a whole call.
-    :param send_seed: send a seed: with chats and ``audio`` unless this is false, with
-        pictures, videos and speech only where it is true.
+        videos, meshes or speech for requests of only one picture, video, 3D model or
+        sound, chat for all others.
+    :param timeout: seconds for a complete call.
+    :param send_seed: send a seed. Chats and ``audio`` send it unless this is false;
+        pictures, videos and speech only if it is true.
     :param max_tokens_field: ``max_completion_tokens`` for reasoning models of the
         official server.
-    :param image_detail: ``auto``, ``low`` or ``high``: how closely a chat model
-        looks at pictures that are sent, and what they cost; None: the server's
+    :param image_detail: ``auto``, ``low`` or ``high``: the detail in which a chat model
+        sees the pictures of a prompt, which changes their cost; None: the server's
         default.
     :param response_format: ``json_object`` for chat replies that are one JSON
-        object; a server may refuse it where the prompt does not speak of JSON.
-    :param image_response_format: sent to the image endpoints when set; ``b64_json``
-        for servers that give links.
+        object; a server may refuse it if the prompt does not mention JSON.
+    :param image_response_format: sent to the image endpoints if set; ``b64_json``
+        for servers that return links.
     :param max_reply_bytes: larger replies are errors.
-    :param stream: ask for a stream; one that comes unasked is read too.
-    :param extra_body: fields that are merged into the body; a null removes a field.
+    :param stream: request a stream; an unrequested stream is read too.
+    :param extra_body: fields that are merged into the body; null removes a field.
     :param extra_headers_file: a JSON file of headers, whose values are secrets.
     :param api_key_header: the header for the bare key, in place of ``Authorization``.
-    :param query: is added to every address, such as ``api-version=2025-04-01``.
-    :param image_formats: formats of pictures that are sent as they are; others are
-        encoded as PNG.
-    :param audio_formats: the same for sounds, which are encoded as WAV.
+    :param query: added to every address, such as ``api-version=2025-04-01``.
+    :param image_formats: formats of pictures that are sent unchanged; others are
+        converted to PNG.
+    :param audio_formats: the same for sounds, which are converted to WAV.
     :param fetch_links: hosts, separated by ``+``, whose links in answers are fetched.
-    :param image_tool: fields of the tool by which ``responses`` draws, such as
+    :param image_tool: fields of the tool with which ``responses`` draws, such as
         ``{"model": "gpt-image-1.5", "quality": "high"}``.
-    :param state: how ``responses`` is given its earlier answers: as ``items``, or as
-        ``previous``, by the id under which the server keeps them.
+    :param state: how earlier answers are sent back to ``responses``: as ``items``, or
+        as ``previous``, the id under which the server keeps them.
     :param poll_seconds: seconds between two polls of a video, or of an answer that is
         made in the background.
-    :param images_dialect: ``openrouter`` for the way to ask for pictures there.
-    :param videos_dialect: ``openrouter`` for the way to ask for videos there.
-    :param videos_sync: ask for a video by one call, the interface of vLLM-Omni; else
-        by a job that is polled.
-    :param batch: ask chat requests by the server's Batch API: within a day, at half
+    :param images_dialect: ``openrouter`` for OpenRouter's requests of pictures.
+    :param videos_dialect: ``openrouter`` for OpenRouter's requests of videos.
+    :param videos_sync: request a video by one call, as vLLM-Omni does; else by a job
+        that is polled.
+    :param batch: send chat requests to the server's Batch API: within a day, at half
         the price.
 
-    Raises UsageError for arguments that cannot be used, MissingError without a key
-    for a server that is not local, MissingExtraError for batches without openai.
+    Raises UsageError for invalid arguments, MissingError without a key for a server
+    that is not local, MissingExtraError for batches without the package openai.
     """
 
     takes_key: ClassVar[bool] = True
-    """Whether the server may ask for a key."""
+    """True if the server may require a key."""
 
     def __init__(
         self,
@@ -170,58 +170,62 @@ class OpenAIBackend(WireBackend):
         batch: bool = False,
     ) -> None:
         if not str(model).strip():
-            raise UsageError("the backend openai needs the name of a model: model=NAME")
+            raise UsageError("the backend openai needs a model's name: model=NAME")
         if videos_sync and videos_dialect == "openrouter":
             raise UsageError(
-                "videos_sync=true is of vLLM-Omni: leave videos_dialect out",
+                "videos_sync=true works with vLLM-Omni only: leave videos_dialect out",
                 name="videos_sync",
             )
         if send_seed is not None and not isinstance(send_seed, bool):
             raise UsageError(f"send_seed={send_seed!r} is neither true nor false")
         if batch and stream:
             raise UsageError(
-                "batch=true asks for no streams: leave stream out", name="stream"
+                "batch=true does not work with streams: leave stream out",
+                name="stream",
             )
         if batch and fetch_links:
             raise UsageError(
-                "batch=true fetches no links: leave fetch_links out",
+                "batch=true does not fetch links: leave fetch_links out",
                 name="fetch_links",
             )
         if batch and endpoint not in ("chat", "auto"):
             raise UsageError(
-                f"batch=true takes chat requests alone, not endpoint={endpoint}",
+                f"batch=true takes only chat requests, not endpoint={endpoint}",
                 name="batch",
             )
-        address, others = openai_url(str(base_url)), openai_replicas(replicas)
-        if batch and others:
+        address, replica_urls = openai_url(str(base_url)), openai_replicas(replicas)
+        if batch and replica_urls:
             raise UsageError(
-                "batch=true asks one server: leave replicas out", name="replicas"
+                "batch=true works with one server: leave replicas out",
+                name="replicas",
             )
         chosen: EndpointChoice = checked_choice("endpoint", endpoint, EndpointChoice)
-        kept: State = checked_choice("state", state, State)
-        if chosen != "responses" and (image_tool or kept != "items"):
+        checked_state: State = checked_choice("state", state, State)
+        if chosen != "responses" and (image_tool or checked_state != "items"):
             name = "image_tool" if image_tool else "state"
             raise UsageError(
-                f"{name} is of endpoint=responses, not of endpoint={chosen}", name=name
+                f"{name} works with endpoint=responses only, not with "
+                f"endpoint={chosen}",
+                name=name,
             )
-        if kept == "previous" and others:
+        if checked_state == "previous" and replica_urls:
             raise UsageError(
-                "state=previous asks the one server that keeps the answers: leave "
-                "replicas out",
+                "state=previous works with the one server that keeps the answers: "
+                "leave replicas out",
                 name="replicas",
             )
         formats = Formats(
             tuple(checked_formats("image_formats", image_formats, PICTURES)),
             tuple(checked_formats("audio_formats", audio_formats, SOUNDS)),
         )
-        # OpenRouter takes more of them, beside the first frame
+        # OpenRouter takes more pictures besides the first frame
         is_openrouter = chosen == "videos" and videos_dialect == "openrouter"
         if chosen in ("videos", "meshes") and not is_openrouter:
             max_images = 1
         self._settings = Settings(
             model=str(model),
             base_url=address,
-            replicas=others,
+            replicas=replica_urls,
             revision=str(revision),
             endpoint=chosen,
             capabilities=capabilities_of(chosen, inputs, outputs, max_images, formats),
@@ -239,7 +243,9 @@ class OpenAIBackend(WireBackend):
             max_reply_bytes=int(checked_positive("max_reply_bytes", max_reply_bytes)),
             organization=checked_header_word("organization", organization),
             project=checked_header_word("project", project),
-            api_key=read_api_key(str(api_key_file), (address, *others), (KEY_NAME,))
+            api_key=read_api_key(
+                str(api_key_file), (address, *replica_urls), (KEY_NAME,)
+            )
             if self.takes_key
             else "",
             key_name=KEY_NAME,
@@ -254,7 +260,7 @@ class OpenAIBackend(WireBackend):
                 "images_dialect", images_dialect, ImagesDialect
             ),
             image_tool=checked_fields("image_tool", image_tool),
-            state=kept,
+            state=checked_state,
             poll_seconds=checked_positive("poll_seconds", poll_seconds),
             videos_dialect=checked_choice(
                 "videos_dialect", videos_dialect, VideosDialect
@@ -263,16 +269,16 @@ class OpenAIBackend(WireBackend):
         )
         if self._settings.host == _ANTHROPIC and send_seed is not False:
             log.warning(
-                "%s ignores a seed: its answers cannot be repeated; send_seed=false "
-                "leaves it out",
+                "%s ignores the seed, so its answers cannot be repeated; set "
+                "send_seed=false to leave it out",
                 _ANTHROPIC,
             )
         super().__init__(self._settings, self._settings.poll_seconds)
         self._chat = ChatEndpoint(self._settings)
         self._endpoints = _endpoints(self._settings, self._chat)
         self.batches: ChatBatches | None = None
-        """How requests are asked in batches (see ``mmeval.backend.contract.Batched``),
-        where that is wanted."""
+        """Sends requests in batches (see ``mmeval.backend.contract.Batched``); None
+        without ``batch``."""
         if batch:
             is_chat = lambda request: self._endpoint(request) is self._chat  # noqa: E731
             self.batches = ChatBatches(
@@ -299,7 +305,7 @@ class OpenAIBackend(WireBackend):
 def _endpoints(
     settings: Settings, chat: ChatEndpoint
 ) -> Mapping[str, Endpoint | JobEndpoint]:
-    """The endpoints by the values of ``endpoint``."""
+    """The endpoints by value of ``endpoint``."""
     responses: Endpoint | JobEndpoint = ResponsesEndpoint(settings)
     if settings.in_background:
         responses = BackgroundEndpoint(settings)

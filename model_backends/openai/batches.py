@@ -1,10 +1,11 @@
 """Batches: chat requests in a file, which the server answers within a day at half the
 price.
 
-A batch has a name, under which a *note* in the run folder lists its requests. The note
-is written before anything is sent, the file is uploaded under the name, and the batch
-has it in its metadata. So a process that is killed at any step finds what is there, and
-neither sends nor pays twice; another run of the same requests has other names.
+Each batch has a name. A *note* of that name in the run folder lists its requests. The
+note is written before anything is sent, the file is uploaded under the name, and the
+batch has the name in its metadata. So after a kill at any step the next process finds
+what exists, and neither sends nor pays twice. Another run of the same requests uses
+other names.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ T = TypeVar("T")
 MAX_ROWS, MAX_BYTES = 50_000, 200_000_000
 """Limits of a file: https://platform.openai.com/docs/api-reference/batch/create"""
 MAX_RESULT_BYTES = 2**34
-FIRST_LOOK, LONGEST_LOOK = 1.0, 60.0
-"""Seconds between two looks at a batch; each pause is twice the one before it."""
-PATIENCE, LOOK_AGAIN = 3600.0, 10.0
-"""Seconds that the server may be out of reach, as a batch goes on meanwhile, and
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+"""Seconds between two polls of a batch: the first pause, doubled up to the longest."""
+PATIENCE, RETRY_PAUSE = 3600.0, 10.0
+"""Seconds that the server may be unreachable while a batch continues, and seconds
 between two tries."""
 
 _KEY, _PATH = "mmeval", "/v1/chat/completions"
@@ -59,10 +60,10 @@ log = logging.getLogger(__name__)
 
 class ChatBatches:
     """Answers chat requests by the Batch API
-    (:class:`mmeval.backend.contract.ServerBatches`). ``encode`` and ``decode`` are
-    those of the plain backend, ``is_chat`` tells the requests that the API takes.
+    (:class:`mmeval.backend.contract.ServerBatches`).
 
-    Raises MissingExtraError without the package openai.
+    ``encode`` and ``decode`` are those of the plain backend. ``is_chat`` is True for
+    requests that the API takes. Raises MissingExtraError without the package openai.
     """
 
     max_rows = MAX_ROWS
@@ -80,18 +81,19 @@ class ChatBatches:
         self._decode = decode
         self._is_chat = is_chat
         self._warned = False
-        # a note without a batch is another call's, or of a process that was killed
-        self._making = asyncio.Lock()
+        # without the lock, a note without a batch could belong to a call under way,
+        # not to a killed process
+        self._creating = asyncio.Lock()
 
     def takes(self, request: Request) -> bool:
-        taken = self._is_chat(request)
-        if not taken and not self._warned:
+        is_taken = self._is_chat(request)
+        if not is_taken and not self._warned:
             self._warned = True
             log.warning(
-                "batch=true: requests for one picture, video or sound are sent one by "
-                "one, at the full price"
+                "batch=true: requests for a picture, a video or a sound are sent "
+                "individually, at the full price"
             )
-        return taken
+        return is_taken
 
     async def answer(
         self,
@@ -100,14 +102,14 @@ class ChatBatches:
         deliver: Callable[[int, Response], None],
         report: Callable[[str], None],
     ) -> None:
-        """Answer; equal requests with equal seeds are sent once.
+        """Answer requests. Equal requests with equal seeds are sent once.
         Raises KeyRefusedError, BackendDownError, StorageError."""
         places: dict[str, list[int]] = {}
         for place, request in enumerate(requests):
             places.setdefault(f"{request.digest}-{request.seed}", []).append(place)
-        left = {name: requests[same[0]] for name, same in places.items()}
+        open_requests = {name: requests[indices[0]] for name, indices in places.items()}
 
-        def answered(name: str, response: Response) -> None:
+        def deliver_all(name: str, response: Response) -> None:
             for place in places.pop(name, ()):
                 deliver(place, response)
 
@@ -122,79 +124,81 @@ class ChatBatches:
             timeout=self._settings.timeout,
             default_headers=headers,
             default_query=dict(parse_qsl(self._settings.query)),
-            # a batch whose creation seems to have failed may exist, so it is looked
-            # for first
+            # no retries: a batch whose creation seems to have failed may exist, and
+            # must be searched for first
             max_retries=0,
         ) as client:
-            found: list[tuple[Any, Path, Mapping[str, Request]]] = []
-            async with self._making:
+            batches: list[tuple[Any, Path, Mapping[str, Request]]] = []
+            async with self._creating:
                 for note in sorted(notes.glob("*.json")):
                     try:
-                        names = left.keys() & from_line(note.read_bytes())
+                        names = open_requests.keys() & from_line(note.read_bytes())
                     except (ValueError, TypeError) as error:
                         raise StorageError(
-                            f"{note} is damaged; remove it, and what it lists is paid "
-                            "again"
+                            f"{note} is damaged; remove it, and its requests are paid "
+                            "for again"
                         ) from error
                     if not names:
                         continue
-                    batch = await self._lasting(
-                        partial(_found_or_made, client, note.stem)
+                    batch = await self._retried(
+                        partial(_find_or_create, client, note.stem)
                     )
                     if batch is None:
-                        # the process was killed before it had sent the file
+                        # the process was killed before it sent the file
                         note.unlink()
                         continue
                     log.info(
-                        "batch %s holds %d of the answers that are asked for",
+                        "batch %s holds %d of the requested answers",
                         batch.id,
                         len(names),
                     )
-                    found.append(
-                        (batch, note, {name: left.pop(name) for name in names})
+                    batches.append(
+                        (batch, note, {name: open_requests.pop(name) for name in names})
                     )
-                if len(left) == 1:
-                    answered(
-                        left.popitem()[0],
-                        Response.failed("server", "one request alone makes no batch"),
+                if len(open_requests) == 1:
+                    deliver_all(
+                        open_requests.popitem()[0],
+                        Response.failed("server", "a batch needs several requests"),
                     )
-                for names, lines in self._files(left, answered):
+                for names, lines in self._files(open_requests, deliver_all):
                     note = notes / f"{uuid.uuid4().hex}.json"
                     write_atomic(note, to_line(names))
-                    batch = await self._lasting(
-                        partial(_found_or_made, client, note.stem, lines)
+                    batch = await self._retried(
+                        partial(_find_or_create, client, note.stem, lines)
                     )
-                    log.info("%d requests are sent as batch %s", len(names), batch.id)
-                    found.append((batch, note, {name: left[name] for name in names}))
+                    log.info("%d requests were sent as batch %s", len(names), batch.id)
+                    batches.append(
+                        (batch, note, {name: open_requests[name] for name in names})
+                    )
             fetches = [
-                self._fetch(client, *batch, answered=answered, report=report)
-                for batch in found
+                self._fetch(client, *batch, deliver=deliver_all, report=report)
+                for batch in batches
             ]
-            # one that fails leaves others their answers
-            ended = await asyncio.gather(*fetches, return_exceptions=True)
-        for refused in ended:
-            if isinstance(refused, BaseException):
-                raise refused
-            for half in (refused[::2], refused[1::2]):
-                again = [requests[places[name][0]] for name in half]
+            # a batch that fails must not cancel the others
+            results = await asyncio.gather(*fetches, return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+            for names_of_half in (result[::2], result[1::2]):
+                repeated = [requests[places[name][0]] for name in names_of_half]
                 await self.answer(
-                    again,
+                    repeated,
                     notes,
-                    lambda place, reply: answered(half[place], reply),  # noqa: B023
+                    lambda place, reply: deliver_all(names_of_half[place], reply),  # noqa: B023
                     report,
                 )
 
     def _files(
-        self, requests: Mapping[str, Request], answered: Callable[[str, Response], None]
+        self, requests: Mapping[str, Request], deliver: Callable[[str, Response], None]
     ) -> Iterator[tuple[Sequence[str], bytes]]:
-        """The ids and the lines of each file; requests that cannot be encoded are
+        """The ids and the lines of each file. Requests that cannot be encoded are
         answered with their errors."""
         names, lines = list[str](), bytearray()
         for name, request in requests.items():
             try:
                 body = self._encode(request).body
             except MmevalError as error:
-                answered(name, failed(error, self._settings.secrets))
+                deliver(name, failed(error, self._settings.secrets))
                 continue
             line = b'{"custom_id": "%b", "method": "POST", "url": "%b", "body": %b}\n'
             line %= name.encode(), _PATH.encode(), body
@@ -211,66 +215,66 @@ class ChatBatches:
         client: Any,
         batch: Any,
         note: Path,
-        asked: Mapping[str, Request],
+        requests: Mapping[str, Request],
         *,
-        answered: Callable[[str, Response], None],
+        deliver: Callable[[str, Response], None],
         report: Callable[[str], None],
     ) -> Sequence[str]:
-        """Wait until a batch has ended; give each request its answer, or the reason why
-        it has none. Those of a batch that the account's queue cannot hold are
-        returned."""
-        pause = FIRST_LOOK
+        """Wait until a batch has ended, and deliver each request's answer or the reason
+        why there is none. Returns the requests of a batch that is too large for the
+        account's queue."""
+        pause = FIRST_PAUSE
         while batch.status not in ("completed", "expired", "cancelled", "failed"):
-            report(progress_of(batch, len(asked)))
+            report(progress_of(batch, len(requests)))
             await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_LOOK)
-            batch = await self._lasting(partial(client.batches.retrieve, batch.id))
+            pause = min(2 * pause, LONGEST_PAUSE)
+            batch = await self._retried(partial(client.batches.retrieve, batch.id))
         if batch.status == "failed":
             note.unlink()
             errors = getattr(batch.errors, "data", None) or ()
             if any(error.code == "token_limit_exceeded" for error in errors):
                 log.warning(
-                    "batch %s is too large for the account's queue: it is sent in "
-                    "halves, in turn",
+                    "batch %s is too large for the account's queue; it is sent again "
+                    "in two halves, one after the other",
                     batch.id,
                 )
-                return list(asked)
+                return list(requests)
             reasons = [str(error.message) for error in errors]
-            why = redacted(
+            reason = redacted(
                 f"the server refused batch {batch.id}: {'; '.join(reasons[:3])}",
                 self._settings.secrets,
             )
-            raise BackendDownError(why, "mend that, or leave out batch=true")
-        left = set(asked)
+            raise BackendDownError(reason, "fix the cause, or leave out batch=true")
+        unanswered = set(requests)
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
             with tempfile.TemporaryFile() as file:
-                await self._lasting(partial(_download, client, file_id, file))
+                await self._retried(partial(_download, client, file_id, file))
                 file.seek(0)
-                for name, response in self._rows(file, asked):
-                    left.discard(name)
-                    answered(name, response)
+                for name, response in self._rows(file, requests):
+                    unanswered.discard(name)
+                    deliver(name, response)
         kind: ErrorKind = "server"
-        why = f"batch {batch.id} ({batch.status}) holds no answer to it"
-        if batch.status == "cancelled":  # on purpose, so not asked at the full price
+        reason = f"batch {batch.id} ({batch.status}) holds no answer to this request"
+        # the user cancelled it on purpose: no retry at the full price
+        if batch.status == "cancelled":
             kind = "no_answer"
-            why = (
-                f"batch {batch.id} was cancelled; without batch=true this is asked "
-                "alone"
+            reason = (
+                f"batch {batch.id} was cancelled; leave out batch=true to send this "
+                "request at the full price"
             )
-        for name in left:
-            answered(name, Response.failed(kind, why))
+        for name in unanswered:
+            deliver(name, Response.failed(kind, reason))
         return ()
 
     def _rows(
-        self, file: BinaryIO, asked: Mapping[str, Request]
+        self, file: BinaryIO, requests: Mapping[str, Request]
     ) -> Iterator[tuple[str, Response]]:
-        """The responses in a file of results; a line without a reply, or that cannot be
-        read, is not an answer."""
+        """The responses in a result file. Lines without a valid reply are skipped."""
         for line in iter(lambda: file.readline(self._settings.max_reply_bytes), b""):
             try:
                 row = from_line(line)
                 name, reply = row["custom_id"], row["response"]
-                request = asked[name]
+                request = requests[name]
                 body = without_secrets(to_line(reply["body"]), self._settings.secrets)
                 http_reply = HttpReply(int(reply["status_code"]), {}, body, 0.0)
             except (
@@ -296,22 +300,22 @@ class ChatBatches:
             response = self._decode(http_reply, request)
         except MmevalError as error:
             return failed(error, self._settings.secrets)
-        reencoded = tuple(notes(request, self._settings.formats))
+        conversions = tuple(notes(request, self._settings.formats))
         return replace(
             response,
             usage=replace(response.usage, batched=True),
-            warnings=(*reencoded, *response.warnings),
+            warnings=(*conversions, *response.warnings),
         )
 
-    async def _lasting(self, call: Callable[[], Awaitable[T]]) -> T:
-        """What a call returns, repeated while the server is out of reach; so it must
-        find what it made before. Raises KeyRefusedError, and BackendDownError where the
-        server refuses the call or stays away."""
+    async def _retried(self, call: Callable[[], Awaitable[T]]) -> T:
+        """The result of a call, repeated while the server is unreachable. So ``call``
+        must find what an earlier try has created. Raises KeyRefusedError, and
+        BackendDownError if the server refuses the call or stays unreachable."""
         loop, began = asyncio.get_running_loop(), None
         while True:
             try:
                 return await call()
-            # the client and its HTTP library raise many kinds
+            # the client and its HTTP library raise many types of errors
             except Exception as raised:
                 error = raised
             kind, text = "internal", f"{type(error).__name__}: {error}"
@@ -326,7 +330,7 @@ class ChatBatches:
                 )
             if isinstance(error, CallError):
                 kind, text = error.kind, error.text
-            # errors of the client's HTTP library come while a file is read
+            # the client's HTTP library raises its own errors while a file is read
             is_http = type(error).__module__.startswith("http")
             if is_http or isinstance(error, self._openai.APIConnectionError):
                 kind = "connection"
@@ -342,45 +346,45 @@ class ChatBatches:
                 )
             if began is None:
                 began = loop.time()
-                log.warning("%s; this is tried again for up to an hour", text)
+                log.warning("%s; it is retried for up to an hour", text)
             if loop.time() - began > PATIENCE:
                 raise BackendDownError(text, "bring the server up")
-            await asyncio.sleep(LOOK_AGAIN)
+            await asyncio.sleep(RETRY_PAUSE)
 
 
-def progress_of(batch: Any, asked: int) -> str:
-    """How much of a batch is answered, as far as the server counts it: the client does
-    not check what it states."""
+def progress_of(batch: Any, total: int) -> str:
+    """The progress of a batch. An invalid count of the server, which the client does
+    not check, counts as 0."""
     completed = getattr(batch.request_counts, "completed", 0)
-    if type(completed) is not int or not 0 <= completed <= asked:
+    if type(completed) is not int or not 0 <= completed <= total:
         completed = 0
-    return f"batch {batch.id}, {completed:,} of {asked:,} answered"
+    return f"batch {batch.id}, {completed:,} of {total:,} answered"
 
 
-async def _found_or_made(
+async def _find_or_create(
     client: Any,
     name: str,
     lines: bytes = b"",
 ) -> Any:
-    """The batch of a name: the one that is there, or one of the file that is there, or
-    of these lines. None where there is nothing of it."""
+    """The batch of a name: an existing one, else a new one of the uploaded file, else
+    of ``lines``. None if there is nothing to create it from."""
     async for batch in client.batches.list(limit=100):
         if (batch.metadata or {}).get(_KEY) == name:
             return batch
     title = f"{_KEY}-{name}.jsonl"
-    sent = None
+    upload = None
     async for file in client.files.list(purpose="batch"):
         if file.filename == title:
-            sent = file
+            upload = file
             break
-    if sent is None:
+    if upload is None:
         if not lines:
             return None
-        sent = await client.files.create(file=(title, lines), purpose="batch")
+        upload = await client.files.create(file=(title, lines), purpose="batch")
     return await client.batches.create(
         completion_window="24h",
         endpoint=_PATH,
-        input_file_id=sent.id,
+        input_file_id=upload.id,
         metadata={_KEY: name},
     )
 
@@ -394,7 +398,7 @@ async def _download(
 
     file.seek(0)
     file.truncate()
-    # the server keeps results for some weeks
+    # the server deletes results after some weeks
     with contextlib.suppress(openai.NotFoundError):
         async with client.files.with_streaming_response.content(file_id) as reply:
             async for piece in reply.iter_bytes():

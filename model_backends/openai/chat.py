@@ -48,7 +48,7 @@ _REFUSALS = frozenset(
 )
 _LIMITS = frozenset(("length", "max_tokens", "max_output_tokens", "model_length"))
 _FAILURES = frozenset(("error", "abort", "aborted"))
-_WORST_LAST: tuple[FinishReason, ...] = ("stop", "length", "refused")
+_BY_SEVERITY: tuple[FinishReason, ...] = ("stop", "length", "refused")
 _UNSENT_OPTIONS = (
     "image.size",
     "image.quality",
@@ -85,41 +85,44 @@ class ChatEndpoint:
         )
 
     def encode(self, request: Request) -> HttpRequest:
-        """The request as sent. Raises CallError for parts or options it cannot
-        carry."""
-        own = self._settings
-        opening = self._opened(request)
+        """The request as sent. Raises CallError for parts or options that the endpoint
+        does not support."""
+        settings = self._settings
+        opening = self._opening_of(request)
         seed = b""
-        if own.send_seed and "seed" not in own.extra_body:
+        if settings.send_seed and "seed" not in settings.extra_body:
             seed = b'"seed": %d, ' % request.seed
         messages = encode_messages(
-            request.messages, own.capabilities.inputs, own.image_detail, own.formats
+            request.messages,
+            settings.capabilities.inputs,
+            settings.image_detail,
+            settings.formats,
         )
         return HttpRequest(PATH, b'%b%b"messages": %b}' % (opening, seed, messages))
 
-    def _opened(self, request: Request) -> bytes:
-        """The body up to its seed, reused if the previous request's parameters are
-        equal."""
+    def _opening_of(self, request: Request) -> bytes:
+        """The body up to the seed. It is reused if the previous request has the same
+        parameters."""
         last = self._opening
         if last is not None:
             params, wants, opening = last
             if params is request.params and wants == request.wants:
                 return opening
-        own = self._settings
+        settings = self._settings
         fields: dict[str, Any] = {
-            "model": own.model,
-            **parameters.sampling(request.params, own),
+            "model": settings.model,
+            **parameters.sampling(request.params, settings),
         }
-        if own.response_format:
-            fields["response_format"] = {"type": own.response_format}
-        if own.stream:
+        if settings.response_format:
+            fields["response_format"] = {"type": settings.response_format}
+        if settings.stream:
             fields["stream"] = True
             fields["stream_options"] = {"include_usage": True}
-        wanted = dict.fromkeys(request.wants)
-        media = [kind for kind in wanted if kind in ("image", "audio")]
-        if media and "text" in own.capabilities.outputs:
-            # required by servers that also speak or draw, and refused by those that
-            # only draw
+        kinds = dict.fromkeys(request.wants)
+        media = [kind for kind in kinds if kind in ("image", "audio")]
+        if media and "text" in settings.capabilities.outputs:
+            # required by servers whose models write and also speak or draw, refused by
+            # servers whose models only draw
             fields["modalities"] = ["text", *media]
         elif media:
             fields["modalities"] = media
@@ -128,7 +131,7 @@ class ChatEndpoint:
                 "voice": parameters.voice(request.params),
                 "format": parameters.audio_format(request.params),
             }
-        fields = merged(fields, own.extra_body)
+        fields = merged(fields, settings.extra_body)
         opening = opened_json(fields)
         self._opening = (request.params, request.wants, opening)
         return opening
@@ -136,9 +139,9 @@ class ChatEndpoint:
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """The answer in a reply: the parts of all its choices, as omni servers put the
-        pictures or the sound of an answer into a choice of their own. Raises CallError
-        ``bad_reply`` without one."""
+        """The answer in a reply: the parts of all choices, because omni servers put the
+        pictures or the sound of an answer into a separate choice. Raises CallError
+        ``bad_reply`` without a choice."""
         is_json = http_reply.body.startswith(b"{")
         if not is_json and is_stream(http_reply.body, http_reply.content_type):
             data = whole_reply(http_reply.body, http_reply.lost, self._settings.secrets)
@@ -155,17 +158,17 @@ class ChatEndpoint:
             form = given.get("format") if isinstance(given, Mapping) else None
             form = form or parameters.audio_format(request.params)
             if form == "pcm16":
-                # those have no header
+                # these samples have no header
                 sound_type = SAMPLES_TYPE
         reader = AnswerReader(request.wants, links, sound_type)
         reason: FinishReason = "stop"
         for choice in choices:
-            reason = max(reason, _finish_reason(choice), key=_WORST_LAST.index)
+            reason = max(reason, _finish_reason(choice), key=_BY_SEVERITY.index)
             message = choice.get("message")
             if isinstance(message, dict):
                 reader.message(message, choice.get("audio_metadata"))
             else:
-                # the older interface of completions has a text in its place
+                # the older completions interface has a text in place of a message
                 reader.items(choice.get("text") if message is None else message)
             reader.unknown_fields(choice, CHOICE_FIELDS)
         reader.unknown_fields(data, _REPLY_FIELDS)
@@ -191,7 +194,8 @@ class ChatEndpoint:
 
 
 def _finish_reason(choice: Mapping[str, Any]) -> FinishReason:
-    """Why a choice has ended. Raises CallError for one that ended with an error."""
+    """The finish reason of a choice. Raises CallError for one that ended with an
+    error."""
     if choice.get("error"):
         raise error_in_body(choice["error"])
     given = choice.get("finish_reason")

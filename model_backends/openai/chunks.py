@@ -1,4 +1,4 @@
-"""Puts the chunks of a streamed chat together: the reply that was not streamed."""
+"""Joins the chunks of a streamed chat into the reply of an unstreamed one."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from mmeval.model_backends.wire.replies.server_errors import (
 )
 
 UNREAD = "unread_bytes"
-"""The field of a reply with the bytes of its events that are not JSON."""
+"""The field for the number of bytes in events that are not JSON."""
 _NAMES = ("model", "system_fingerprint", "id", "object", "created")
 _JOINED = ("reasoning_content", "reasoning", "refusal")
 """Fields of a delta whose texts are joined."""
 _MAX_DEPTH = 3
-"""The most objects around a text that comes in pieces."""
+"""Maximum number of objects around a text that arrives in pieces."""
 _RIFF = "UklGR"
-"""How the base64 of a WAV begins."""
+"""The first characters of a WAV in base64."""
 _MEDIA = ("images", "image", "video")
-"""Fields of a delta with media, which stand where they arrive."""
+"""Fields of a delta with media, which keep their place in the stream."""
 _READ = frozenset(
     (
         *_JOINED,
@@ -69,11 +69,12 @@ CHOICE_FIELDS = frozenset(
 def whole_reply(
     body: bytes, lost: str = "", secrets: Collection[str] = ()
 ) -> dict[str, Any]:
-    """The reply that a stream of chunks makes. ``lost`` is why its end did not come,
-    ``secrets`` what the server may echo, cut at any place.
+    """The reply in a stream of chunks. ``lost`` says why its end is missing.
+    ``secrets`` are removed here, because a chunk may end in the middle of an echoed
+    one.
 
     Raises CallError for an error in the stream, and ``connection`` for a stream without
-    its end: half an answer is none.
+    an end: half an answer is not an answer.
     """
     chunks = _Chunks()
     for event in events(body):
@@ -91,7 +92,7 @@ def whole_reply(
 
 
 class _Chunks:
-    """What has come so far, in the order in which it came."""
+    """The content received so far, in order."""
 
     def __init__(self) -> None:
         self.is_complete = False
@@ -101,14 +102,14 @@ class _Chunks:
         self._names: dict[str, Any] = {}
         self._usage: Any = None
         self._content: list[Any] = []
-        """Items of content, and texts that may still grow."""
+        """Items of content, and texts that may still be extended."""
         self._joined: dict[str, list[str]] = {}
         self._details: list[Any] = []
         self._calls: dict[object, dict[str, str]] = {}
         self._reasons: dict[object, Any] = {}
         self._sound = _StreamedSound()
         self._unknown: dict[str, list[Any]] = {}
-        self._seen_media: list[Any] = []
+        self._known_media: list[Any] = []
 
     def add(self, chunk: Mapping[str, Any]) -> None:
         """Add a chunk, or a whole reply in place of chunks."""
@@ -117,7 +118,7 @@ class _Chunks:
                 self._names[name] = chunk[name]
         usage = chunk.get("usage")
         if isinstance(usage, dict):
-            # the last one that counts an output: chunks of sound count none
+            # keep the last usage with output tokens: chunks of sound count none
             counted = usage.get("completion_tokens") or usage.get("output_tokens")
             if counted or self._usage is None:
                 self._usage = usage
@@ -130,7 +131,7 @@ class _Chunks:
                 self._add_choice(choice, chunk.get("modality"))
 
     def reply(self) -> dict[str, Any]:
-        """The reply as it would have come without a stream."""
+        """The reply, as without a stream."""
         message: dict[str, Any] = {"role": "assistant"}
         for name, texts in self._joined.items():
             message[name] = "".join(texts)
@@ -165,7 +166,7 @@ class _Chunks:
         index = choice.get("index")
         if choice.get("error"):
             raise error_in_body(choice["error"])
-        # some write an empty one into every chunk
+        # some servers write an empty reason into every chunk
         if choice.get("finish_reason"):
             self._reasons[index] = choice["finish_reason"]
             self.is_complete = True
@@ -174,7 +175,7 @@ class _Chunks:
         if delta:
             self._has_deltas = True
         elif not self._has_deltas:
-            # a whole reply; after deltas it repeats them
+            # a complete message; after deltas it would only repeat them
             delta = choice.get("message")
         if not isinstance(delta, dict):
             return
@@ -225,7 +226,7 @@ class _Chunks:
             self._content.append(content)
 
     def _add_text(self, text: str, index: object) -> None:
-        """Add to the text of the same choice, if no medium came since."""
+        """Extend the text of the same choice, unless a medium came after it."""
         for item in reversed(self._content):
             if not isinstance(item, _StreamedText):
                 break
@@ -240,14 +241,14 @@ class _Chunks:
                 self._unknown.setdefault(name, []).append(value)
 
     def _add_media(self, delta: Mapping[str, Any]) -> None:
-        """Add the media beside the content of a delta in their place."""
+        """Add the media in other fields of a delta at this place."""
         for name in _MEDIA:
             media = delta.get(name)
             for medium in media if isinstance(media, list) else [media]:
-                # the last chunk of some servers repeats what came
-                if medium is None or medium in self._seen_media:
+                # the last chunk of some servers repeats all media
+                if medium is None or medium in self._known_media:
                     continue
-                self._seen_media.append(medium)
+                self._known_media.append(medium)
                 address = _address(medium)
                 if address and address in map(_address, self._content):
                     continue
@@ -265,20 +266,20 @@ class _Chunks:
         for call in calls if isinstance(calls, list) else ():
             function = call.get("function") if isinstance(call, dict) else None
             if isinstance(function, dict):
-                held = self._calls.setdefault(call.get("index"), {"name": ""})
-                held["name"] += str(function.get("name") or "")
+                named = self._calls.setdefault(call.get("index"), {"name": ""})
+                named["name"] += str(function.get("name") or "")
 
 
 @dataclass(slots=True)
 class _StreamedText:
-    """A text of a choice, in pieces."""
+    """The pieces of one text of a choice."""
 
     index: object
     pieces: list[str]
 
 
 class _StreamedSound:
-    """The sound of an answer: pieces of samples, or files that are pieces of one."""
+    """The sound of an answer, in pieces of samples or in files."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -292,7 +293,7 @@ class _StreamedSound:
         audio: Mapping[str, Any],
         choice: Mapping[str, Any],
     ) -> None:
-        """Add what a delta has of a sound."""
+        """Add the sound of a delta."""
         self._note_metadata(choice)
         self._note_metadata(audio)
         self._rate = audio.get("sample_rate") or self._rate
@@ -302,7 +303,7 @@ class _StreamedSound:
             self._words.append(audio["transcript"])
 
     def add_file(self, text: str, choice: Mapping[str, Any]) -> None:
-        """Add a whole file in base64, as vLLM-Omni sends one a chunk."""
+        """Add a file in base64. vLLM-Omni sends one in each chunk."""
         self._note_metadata(choice)
         encoded = read_encoded(text, only_data=True)
         if isinstance(encoded, Encoded):
@@ -314,7 +315,7 @@ class _StreamedSound:
             self._metadata = metadata
 
     def items(self) -> list[dict[str, Any]]:
-        """The sounds as they stand in a reply that is not streamed."""
+        """The sounds, as in an unstreamed reply."""
         sounds = self._joined_files(self._files, self._metadata)
         if any(self._pieces):
             beginnings = [piece for piece in self._pieces if piece.startswith(_RIFF)]
@@ -351,7 +352,7 @@ def _samples(data: bytes, rate: object) -> dict[str, Any]:
 
 
 def _joined(values: list[Any], depth: int = 0) -> Any:
-    """The values of a field of several chunks; texts are pieces of one, also within
+    """The values of a field in several chunks. Texts are concatenated, also inside
     objects."""
     if all(isinstance(value, str) for value in values):
         return "".join(values)
@@ -365,7 +366,7 @@ def _joined(values: list[Any], depth: int = 0) -> Any:
 
 
 def _address(item: object) -> object:
-    """The data URI or link of a picture, by which a second one is known."""
+    """The data URI or link of a picture, to recognise duplicates."""
     if isinstance(item, dict):
         inner = item.get("image_url") or item.get("url")
         return inner.get("url") if isinstance(inner, dict) else inner

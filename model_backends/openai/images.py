@@ -1,4 +1,4 @@
-"""``images/generations`` and ``images/edits``: a picture from text (and pictures)."""
+"""``images/generations`` and ``images/edits``: a picture from text and pictures."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ _REPLY_FIELDS = frozenset(
 
 
 class ImagesEndpoint:
-    """Requests and replies of both image endpoints. A seed is sent on request alone:
-    the official server refuses the field."""
+    """Requests and replies of both image endpoints. A seed is sent only with
+    ``send_seed=true``, because the official server refuses the field."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -57,30 +57,30 @@ class ImagesEndpoint:
     def encode(self, request: Request) -> HttpRequest:
         """The request as sent. Raises CallError for input other than text and
         pictures."""
-        own = self._settings
+        settings = self._settings
         prompt, images = prompt_of(request)
-        fields: dict[str, Any] = {"model": own.model, "prompt": prompt, "n": 1}
+        fields: dict[str, Any] = {"model": settings.model, "prompt": prompt, "n": 1}
         for name in _OPTIONS:
             if f"image.{name}" in request.params.options:
                 fields[name] = str(request.params.options[f"image.{name}"])
-        if own.image_response_format:
-            fields["response_format"] = own.image_response_format
-        if own.seed_all:
+        if settings.image_response_format:
+            fields["response_format"] = settings.image_response_format
+        if settings.seed_all:
             fields["seed"] = request.seed
-        if own.stream:
+        if settings.stream:
             fields["stream"] = True
-        if own.images_dialect == "openrouter":
+        if settings.images_dialect == "openrouter":
             if images:
-                fields["input_references"] = references(images, own.formats)
-            body = json.dumps(merged(fields, own.extra_body)).encode()
+                fields["input_references"] = references(images, settings.formats)
+            body = json.dumps(merged(fields, settings.extra_body)).encode()
             return HttpRequest(OPENROUTER, body)
-        fields = merged(fields, own.extra_body)
+        fields = merged(fields, settings.extra_body)
         if not images:
             return HttpRequest(GENERATIONS, json.dumps(fields).encode())
         files = []
         field = "image" if len(images) == 1 else "image[]"
         for number, image in enumerate(images, 1):
-            sent = sendable(Part("image", media=image), own.formats)
+            sent = sendable(Part("image", media=image), settings.formats)
             name = f"image{number}{suffix_for(sent.mime)}"
             files.append(FormFile(field, name, sent.mime, sent.read()))
         return multipart(EDITS, form_fields(fields), files, request.key)
@@ -88,8 +88,8 @@ class ImagesEndpoint:
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """The pictures of a reply. Raises CallError ``bad_reply`` where it has no place
-        for any."""
+        """The pictures of a reply. Raises CallError ``bad_reply`` for a reply without a
+        list of pictures."""
         if is_stream(http_reply.body, http_reply.content_type):
             data = _whole_reply(http_reply)
         else:
@@ -102,7 +102,7 @@ class ImagesEndpoint:
         if not isinstance(items, list):
             raise bad_reply("the server's answer has no pictures in data")
         if not items:
-            reader.warn("the server gave no picture: its list of pictures is empty")
+            reader.warn("the server returned no picture: its list is empty")
         for item in items:
             reader.picture(item)
         reader.unknown_fields(data, _REPLY_FIELDS)
@@ -118,8 +118,8 @@ class ImagesEndpoint:
 
 
 def _whole_reply(http_reply: HttpReply) -> dict[str, Any]:
-    """The reply that a stream of pictures makes; partial ones are not kept. Raises
-    CallError for an error in it, and ``connection`` for a stream without its end."""
+    """The reply in a stream of pictures, without partial ones. Raises CallError for an
+    error in the stream, and ``connection`` for a stream without an end."""
     reply: dict[str, Any] = {"data": []}
     thoughts: list[str] = []
     is_complete = False
@@ -129,7 +129,7 @@ def _whole_reply(http_reply: HttpReply) -> dict[str, Any]:
             break
         row = event_object(event) or {}
         kind = str(row.get("type") or event.name)
-        # vLLM-Omni: words that it thinks in, then the pictures
+        # vLLM-Omni sends its reasoning, then the pictures
         if kind == "ar_delta" or isinstance(row.get("delta"), str):
             thoughts.append(str(row.get("delta") or ""))
         elif isinstance(row.get("data"), list):
@@ -149,9 +149,10 @@ def _whole_reply(http_reply: HttpReply) -> dict[str, Any]:
 
 
 def prompt_of(request: Request, endpoint: str = "images") -> tuple[str, list[Media]]:
-    """The single prompt of a request: all messages in order, and their pictures.
+    """The prompt of a request (all messages in order) and its pictures. Several
+    pictures are named ``[image1]``, ``[image2]`` in the text.
 
-    Several pictures are named ``[image1]``, ``[image2]`` in their places.
+    Raises CallError ``unsupported`` for other media.
     """
     images: list[Media] = []
     for message in request.messages:
@@ -161,7 +162,8 @@ def prompt_of(request: Request, endpoint: str = "images") -> tuple[str, list[Med
             if part.kind != "image":
                 raise CallError(
                     "unsupported",
-                    f"the {endpoint} endpoint takes text and pictures, no {part.kind}",
+                    f"the {endpoint} endpoint takes only text and pictures, not "
+                    f"{part.kind}",
                 )
             images.append(part.media)
     texts = []
@@ -181,7 +183,7 @@ def references(
     images: Sequence[Media],
     formats: Formats,
 ) -> list[dict[str, Any]]:
-    """Pictures as OpenRouter takes them."""
+    """Pictures in OpenRouter's format."""
     items = []
     for image in images:
         uri = json.loads(data_uri(Part("image", media=image), formats))
@@ -190,7 +192,8 @@ def references(
 
 
 class FormFile(NamedTuple):
-    """A file of a form. Its name is neutral."""
+    """A file of a form. Its name must be neutral: a file name can hint at the
+    answer."""
 
     field: str
     name: str
@@ -204,9 +207,9 @@ def multipart(
     files: Sequence[FormFile],
     key: str = "",
 ) -> HttpRequest:
-    """A form with files (RFC 7578). Raises CallError for an invalid MIME type. With a
-    ``key`` the same form has the same bytes, as servers compare those of calls with one
-    key."""
+    """A form with files (RFC 7578). With a ``key``, equal forms have equal bytes,
+    because servers compare the calls of one key. Raises CallError for an invalid MIME
+    type."""
     boundary = key or secrets.token_hex(16)
     pieces: list[bytes] = []
     for name, value in fields.items():

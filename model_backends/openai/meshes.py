@@ -20,7 +20,7 @@ MESHES = "meshes"
 
 
 class MeshesEndpoint(FileJobEndpoint):
-    """Requests and jobs of ``meshes``. A seed is sent on request alone."""
+    """Requests and jobs of ``meshes``. A seed is sent only with ``send_seed=true``."""
 
     path = MESHES
 
@@ -28,24 +28,26 @@ class MeshesEndpoint(FileJobEndpoint):
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:
-        """The request as sent. Raises CallError for all input but words with one
+        """The request as sent. Raises CallError for any input but text with one
         picture."""
-        own = self._settings
+        settings = self._settings
         prompt, images = prompt_of(request, MESHES)
         if len(images) != 1:
             raise CallError(
-                "unsupported", f"a 3D model is made of one picture, not {len(images)}"
+                "unsupported", f"a 3D model needs one picture, given: {len(images)}"
             )
         part = Part("image", media=images[0])
         fields: dict[str, Any] = {
-            "model": own.model,
+            "model": settings.model,
             "prompt": prompt,
-            "input_image": json.loads(data_uri(part, own.formats)),
+            "input_image": json.loads(data_uri(part, settings.formats)),
             "output_format": "glb",
         }
-        if own.seed_all:
+        if settings.seed_all:
             fields["seed"] = request.seed
-        return HttpRequest(MESHES, json.dumps(merged(fields, own.extra_body)).encode())
+        return HttpRequest(
+            MESHES, json.dumps(merged(fields, settings.extra_body)).encode()
+        )
 
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None

@@ -1,7 +1,7 @@
 """Messages as JSON: text, media and files in the fields of the chat interface.
 
 Media are inserted as base64 bytes that are encoded once and never pass a JSON encoder.
-They have neutral names, since a file name such as ``cat_wrong_answer.png`` would be a
+They have neutral names, because a file name such as ``cat_wrong_answer.png`` would be a
 hint to the model.
 """
 
@@ -18,7 +18,7 @@ from mmeval.model_backends.wire.media import base64_of, data_uri, sendable, word
 from mmeval.records import Message
 
 _PICTURES = ("image/png", "image/jpeg")
-"""The kinds of a document: it may be the picture of its page."""
+"""MIME types of documents that are pictures of a page."""
 
 
 def encode_messages(
@@ -27,13 +27,12 @@ def encode_messages(
     image_detail: str | None = None,
     formats: Formats | None = None,
 ) -> bytes:
-    """The value of ``messages``: a JSON list, where pictures have the ``image_detail``,
-    if any. Media of other formats than these are encoded anew. Raises CallError
-    ``unsupported`` for a part that has no field.
+    """The value of ``messages`` as JSON. Pictures have the ``image_detail``, if given.
+    Media in other formats than ``formats`` are re-encoded.
 
-    Only user messages may hold media there. The media of any other message (an earlier
-    answer) move to the front of the next user message, in order, each announced by its
-    placeholder's name.
+    Only user messages may hold media. The media of other messages (earlier answers)
+    move to the front of the next user message, in order, each after its placeholder's
+    name. Raises CallError ``unsupported`` for a part without a field.
     """
     encoder = ItemEncoder(inputs, image_detail, formats or Formats())
     rows: list[Sequence[bytes]] = []
@@ -51,16 +50,16 @@ def encode_messages(
 
 
 def joined(items: Iterable[Sequence[bytes]]) -> Iterator[bytes]:
-    """The pieces of items with commas between these. They are joined once: each copy of
-    large media costs time."""
+    """The pieces of items, with commas between items. The caller joins them once,
+    because each copy of large media takes time."""
     for number, pieces in enumerate(items):
         if number:
             yield b", "
         yield from pieces
 
 
-def spoken(content: Interleaved) -> str:
-    """A message's text as written: placeholders and code, no hidden reasoning."""
+def visible_text(content: Interleaved) -> str:
+    """A message's text, with placeholders and code, without hidden reasoning."""
     text = ""
     for part in content.parts:
         text += words(part) if part.media is None else part.raw
@@ -68,32 +67,32 @@ def spoken(content: Interleaved) -> str:
 
 
 def words(part: Part) -> str:
-    """The text of a part: empty for a medium, the raw placeholder if it is missing."""
+    """The text of a part. Empty for a medium; the placeholder for a missing medium."""
     if part.kind == "reasoning" or part.media is not None:
         return ""
     return part.raw if part.text is None else part.text
 
 
 def shown_text(content: Interleaved) -> str:
-    """The text of a message that can hold no media; the names of its media where it has
-    no other."""
+    """The text of a message that cannot hold media. If it has no text, the names of its
+    media."""
     names = [part.text or "" for part in announced(content)]
-    return spoken(content) or "".join(names)
+    return visible_text(content) or "".join(names)
 
 
 def announced(content: Interleaved) -> Iterator[Part]:
     """The media of a message, each after its name, for the next user message."""
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for part in content.parts:
         if part.media is not None:
-            seen[part.kind] = seen.get(part.kind, 0) + 1
-            yield text_part(f"[{part.label or f'{part.kind}{seen[part.kind]}'}]")
+            counts[part.kind] = counts.get(part.kind, 0) + 1
+            yield text_part(f"[{part.label or f'{part.kind}{counts[part.kind]}'}]")
             yield part
 
 
 class ItemEncoder:
-    """Encodes the parts of user messages as items of their content, numbering files
-    through the whole request. What an interface spells in its own way is a method."""
+    """Encodes the parts of user messages as content items. Files are numbered through
+    the request. Each method encodes one type of item; interfaces override them."""
 
     def __init__(
         self, inputs: Collection[PartKind], image_detail: str | None, formats: Formats
@@ -138,8 +137,8 @@ class ItemEncoder:
         if part.kind not in self._inputs:
             raise CallError(
                 "unsupported",
-                f"this server is not declared to take {part.kind} (see its argument "
-                "inputs)",
+                f"this server is not declared to take {part.kind}; declare it with the "
+                "argument inputs",
             )
         if part.kind == "audio":
             media = sendable(part, self._formats)
@@ -150,8 +149,8 @@ class ItemEncoder:
                 b'", "format": "%b"}}' % form,
             ]
         if part.kind == "document":
-            # A picture of a page is sent as a picture, a text as text, since many
-            # servers take only PDF as a file.
+            # Many servers take only PDF as a file, so a picture of a page is sent as a
+            # picture, and a text document as text.
             assert part.media is not None  # checked by the caller
             self._documents += 1
             name = f"document{self._documents}{suffix_for(part.media.mime)}"

@@ -1,4 +1,4 @@
-"""Generation parameters and modality options in the interface's spelling."""
+"""Generation parameters and modality options as fields of the interface."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from mmeval.model_backends.wire.failures import CallError
 from mmeval.records import GenerationParams
 
 AUDIO_FORMATS = ("wav", "mp3", "flac", "opus", "aac", "pcm", "pcm16")
-"""The formats of sound; the last two are one, samples without a header, which become a
-WAV."""
+"""Formats of sounds. The last two are the same: samples without a header, which become
+a WAV."""
 _SAMPLES = ("pcm", "pcm16")
 
 DEFAULT_VOICE = "alloy"
@@ -21,10 +21,8 @@ _SAMPLING = ("max_tokens", "temperature", "top_p", "top_k", "stop")
 
 
 def sampling(params: GenerationParams, settings: Settings) -> dict[str, Any]:
-    """The fields of a chat request for generation; None leaves the server's default.
-
-    The seed is added separately, since it differs for each request.
-    """
+    """The generation fields of a chat request. None keeps the server's default. The
+    seed is added separately, because it differs for each request."""
     fields: dict[str, Any] = {}
     if params.temperature is not None:
         fields["temperature"] = params.temperature
@@ -45,18 +43,20 @@ def voice(params: GenerationParams) -> str:
 
 
 def audio_format(params: GenerationParams) -> str:
-    """The requested format, as chats name it. Raises CallError for an unknown one."""
+    """The requested format, by its name in chats. Raises CallError for an unknown
+    one."""
     form = str(params.options.get("audio.format", DEFAULT_AUDIO_FORMAT))
     if form not in AUDIO_FORMATS:
         raise CallError(
             "bad_request",
-            f"audio.format={form!r} is none of {', '.join(AUDIO_FORMATS)}",
+            f"audio.format={form!r} is not one of {', '.join(AUDIO_FORMATS)}",
         )
     return "pcm16" if form in _SAMPLES else form
 
 
 def speech_format(params: GenerationParams) -> str:
-    """The requested format, as speech names it. Raises CallError for an unknown one."""
+    """The requested format, by its name in speech. Raises CallError for an unknown
+    one."""
     form = audio_format(params)
     return "pcm" if form in _SAMPLES else form
 
@@ -68,15 +68,17 @@ def unsent(
     sampled: bool,
     options: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """Warnings for parameters that have no field in this endpoint.
+    """Warnings for parameters without a field in this endpoint.
 
-    ``sampled`` says whether it takes the sampling parameters; ``options`` are modality
-    options of this request without a field.
+    ``sampled`` is True if the endpoint takes sampling parameters. ``options`` are the
+    modality options without a field.
     """
     names = [name for name in params.options if name in options]
     if not sampled:
-        given = [name for name in _SAMPLING if getattr(params, name) not in (None, ())]
-        names = given + names
+        unsupported = [
+            name for name in _SAMPLING if getattr(params, name) not in (None, ())
+        ]
+        names = unsupported + names
     if not names:
         return ()
     return (f"{endpoint} has no field for {', '.join(names)}; not sent",)

@@ -1,4 +1,4 @@
-"""The settings of the backend, checked before any request."""
+"""The backend's settings, checked before any request."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ _ENDPOINT_PATHS = (
 )
 
 INPUT_KINDS = ("text", "code", "image", "audio", "document", "video")
-"""The kinds with a field in the interface; ``video`` is the dialect of vLLM and similar
-servers."""
+"""The kinds with a field in the interface. ``video`` is an extension of vLLM and
+similar servers."""
 
 OPTIONS = (
     "image.size",
@@ -57,7 +57,7 @@ OPTIONS = (
     "video.seconds",
     "video.fps",
 )
-"""The modality options that some endpoint has a field for."""
+"""The modality options with a field in at least one endpoint."""
 
 _INPUTS_OF: dict[str, tuple[str, ...]] = {
     "chat": INPUT_KINDS,
@@ -95,33 +95,33 @@ class Settings(Connection):
     organization: str
     project: str
     seed_all: bool = False
-    """Whether a seed is sent to the endpoints of pictures, videos and speech too."""
+    """True if a seed is also sent to the endpoints of pictures, videos and speech."""
     stream: bool = False
     images_dialect: ImagesDialect = "openai"
     image_tool: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the tool that draws, over the options of a task."""
+    """Fields of the tool that draws. They override a task's options."""
     state: State = "items"
-    """How earlier answers are given back to ``responses``."""
+    """How earlier answers are sent back to ``responses``."""
     poll_seconds: float = 5.0
-    """Between two polls of a job."""
+    """Seconds between two polls of a job."""
     videos_dialect: VideosDialect = "openai"
     videos_sync: bool = False
 
     @property
     def in_background(self) -> bool:
-        """Whether ``responses`` makes a job of a request."""
+        """True if ``responses`` turns a request into a job."""
         return self.extra_body.get("background") is True
 
     @property
-    def own_headers(self) -> Mapping[str, str]:
+    def interface_headers(self) -> Mapping[str, str]:
         return {
             "OpenAI-Organization": self.organization,
             "OpenAI-Project": self.project,
         }
 
     def identity(self) -> dict[str, Any]:
-        """The settings by which answers may be reused; not the key, the replicas, nor
-        the timeout."""
+        """The settings that identify the model: answers of equal settings may be
+        reused. The key, the replicas and the timeout are not part of it."""
         identity: dict[str, Any] = {
             "backend": "openai",
             "model": self.model,
@@ -132,7 +132,7 @@ class Settings(Connection):
             "send_seed": self.send_seed,
             "max_tokens_field": self.max_tokens_field,
         }
-        given: dict[str, Any] = {
+        optional: dict[str, Any] = {
             "image_response_format": self.image_response_format,
             "image_detail": self.image_detail,
             "response_format": self.response_format,
@@ -144,16 +144,16 @@ class Settings(Connection):
             "videos_sync": self.videos_sync,
         }
         if self.images_dialect != "openai":
-            given["images_dialect"] = self.images_dialect
+            optional["images_dialect"] = self.images_dialect
         if self.state != "items":
-            given["state"] = self.state
+            optional["state"] = self.state
         if self.videos_dialect != "openai":
-            given["videos_dialect"] = self.videos_dialect
+            optional["videos_dialect"] = self.videos_dialect
         if self.formats.images != DEFAULT_PICTURES:
-            given["image_formats"] = sorted(self.formats.images)
+            optional["image_formats"] = sorted(self.formats.images)
         if self.formats.sounds != DEFAULT_SOUNDS:
-            given["audio_formats"] = sorted(self.formats.sounds)
-        return identity | {name: value for name, value in given.items() if value}
+            optional["audio_formats"] = sorted(self.formats.sounds)
+        return identity | {name: value for name, value in optional.items() if value}
 
 
 def openai_url(given: str, argument: str = "base_url") -> str:
@@ -181,18 +181,18 @@ def capabilities_of(
     max_images: int = 0,
     formats: Formats | None = None,
 ) -> Capabilities:
-    """What an endpoint takes and gives. Raises UnknownNameError for unsupported kinds.
-    Inputs are limited to those of the endpoint, and to ``max_images`` pictures (0: any
-    number); it also decides the default outputs."""
-    named = kinds_in("inputs", inputs, INPUT_KINDS)
-    taken = [kind for kind in named if kind in _INPUTS_OF[endpoint]]
+    """The capabilities of an endpoint. Inputs are limited to those of the endpoint, and
+    to ``max_images`` pictures (0: any number). Without ``outputs``, the endpoint
+    decides them. Raises UnknownNameError for unsupported kinds."""
+    declared = kinds_in("inputs", inputs, INPUT_KINDS)
+    input_kinds = [kind for kind in declared if kind in _INPUTS_OF[endpoint]]
     known = _OUTPUTS_OF[endpoint]
     default = "text" if "text" in known else known
     hint = f"endpoint={endpoint} gives {', '.join(known)}."
-    given = kinds_in("outputs", outputs or default, known, hint)
+    output_kinds = kinds_in("outputs", outputs or default, known, hint)
     return named_capabilities(
-        taken,
-        given,
+        input_kinds,
+        output_kinds,
         declarable=known,
         options=OPTIONS,
         formats=formats or DEFAULT_FORMATS,

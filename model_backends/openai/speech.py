@@ -1,5 +1,4 @@
-"""``audio/speech``: a text read aloud; ``audio/generate``: sounds and music from
-words."""
+"""``audio/speech`` reads a text aloud; ``audio/generate`` makes sounds and music."""
 
 from __future__ import annotations
 
@@ -30,8 +29,8 @@ SOUNDS = "audio/generate"
 
 
 class SpeechEndpoint:
-    """Requests and replies of ``audio/speech``. A seed is sent on request alone: the
-    official server refuses the field."""
+    """Requests and replies of ``audio/speech``. A seed is sent only with
+    ``send_seed=true``, because the official server refuses the field."""
 
     path = SPEECH
 
@@ -39,14 +38,14 @@ class SpeechEndpoint:
         self._settings = settings
 
     def encode(self, request: Request) -> HttpRequest:
-        """The encoded request: all text to read aloud; system messages say how.
-        Raises CallError for any input but text."""
+        """The encoded request: the text to read aloud, with the system messages as
+        instructions. Raises CallError for any input but text."""
         return HttpRequest(self.path, json.dumps(self._fields(request)).encode())
 
     def _fields(self, request: Request) -> dict[str, Any]:
-        own = self._settings
+        settings = self._settings
         fields: dict[str, Any] = {
-            "model": own.model,
+            "model": settings.model,
             "input": _text(request, system=False),
             "voice": parameters.voice(request.params),
             "response_format": parameters.speech_format(request.params),
@@ -54,11 +53,11 @@ class SpeechEndpoint:
         instructions = _text(request, system=True)
         if instructions:
             fields["instructions"] = instructions
-        if own.seed_all:
+        if settings.seed_all:
             fields["seed"] = request.seed
-        if own.stream:
+        if settings.stream:
             fields["stream_format"] = "sse"
-        return merged(fields, own.extra_body)
+        return merged(fields, settings.extra_body)
 
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
@@ -74,7 +73,7 @@ class SpeechEndpoint:
         mime = http_reply.content_type
         form = self._settings.extra_body.get("response_format")
         form = form or parameters.speech_format(request.params)
-        # samples without a header come in streams too
+        # streams hold samples without a header too
         if not is_samples_type(mime) and (form == "pcm" or self._settings.stream):
             mime = SAMPLES_TYPE
         known = sniff_mime(body[:SNIFF_BYTES], size=len(body))
@@ -83,7 +82,7 @@ class SpeechEndpoint:
         is_sound = Media.from_bytes(body).kind == "audio"
         if not body or not (is_sound or (may_be_samples and not is_text)):
             raise bad_reply(
-                f"the server's answer is no sound but {len(body)} bytes of {known}"
+                f"the server's answer is not a sound: {len(body)} bytes of {known}"
             )
         reader = AnswerReader(request.wants, links, mime)
         reader.sound(body, mime)
@@ -103,21 +102,21 @@ class SoundsEndpoint(SpeechEndpoint):
     path = SOUNDS
 
     def _fields(self, request: Request) -> dict[str, Any]:
-        own = self._settings
+        settings = self._settings
         texts = [_text(request, system=True), _text(request, system=False)]
         fields: dict[str, Any] = {
-            "model": own.model,
+            "model": settings.model,
             "input": "\n\n".join(text for text in texts if text),
             "response_format": parameters.speech_format(request.params),
         }
-        if own.send_seed:
+        if settings.send_seed:
             fields["seed"] = request.seed
-        return merged(fields, own.extra_body)
+        return merged(fields, settings.extra_body)
 
 
 def _whole_sound(http_reply: HttpReply) -> tuple[bytes, dict[str, Any]]:
     """The bytes of a streamed sound, and its last event. Raises CallError for an error
-    in the stream, and ``connection`` for a stream without its end."""
+    in the stream, and ``connection`` for a stream without an end."""
     pieces: list[str] = []
     for event in events(http_reply.body):
         row = event_object(event) or {}
@@ -138,7 +137,8 @@ def _text(request: Request, *, system: bool) -> str:
         for part in message.content.parts:
             if part.media is not None:
                 raise CallError(
-                    "unsupported", f"the speech endpoint takes text, no {part.kind}"
+                    "unsupported",
+                    f"the speech endpoint takes only text, not {part.kind}",
                 )
         texts.append("".join(map(words, message.content.parts)))
     return "\n\n".join(text for text in texts if text)

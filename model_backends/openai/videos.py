@@ -1,7 +1,7 @@
-"""``videos``: a video from words (and a picture), which the server makes in minutes.
+"""``videos``: a video from text and a picture, by a job that takes minutes.
 
-OpenAI, SGLang and vLLM-Omni take a form and make a job; OpenRouter takes JSON.
-``videos/sync`` of vLLM-Omni answers with the video itself.
+OpenAI, SGLang and vLLM-Omni take a form, OpenRouter takes JSON. ``videos/sync`` of
+vLLM-Omni replies with the video itself.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ _JOB_FIELDS = frozenset(
 
 
 class FileJobEndpoint(JobEndpoint):
-    """An endpoint of jobs that make one file."""
+    """An endpoint whose jobs produce one file."""
 
-    def result_location(self, job: Mapping[str, Any], place: str) -> str:
-        del job  # most servers keep it at the usual place
-        return f"{place}/content"
+    def result_location(self, job: Mapping[str, Any], path: str) -> str:
+        del job  # most servers keep the file at this path
+        return f"{path}/content"
 
     def completed(self, response: Response, job: Mapping[str, Any]) -> Response:
         reader = AnswerReader()
@@ -70,8 +70,8 @@ class FileJobEndpoint(JobEndpoint):
 
 
 class VideosEndpoint(FileJobEndpoint):
-    """Requests and jobs of ``videos``. A seed is sent on request alone: the official
-    server refuses the field."""
+    """Requests and jobs of ``videos``. A seed is sent only with ``send_seed=true``,
+    because the official server refuses the field."""
 
     path = VIDEOS
 
@@ -81,12 +81,12 @@ class VideosEndpoint(FileJobEndpoint):
     def encode(self, request: Request) -> HttpRequest:
         """The request as sent. Raises CallError for input other than text and
         pictures, and for more pictures than the server takes."""
-        own = self._settings
-        if own.videos_dialect != "openrouter":
-            return _in_form(VIDEOS, request, own)
+        settings = self._settings
+        if settings.videos_dialect != "openrouter":
+            return _form_request(VIDEOS, request, settings)
         prompt, images = prompt_of(request, VIDEOS)
         options = request.params.options
-        fields: dict[str, Any] = {"model": own.model, "prompt": prompt}
+        fields: dict[str, Any] = {"model": settings.model, "prompt": prompt}
         if "video.seconds" in options:
             seconds = options["video.seconds"]
             # an option of the command line may be a text
@@ -94,21 +94,23 @@ class VideosEndpoint(FileJobEndpoint):
             fields["duration"] = int(text) if text.isdecimal() else seconds
         if "video.size" in options:
             fields["size"] = str(options["video.size"])
-        if own.seed_all:
+        if settings.seed_all:
             fields["seed"] = request.seed
-        pictures = references(images, own.formats)
+        pictures = references(images, settings.formats)
         if pictures:
             fields["frame_images"] = [{**pictures[0], "frame_type": "first_frame"}]
         if pictures[1:]:
             fields["input_references"] = pictures[1:]
-        return HttpRequest(VIDEOS, json.dumps(merged(fields, own.extra_body)).encode())
+        return HttpRequest(
+            VIDEOS, json.dumps(merged(fields, settings.extra_body)).encode()
+        )
 
-    def result_location(self, job: Mapping[str, Any], place: str) -> str:
+    def result_location(self, job: Mapping[str, Any], path: str) -> str:
         for name in ("unsigned_urls", "urls"):
             urls = job.get(name)
             if isinstance(urls, list) and urls and isinstance(urls[0], str):
                 return urls[0]
-        return super().result_location(job, place)
+        return super().result_location(job, path)
 
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
@@ -128,7 +130,7 @@ class SyncVideosEndpoint:
 
     def encode(self, request: Request) -> HttpRequest:
         """The request as sent. Raises CallError as ``VideosEndpoint.encode`` does."""
-        return _in_form(SYNC, request, self._settings)
+        return _form_request(SYNC, request, self._settings)
 
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
@@ -138,16 +140,17 @@ class SyncVideosEndpoint:
         return answer_of(http_reply, "video", request)
 
 
-def _in_form(
+def _form_request(
     path: str,
     request: Request,
     settings: Settings,
 ) -> HttpRequest:
-    """A request as a form: vLLM-Omni takes nothing else."""
+    """A request as a form, because vLLM-Omni takes nothing else."""
     prompt, images = prompt_of(request, VIDEOS)
     if len(images) > 1:
         raise CallError(
-            "unsupported", f"a video begins with one picture, not {len(images)}"
+            "unsupported",
+            f"a video begins with at most one picture, given: {len(images)}",
         )
     fields: dict[str, Any] = {"model": settings.model, "prompt": prompt}
     for name in ("seconds", "size", "fps"):
@@ -170,21 +173,21 @@ def answer_of(
     request: Request,
     unsent: Collection[str] = (),
 ) -> Response:
-    """The answer in the bytes of a medium. Raises CallError for anything else.
-    ``unsent`` are options without a field."""
+    """The answer, whose reply is the bytes of a medium. ``unsent`` are options without
+    a field. Raises CallError for any other reply."""
     body = http_reply.body
     if body.startswith(b"{"):
         json_object(body)  # raises the reported error
-    made = Media.from_bytes(body)
-    if made.kind != kind:
+    media = Media.from_bytes(body)
+    if media.kind != kind:
         raise bad_reply(
-            f"the server's answer is not {kind}: {len(body):,} bytes of {made.mime}"
+            f"the server's answer is not {kind}: {len(body):,} bytes of {media.mime}"
         )
     warnings = parameters.unsent(
         request.params, f"the endpoint for {kind}", sampled=False, options=unsent
     )
     return Response(
-        output=Interleaved((Part(kind, media=made),)),
+        output=Interleaved((Part(kind, media=media),)),
         latency=http_reply.latency,
         warnings=warnings,
     )

@@ -1,2 +1,2 @@
-"""``responses``: the endpoint by which OpenAI's models give words and pictures in one
-answer, and the state of their conversations."""
+"""``responses``: the endpoint in which OpenAI's models give text and pictures in one
+answer, and the state of its conversations."""

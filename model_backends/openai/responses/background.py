@@ -1,4 +1,4 @@
-"""Responses that the server makes in the background: jobs, whose last poll is the
+"""Responses that the server makes in the background: jobs whose last poll returns the
 answer."""
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class BackgroundEndpoint(JobEndpoint):
         self._responses = ResponsesEndpoint(settings)
 
     def encode(self, request: Request) -> HttpRequest:
-        """The request as sent. Raises CallError for parts that it cannot carry."""
+        """The request as sent. Raises CallError for unsupported parts."""
         return self._responses.encode(request)
 
     def job(self, http_reply: HttpReply) -> Mapping[str, Any]:
@@ -42,7 +42,7 @@ class BackgroundEndpoint(JobEndpoint):
         return super().job(http_reply)
 
     def has_ended(self, job: Mapping[str, Any]) -> bool:
-        # one that has failed may hold what came before: that is read as an answer is
+        # a failed response may hold a partial answer, so it is decoded like others
         return is_response(job) and status_of(job) not in PENDING
 
     def decode(

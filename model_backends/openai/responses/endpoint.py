@@ -29,13 +29,13 @@ from mmeval.system.wording import shortened
 PATH = "responses"
 
 PENDING = frozenset(("queued", "in_progress"))
-"""The status of a response that is not ready."""
+"""The statuses of a response that is not ready."""
 _UNREADY = PENDING | {"cancelled", "failed"}
 _TOOL_OPTIONS = ("size", "quality", "background", "output_format")
 _NO_FIELD = ("top_k", "stop")
-"""Parameters that this endpoint has no field for; nor for a seed."""
+"""Parameters without a field in this endpoint. It has no field for a seed either."""
 _NAMED_CALLS = frozenset(("function_call", "custom_tool_call"))
-"""Calls of tools that nobody answers here: the model waits for their results."""
+"""Calls of tools that are not answered here: the model waits for their results."""
 _SHOWN_CHARS = 200
 _REPLY_FIELDS = frozenset(
     (
@@ -82,18 +82,19 @@ _CALL_FIELDS = frozenset(
 
 
 class ResponsesEndpoint:
-    """Words and pictures in one answer: the model calls a tool that draws."""
+    """Requests and replies with text and pictures: the model calls a tool that
+    draws."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._turns = Turns(settings)
 
     def encode(self, request: Request) -> HttpRequest:
-        """The request as sent. Raises CallError for parts that it cannot carry."""
-        own = self._settings
-        items = ResponsesItems(own)
+        """The request as sent. Raises CallError for unsupported parts."""
+        settings = self._settings
+        items = ResponsesItems(settings)
         conversation = self._turns.conversation(request.messages, items)
-        fields: dict[str, Any] = {"model": own.model}
+        fields: dict[str, Any] = {"model": settings.model}
         if conversation.instructions:
             fields["instructions"] = conversation.instructions
         sampling = {
@@ -104,23 +105,24 @@ class ResponsesEndpoint:
         for name, value in sampling.items():
             if value is not None:
                 fields[name] = value
-        if own.response_format:
-            fields["text"] = {"format": {"type": own.response_format}}
+        if settings.response_format:
+            fields["text"] = {"format": {"type": settings.response_format}}
         fields |= self._drawing(request)
-        fields["store"] = own.in_background or own.state == "previous"
-        if own.state != "previous":
-            # an answer that the server does not keep comes with its hidden reasoning
+        fields["store"] = settings.in_background or settings.state == "previous"
+        if settings.state != "previous":
+            # the server does not keep the answer, so its hidden reasoning is requested,
+            # to be sent back
             fields["include"] = ["reasoning.encrypted_content"]
         if conversation.previous:
             fields["previous_response_id"] = conversation.previous
-        if own.stream:
+        if settings.stream:
             fields["stream"] = True
-        fields = merged(fields, own.extra_body)
+        fields = merged(fields, settings.extra_body)
         opening = opened_json(fields)
         return HttpRequest(PATH, b'%b"input": %b}' % (opening, conversation.items))
 
     def _drawing(self, request: Request) -> dict[str, Any]:
-        """The tool that draws, where a picture is wanted."""
+        """The fields for the tool that draws; empty if no picture is requested."""
         if "image" not in request.wants:
             return {}
         tool: dict[str, Any] = {"type": "image_generation"}
@@ -136,8 +138,8 @@ class ResponsesEndpoint:
     def decode(
         self, http_reply: HttpReply, request: Request, links: Links | None = None
     ) -> Response:
-        """The answer in a reply: its items in their order. Raises CallError
-        ``bad_reply`` without one, and the error of a response that has failed."""
+        """The answer in a reply: its items in order. Raises CallError: ``bad_reply``
+        without an answer, or the error of a failed response."""
         try:
             reply = self._reply(http_reply)
             items = [from_line(item) for item in reply.items]
@@ -156,14 +158,14 @@ class ResponsesEndpoint:
         if failure is not None:
             reader.warn(failure.text)
         elif not items:
-            reader.warn("the server gave no item: the output of the answer is empty")
+            reader.warn("the server returned no item: the answer's output is empty")
         reason = _finish_reason(fields)
         if reader.refused or is_refused or failure is not None:
             reason = "refused"
         try:
             output = reader.answer(ended=reason == "stop")
         except CallError:
-            # a refused answer may have no parts, whatever it lacks
+            # a refused answer may have no parts
             if reason != "refused":
                 raise
             output = Interleaved(())
@@ -200,7 +202,7 @@ class ResponsesEndpoint:
 
 
 def is_response(fields: Mapping[str, Any]) -> bool:
-    """Whether a reply is a response, ready or not, and nothing else."""
+    """True if a JSON object is a response, ready or not."""
     return fields.get("object") == "response" or "output" in fields
 
 
@@ -214,7 +216,7 @@ def status_of(fields: Mapping[str, Any]) -> str:
 
 
 def _read_items(reader: AnswerReader, items: Iterable[Any]) -> bool:
-    """Read the items of an output; whether the service has refused one of them."""
+    """Read the items of an output. Returns True if the service refused one of them."""
     thoughts: list[str] = []
     is_refused = False
     for item in items:
@@ -222,7 +224,7 @@ def _read_items(reader: AnswerReader, items: Iterable[Any]) -> bool:
         if kind == "message":
             reader.message(item)
         elif kind == "reasoning":
-            # its summary, and what open models give in full
+            # a summary, or the full reasoning of open models
             for name in ("summary", "content"):
                 pieces = item.get(name)
                 for piece in pieces if isinstance(pieces, list) else [pieces]:
@@ -232,11 +234,11 @@ def _read_items(reader: AnswerReader, items: Iterable[Any]) -> bool:
         elif kind == "image_generation_call":
             is_refused |= _read_picture(reader, item)
         elif kind in _NAMED_CALLS:
-            called = shortened(str(item.get("name") or "?"), _SHOWN_CHARS)
+            name = shortened(str(item.get("name") or "?"), _SHOWN_CHARS)
             arguments = str(item.get("arguments") or item.get("input") or "")
             reader.warn(
-                f"left out of the answer: {kind} {called!r} "
-                f"({len(arguments.encode()):,} bytes), a call that nobody answers"
+                f"left out of the answer: {kind} {name!r} "
+                f"({len(arguments.encode()):,} bytes), a call that is not answered"
             )
         else:
             reader.items([item])
@@ -245,7 +247,7 @@ def _read_items(reader: AnswerReader, items: Iterable[Any]) -> bool:
 
 
 def _read_picture(reader: AnswerReader, item: Mapping[str, Any]) -> bool:
-    """Read the picture of a call; whether the service has refused to draw it."""
+    """Read the picture of a call. Returns True if the service refused to draw it."""
     reader.unknown_fields(item, _CALL_FIELDS)
     if item.get("result"):
         reader.picture({"type": item["type"], "b64_json": item["result"]})
@@ -257,9 +259,9 @@ def _read_picture(reader: AnswerReader, item: Mapping[str, Any]) -> bool:
     if is_moderated or is_refusal(400, error.codes, error.message):
         reader.warn(f"the service refused to draw a picture ({reason})")
         return True
-    status = item.get("status") or "without a status"
+    status = item.get("status") or "missing"
     why = f" ({reason})" if reason else ""
-    reader.warn(f"a call for a picture has given none: it is {status}{why}")
+    reader.warn(f"a call for a picture returned none; its status is {status}{why}")
     return False
 
 
@@ -267,7 +269,7 @@ def _read_picture(reader: AnswerReader, item: Mapping[str, Any]) -> bool:
 
 
 def _failure(fields: Mapping[str, Any]) -> CallError | None:
-    """The error of a response that has failed; None for an answer."""
+    """The error of a failed response; None for an answer."""
     status, given = status_of(fields), fields.get("error")
     if given:
         error = read_error(given)
@@ -276,11 +278,11 @@ def _failure(fields: Mapping[str, Any]) -> CallError | None:
             return CallError("refused", f"the service refused the request ({words})")
         return error_in_body(given)
     if status in PENDING:
-        # asking again would make, and cost, another one
+        # a retry would create, and cost, another response
         return CallError(
             "bad_request",
-            f"the answer is {status!r}, and is waited for only with "
-            'extra_body={"background": true}',
+            f"the answer is not ready (status {status!r}); set "
+            'extra_body={"background": true} to wait for it',
         )
     if status in _UNREADY:
         return CallError("server", f"the server ended the answer with {status!r}")

@@ -1,5 +1,5 @@
-"""The input of a request: messages as items, and earlier answers as their server wrote
-them."""
+"""The input of a request: messages as items, and earlier answers exactly as their
+server wrote them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from mmeval.model_backends.openai.messages import (
     announced,
     joined,
     shown_text,
-    spoken,
+    visible_text,
 )
 from mmeval.model_backends.openai.settings import Settings
 from mmeval.records import Message, Turn
 
 
 class ResponsesInput(NamedTuple):
-    """What a request says: the system messages at its beginning, the ``items`` of its
-    input as a JSON list, and the id of the answer that it goes on from."""
+    """The content of a request: the leading system messages, the ``items`` of the input
+    as a JSON list, and the id of the ``previous`` answer."""
 
     instructions: str
     items: bytes
@@ -29,16 +29,18 @@ class ResponsesInput(NamedTuple):
 
 
 class Turns:
-    """The answers of one model, as they are kept and given back: all of their items, or
-    with ``state=previous`` their ids alone."""
+    """Stores the answers of one model and sends them back: all of their items, or with
+    ``state=previous`` only their ids."""
 
     def __init__(self, settings: Settings) -> None:
         self._by_id = settings.state == "previous"
-        # reasoning is encrypted for those who have asked, and ids are known to a server
+        # only the same model can read its encrypted reasoning, and only the same server
+        # knows its ids
         self._wire = f"responses {settings.state} {settings.base_url} {settings.model}"
 
     def turn(self, answer_id: object, items: Sequence[bytes]) -> Turn | None:
-        """What is kept of an answer, whose ``items`` are JSON; None of an empty one."""
+        """The stored turn of an answer with JSON ``items``; None for an empty
+        answer."""
         if self._by_id:
             if not isinstance(answer_id, str) or not answer_id:
                 return None
@@ -50,18 +52,18 @@ class Turns:
     def conversation(
         self, messages: Sequence[Message], encoder: ItemEncoder
     ) -> ResponsesInput:
-        """The messages of a request. Raises CallError ``unsupported`` for a part that
-        has no item.
+        """The input for the messages of a request.
 
-        The media of an earlier answer that the server has not written move to the front
-        of the next user message, as only those may hold media.
+        Only user messages may hold media. So the media of an earlier answer of another
+        server move to the front of the next user message. Raises CallError
+        ``unsupported`` for a part without an item.
         """
         carried: list[Part] = []
         instructions: list[str] = []
         system = 0
         while system < len(messages) and messages[system].role == "system":
             content = messages[system].content
-            instructions.append(spoken(content))
+            instructions.append(visible_text(content))
             carried += announced(content)
             system += 1
         previous, first = self._previous(messages)
@@ -73,7 +75,7 @@ class Turns:
                 rows.append(_user_item(encoder, (*carried, *message.content.parts)))
                 carried = []
             elif turn is not None and is_own and not self._by_id:
-                # byte for byte, without the brackets around
+                # byte for byte, without the brackets of the list
                 rows.append([turn.items.read()[1:-1]])
             else:
                 text = json.dumps(shown_text(message.content))
@@ -87,13 +89,13 @@ class Turns:
         return ResponsesInput("\n\n".join(filter(None, instructions)), items, previous)
 
     def _previous(self, messages: Sequence[Message]) -> tuple[str, int]:
-        """The id of the last answer that the server has kept, and where the messages
-        after it begin."""
+        """The id of the last answer that the server has kept, and the index of the
+        first message after it."""
         if self._by_id:
-            for place in reversed(range(len(messages))):
-                turn = messages[place].turn
+            for index in reversed(range(len(messages))):
+                turn = messages[index].turn
                 if turn is not None and turn.wire == self._wire:
-                    return str(json.loads(turn.items.read())), place + 1
+                    return str(json.loads(turn.items.read())), index + 1
         return "", 0
 
 
@@ -103,7 +105,7 @@ def _user_item(encoder: ItemEncoder, parts: Sequence[Part]) -> Sequence[bytes]:
 
 
 class ResponsesItems(ItemEncoder):
-    """Items of content as this endpoint spells them."""
+    """Content items in the format of this endpoint."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Puts the events of a streamed response together: the reply that was not streamed."""
+"""Joins the events of a streamed response into the reply of an unstreamed one."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ _PARTS_OF_ITEMS = frozenset(
         "web_search_call",
     )
 )
-"""What events named ``response.NAME...`` are about: an item that comes whole later."""
+"""Names in ``response.NAME...`` of events about an item that follows complete later."""
 MOST_ITEMS = 100_000
-"""Of an answer. Streams number their items, and a number may be anything."""
+"""Maximum number of items in an answer. Items have numbers, which may be anything."""
 
 
 class StreamedResponse(NamedTuple):
-    """A response: its fields, each item of its output as it is written, the bytes of
-    events that are not JSON, and events of another kind."""
+    """A response: its fields, the items of its output byte for byte, the number of
+    bytes in events that are not JSON, and events of unknown types."""
 
     fields: Mapping[str, Any]
     items: list[bytes]
@@ -63,11 +63,12 @@ def streamed_reply(
     lost: str = "",
     secrets: Collection[str] = (),
 ) -> StreamedResponse:
-    """The reply that a stream of events makes. Its items are those that were reported
-    as done, and those that the last event alone has; partial pictures are none.
+    """The reply in a stream of events. Its items are those reported as done, and those
+    that only the last event holds. Partial pictures are not items.
 
-    ``lost`` is why its end did not come, ``secrets`` what the server may echo, cut at
-    any place. Raises CallError ``connection`` for a stream without its end.
+    ``lost`` says why the end is missing. ``secrets`` are removed here, because an event
+    may end in the middle of an echoed one. Raises CallError ``connection`` for a stream
+    without an end.
     """
     stream = _read(body)
     if not stream.is_complete:
@@ -76,9 +77,9 @@ def streamed_reply(
 
 
 def streamed_state(body: bytes, lost: str = "") -> Mapping[str, Any]:
-    """The response of a stream as the last event states it: with its end, or under way
-    where the stream is cut. Raises CallError for an error in its place, ``connection``
-    where no event has it."""
+    """The response in the last event of a stream. It is not ended if the stream is cut.
+    Raises CallError for an error in its place, ``connection`` if no event holds a
+    response."""
     stream = _read(body)
     if "id" in stream.fields:
         return stream.fields
@@ -99,7 +100,7 @@ def _read(body: bytes) -> _ResponseStream:
 
 
 class _ResponseStream:
-    """What has come so far."""
+    """The content received so far."""
 
     def __init__(self) -> None:
         self.is_complete = False
@@ -119,14 +120,14 @@ class _ResponseStream:
         row = row or {"message": event.data}
         kind = str(row.get("type") or event.name)
         family, _, name = kind.partition(".")
-        about = name.partition(".")[0]
+        subject = name.partition(".")[0]
         response = row.get("response")
         if kind == "response.output_item.done" and isinstance(row.get("item"), dict):
             item = row["item"]
-            place = _place_of(row, len(self._done))
+            index = _index_of(row, len(self._done))
             written = verbatim_value(event.data, ("item",))
             assert written is not None  # the event was read
-            self._done[place] = written
+            self._done[index] = written
             if isinstance(item.get("id"), str):
                 self._ids.add(item["id"])
         elif isinstance(response, dict):
@@ -137,40 +138,40 @@ class _ResponseStream:
         elif kind == "error" or (
             not kind.startswith("response.") and reported_error(row)
         ):
-            # what came before it is kept where the error is a refusal
+            # if the error is a refusal, the content before it is kept
             error = row.get("error") or row
             self.fields = {**self.fields, "status": "failed", "error": error}
             self.is_complete = True
         elif kind == "response.output_text.delta":
-            texts = self._texts.setdefault(_place_of(row, 0), [])
+            texts = self._texts.setdefault(_index_of(row, 0), [])
             texts.append(str(row.get("delta") or ""))
-        elif family != "response" or about not in _PARTS_OF_ITEMS:
+        elif family != "response" or subject not in _PARTS_OF_ITEMS:
             self._unknown.setdefault(f"the event {kind}", []).append(row)
 
     def reply(self, secrets: Collection[str]) -> StreamedResponse:
-        """The reply as it would have come without a stream."""
+        """The reply, as without a stream."""
         items = dict(self._done)
-        for place, item in enumerate(self._last_items):
+        for index, item in enumerate(self._last_items):
             row = from_line(item)
             name = str(row.get("id")) if isinstance(row, dict) else ""
-            if place not in items and name not in self._ids:
-                items[place] = item
+            if index not in items and name not in self._ids:
+                items[index] = item
         if not items:
-            # some servers send the words of an answer and no item of them
-            for place, texts in self._texts.items():
+            # some servers send the text of an answer without an item
+            for index, texts in self._texts.items():
                 words = json_without_secrets("".join(texts), secrets)
                 message = {
                     "type": "message",
                     "role": "assistant",
                     "content": [{"type": "output_text", "text": words}],
                 }
-                items[place] = json.dumps(message).encode()
-        ordered = [items[place] for place in sorted(items)]
+                items[index] = json.dumps(message).encode()
+        ordered = [items[index] for index in sorted(items)]
         return StreamedResponse(self.fields, ordered, self._unread_bytes, self._unknown)
 
 
-def _place_of(row: Mapping[str, Any], otherwise: int) -> int:
-    place = row.get("output_index")
-    if isinstance(place, int) and 0 <= place < MOST_ITEMS:
-        return place
+def _index_of(row: Mapping[str, Any], otherwise: int) -> int:
+    index = row.get("output_index")
+    if isinstance(index, int) and 0 <= index < MOST_ITEMS:
+        return index
     return otherwise

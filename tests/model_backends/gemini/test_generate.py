@@ -132,7 +132,7 @@ def test_a_turn_of_another_model_is_made_of_its_content() -> None:
 
 
 def test_too_large_a_request_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmeval.model_backends.gemini.backend.MOST_BYTES", 100)
+    monkeypatch.setattr("mmeval.model_backends.gemini.backend.MAX_BYTES", 100)
     assert kind_of(ask("http://localhost:1", request("q" * 100))) == "too_long"
 
 
