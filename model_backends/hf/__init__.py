@@ -1,5 +1,5 @@
 """The backend ``hf``: models of the Hugging Face hub or a folder, on this machine.
-Nothing here imports torch before the first request that is really sent (see
+Nothing here imports torch before the first request is sent (see
 ``docs/design/media.md``)."""
 
 from mmeval.model_backends.hf.adapter import Adapter

@@ -1,4 +1,4 @@
-"""The adapter contract: load a family of models, ask it, read its output as parts."""
+"""The adapter contract: load a family of models, run it, read its output as parts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from mmeval.records import Request, Response
 
 
 class Adapter(ABC):
-    """Speaks one model protocol. Found in ``mmeval.hf_adapters`` by ``model_type``.
+    """Implements one model protocol. The entry points ``mmeval.hf_adapters`` register
+    adapters by ``model_type``.
 
-    Made from small files, without torch; ``load`` is called once before the first
-    ``answer``, both in one thread. ``verified`` is False for an adapter that has never
-    been run with a real model.
+    An adapter is created from small files, without torch. ``load`` is called once
+    before the first ``answer``, in the same thread. ``verified`` is False for an
+    adapter that was never run with a real model.
     """
 
     verified: ClassVar[bool] = True
@@ -28,21 +29,21 @@ class Adapter(ABC):
     @property
     @abstractmethod
     def capabilities(self) -> Capabilities:
-        """What the model takes and gives, and its options, by its small files alone."""
+        """The model's kinds and options, read from its small files only."""
 
     @abstractmethod
     def load(self) -> None:
-        """Load weights and processor. Raises MissingError or UsageError."""
+        """Load the weights and the processor. Raises MissingError or UsageError."""
 
     @abstractmethod
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Response]]:
-        """Answer rows of equal ``wants`` and ``params``: (position, response), each
-        once.
+        """Answer requests with equal ``wants`` and ``params``. Yields (position,
+        response) once for each.
 
-        A row that cannot be asked is answered with a typed error and does not affect
-        others. A raised error concerns the whole batch: the core repeats its open rows,
-        in halves when memory ran out, else one by one.
+        An invalid row gets a response with a typed error and does not affect others. A
+        raised error concerns the whole batch: the core repeats the unanswered rows, in
+        halves if memory ran out, else one by one.
         """
 
-    def close(self) -> None:  # noqa: B027  most have nothing to give back
-        """Give back what ``load`` took."""
+    def close(self) -> None:  # noqa: B027  most adapters have nothing to release
+        """Release what ``load`` has acquired."""

@@ -1,4 +1,4 @@
-"""The backend: one local model behind the adapter that speaks its protocol."""
+"""The backend: one local model, run through the adapter for its protocol."""
 
 from __future__ import annotations
 
@@ -43,34 +43,34 @@ from mmeval.records import DIGEST_CHARS, ErrorKind, Request, Response, digest
 from mmeval.system import OneOrMore, ZeroOrMore
 
 GENERIC = "chat"
-"""The adapter of model types without their own: takes a chat template, gives text."""
+"""The adapter of model types without their own: uses a chat template, returns text."""
 
 BATCH_ON_ACCELERATOR, BATCH_ON_CPU = 64, 8
-"""Rows of a batch unless the user sets a size; halved when memory runs out."""
+"""Default rows in a batch. Halved when memory runs out."""
 MOST_ROWS = 4096
 
 
 class HFBackend:
     """A model of the Hugging Face hub or of a folder, run on this machine.
 
-    ``pretrained`` is a name of the hub, a folder, or ``tiny`` (our own model, made on
-    this machine in seconds to test an installation; its scores mean nothing);
-    ``revision`` a commit, tag or branch of the hub. ``adapter`` names the protocol of
-    the model, instead of its ``model_type``. ``dtype`` is that of the weights
-    (``auto``: as they were saved); ``device`` puts the model on one device, else
-    ``device_map`` places it. ``attn_implementation`` is a kernel of the library.
-    ``trust_remote_code`` runs code that comes with the model.
+    ``pretrained`` is a name of the hub, a folder, or ``tiny`` (a model built on this
+    machine in seconds to test an installation; its scores mean nothing). ``revision``
+    is a commit, tag or branch of the hub. ``adapter`` names the model's protocol,
+    instead of its ``model_type``. ``dtype`` is the type of the weights (``auto``: as
+    saved). ``device`` puts the model on one device; without it ``device_map`` places
+    the model. ``attn_implementation`` is a kernel of the library. ``trust_remote_code``
+    runs code that comes with the model.
 
-    ``max_length`` bounds prompt and answer together, in tokens. ``inputs`` and
-    ``outputs`` (``text+image``) overrule what the model is known to take and give;
-    ``convert`` names what may be given to it in another form (``video->frames``), each
-    with a warning in the answer. ``chat_template`` is a file that takes the place of
-    the model's own, ``chat_template_args`` are values for it. ``data_parallel_size``
-    starts so many copies, each on a device of its own. ``deterministic`` asks the
-    library for algorithms that give the same digits every time.
+    ``max_length`` limits prompt and answer together, in tokens. ``inputs`` and
+    ``outputs`` (``text+image``) override the model's known kinds. ``convert`` lists
+    conversions of unsupported media (``video->frames``); each adds a warning to the
+    answer. ``chat_template`` is a file that replaces the model's template;
+    ``chat_template_args`` are values for it. ``data_parallel_size`` is the number of
+    copies, each on its own device. ``deterministic`` makes the library use algorithms
+    with reproducible results.
 
-    Raises MissingExtraError, MissingDataError for a missing model, UsageError and
-    UnknownNameError for arguments.
+    Raises MissingExtraError without torch or transformers, MissingDataError for a
+    missing model, UsageError and UnknownNameError for arguments.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class HFBackend:
         chat_template_args: Mapping[str, Any] | None = None,
         data_parallel_size: OneOrMore = 1,
     ) -> None:
-        for package in ("torch", "transformers"):  # before gigabytes are fetched
+        for package in ("torch", "transformers"):  # checked before the download
             if importlib.util.find_spec(package) is None:
                 raise MissingExtraError(package, "hf")
         self.settings = Settings(
@@ -110,26 +110,25 @@ class HFBackend:
             inputs=inputs,
             outputs=outputs,
             convert=checked_routes([name for name in convert.split("+") if name]),
-            chat_template=_template_in(chat_template),
+            chat_template=_template_text(chat_template),
             chat_template_args=dict(chat_template_args or {}),
         )
         self._copies = data_parallel_size
         self.files = find_model(self.settings)
         self.adapter_name = adapter_name(self.files, adapter)
-        made: Adapter = plugins.load("mmeval.hf_adapters", self.adapter_name)(
-            self.files, self.settings
-        )
-        self.adapter = made
+        adapter_class = plugins.load("mmeval.hf_adapters", self.adapter_name)
+        self.adapter: Adapter = adapter_class(self.files, self.settings)
         self._adapter_source = ""
-        module = type(made).__module__
+        module = type(self.adapter).__module__
         file = getattr(sys.modules.get(module), "__file__", None)
-        # an edit of a third party's may change answers; ours have a version
+        # an edit of a third-party adapter may change answers; ours have a version
         is_foreign = not module.startswith("mmeval.")
         if is_foreign and file and Path(file).is_file():
             source = hashlib.sha256(Path(file).read_bytes())
             self._adapter_source = source.hexdigest()[:DIGEST_CHARS]
         self._capabilities = widened(
-            overridden(made.capabilities, self.settings), self.settings.convert
+            overridden(self.adapter.capabilities, self.settings),
+            self.settings.convert,
         )
         self._workers = placed_copies(self.settings, self._copies, self.files.commit)
 
@@ -139,8 +138,7 @@ class HFBackend:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The model's identity: everything that changes an answer, except the
-        machine."""
+        """Everything that may change an answer, except the machine."""
         settings = self.settings
         identity: dict[str, Any] = {
             "backend": "hf",
@@ -150,15 +148,15 @@ class HFBackend:
             "dtype": settings.dtype,
             "outputs": sorted(self._capabilities.outputs),
         }
-        given: dict[str, Any] = {
+        optional: dict[str, Any] = {
             "adapter_source": self._adapter_source,
             "convert": sorted(settings.convert),
             "max_length": settings.max_length,
             "chat_template_args": dict(settings.chat_template_args),
         }
         if settings.chat_template:
-            given["chat_template"] = digest(settings.chat_template)
-        return identity | {name: value for name, value in given.items() if value}
+            optional["chat_template"] = digest(settings.chat_template)
+        return identity | {name: value for name, value in optional.items() if value}
 
     @property
     def provenance(self) -> Mapping[str, Any]:
@@ -190,15 +188,14 @@ class HFBackend:
         )
 
     def start(self) -> None:
-        """Fetch missing files, and load the model. Raises MissingError or
-        UsageError."""
+        """Fetch missing files and load the model. Raises MissingError or UsageError."""
         check_device(self.settings.device)
         self.files.fetch_weights()
         try:
             self.adapter.load()
         except MmevalError:
             raise
-        # an adapter may fail in any way over the files of another kind of model
+        # an adapter may raise any error for the files of another type of model
         except Exception as error:
             usual = ("auto", self.files.model_type)
             if self.settings.adapter in usual or is_out_of_memory(error):
@@ -218,7 +215,7 @@ class HFBackend:
             try:
                 row, notes = convert(request, self.settings.convert)
             except MmevalError as error:
-                # a medium that cannot be given in another form
+                # a medium that cannot be converted
                 kind: ErrorKind = "bad_request"
                 if isinstance(error, MissingError):
                     kind = "internal"
@@ -243,7 +240,7 @@ class HFBackend:
 
 
 def adapter_name(files: ModelFiles, given: str) -> str:
-    """The requested adapter, else the one that the model names, else that of its type,
+    """The requested adapter, else the one named by the model, else that of its type,
     else the generic one."""
     known = plugins.names("mmeval.hf_adapters")
     if given != "auto":
@@ -252,31 +249,31 @@ def adapter_name(files: ModelFiles, given: str) -> str:
                 "adapter", given, known, "'mmeval ls adapters' lists them"
             )
         return given
-    own = str(files.config.get(ADAPTER_KEY, files.model_type))
-    return own if own in known else GENERIC
+    name = str(files.config.get(ADAPTER_KEY, files.model_type))
+    return name if name in known else GENERIC
 
 
-def _template_in(given: str) -> str:
-    """The text of a template file, if given.
-    Raises MissingDataError, and UsageError for other files."""
+def _template_text(given: str) -> str:
+    """The text of a template file; empty without a file. Raises MissingDataError for a
+    missing file, UsageError for an invalid one."""
     if not given:
         return ""
     try:
         text = Path(given).expanduser().read_text("utf-8")
     except FileNotFoundError:
         raise MissingDataError(
-            f"chat_template={given}: there is no such file; give one with a chat "
-            "template (Jinja) in it"
+            f"chat_template={given} does not exist; give a file with a chat template "
+            "(Jinja)"
         ) from None
     except (OSError, ValueError, RuntimeError) as error:
         # not a text, not a valid file name, or no such user
         raise UsageError(
-            f"chat_template={given}: it cannot be read as a text ({in_a_line(error)})"
+            f"chat_template={given}: it cannot be read as text ({in_a_line(error)})"
         ) from None
     if not text.strip():
         raise UsageError(
-            f"chat_template={given}: the file is empty; give one with a chat template "
-            "(Jinja) in it"
+            f"chat_template={given}: the file is empty; give a file with a chat "
+            "template (Jinja)"
         )
     from mmeval.model_backends.hf.conversation.syntax import check_syntax
 

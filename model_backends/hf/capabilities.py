@@ -1,4 +1,4 @@
-"""What a model takes and gives: from its small files, or as the user overrules."""
+"""A model's input and output kinds: from its small files, or overridden by the user."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _IN_CONFIG: Mapping[PartKind, tuple[str, ...]] = {
     "audio": ("audio_config", "audio_token_id", "audio_token_index"),
     "video": ("vision_config", "video_token_id", "video_token_index"),
 }
-"""Keys of ``config.json``, at its top or in the reading part of an omni model."""
+"""Keys of ``config.json``, at the top or in an omni model's thinker."""
 _VIDEO_TOKENS = ("video_token_id", "video_token_index")
 _IN_PROCESSOR: Mapping[PartKind, tuple[str, ...]] = {
     "image": ("image_processor", "image_processor_type", "image_mean", "do_rescale"),
@@ -35,34 +35,33 @@ _PROCESSOR_FILES = (
 
 
 def read_kinds(files: ModelFiles) -> tuple[PartKind, ...]:
-    """The kinds of media that a model reads, by both its configuration and
-    processor."""
+    """The kinds of media that both the model's configuration and its processor read."""
     configs = [files.config, files.config.get("thinker_config", {})]
     processors = [files.json(name) for name in _PROCESSOR_FILES]
-    found: list[PartKind] = []
+    kinds: list[PartKind] = []
     parts_named = False
     for kind in _MEDIA:
-        parts_named = parts_named or _names(processors[:1], _IN_PROCESSOR[kind])
-        is_processed = _names(processors, _IN_PROCESSOR[kind])
-        if is_processed and _names(configs, _IN_CONFIG[kind]):
-            found.append(kind)
-    # older checkpoints have one file for both
-    has_one_file = "image" in found and "video" not in found and not parts_named
-    if has_one_file and _names(configs, _VIDEO_TOKENS):
-        found.append("video")
-    return tuple(found)
+        parts_named = parts_named or _has_value(processors[:1], _IN_PROCESSOR[kind])
+        is_processed = _has_value(processors, _IN_PROCESSOR[kind])
+        if is_processed and _has_value(configs, _IN_CONFIG[kind]):
+            kinds.append(kind)
+    # older checkpoints describe pictures and videos in one file
+    has_one_file = "image" in kinds and "video" not in kinds and not parts_named
+    if has_one_file and _has_value(configs, _VIDEO_TOKENS):
+        kinds.append("video")
+    return tuple(kinds)
 
 
-def _names(
-    found: Sequence[Mapping[str, Any]],
+def _has_value(
+    mappings: Sequence[Mapping[str, Any]],
     keys: Sequence[str],
 ) -> bool:
-    """Whether one of the mappings has one of the keys with something in it."""
-    return any(row.get(key) is not None for row in found for key in keys)
+    """True if one of the mappings has a value for one of the keys."""
+    return any(mapping.get(key) is not None for mapping in mappings for key in keys)
 
 
 def modalities(declared: object) -> tuple[str, ...]:
-    """The ``input_modalities`` of a class of the library: a name, several, or none."""
+    """The ``input_modalities`` of a class of the library as a tuple."""
     if declared is None:
         return ()
     if isinstance(declared, str):
@@ -71,44 +70,47 @@ def modalities(declared: object) -> tuple[str, ...]:
 
 
 def input_mismatch(kinds: Iterable[str], model: object) -> str:
-    """How a loaded class's inputs differ from its files' (``kinds``); empty if equal.
-    It is checked after loading because the class needs torch: the files decide, and
-    this is logged."""
+    """A warning if the inputs of a loaded class differ from those in its files
+    (``kinds``); empty if equal.
+
+    The files decide. The class needs torch, so it is checked after loading, to log a
+    difference.
+    """
     stated = modalities(getattr(model, "input_modalities", None))
-    said = set(stated) & set(_MEDIA)
-    if not said or said == set(kinds):
+    class_kinds = set(stated) & set(_MEDIA)
+    if not class_kinds or class_kinds == set(kinds):
         return ""
     declared = "+".join(sorted(kinds)) or "text only"
     return (
-        f"its class reads {'+'.join(sorted(said))}, its files say {declared} and "
-        "decide; inputs=... overrules them"
+        f"its class reads {'+'.join(sorted(class_kinds))}, its files state {declared}; "
+        "the files count unless inputs=... overrides them"
     )
 
 
-def overridden(own: Capabilities, settings: Settings) -> Capabilities:
-    """The capabilities, with ``inputs`` and ``outputs`` of the user where given.
+def overridden(capabilities: Capabilities, settings: Settings) -> Capabilities:
+    """The capabilities with the user's ``inputs`` and ``outputs``, if given.
 
-    Inputs may be any kinds. Outputs may be fewer than the adapter's, or kinds that it
-    calls declarable, since it cannot give others. Raises UnknownNameError and
+    Inputs may be any kinds. Outputs must be among the adapter's outputs or its
+    declarable kinds, because it cannot give others. Raises UnknownNameError and
     UsageError.
     """
-    found = own
+    result = capabilities
     if settings.inputs:
         inputs = list(_kinds("inputs", settings.inputs))
-        found = replace(found, inputs=Capabilities.of(inputs, ["text"]).inputs)
+        result = replace(result, inputs=Capabilities.of(inputs, ["text"]).inputs)
     if settings.outputs:
         outputs = list(_kinds("outputs", settings.outputs))
-        named = Capabilities.of(["text"], outputs).outputs
-        allowed = {*own.outputs, *own.declarable}
-        beyond = [kind for kind in named if kind not in allowed]
-        if beyond:
+        requested = Capabilities.of(["text"], outputs).outputs
+        allowed = {*capabilities.outputs, *capabilities.declarable}
+        unsupported = [kind for kind in requested if kind not in allowed]
+        if unsupported:
             raise UsageError(
                 f"outputs={settings.outputs}: this model's adapter gives "
-                f"{'+'.join(own.outputs)}, never "
-                f"{'+'.join(beyond)}; leave it out, or name another adapter"
+                f"{'+'.join(capabilities.outputs)}, never "
+                f"{'+'.join(unsupported)}; leave outputs out, or name another adapter"
             )
-        found = replace(found, outputs=named)
-    return found
+        result = replace(result, outputs=requested)
+    return result
 
 
 def _kinds(argument: str, given: str) -> Iterator[str]:

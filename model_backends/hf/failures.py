@@ -1,4 +1,4 @@
-"""Failures of one row: typed errors that do not affect other rows."""
+"""Failures of single rows: typed errors that do not affect other rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mmeval.system.wording import shortened
 
 
 class RowError(MmevalError):
-    """Why one row cannot be asked or read: its response, while other rows go on."""
+    """The error of one row, which becomes its response. Other rows continue."""
 
     def __init__(self, kind: ErrorKind, text: str) -> None:
         self.kind, self.text = kind, text
@@ -22,7 +22,7 @@ class RowError(MmevalError):
         return Response.failed(self.kind, self.text)
 
 
-def in_a_line(error: BaseException, most: int = 300) -> str:
-    """The error of a library as one line: its type and its first words."""
-    shown = shortened(" ".join(str(error).split()), most)
+def in_a_line(error: BaseException, max_chars: int = 300) -> str:
+    """A library's error on one line: its type and the beginning of its message."""
+    shown = shortened(" ".join(str(error).split()), max_chars)
     return f"{type(error).__name__}: {shown}" if shown else type(error).__name__

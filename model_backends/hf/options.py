@@ -1,4 +1,4 @@
-"""Checks the values of modality options (``image.guidance_scale``), row by row."""
+"""Checks the values of modality options such as ``image.guidance_scale``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from mmeval.records import GenerationParams
 
 
 def number_option(
-    params: GenerationParams, name: str, usual: float, *, least: float = -math.inf
+    params: GenerationParams, name: str, default: float, *, least: float = -math.inf
 ) -> float:
-    """The number of a request's option.
-    Raises RowError ``bad_request`` for another type, or a number that is too small."""
-    value = params.options.get(name, usual)
+    """A number option of a request. Raises RowError ``bad_request`` for another type
+    and for a number below ``least``."""
+    value = params.options.get(name, default)
     if isinstance(value, int | float) and not isinstance(value, bool):
         number = float(value)
         if math.isfinite(number) and number >= least:
@@ -23,10 +23,11 @@ def number_option(
 
 
 def count_option(
-    params: GenerationParams, name: str, usual: int, *, least: int = 1
+    params: GenerationParams, name: str, default: int, *, least: int = 1
 ) -> int:
-    """A whole-number option. Raises RowError ``bad_request`` for another type."""
-    number = number_option(params, name, usual, least=least)
+    """A whole-number option of a request. Raises RowError as ``number_option`` does,
+    and for a fraction."""
+    number = number_option(params, name, default, least=least)
     if number != int(number):
         raise RowError(
             "bad_request",

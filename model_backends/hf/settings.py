@@ -1,4 +1,4 @@
-"""The arguments of the backend, checked before anything is loaded."""
+"""The backend's arguments, checked before anything is loaded."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import Any
 from mmeval.errors import UnknownNameError
 
 DEFAULT_MODEL = "deepseek-community/Janus-Pro-1B"
-"""The model of a bare ``--model hf``: open (MIT), four gigabytes; it reads words and
-pictures, and writes or draws in a call, so that ``--protocol text_then_media`` gives
-both in one answer."""
+"""The default model of ``--model hf``: open (MIT), four gigabytes. It reads text and
+pictures, and writes or draws in a call; ``--protocol text_then_media`` gives both in
+one answer."""
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 DEVICES = ("cpu", "cuda", "mps", "xpu", "hpu", "npu", "xla", "mlu", "musa")
-"""The kinds of devices that a model can run on."""
+"""The supported kinds of devices."""
 _DEVICE = re.compile(r"([a-z]+)(:[0-9]+)?")
-_SHORT = {
+_DTYPE_ALIASES = {
     "fp32": "float32",
     "bf16": "bfloat16",
     "fp16": "float16",
@@ -33,10 +33,12 @@ _SHORT = {
 
 @dataclass(frozen=True)
 class Settings:
-    """How a model is loaded and asked. ``device`` is empty where ``device_map`` places
-    the model; ``max_length`` (in tokens, of prompt and answer together) is 0 where the
-    model's own context decides. ``chat_template`` is the text of one that takes the
-    place of the model's own."""
+    """How a model is loaded and run.
+
+    ``device`` is empty if ``device_map`` places the model. ``max_length`` is the limit
+    of prompt and answer together, in tokens (0: the model's context).
+    ``chat_template`` is the text of a template that replaces the model's.
+    """
 
     pretrained: str = DEFAULT_MODEL
     revision: str = "main"
@@ -56,22 +58,21 @@ class Settings:
 
 
 def checked_dtype(given: str) -> str:
-    """The full name of a dtype. Raises UnknownNameError with near names for others."""
-    name = _SHORT.get(given, given.removeprefix("torch."))
+    """The full name of a dtype. Raises UnknownNameError with near names otherwise."""
+    name = _DTYPE_ALIASES.get(given, given.removeprefix("torch."))
     if name not in DTYPES:
         raise UnknownNameError("dtype", given, DTYPES, f"Known: {', '.join(DTYPES)}.")
     return name
 
 
 def checked_device(given: str) -> str:
-    """A device in torch's spelling, or empty. Raises UnknownNameError with near
-    names."""
+    """A device in torch's notation, or empty. Raises UnknownNameError with near names
+    otherwise."""
     named = _DEVICE.fullmatch(given)
     if given and (named is None or named[1] not in DEVICES):
         kind = given.partition(":")[0]
         hint = (
-            f"Known: {', '.join(DEVICES)}, with a number where there are several "
-            "(cuda:1)."
+            f"Known: {', '.join(DEVICES)}, with a number if there are several (cuda:1)."
         )
         raise UnknownNameError(
             "device", given if kind in DEVICES else kind, DEVICES, hint
@@ -80,16 +81,16 @@ def checked_device(given: str) -> str:
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """The versions of packages, if installed. Imports none of them."""
-    found: dict[str, str] = {}
+    """The versions of the installed packages among these. Imports nothing."""
+    versions: dict[str, str] = {}
     for package in packages:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found[package] = importlib.metadata.version(package)
-    return found
+            versions[package] = importlib.metadata.version(package)
+    return versions
 
 
 def accelerated(device: str) -> bool:
-    """Whether the model will probably not run on the CPU; decided without torch."""
+    """True if the model will probably run on an accelerator. Decided without torch."""
     if device:
         return not device.startswith("cpu")
     drivers = ("/proc/driver/nvidia", "/dev/kfd")

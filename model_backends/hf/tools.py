@@ -1,4 +1,4 @@
-"""The tool ``text_to_speech``, provided by models of the library."""
+"""The tool ``text_to_speech``, for models of the library."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ text_to_speech = Tool(
     "else.",
     backend="hf",
 )
-"""Played by ``--role text_to_speech=hf,pretrained=FOLDER``, with a model that turns
-text into speech, such as VITS."""
+"""Used with ``--role text_to_speech=hf,pretrained=FOLDER`` and a text-to-speech model
+such as VITS."""

@@ -1,1 +1,1 @@
-"""One module for each protocol that a family of models speaks."""
+"""One module for each model family's protocol."""

@@ -1,4 +1,4 @@
-"""Chameleon: reads words and pictures as one stream of tokens, and writes words."""
+"""Chameleon: reads text and pictures as one stream of tokens, and writes text."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ TEMPLATE = (
     "%}}<image>{{% endif %}}"
     "{{% endfor %}}{{% if not loop.last %}}{separator}{{% endif %}}{{% endfor %}}"
 )
-"""Turns have separators between them and no names; the processor adds the last
+"""Turns have separators between them and no roles. The processor adds the last
 separator."""
 
 
 class ChameleonAdapter(ChatAdapter):
-    """Text about text and pictures, as a chat model. The model can also draw, but the
-    library has no decoder for its picture codes, and prevents them.
+    """Text answers to text and pictures. The model can also draw, but the library has
+    no decoder for its picture codes, and forbids them.
 
-    With the original decoder, a subclass overrides ``decode_codes``: then answers have
+    A subclass with the original decoder overrides ``decode_codes``. Then answers have
     pictures, in the order of the stream.
     """
 
     def decode_codes(self, codes: Sequence[int]) -> Any:
-        """The picture of ``codes`` in a form that ``to_picture`` takes, in 0..255.
-        ``codes`` are entries of the code book, row by row."""
+        """The picture of ``codes``, in a form that ``to_picture`` takes, in 0..255.
+        ``codes`` are indices of the code book, row by row."""
         raise NotImplementedError
 
     @property
@@ -59,20 +59,19 @@ class ChameleonAdapter(ChatAdapter):
         if "image" in self.settings.outputs.split("+") and not self.draws:
             raise UsageError(
                 f"outputs={self.settings.outputs}: pictures of this model need its "
-                "original decoder, which the library "
-                "does not have; leave it out, or register an adapter of yours that "
-                "has decode_codes (adapter=NAME)"
+                "original decoder, which the library does not have. Leave outputs out, "
+                "or register your own adapter with decode_codes (adapter=NAME)"
             )
-        own = Capabilities.of(["text", "image"], ["text"], "single")
+        capabilities = Capabilities.of(["text", "image"], ["text"], "single")
         if self.draws:
-            own = Capabilities.of(["text", "image"], ["text", "image"])
-        return replace(own, options=frozenset())
+            capabilities = Capabilities.of(["text", "image"], ["text", "image"])
+        return replace(capabilities, options=frozenset())
 
     def load(self) -> None:
         super().load()
         mapping = self.model.model.vocabulary_mapping
         self._codes: dict[int, int] = dict(mapping.bpe2img)
-        # size, lines and frame do not occur, and are the end token
+        # size, line ends and frame end do not occur; the end token stands for them
         end = self.processor.image_end_token_id
         tokens = BlockTokens(
             begin=self.processor.image_start_token_id,
@@ -86,9 +85,10 @@ class ChameleonAdapter(ChatAdapter):
         )
         self._masks = BlockMasks(tokens, self.generation.ends or (self.generation.pad,))
         if self.draws:
-            # it needs the settings that are removed here
+            # computed (and cached) now, because it needs image_tokens
             _ = mapping.img2bpe_mapping_tensor
-            mapping.image_tokens = []  # the library forbids them in every step
+            # the library forbids these tokens in every step
+            mapping.image_tokens = []
 
     def load_processor(self) -> Any:
         processor = super().load_processor()
@@ -108,13 +108,13 @@ class ChameleonAdapter(ChatAdapter):
 
     def split(self, request: Request, ids: Sequence[int]) -> RowAnswer:
         pieces = split_runs(ids, self._masks.tokens, self.processor.image_seq_length)
-        said: list[AnswerPiece] = []
+        answer_pieces: list[AnswerPiece] = []
         for piece in pieces:
             if isinstance(piece, Words):
-                said.append(self.text_of(piece.ids))
+                answer_pieces.append(self.text_of(piece.ids))
             elif isinstance(piece, Block):
                 codes = [self._codes[token] for token in piece.codes]
-                said.append(to_picture(self.decode_codes(codes)))
+                answer_pieces.append(to_picture(self.decode_codes(codes)))
             else:
-                said.append(piece)
-        return interleave(said, self.stops(request))
+                answer_pieces.append(piece)
+        return interleave(answer_pieces, self.stops(request))

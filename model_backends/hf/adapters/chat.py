@@ -1,4 +1,4 @@
-"""Chat models, from a chat template to text: the base of the adapters of families."""
+"""Chat models, from a chat template to text: the base class of family adapters."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from mmeval.model_backends.hf.generation.streams import (
     StopWords,
     cut,
     read_generation,
-    words_that_end,
+    stop_criterion,
 )
 from mmeval.records import Request, Response, Usage
 
@@ -55,20 +55,19 @@ _log = logging.getLogger(__name__)
 Answer: TypeAlias = tuple[int, Response]
 
 THOUGHT = "<think>"
-"""What opens hidden reasoning. The chat templates of some models write it, at the end
-of the prompt."""
+"""The tag that opens hidden reasoning. Some chat templates write it at the end of the
+prompt."""
 
 
 class ChatAdapter(Adapter):
     """Any chat model of the library: text, pictures, sounds and frames in, text out.
 
-    A subclass speaks another protocol by overriding steps, in the order in which a
-    batch goes through them: ``load_processor``, ``literals``, ``read_intake``,
-    ``load_model`` (once); ``row`` (a request as a prompt), ``encode`` (prompts as
-    tensors), ``generate`` (tensors as streams of tokens; with ``sampling``,
-    ``usual_length``, ``logits_processors`` and ``generation_arguments``), ``split`` (a
-    stream as parts). ``row``, ``encode`` and ``split`` may raise RowError for one row;
-    the others go on without it.
+    A subclass implements another protocol by overriding steps. In order:
+    ``load_processor``, ``literals``, ``read_input_spec``, ``load_model`` (once);
+    ``row`` (request to prompt), ``encode`` (prompts to tensors), ``generate`` (tensors
+    to token streams; with ``sampling``, ``usual_length``, ``logits_processors`` and
+    ``generation_arguments``), ``split`` (stream to parts). ``row``, ``encode`` and
+    ``split`` may raise RowError for one row; the other rows continue.
 
     ``load`` sets ``processor``, ``tokenizer``, ``template``, ``input_spec``, ``model``
     and ``generation`` (the checkpoint's generation settings). They are typed ``Any``
@@ -85,13 +84,13 @@ class ChatAdapter(Adapter):
         if "video" in kinds and without_torchvision():
             kinds.remove("video")
             _log.warning(
-                "%s reads videos with torchvision, which is not installed: it is run "
-                "without them (pip install "
-                "torchvision, or give videos as pictures with convert='video->frames')",
+                "%s needs torchvision to read videos, which is not installed: it runs "
+                "without videos (pip install torchvision, or give videos as pictures "
+                "with convert='video->frames')",
                 self.files.name,
             )
-        own = Capabilities.of(["text", *kinds], ["text"], "single")
-        return replace(own, options=frozenset())
+        capabilities = Capabilities.of(["text", *kinds], ["text"], "single")
+        return replace(capabilities, options=frozenset())
 
     def load(self) -> None:
         self.processor = self.load_processor()
@@ -99,25 +98,24 @@ class ChatAdapter(Adapter):
         self.template = template_of(
             self.processor, self.files, self.settings.chat_template_args
         )
-        taken = overridden(self.capabilities, self.settings).inputs
-        self.input_spec = self.read_input_spec(frozenset(taken))
+        inputs = overridden(self.capabilities, self.settings).inputs
+        self.input_spec = self.read_input_spec(frozenset(inputs))
         self.model = self.load_model()
         if getattr(self.model.config, "is_encoder_decoder", False):
             raise UsageError(
-                f"{self.files.name}: it reads prompts with an encoder of their own, "
-                "which no adapter does"
+                f"{self.files.name}: encoder-decoder models are not supported; choose "
+                "a decoder-only model"
             )
         self.generation = read_generation(self.model, self.tokenizer)
         if self.generation.left_out:
             _log.warning(
-                "%s: its generation_config.json asks for %s, which is left out here: "
-                "tokens are chosen one by one, for "
-                "each row as if it were alone",
+                "%s: %s in its generation_config.json is not used: tokens are chosen "
+                "one by one, for each row as if it were alone",
                 self.files.name,
                 ", ".join(self.generation.left_out),
             )
-        self._words_that_end = lru_cache(maxsize=8)(
-            partial(words_that_end, self.tokenizer)
+        self._stop_criterion = lru_cache(maxsize=8)(
+            partial(stop_criterion, self.tokenizer)
         )
         doubts = input_mismatch(read_kinds(self.files), self.model)
         if doubts and not self.settings.inputs:
@@ -139,142 +137,140 @@ class ChatAdapter(Adapter):
         self.model = None
         gc.collect()
 
-    # Steps that a family may override.
+    # --- steps that a family may override ---------------------------------------------
 
     def load_processor(self) -> Any:
-        """The processor, or for a text model its tokenizer, with the chat template."""
+        """The processor (for a text model its tokenizer), with the chat template."""
         return load_processor(self.files, self.settings)
 
     def load_model(self) -> Any:
-        """The weights, by the class that the library names for them."""
+        """The model, by the library's class for it."""
         return load_weights(self.files, self.settings)
 
     def literals(self) -> Literals:
-        """The control tokens that stay words in the text of a prompt."""
+        """The control tokens that must stay plain text in a prompt."""
         return literals_of(self.processor)
 
     def read_input_spec(self, kinds: frozenset[PartKind]) -> InputSpec:
-        """How the media of a prompt are read. Raises UsageError for kinds that the
-        processor cannot read."""
+        """The specification of the media in a prompt. Raises UsageError for kinds that
+        the processor cannot read."""
         return InputSpec.of(self.processor, kinds, self.literals())
 
     def row(self, position: int, request: Request) -> Row:
-        """The prompt of a request. Raises RowError for one that cannot be asked."""
+        """The prompt of a request. Raises RowError for an invalid request."""
         chat = to_chat(request, self.input_spec)
         text, warnings = self.template.text(chat)
         return Row(position, request, chat, text, (*chat.warnings, *warnings))
 
     def encode(self, rows: Sequence[Row]) -> Encoded:
-        """The prompts as tensors, padded on the left. A row's error fails only that
-        row."""
+        """The prompts as tensors, padded on the left. An error of one row fails only
+        that row."""
         return encode_rows(self.processor, rows)
 
     def logits_processors(self, rows: Sequence[Row]) -> list[Any]:  # noqa: ARG002  for those that override it
-        """Processors of scores, such as a grammar: ``(input_ids, scores) ->
-        scores``."""
+        """Logits processors, such as a grammar: ``(input_ids, scores) -> scores``."""
         return []
 
     def sampling(self, request: Request) -> Sampling:  # noqa: ARG002  for those that override it
-        """How tokens are drawn unless the request says otherwise: as in the
-        checkpoint."""
+        """The default sampling of a request: the checkpoint's."""
         return self.generation.sampling
 
     def usual_length(self, request: Request) -> int:  # noqa: ARG002  for those that override it
-        """The most tokens of an answer unless the request says otherwise."""
+        """The default maximum number of tokens in an answer."""
         return self.generation.max_tokens
 
     def generation_arguments(self, request: Request) -> dict[str, Any]:
-        """Further arguments of ``generate`` for rows with these ``wants`` and
-        ``params``."""
+        """More arguments of the library's ``generate`` for rows with these ``wants``
+        and ``params``."""
         stop = self.stops(request)
-        words = self._words_that_end(stop) if stop else None
-        return {"stopping_criteria": [StopWords(words)]} if words else {}
+        criterion = self._stop_criterion(stop) if stop else None
+        return {"stopping_criteria": [StopWords(criterion)]} if criterion else {}
 
     def generate(
         self, rows: Sequence[Row], encoded: Encoded, max_new_tokens: int
     ) -> list[TokenStream | RowError]:
-        """The model's output for each row, or why there is none, in the order of the
-        rows."""
+        """The model's output for each row, or its error, in the order of the rows."""
         import torch
 
         request = rows[0].request
         sampler = self.sampler(rows)
         with torch.inference_mode():
-            given = placed(encoded, self.model)
-            whole = self.model.generate(
-                **given,
+            tensors = placed(encoded, self.model)
+            output = self.model.generate(
+                **tensors,
                 max_new_tokens=max_new_tokens,
                 logits_processor=[*self.logits_processors(rows), sampler],
                 **self.generation_arguments(request),
             )
         if sampler.ignored:
             return [RowError("internal", IGNORED) for _ in rows]
-        said = whole[:, given["input_ids"].shape[1] :].tolist()
-        bad = broken_row(self.model.dtype)
+        generated = output[:, tensors["input_ids"].shape[1] :].tolist()
+        broken_error = broken_row(self.model.dtype)
         streams: list[TokenStream | RowError] = []
-        for ids, broken in zip(said, sampler.broken, strict=True):
-            streams.append(bad if broken else cut(ids, self.generation, max_new_tokens))
+        for ids, broken in zip(generated, sampler.broken, strict=True):
+            streams.append(
+                broken_error if broken else cut(ids, self.generation, max_new_tokens)
+            )
         return streams
 
     def split(self, request: Request, ids: Sequence[int]) -> RowAnswer:
         """The parts of an answer from its stream of tokens."""
         text = self.text_of(ids)
-        found = [text.find(word) for word in self.stops(request)]
-        ends = [place for place in found if place >= 0]
+        places = [text.find(word) for word in self.stops(request)]
+        ends = [place for place in places if place >= 0]
         parts = Interleaved.from_text(text[: min(ends, default=None)]).parts
         return RowAnswer(parts, finish_reason="stop" if ends else None)
 
-    # Steps that are the same for all.
+    # --- steps that are the same for all families -------------------------------------
 
     def stops(self, request: Request) -> tuple[str, ...]:
-        """The words that end an answer: the request's, and the checkpoint's own."""
+        """The stop strings of an answer: the request's and the checkpoint's."""
         return (*request.params.stop, *self.generation.stop)
 
     def text_of(self, ids: Sequence[int]) -> str:
-        """The text of some tokens, without control tokens other than those around
-        hidden reasoning."""
-        runs = groupby(ids, key=self._around_thoughts.__contains__)
+        """The text of tokens. Of the control tokens, only those around hidden reasoning
+        are kept."""
+        runs = groupby(ids, key=self._reasoning_tokens.__contains__)
         decode = partial(self.tokenizer.decode, clean_up_tokenization_spaces=False)
         text = ""
-        for around, run in runs:
-            text += decode(list(run), skip_special_tokens=not around)
+        for is_reasoning_token, run in runs:
+            text += decode(list(run), skip_special_tokens=not is_reasoning_token)
         return text
 
     @cached_property
-    def _around_thoughts(self) -> frozenset[int]:
-        """The control tokens by which the core finds hidden reasoning, such as
+    def _reasoning_tokens(self) -> frozenset[int]:
+        """The control tokens that mark hidden reasoning for the core, such as
         ``[THINK]``."""
         added = getattr(self.tokenizer, "added_tokens_decoder", {})
-        around = []
+        ids = []
         for number, token in added.items():
             if token.special and "think" in token.content.lower():
-                around.append(number)
-        return frozenset(around)
+                ids.append(number)
+        return frozenset(ids)
 
     def sampler(self, rows: Sequence[Row]) -> RowSampler:
-        """The last logits processor of a call: chooses tokens by the rows' own
-        seeds."""
+        """The last logits processor of a call: draws each row's tokens with its own
+        seed."""
         request = rows[0].request
-        sampling, _ = self.sampling(request).under(request.params)
+        sampling, _ = self.sampling(request).overridden_by(request.params)
         end = self.generation.ends[0] if self.generation.ends else 0
         return RowSampler([row.request.seed for row in rows], sampling, end)
 
     @property
     def context(self) -> int:
-        """The most tokens of prompt and answer together; a huge number where not
-        stated."""
+        """The maximum number of tokens in prompt and answer together; a huge number if
+        unknown."""
         context = self.generation.context or 1 << 40
         return min(self.settings.max_length or context, context)
 
     def _check(self, request: Request) -> None:
-        """Raises RowError for invalid parameters."""
+        """Raise RowError for invalid parameters."""
         if "" in request.params.stop:
             raise RowError(
                 "bad_request",
-                "stop holds an empty text, which would end every answer before it "
-                "begins",
+                "stop holds an empty text, which would end every answer at once",
             )
-        self.sampling(request).under(request.params)
+        self.sampling(request).overridden_by(request.params)
         if request.params.max_tokens is not None and request.params.max_tokens < 1:
             raise RowError(
                 "bad_request",
@@ -284,29 +280,30 @@ class ChatAdapter(Adapter):
     def _encoded(
         self, rows: Sequence[Row]
     ) -> Generator[Answer, None, tuple[list[Row], Encoded]]:
-        """The rows that can be encoded and fit, as tensors; the others get errors."""
+        """The rows that can be encoded and fit the context, with their tensors. Errors
+        of the other rows are yielded."""
         if not rows:
             return [], {}
         try:
             encoded = self.encode(rows)
-        # a processor raises what it likes over a prompt that it cannot take
+        # a processor may raise any error for a prompt that it does not support
         except Exception as error:
             if is_out_of_memory(error):
                 raise
             if len(rows) == 1:
-                refused = RowError(
+                row_error = RowError(
                     "bad_request",
                     "the model's processor cannot encode this prompt "
                     f"({in_a_line(error)})",
                 )
                 if isinstance(error, RowError):
-                    refused = error
-                yield rows[0].position, refused.response
+                    row_error = error
+                yield rows[0].position, row_error.response
                 return [], {}
             good: list[Row] = []
             for row in rows:
-                kept, _ = yield from self._encoded([row])
-                good += kept
+                encodable, _ = yield from self._encoded([row])
+                good += encodable
             return good, self.encode(good) if good else {}
         fitting = []
         for row, length in zip(rows, prompt_lengths(encoded), strict=True):
@@ -314,8 +311,8 @@ class ChatAdapter(Adapter):
                 fitting.append(row)
             else:
                 text = (
-                    f"the prompt has {length} tokens, and {self.context} fit with the "
-                    "answer"
+                    f"the prompt has {length} tokens; prompt and answer together may "
+                    f"have {self.context}"
                 )
                 yield row.position, Response.failed("too_long", text)
         if len(fitting) == len(rows) or not fitting:
@@ -323,27 +320,27 @@ class ChatAdapter(Adapter):
         return fitting, self.encode(fitting)
 
     def _answered(self, rows: Sequence[Row], encoded: Encoded) -> Iterator[Answer]:
-        """The answers of rows that fit. A row for which its longest neighbour leaves
-        too little room is asked again without it, and answers as alone."""
+        """The answers of rows that fit the context. A row whose answer was cut because
+        of a longer neighbour is run again without it, so it answers as if alone."""
         lengths = prompt_lengths(encoded)
         request = rows[0].request
-        wanted = request.params.max_tokens or self.usual_length(request)
-        limit = min(wanted, self.context - max(lengths))
-        again: list[Row] = []
+        max_tokens = request.params.max_tokens or self.usual_length(request)
+        limit = min(max_tokens, self.context - max(lengths))
+        cut_rows: list[Row] = []
         answers: list[Answer] = []
         streams = self.generate(rows, encoded, limit)
         for row, length, stream in zip(rows, lengths, streams, strict=True):
-            room_alone = min(wanted, self.context - length)
+            limit_alone = min(max_tokens, self.context - length)
             if isinstance(stream, RowError):
                 answers.append((row.position, stream.response))
-            elif stream.finish_reason == "length" and limit < room_alone:
-                again.append(row)
+            elif stream.finish_reason == "length" and limit < limit_alone:
+                cut_rows.append(row)
             else:
                 answers.append((row.position, self._response(row, stream, length)))
-        # at once, so that the first answer need not wait for the last
+        # yielded at once, so that these answers do not wait for the repeated rows
         yield from answers
-        if again:
-            yield from self._answered(again, self.encode(again))
+        if cut_rows:
+            yield from self._answered(cut_rows, self.encode(cut_rows))
 
     def _response(
         self,
@@ -352,18 +349,18 @@ class ChatAdapter(Adapter):
         length: int,
     ) -> Response:
         try:
-            made = self.split(row.request, stream.ids)
+            answer = self.split(row.request, stream.ids)
         except RowError as error:
             return error.response
-        _, idle = self.sampling(row.request).under(row.request.params)
-        # A thought that the prompt has opened stays hidden even where it is cut off.
-        parts = made.parts
+        _, unused = self.sampling(row.request).overridden_by(row.request.params)
+        # reasoning that the prompt has opened stays hidden, even if it is cut off
+        parts = answer.parts
         if row.text.rstrip().endswith(THOUGHT):
             parts = (text_part(THOUGHT), *parts)
-        warnings = dict.fromkeys((*row.warnings, *idle, *made.warnings))
+        warnings = dict.fromkeys((*row.warnings, *unused, *answer.warnings))
         return Response(
             Interleaved(parts),
-            finish_reason=made.finish_reason or stream.finish_reason,
+            finish_reason=answer.finish_reason or stream.finish_reason,
             usage=Usage(length, stream.used),
             warnings=tuple(warnings),
         )

@@ -1,4 +1,4 @@
-"""Emu3: one stream of tokens with words and picture codes, in reading order."""
+"""Emu3: one stream of tokens with text and picture codes, in reading order."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ from mmeval.records import GenerationParams, Request
 
 RATIO, AREA = "image.ratio", "image.area"
 USUAL_RATIO, USUAL_AREA = "1:1", 720 * 720
-"""Pixels of a picture alone, unless the processor says otherwise."""
+"""Default aspect ratio and number of pixels of a picture alone, if the processor has
+none."""
 _RATIO = re.compile(r"([1-9]\d{0,2}):([1-9]\d{0,2})")
 _SIZE_PIECE = re.compile(r"[0-9*]+")
 
@@ -41,18 +42,16 @@ PLAIN_TEMPLATE = (
     "%}<image>{% endif %}"
     "{% endfor %}{% if not loop.last %}{{ '\\n' }}{% endif %}{% endfor %}"
 )
-"""The words as they are, for checkpoints without a template, such as those for
-drawing."""
+"""The plain text, for checkpoints without a template, such as those for drawing."""
 
 
 class Emu3Adapter(ChatAdapter):
     """Text and pictures in one answer, in any order and number.
     A grammar ensures that every started picture can be drawn.
 
-    Where pictures alone are wanted, the answer is one picture. ``image.ratio``
-    (``4:3``, width first) and ``image.area`` (in pixels) fix the size of every picture;
-    without them it is the model's choice, and for a picture alone that of the
-    processor.
+    If only pictures are requested, the answer is one picture. ``image.ratio`` (``4:3``,
+    width first) and ``image.area`` (in pixels) fix the size of every picture. Without
+    them the model chooses the size, and the processor that of a picture alone.
     """
 
     @cached_property
@@ -85,8 +84,8 @@ class Emu3Adapter(ChatAdapter):
 
     def load_processor(self) -> Any:
         processor = super().load_processor()
-        own = getattr(processor, "chat_template", None)
-        if not own and not processor.tokenizer.chat_template:
+        template = getattr(processor, "chat_template", None)
+        if not template and not processor.tokenizer.chat_template:
             processor.chat_template = PLAIN_TEMPLATE
         return processor
 
@@ -95,9 +94,9 @@ class Emu3Adapter(ChatAdapter):
         return super().row(position, request)
 
     def encode(self, rows: Sequence[Row]) -> Encoded:
-        """The prompts as tokens alone: each picture is turned into its codes by itself.
-        In a batch the library pads pictures to one size, on which the codes of the
-        smaller ones would depend."""
+        """The prompts as tokens only. Each picture is encoded alone: in a batch, the
+        library pads pictures to one size, and the codes of the smaller ones would
+        depend on it."""
         encoded = dict(super().encode(rows))
         pixels = encoded.pop("pixel_values", None)
         sizes = encoded.pop("image_sizes", None)
@@ -110,12 +109,12 @@ class Emu3Adapter(ChatAdapter):
             with torch.inference_mode():
                 for picture, size in zip(pixels, sizes.tolist(), strict=True):
                     height, width = size
-                    own = picture[None, :, :height, :width]
-                    own = own.to(model.device, model.dtype)
+                    unpadded = picture[None, :, :height, :width]
+                    unpadded = unpadded.to(model.device, model.dtype)
                     codes.append(
-                        model.model.get_image_tokens(own, torch.tensor([size]))
+                        model.model.get_image_tokens(unpadded, torch.tensor([size]))
                     )
-            # with line ends, one picture after the other
+            # picture after picture, with line ends
             encoded["input_ids"] = ids.masked_scatter(
                 ids == self._masks.tokens.placeholder,
                 torch.cat(codes).to("cpu", torch.long),
@@ -123,7 +122,8 @@ class Emu3Adapter(ChatAdapter):
         return encoded
 
     def usual_length(self, request: Request) -> int:
-        """Tokens of an answer: a picture of the usual size takes eight thousand."""
+        """The context if pictures are requested: one of the default size takes eight
+        thousand tokens."""
         if "image" in request.wants:
             return self.context
         return super().usual_length(request)
@@ -133,25 +133,26 @@ class Emu3Adapter(ChatAdapter):
         return [BlockGrammar(self._masks, rule, len(rows))]
 
     def split(self, request: Request, ids: Sequence[int]) -> RowAnswer:
-        said: list[AnswerPiece] = []
+        answer_pieces: list[AnswerPiece] = []
         for piece in split(ids, self._masks.tokens):
             if isinstance(piece, Words):
-                # control tokens are left out only now, since they separate words from
+                # control tokens are removed only now, because they separate text from
                 # pictures
-                said.append(self.text_of(piece.ids))
+                answer_pieces.append(self.text_of(piece.ids))
             elif isinstance(piece, Block):
-                said.append(self._picture(piece))
+                answer_pieces.append(self._picture(piece))
             else:
-                said.append(piece)
-        return interleave(said, self.stops(request))
+                answer_pieces.append(piece)
+        return interleave(answer_pieces, self.stops(request))
 
     def _rule(self, request: Request) -> PictureRule:
-        """The pictures that an answer may have. Raises RowError for invalid options."""
+        """The rule for the pictures of an answer. Raises RowError for invalid
+        options."""
         text = any(kind in request.wants for kind in ("text", "code"))
         pictures = "image" in request.wants
-        given = {RATIO, AREA} & request.params.options.keys()
-        rule = PictureRule(text, pictures, self._most_codes)
-        if not pictures or (text and not given):
+        size_options = {RATIO, AREA} & request.params.options.keys()
+        rule = PictureRule(text, pictures, self._max_codes)
+        if not pictures or (text and not size_options):
             return rule
         height, width = self._size(request.params)
         size = f"{height}*{width}"
@@ -159,17 +160,19 @@ class Emu3Adapter(ChatAdapter):
         return replace(rule, fixed=tuple(ids))
 
     def _size(self, params: GenerationParams) -> tuple[int, int]:
-        """Rows and columns of codes of every picture, unless the model chooses."""
-        most, code = self._most_codes, self._side**2
-        usual_ratio = getattr(self.processor, "ratio", USUAL_RATIO)
-        ratio = str(params.options.get(RATIO, usual_ratio))
+        """The rows and columns of codes in every picture."""
+        max_codes, code = self._max_codes, self._side**2
+        default_ratio = getattr(self.processor, "ratio", USUAL_RATIO)
+        ratio = str(params.options.get(RATIO, default_ratio))
         if not _RATIO.fullmatch(ratio):
             raise RowError(
                 "bad_request",
-                f"{RATIO} must be such as 4:3 (width first), given: {ratio!r}",
+                f"{RATIO} must be like 4:3 (width first), given: {ratio!r}",
             )
-        usual = min(int(getattr(self.processor, "image_area", USUAL_AREA)), most * code)
-        area = count_option(params, AREA, usual, least=code)
+        default_area = min(
+            int(getattr(self.processor, "image_area", USUAL_AREA)), max_codes * code
+        )
+        area = count_option(params, AREA, default_area, least=code)
         areas = [area]
         if AREA not in params.options:
             areas = [area * part // 20 for part in range(20, 0, -1)]
@@ -177,40 +180,40 @@ class Emu3Adapter(ChatAdapter):
             height, width = self.processor.calculate_generate_size(
                 ratio, smaller, self._side
             )
-            if min(height, width) >= 1 and height * width <= most:
+            if min(height, width) >= 1 and height * width <= max_codes:
                 return int(height), int(width)
         raise RowError(
             "bad_request",
-            f"no picture of the ratio {ratio} and {area} pixels has 1 to {most} codes "
-            f"of {self._side} pixels",
+            f"a picture of ratio {ratio} and {area} pixels does not have 1 to "
+            f"{max_codes} codes of {self._side} pixels a side",
         )
 
     @property
     def _side(self) -> int:
-        """Pixels of a code in each direction."""
+        """Pixels of a code in each dimension."""
         return int(self.model.model.vqmodel.vision_spatial_factor)
 
     @property
-    def _most_codes(self) -> int:
-        """Codes of the largest picture that the processor allows and the context
-        holds."""
+    def _max_codes(self) -> int:
+        """Number of codes in the largest picture that the processor and the context
+        allow."""
         return min(
             int(self.processor.image_processor.max_pixels) // self._side**2,
             self.context,
         )
 
     def _picture(self, block: Block) -> Media:
-        """The picture of a block, decoded alone, independent of its neighbours."""
+        """The picture of a block. It is decoded alone, so neighbours do not matter."""
         import torch
 
-        # the library removes the end of a picture
-        ended = [*block.codes, 0, 0, 0]
-        codes = torch.tensor([ended], device=self.model.device)
+        # the library removes the last three codes: the end marks of a picture
+        padded_codes = [*block.codes, 0, 0, 0]
+        codes = torch.tensor([padded_codes], device=self.model.device)
         with torch.inference_mode():
             pixels = self.model.decode_image_tokens(
                 image_tokens=codes, height=block.height, width=block.width
             )[0]
-        look = self.processor.image_processor
-        mean = torch.tensor(look.image_mean).view(-1, 1, 1)
-        std = torch.tensor(look.image_std).view(-1, 1, 1)
+        image_processor = self.processor.image_processor
+        mean = torch.tensor(image_processor.image_mean).view(-1, 1, 1)
+        std = torch.tensor(image_processor.image_std).view(-1, 1, 1)
         return to_picture(pixels.float().cpu() * std + mean, "0..1")

@@ -1,4 +1,4 @@
-"""Qwen-Omni: a thinker writes text, and a talker speaks it, in one call."""
+"""Qwen-Omni: the thinker writes text and the talker speaks it, in one call."""
 
 from __future__ import annotations
 
@@ -25,24 +25,23 @@ from mmeval.model_backends.hf.options import count_option, number_option
 from mmeval.records import GenerationParams, Request, Response, message
 
 RATE = 24_000
-"""Hz, of all speech of this family."""
+"""Sampling rate of speech in Hz, for the whole family."""
 VOICE, MAX_CODES = "audio.voice", "audio.max_tokens"
 TEMPERATURE, TOP_P, TOP_K = "audio.temperature", "audio.top_p", "audio.top_k"
-MOST_CODES = 4096
-"""The most codes of speech unless the request says otherwise: the library's own
-limit."""
-CODES_TO_BEGIN, CODES_A_TOKEN = 100, 40
-"""Codes of speech that each word allows, up to that limit: several times the usual
-duration."""
-_FOR_THE_THINKER = ("pixel_values", "pixel_values_videos")
-"""The library passes these to the talker as well, which refuses them, unless they are
-named for the thinker."""
+MAX_SPEECH_CODES = 4096
+"""Default maximum number of speech codes: the library's limit."""
+BASE_CODES, CODES_PER_TOKEN = 100, 40
+"""Without ``audio.max_tokens``, an answer of n text tokens may have
+``BASE_CODES + n * CODES_PER_TOKEN`` speech codes: several times the usual duration."""
+_THINKER_INPUTS = ("pixel_values", "pixel_values_videos")
+"""The library passes these also to the talker, which refuses them, unless their names
+have the prefix of the thinker."""
 
 
 @dataclass(frozen=True)
 class SpeechStream(TokenStream):
-    """A stream with its speech (maybe cut by a limit), or ``notes`` why there is
-    none."""
+    """A token stream with its speech. ``unfinished`` is True for speech that was cut by
+    a limit. ``notes`` may say why there is no speech."""
 
     speech: Media | None = None
     unfinished: bool = False
@@ -50,32 +49,34 @@ class SpeechStream(TokenStream):
 
 
 class QwenOmniAdapter(ChatAdapter):
-    """Text as a chat model does and, where sound is wanted, the speech of that text.
+    """Text as in a chat model and, if sound is requested, the speech of that text.
 
-    Texts are asked in batches. Speech is asked row by row: talker and vocoder draw from
-    the library's one generator. ``temperature``, ``top_p`` and ``top_k`` steer the
-    words; ``audio.temperature``, ``audio.top_p`` and ``audio.top_k`` the voice, which
-    has the model's own unless they are given. ``audio.voice`` names a speaker;
-    ``audio.max_tokens`` limits the codes of speech; without it the number of words
-    does.
+    Text is generated in batches. Speech is generated row by row, because the talker and
+    the vocoder draw from the library's global generator. ``temperature``, ``top_p`` and
+    ``top_k`` apply to the text; ``audio.temperature``, ``audio.top_p`` and
+    ``audio.top_k`` to the voice (default: the model's values). ``audio.voice`` names a
+    speaker. ``audio.max_tokens`` limits the speech codes; without it the limit follows
+    from the length of the text.
 
-    ``model`` is the thinker, a chat model of its own; ``whole`` is all of it.
+    ``model`` is the thinker, a chat model; ``whole`` is the complete model.
     """
 
     usual_voice: ClassVar[str]
     speech_system: ClassVar[str] = ""
-    """The only system message that the model was taught to speak with; empty if any
-    works."""
+    """The only system message with which the model was trained to speak; empty if any
+    message works."""
     whole: Any = None
 
     @cached_property
     def capabilities(self) -> Capabilities:
-        own = super().capabilities
+        capabilities = super().capabilities
         if not self._speaks:
-            return own
-        spoken = Capabilities.of(list(own.inputs), ["text", "audio"], "parallel")
+            return capabilities
+        with_speech = Capabilities.of(
+            list(capabilities.inputs), ["text", "audio"], "parallel"
+        )
         options = frozenset({VOICE, MAX_CODES, TEMPERATURE, TOP_P, TOP_K})
-        return replace(spoken, options=options)
+        return replace(with_speech, options=options)
 
     def load_model(self) -> Any:
         self.whole = load_weights(self.files, self.settings, self.model_class())
@@ -86,7 +87,7 @@ class QwenOmniAdapter(ChatAdapter):
         super().close()
 
     def model_class(self) -> Any:
-        """The library's class of the whole model; None for the one in its
+        """The library's class of the complete model; None for the one in its
         configuration."""
         return None
 
@@ -99,27 +100,29 @@ class QwenOmniAdapter(ChatAdapter):
             return super().row(position, request)
         self._voice(request.params)
         _talker_arguments(request.params)
-        systems = [one.content.text for one in request.messages if one.role == "system"]
-        asked, notes = request, []
+        systems = []
+        for request_message in request.messages:
+            if request_message.role == "system":
+                systems.append(request_message.content.text)
+        prompt, notes = request, []
         if self.speech_system and not systems:
-            asked = replace(
+            prompt = replace(
                 request,
                 messages=(message("system", self.speech_system), *request.messages),
             )
         elif self.speech_system and systems != [self.speech_system]:
             notes.append(
-                "this model was taught to speak under one system message, and the "
+                "this model was trained to speak with one system message, and the "
                 "prompt has another"
             )
-        row = super().row(position, asked)
+        row = super().row(position, prompt)
         return replace(row, request=request, warnings=(*row.warnings, *notes))
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Answer]:
         if not requests or "audio" not in requests[0].wants:
             yield from super().answer(requests)
             return
-        # The talker draws from one generator for a whole batch, so rows are asked one
-        # by one.
+        # The talker draws from one generator for a whole batch, so rows run one by one.
         for position, request in enumerate(requests):
             for _, response in super().answer([request]):
                 yield position, response
@@ -144,14 +147,16 @@ class QwenOmniAdapter(ChatAdapter):
         ) as error:
             if is_out_of_memory(error):
                 raise
-            [written] = super().generate([row], encoded, max_new_tokens)
+            [text_stream] = super().generate([row], encoded, max_new_tokens)
             # the library cannot speak an empty text
-            if isinstance(written, TokenStream) and not written.ids:
-                notes = ("no words, so no speech",)
-                reason = written.finish_reason
-                return [SpeechStream(written.ids, reason, written.used, notes=notes)]
-            text = f"the text could not be spoken ({in_a_line(error)})"
-            return [RowError("internal", text)]
+            if isinstance(text_stream, TokenStream) and not text_stream.ids:
+                notes = ("no speech, because the answer has no text",)
+                reason = text_stream.finish_reason
+                return [
+                    SpeechStream(text_stream.ids, reason, text_stream.used, notes=notes)
+                ]
+            message = f"the text could not be spoken ({in_a_line(error)})"
+            return [RowError("internal", message)]
 
     def _speak(
         self,
@@ -162,49 +167,60 @@ class QwenOmniAdapter(ChatAdapter):
         import torch
 
         request = row.request
-        broken = broken_row(self.model.dtype)
-        sampler, bound = self.sampler([row]), _SpeechLimit(request.params)
-        watch = _CodeCounter(broken)
+        broken_error = broken_row(self.model.dtype)
+        sampler, limit = self.sampler([row]), _SpeechLimit(request.params)
+        counter = _CodeCounter(broken_error)
         thinker = {
             "max_new_tokens": max_new_tokens,
             "do_sample": False,
-            "eos_token_id": list(self.generation.ends),
-            "logits_processor": [*self.logits_processors([row]), sampler, bound.words],
+            "eos_token_id": list(self.generation.must_stop),
+            "logits_processor": [
+                *self.logits_processors([row]),
+                sampler,
+                limit.count_text_token,
+            ],
             **self.generation_arguments(request),
         }
         with (
             torch.inference_mode(),
             seeded(request.seed, self.model.device),
-            _unpunished(),
+            _without_penalty_warning(),
         ):
-            given = dict(placed(encoded, self.model))
-            prompt = given["input_ids"]
-            for name in _FOR_THE_THINKER:
-                if name in given:
-                    given[f"thinker_{name}"] = given.pop(name)
+            tensors = dict(placed(encoded, self.model))
+            prompt_ids = tensors["input_ids"]
+            for name in _THINKER_INPUTS:
+                if name in tensors:
+                    tensors[f"thinker_{name}"] = tensors.pop(name)
             whole, speech = self.whole.generate(
-                **given,
+                **tensors,
                 **{f"thinker_{name}": value for name, value in thinker.items()},
                 **_talker_arguments(request.params),
-                talker_max_new_tokens=bound.most,
-                talker_logits_processor=[watch],
-                talker_stopping_criteria=[bound.ends],
+                talker_max_new_tokens=limit.max_codes,
+                talker_logits_processor=[counter],
+                talker_stopping_criteria=[limit.must_stop],
                 speaker=self._voice(request.params),
                 generation_mode="audio",
             )
         if sampler.broken[0]:
-            raise broken
-        written = whole[0, prompt.shape[1] :].tolist()
-        said = cut(written, self.generation, max_new_tokens)
-        sound = to_sound(speech, RATE)
-        unfinished = watch.steps >= bound.codes
-        spoken = SpeechStream(
-            said.ids, said.finish_reason, said.used, sound, unfinished
+            raise broken_error
+        text_ids = whole[0, prompt_ids.shape[1] :].tolist()
+        text_stream = cut(text_ids, self.generation, max_new_tokens)
+        speech_medium = to_sound(speech, RATE)
+        was_cut = counter.steps >= limit.allowed_codes
+        stream = SpeechStream(
+            text_stream.ids,
+            text_stream.finish_reason,
+            text_stream.used,
+            speech_medium,
+            was_cut,
         )
-        if not unfinished:
-            return spoken
-        note = f"the speech was cut after {bound.codes} codes; {MAX_CODES} allows more"
-        return replace(spoken, notes=(note,))
+        if not was_cut:
+            return stream
+        note = (
+            f"the speech was cut after {limit.allowed_codes} codes; {MAX_CODES} allows "
+            "more"
+        )
+        return replace(stream, notes=(note,))
 
     def _response(
         self,
@@ -216,48 +232,53 @@ class QwenOmniAdapter(ChatAdapter):
         if not isinstance(stream, SpeechStream) or response.output is None:
             return response
         wants = row.request.wants
-        wants_words = "text" in wants or "code" in wants
-        if stream.speech is None and not wants_words:
+        wants_text = "text" in wants or "code" in wants
+        if stream.speech is None and not wants_text:
             return Response.failed(
-                "internal", f"no speech came: {'; '.join(stream.notes)}"
+                "internal", f"there is no speech: {'; '.join(stream.notes)}"
             )
-        parts = list(response.output.parts) if wants_words else []
+        parts = list(response.output.parts) if wants_text else []
         if stream.speech is not None:
             parts.append(media_part(stream.speech))
         warnings = [*response.warnings, *stream.notes]
         if row.request.params.stop and response.finish_reason == "stop":
             warnings.append(
-                "the speech may end with the stop sequence, which the text leaves out"
+                "the speech may end with the stop string, which the text leaves out"
             )
-        said = replace(
+        spoken_response = replace(
             response, output=Interleaved(tuple(parts)), warnings=tuple(warnings)
         )
-        return replace(said, finish_reason="length") if stream.unfinished else said
+        return (
+            replace(spoken_response, finish_reason="length")
+            if stream.unfinished
+            else spoken_response
+        )
 
     def _voice(self, params: GenerationParams) -> str:
         known = list(self.voices())
-        usual = self.usual_voice if self.usual_voice in known or not known else known[0]
-        asked = str(params.options.get(VOICE, usual))
+        default = (
+            self.usual_voice if self.usual_voice in known or not known else known[0]
+        )
+        requested = str(params.options.get(VOICE, default))
         for name in known:
-            if name.lower() == asked.lower():
+            if name.lower() == requested.lower():
                 return name
-        hint = did_you_mean(asked, known) or f"; known: {', '.join(known)}"
+        hint = did_you_mean(requested, known) or f"; known: {', '.join(known)}"
         raise RowError(
-            "bad_request", f"{VOICE}={asked!r} is no voice of this model{hint}"
+            "bad_request", f"this model has no voice {VOICE}={requested!r}{hint}"
         )
 
     @property
     def _speaks(self) -> bool:
-        """Whether the checkpoint has its talker: some are published without."""
+        """True if the checkpoint has a talker; some are published without one."""
         return bool(self.files.config.get("enable_audio_output", True))
 
 
 class Qwen25OmniAdapter(QwenOmniAdapter):
-    """Qwen2.5-Omni; its voices in ``spk_dict.pt`` are read without running code."""
+    """Qwen2.5-Omni. Its voices in ``spk_dict.pt`` are read without running code."""
 
     usual_voice = "Chelsie"
-    # The model's card asks for exactly this message; with others its speech is
-    # unreliable.
+    # the model card requires exactly this message; with others, speech is unreliable
     speech_system = (
         "You are Qwen, a virtual human developed by the Qwen Team, Alibaba Group, "
         "capable of perceiving auditory and "
@@ -268,8 +289,8 @@ class Qwen25OmniAdapter(QwenOmniAdapter):
         voices = self.files.folder / "spk_dict.pt"
         if self._speaks and not voices.is_file():
             raise MissingDataError(
-                f"{voices}: there is no such file; it holds the model's voices, fetch "
-                "the model again"
+                f"{voices}, the file with the model's voices, is missing; fetch the "
+                "model again"
             )
         thinker = super().load_model()
         if self._speaks:
@@ -285,29 +306,29 @@ class Qwen25OmniAdapter(QwenOmniAdapter):
 
 
 class _WithoutVoices:
-    """Loads Qwen2.5-Omni like its parent class, without a file of voices. Its own
-    method requires that, which a checkpoint without a talker lacks, and does not report
-    missing weights."""
+    """Loads Qwen2.5-Omni with the method of its parent class. Its own method requires a
+    file of voices, which checkpoints without a talker lack, and does not report missing
+    weights."""
 
     @staticmethod
-    def from_pretrained(folder: Any, **given: Any) -> Any:
+    def from_pretrained(folder: Any, **arguments: Any) -> Any:
         from transformers import PreTrainedModel, Qwen2_5OmniForConditionalGeneration
 
         return PreTrainedModel.from_pretrained.__func__(
-            Qwen2_5OmniForConditionalGeneration, folder, **given
+            Qwen2_5OmniForConditionalGeneration, folder, **arguments
         )
 
 
 class Qwen3OmniAdapter(QwenOmniAdapter):
-    """Qwen3-Omni: speaks under any system message; its configuration names its
+    """Qwen3-Omni: speaks with any system message. Its configuration names the
     voices."""
 
     usual_voice = "ethan"
 
     def load_model(self) -> Any:
         thinker = super().load_model()
-        # the library asks the talker's configuration for it where sounds and pictures
-        # are in a prompt
+        # the library reads it from the talker's configuration if a prompt holds sounds
+        # and pictures
         if self._speaks:
             self.whole.talker.config.audio_config = thinker.config.audio_config
         return thinker
@@ -318,8 +339,8 @@ class Qwen3OmniAdapter(QwenOmniAdapter):
 
 
 class _CodeCounter:
-    """A logits processor that counts the codes of a speech and changes no score.
-    Raises RowError ``broken`` for invalid scores before a code is drawn."""
+    """A logits processor that counts speech codes and changes no score. Raises
+    ``broken`` for invalid scores, before a code is drawn."""
 
     def __init__(self, broken: RowError) -> None:
         self.steps = 0
@@ -333,38 +354,39 @@ class _CodeCounter:
 
 
 class _SpeechLimit:
-    """The most codes of a speech: the request's number, else by its words. These are
-    counted while the thinker writes. Raises RowError for an invalid number."""
+    """The maximum number of speech codes: the request's number, else derived from the
+    text tokens, which are counted while the thinker writes. Raises RowError for an
+    invalid number."""
 
     def __init__(self, params: GenerationParams) -> None:
-        self.most = count_option(params, MAX_CODES, MOST_CODES)
-        self._by_words = MAX_CODES not in params.options
-        self._tokens = self._spoken = 0
+        self.max_codes = count_option(params, MAX_CODES, MAX_SPEECH_CODES)
+        self._by_text = MAX_CODES not in params.options
+        self._text_tokens = self._speech_codes = 0
 
     @property
-    def codes(self) -> int:
-        if not self._by_words:
-            return self.most
-        return min(self.most, CODES_TO_BEGIN + CODES_A_TOKEN * self._tokens)
+    def allowed_codes(self) -> int:
+        if not self._by_text:
+            return self.max_codes
+        return min(self.max_codes, BASE_CODES + CODES_PER_TOKEN * self._text_tokens)
 
-    def words(self, _input_ids: Any, scores: Any) -> Any:
-        """A logits processor of the thinker that changes nothing: one more token of
-        text."""
-        self._tokens += 1
+    def count_text_token(self, _input_ids: Any, scores: Any) -> Any:
+        """A logits processor of the thinker that counts a text token and changes
+        nothing."""
+        self._text_tokens += 1
         return scores
 
-    def ends(self, input_ids: Any, _scores: Any, **_given: Any) -> Any:
-        """A stopping criterion of the talker: whether the speech is as long as it may
-        be."""
-        self._spoken += 1
-        is_over = self._spoken >= self.codes
+    def must_stop(self, input_ids: Any, _scores: Any, **_given: Any) -> Any:
+        """A stopping criterion of the talker: True once the speech has reached its
+        limit."""
+        self._speech_codes += 1
+        is_over = self._speech_codes >= self.allowed_codes
         return input_ids.new_full((len(input_ids),), is_over).bool()
 
 
 @contextmanager
-def _unpunished() -> Iterator[None]:
-    """Without the library's remark on how Qwen3-Omni's talker punishes repetitions.
-    It punishes those of its own codes alone, as it should."""
+def _without_penalty_warning() -> Iterator[None]:
+    """Suppress the library's warning about the talker's repetition penalty. The penalty
+    applies only to the talker's own codes, as it should."""
     with warnings.catch_warnings():
         warnings.filterwarnings(
             "ignore", message="Passing `repetition_penalty` with `inputs_embeds`"
@@ -373,18 +395,18 @@ def _unpunished() -> Iterator[None]:
 
 
 def _talker_arguments(params: GenerationParams) -> dict[str, Any]:
-    """The voice options by the library's names. Raises RowError for invalid values."""
+    """The voice options, by the library's names. Raises RowError for invalid values."""
     options = params.options
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     if TEMPERATURE in options:
         temperature = number_option(params, TEMPERATURE, 1.0, least=0.0)
         if temperature:
-            given["talker_temperature"] = temperature
+            arguments["talker_temperature"] = temperature
         else:
-            given["talker_do_sample"] = False
+            arguments["talker_do_sample"] = False
     if TOP_P in options:
         share = number_option(params, TOP_P, 1.0, least=0.0)
-        given["talker_top_p"] = min(1.0, share)
+        arguments["talker_top_p"] = min(1.0, share)
     if TOP_K in options:
-        given["talker_top_k"] = count_option(params, TOP_K, 1, least=0)
-    return given
+        arguments["talker_top_k"] = count_option(params, TOP_K, 1, least=0)
+    return arguments

@@ -1,5 +1,5 @@
-"""The protocol of the embedded model: all kinds in, and text, pictures, sounds and code
-out in one stream."""
+"""The protocol of the embedded model: all kinds in; text, pictures, sounds and code out
+in one stream."""
 
 from __future__ import annotations
 
@@ -38,21 +38,22 @@ from mmeval.model_backends.hf.generation.media import to_picture, to_sound
 from mmeval.records import Request
 
 DIGITS = 8
-"""Of a medium's digest, which the model reads in its place."""
-_OPENED: Mapping[str, Callable[[Media], object]] = {
+"""Number of digits of a medium's digest, which the model reads instead of the
+medium."""
+_DECODERS: Mapping[str, Callable[[Media], object]] = {
     "image": image,
     "audio": audio,
     "video": video_info,
 }
-"""What finds a damaged medium."""
+"""Decoders that detect a damaged medium."""
 
 
 class TinyAdapter(ChatAdapter):
-    """One item of each wanted kind, in the order in which the request names the kinds.
+    """One item of each requested kind, in the order of the request.
 
-    Where text is among them, a phrase opens every other item and one ends the answer:
-    ``text, image, audio`` is answered with text, a picture, text, a sound, text. A
-    medium of a prompt is read as some digits of its digest.
+    If text is requested, a phrase comes before every other item and at the end of the
+    answer: ``text, image, audio`` is answered with text, a picture, text, a sound,
+    text. The model reads a medium as some digits of its digest.
     """
 
     @cached_property
@@ -66,24 +67,30 @@ class TinyAdapter(ChatAdapter):
         import transformers
 
         super().load()
-        exact = replace(self.settings, dtype="float32")
-        whole = self.files.folder
+        settings = replace(self.settings, dtype="float32")
+        folder = self.files.folder
         self._pictures = load_weights(
-            replace(self.files, folder=whole / PICTURES), exact, transformers.Emu3VQVAE
+            replace(self.files, folder=folder / PICTURES),
+            settings,
+            transformers.Emu3VQVAE,
         )
         self._sounds = load_weights(
-            replace(self.files, folder=whole / SOUNDS), exact, transformers.EncodecModel
+            replace(self.files, folder=folder / SOUNDS),
+            settings,
+            transformers.EncodecModel,
         )
         ids = self.tokenizer.get_vocab()
-        said = {
+        token_groups = {
             "end": [self.tokenizer.eos_token],
             "ending": ENDINGS,
             "code": PROGRAMS,
             **CODES,
         }
-        said |= {f"before {kind}": phrases for kind, phrases in OPENINGS.items()}
+        token_groups |= {
+            f"before {kind}": phrases for kind, phrases in OPENINGS.items()
+        }
         self._ids: dict[str, list[int]] = {}
-        for name, tokens in said.items():
+        for name, tokens in token_groups.items():
             self._ids[name] = [ids[token] for token in tokens]
         self._kind_of: dict[int, PartKind] = {}
         for kind in RUNS:
@@ -95,8 +102,8 @@ class TinyAdapter(ChatAdapter):
     def answer(self, requests: Sequence[Request]) -> Iterator[Answer]:
         import torch
 
-        # Its layers are so small that threads would wait for each other, on a busy
-        # machine for seconds.
+        # The layers are so small that several threads would mostly wait for each other;
+        # on a busy machine, for seconds.
         threads = torch.get_num_threads()
         torch.set_num_threads(1)
         try:
@@ -109,12 +116,12 @@ class TinyAdapter(ChatAdapter):
         return [_PlaceMask([self._ids[place] for place in places])]
 
     def split(self, request: Request, ids: Sequence[int]) -> RowAnswer:
-        said = []
+        answer_pieces = []
         for kind, run in groupby(ids, key=self._kind_of.get):
-            said.append(self._said(kind or "text", list(run)))
-        return interleave(said, self.stops(request))
+            answer_pieces.append(self._piece(kind or "text", list(run)))
+        return interleave(answer_pieces, self.stops(request))
 
-    def _said(self, kind: PartKind, ids: Sequence[int]) -> AnswerPiece:
+    def _piece(self, kind: PartKind, ids: Sequence[int]) -> AnswerPiece:
         if kind == "text":
             return self.text_of(ids)
         if kind == "code":
@@ -123,7 +130,7 @@ class TinyAdapter(ChatAdapter):
             return Part("code", text=code, raw=raw)
         if len(ids) < RUNS[kind]:
             return BrokenBlock(
-                f"a {kind} is cut off: {len(ids)} of its {RUNS[kind]} codes are there",
+                f"a {kind} is cut off: it has {len(ids)} of {RUNS[kind]} codes",
                 True,
                 kind,
             )
@@ -140,7 +147,7 @@ class TinyAdapter(ChatAdapter):
 
 
 def answer_places(wants: Sequence[PartKind]) -> list[str]:
-    """What stands at each place of an answer, token by token.
+    """The group of allowed tokens at each place of an answer.
 
     >>> form(("text", "code"))
     ['before code', 'code', 'ending', 'end']
@@ -157,25 +164,26 @@ def answer_places(wants: Sequence[PartKind]) -> list[str]:
 
 
 class _PlaceMask:
-    """A logits processor: the tokens that may stand at each place of an answer, in
-    ``places``."""
+    """A logits processor that allows only the tokens in ``places``, one group for each
+    token of the answer."""
 
     def __init__(self, places: Sequence[Sequence[int]]) -> None:
         self._places = iter(places)
 
     def __call__(self, _input_ids: Any, scores: Any) -> Any:
         allowed = next(self._places)
-        kept = scores.new_full(scores.shape, -float("inf"))
-        kept[:, allowed] = scores[:, allowed]
-        return kept
+        masked = scores.new_full(scores.shape, -float("inf"))
+        masked[:, allowed] = scores[:, allowed]
+        return masked
 
 
 def _digits(kind: str, media: Media) -> str:
-    """What the model reads of a medium. Raises ContentError for a damaged one."""
-    look = page_count if media.mime == "application/pdf" else _OPENED.get(kind)
-    if look is not None:
-        # its packages may be missing: the answer does not depend on what is shown
+    """The tokens that the model reads for a medium. Raises ContentError for a damaged
+    one."""
+    decode = page_count if media.mime == "application/pdf" else _DECODERS.get(kind)
+    if decode is not None:
+        # a decoder's package may be missing: the answer does not depend on the content
         with suppress(MissingExtraError):
-            look(media)
+            decode(media)
     digits = media.sha256[:DIGITS]
     return "".join(CODES[kind][int(digit, 16)] for digit in digits)

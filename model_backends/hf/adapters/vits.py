@@ -1,4 +1,4 @@
-"""Text to speech in one pass: VITS, and other models that end in a waveform."""
+"""Text to speech in one pass: VITS, and other models that return a waveform."""
 
 from __future__ import annotations
 
@@ -27,32 +27,33 @@ from mmeval.records import Request, Response, Usage
 from mmeval.system.wording import listed
 
 VOICE = "audio.voice"
-SHOWN = 10
-"""Characters that a warning names."""
+MAX_SHOWN = 10
+"""Maximum number of characters in a warning's list."""
 
 
 class SpeechInput(NamedTuple):
-    """The text to speak as tokens, and warnings for the parts that are left out."""
+    """The text to speak as tokens, and warnings about what is left out."""
 
     ids: Any
     warnings: tuple[str, ...]
 
 
 class VitsAdapter(Adapter):
-    """Reads a prompt aloud without its system messages: it follows no instructions.
+    """Reads a prompt aloud, without its system messages: the model does not follow
+    instructions.
 
-    Every request is asked alone, as the model draws from the library's one generator.
-    ``audio.voice`` is the number of a speaker where the model has several. Temperatures
-    and lengths mean nothing here: the model has its own.
+    Requests run one by one, because the model draws from the library's global
+    generator. ``audio.voice`` is the number of a speaker, if the model has several.
+    Temperatures and lengths have no effect: the model has its own.
     """
 
     model: Any = None
 
     @cached_property
     def capabilities(self) -> Capabilities:
-        own = Capabilities.of(["text"], ["audio"], "single")
+        capabilities = Capabilities.of(["text"], ["audio"], "single")
         options = [VOICE] if self._voices > 1 else []
-        return replace(own, options=frozenset(options))
+        return replace(capabilities, options=frozenset(options))
 
     def load(self) -> None:
         import transformers
@@ -60,12 +61,12 @@ class VitsAdapter(Adapter):
         self._rate = sampling_rate(self.files.config)
         if not self._rate:
             raise UsageError(
-                f"{self.files.name}: its config.json names no sampling_rate, without "
-                "which its speech cannot be played"
+                f"{self.files.name}: its config.json has no sampling_rate, which "
+                "speech needs; fetch the model again, or choose another"
             )
         self._tokenizer = tokenizer_of(load_processor(self.files, self.settings))
         for need, package in (("phonemize", "phonemizer"), ("is_uroman", "uroman")):
-            # it needs them for all characters
+            # without the package, the tokenizer fails for every text
             if getattr(self._tokenizer, need, False) and find_spec(package) is None:
                 raise MissingExtraError(package)
         self.model = load_weights(
@@ -95,25 +96,27 @@ class VitsAdapter(Adapter):
                 f"{VOICE} must be a number from 0 to {self._voices - 1}, given: "
                 f"{voice}",
             )
-        script = self._script(request)
+        speech_input = self._speech_input(request)
         speaker = {"speaker_id": voice} if self._voices > 1 else {}
-        waveform = self._spoken(script, request.seed, speaker)
-        said = Interleaved((media_part(to_sound(waveform, self._rate)),))
-        usage = Usage(script.ids.shape[1], 0)
-        return Response(said, usage=usage, warnings=script.warnings)
+        waveform = self._waveform(speech_input, request.seed, speaker)
+        output = Interleaved((media_part(to_sound(waveform, self._rate)),))
+        usage = Usage(speech_input.ids.shape[1], 0)
+        return Response(output, usage=usage, warnings=speech_input.warnings)
 
-    def _spoken(
+    def _waveform(
         self,
-        script: SpeechInput,
+        speech_input: SpeechInput,
         seed: int,
-        given: Mapping[str, Any],
+        arguments: Mapping[str, Any],
     ) -> Any:
-        """The waveform of a script: floats of shape (1, n)."""
+        """The waveform of a text: floats of shape (1, n)."""
         import torch
 
         try:
             with torch.inference_mode(), seeded(seed, self.model.device):
-                output = self.model(input_ids=script.ids.to(self.model.device), **given)
+                output = self.model(
+                    input_ids=speech_input.ids.to(self.model.device), **arguments
+                )
         except (
             AttributeError,
             LookupError,
@@ -132,46 +135,47 @@ class VitsAdapter(Adapter):
             kind = type(self.model).__name__
             raise RowError(
                 "unsupported",
-                f"a pass of {kind} ends in no waveform; this adapter cannot speak "
-                "with it",
+                f"{kind} does not return a waveform, which this adapter needs; name "
+                "another adapter",
             )
         return waveform
 
-    def _script(self, request: Request) -> SpeechInput:
-        """The words of a request as tokens. Raises RowError where none can be
+    def _speech_input(self, request: Request) -> SpeechInput:
+        """The text of a request as tokens. Raises RowError if no character can be
         spoken."""
         text, warnings = _text(request)
         if not text:
             raise RowError(
-                "bad_request", "the prompt holds no words that could be spoken"
+                "bad_request", "the prompt holds no text that could be spoken"
             )
         tokenizer = self._tokenizer
-        written = tokenizer.tokenize(text)
-        tokens = [token for token in written if token != tokenizer.pad_token]
-        lost = _lost(text, tokens, tokenizer)
-        shown = listed(list(map(repr, lost)), SHOWN)
+        all_tokens = tokenizer.tokenize(text)
+        tokens = [token for token in all_tokens if token != tokenizer.pad_token]
+        unspoken = _unspoken(text, tokens, tokenizer)
+        shown = listed(list(map(repr, unspoken)), MAX_SHOWN)
         known = [token for token in tokens if token != tokenizer.unk_token]
         if not "".join(known).strip():
             raise RowError(
                 "bad_request",
-                f"no character of the prompt is in the model's vocabulary: {shown}",
+                f"the model's vocabulary has no character of the prompt: {shown}",
             )
-        if lost:
+        if unspoken:
             warnings.append(
-                f"not spoken, as the model's vocabulary lacks them: {shown}"
+                f"not spoken, because the model's vocabulary lacks them: {shown}"
             )
         ids = self._tokenizer(text, return_tensors="pt")["input_ids"]
         if self.settings.max_length and ids.shape[1] > self.settings.max_length:
             raise RowError(
                 "too_long",
-                f"the text has {ids.shape[1]} tokens, max_length allows "
+                f"the text has {ids.shape[1]} tokens; max_length allows "
                 f"{self.settings.max_length}",
             )
         return SpeechInput(ids, tuple(warnings))
 
 
 def sampling_rate(config: Mapping[str, Any]) -> int:
-    """Hz, by a model's configuration or its vocoder's; 0 where neither states it."""
+    """The sampling rate in Hz in a model's configuration or its vocoder's; 0 if
+    missing."""
     rate = config.get("sampling_rate")
     if isinstance(rate, int) and rate > 0:
         return rate
@@ -184,7 +188,7 @@ def sampling_rate(config: Mapping[str, Any]) -> int:
 
 
 def _text(request: Request) -> tuple[str, list[str]]:
-    """All words except system messages, and warnings for omissions. They are joined
+    """All text except system messages, and warnings about omissions. Words are joined
     with single blanks: a vocabulary may lack the line end, which would join words."""
     spoken = []
     warnings: dict[str, None] = {}
@@ -192,30 +196,34 @@ def _text(request: Request) -> tuple[str, list[str]]:
         content = message.content
         for part in content.parts:
             if part.media is not None:
-                raise RowError("unsupported", f"this model takes text, no {part.kind}")
+                raise RowError(
+                    "unsupported", f"this model takes only text, not {part.kind}"
+                )
         if message.role != "system":
             spoken.append("".join(map(words_of, content.parts)))
         elif content.text.strip():
             warnings.setdefault(
-                "the system message was left out: this model speaks its prompt and "
-                "follows no instructions"
+                "the system message was left out: this model reads its prompt aloud "
+                "and does not follow instructions"
             )
     return " ".join(" ".join(spoken).split()), list(warnings)
 
 
-def _lost(
+def _unspoken(
     text: str,
     tokens: Sequence[str],
     tokenizer: Any,
 ) -> list[str]:
-    """Characters that a tokenizer of letters drops or does not know.
-    For another tokenizer, its unknown pieces."""
+    """The characters that a tokenizer of letters drops or does not know. For other
+    tokenizers, the unknown pieces."""
     if getattr(tokenizer, "phonemize", False) or getattr(tokenizer, "is_uroman", False):
-        written = set(filter(str.strip, tokens))
-        return sorted(written - tokenizer.get_vocab().keys())
-    kept = set[str]()
+        pieces = set(filter(str.strip, tokens))
+        return sorted(pieces - tokenizer.get_vocab().keys())
+    tokenized = set[str]()
     for token in tokens:
         if token != tokenizer.unk_token:
-            kept.update(token)
+            tokenized.update(token)
     letters = set("".join(text.split()))
-    return sorted(letter for letter in letters if not {letter, letter.lower()} & kept)
+    return sorted(
+        letter for letter in letters if not {letter, letter.lower()} & tokenized
+    )

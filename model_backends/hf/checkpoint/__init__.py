@@ -1,1 +1,1 @@
-"""A model's files, and the processor and the weights that are loaded from them."""
+"""A model's files, and the processor and the weights loaded from them."""

@@ -1,4 +1,4 @@
-"""Devices: where copies of a model run, and how their memory is released."""
+"""Devices: placing copies of a model, and releasing memory."""
 
 from __future__ import annotations
 
@@ -14,44 +14,43 @@ from mmeval.model_backends.hf.settings import Settings, accelerated
 from mmeval.system import need
 
 _KINDS = frozenset(("cpu", "cuda", "xpu", "npu", "mlu", "musa"))
-"""Kinds of devices for several copies: one each, or all of them on the CPU."""
+"""Kinds of devices for several copies: one device for each, or the CPU for all."""
 _NUMBERED = re.compile(r"(cuda|xpu|npu|mlu|musa):([0-9]+)")
-"""A device in torch's spelling, of a kind that may have several."""
+"""A numbered device in torch's notation."""
 
 
 def placed_copies(
     settings: Settings, count: int, commit: str = ""
 ) -> tuple[Mapping[str, Any], ...]:
-    """The arguments of ``count`` copies of a model, each on a device of its own. Of a
-    model of the hub all run the same ``commit``. Empty for one copy, which runs in this
-    process.
+    """The arguments of ``count`` copies of a model, each on its own device. Copies of a
+    hub model run the same ``commit``. Empty for one copy, which runs in this process.
 
-    Raises UsageError where the arguments leave no device for each.
+    Raises UsageError if the arguments do not allow one device for each copy.
     """
     if count == 1:
         return ()
-    many = f"data_parallel_size={count}"
+    size_argument = f"data_parallel_size={count}"
     if not settings.device and settings.device_map != "auto":
-        placed = f"device_map={settings.device_map}"
+        map_argument = f"device_map={settings.device_map}"
         kind = settings.device_map.partition(":")[0]
-        instead = f"leave {placed} out"
+        advice = f"leave {map_argument} out"
         if kind in _KINDS:
-            instead = f"write device={kind} in the place of {placed}"
+            advice = f"write device={kind} in the place of {map_argument}"
         raise UsageError(
-            f"{placed} places one copy, {many} runs several; {instead}, or leave out "
-            f"{many}"
+            f"{map_argument} places one copy, {size_argument} runs several; {advice}, "
+            f"or leave out {size_argument}"
         )
     kind = settings.device or _usual_device()
     if _NUMBERED.fullmatch(kind):
-        one = kind.partition(":")[0]
+        device_kind = kind.partition(":")[0]
         raise UsageError(
-            f"device={kind} is one device, and {many} needs as many; write "
-            f"device={one}, or leave one out"
+            f"device={kind} is one device, {size_argument} needs one for each copy; "
+            f"write device={device_kind}, or leave one of them out"
         )
     if kind == "mps":
         raise UsageError(
-            f"{many}: this machine has one accelerator; leave it out, or give "
-            "device=cpu"
+            f"{size_argument}: this machine has one accelerator; leave "
+            "data_parallel_size out, or give device=cpu"
         )
     copies = []
     for number in range(count):
@@ -70,31 +69,30 @@ def _usual_device() -> str:
 
 
 def check_device(device: str) -> None:
-    """Raises UsageError for a device that this machine does not have."""
-    named = _NUMBERED.fullmatch(device)
-    if named is None:
+    """Raise UsageError for a device that this machine does not have."""
+    match = _NUMBERED.fullmatch(device)
+    if match is None:
         return
-    kind, number = named[1], int(named[2])
+    kind, number = match[1], int(match[2])
     library = getattr(need("torch", "hf"), kind, None)
-    there = library.device_count() if library is not None else 0
-    if number < there:
+    count = library.device_count() if library is not None else 0
+    if number < count:
         return
-    if not there:
+    if not count:
         raise UsageError(
-            f"device={device}: torch finds no device of the kind {kind} on this "
-            "machine; give device=cpu"
+            f"device={device}: torch finds no {kind} device on this machine; give "
+            "device=cpu"
         )
-    last = f"{kind}:{there - 1}"
+    last = f"{kind}:{count - 1}"
     raise UsageError(
-        f"device={device}: this machine has {there} of this kind, the last is {last}; "
-        "name one of them, or give "
-        f"data_parallel_size={there} at most"
+        f"device={device}: this machine has {count} {kind} devices, the last is "
+        f"{last}; name one of them, or give data_parallel_size={count} at most"
     )
 
 
 def release_memory(error: BaseException) -> None:
-    """Release the memory of an operation that ran out of it. The error's stack frames
-    hold tensors, and the library keeps freed memory for later."""
+    """Release the memory of an operation that ran out of memory. The error's stack
+    frames hold tensors, and the library caches freed memory."""
     torch = sys.modules.get("torch")
     if torch is None:
         return

@@ -1,4 +1,4 @@
-"""A model's place and small files, read as JSON: no torch, no code of the model."""
+"""A model's folder and small files, read as JSON: no torch, no code of the model."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from mmeval.model_backends.hf.settings import DEFAULT_MODEL, Settings
 from mmeval.records import DIGEST_CHARS
 
 TINY = "tiny"
-"""``pretrained=tiny`` is our own model, made on this machine to test an installation;
-its scores mean nothing."""
+"""``pretrained=tiny`` is a model built on this machine to test an installation; its
+scores mean nothing."""
 
 MODEL_INDEX, PIPELINE_INDEX = "config.json", "model_index.json"
-"""The files that mark a folder as a model of transformers, or a pipeline of
+"""The files that identify a folder as a model of transformers or a pipeline of
 diffusers."""
 
 SMALL_FILES = ("*.json", "*.jinja", "*.txt", "*.model", "*.py")
-"""Files that describe a model: configuration, vocabulary, chat template, code.
-Everything else is weights."""
+"""Files that describe a model: configuration, vocabulary, chat template, code. All
+others are weights."""
 SMALL_SUFFIXES = tuple(pattern.removeprefix("*") for pattern in SMALL_FILES)
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt")
 OTHER_WEIGHTS = (
@@ -48,23 +48,25 @@ OTHER_WEIGHTS = (
     "consolidated*",
     "optimizer.*",
 )
-"""The same weights for other libraries, which repositories often hold, and the state of
-a training."""
+"""The same weights for other libraries, which repositories often hold, and training
+states."""
 _PART = re.compile(r"(-[0-9]+-of-[0-9]+)?\.(safetensors|bin)$")
 
 WHOLE_BYTES = 1 << 30
-"""Weights up to this size are hashed whole; of larger ones every ``SAMPLE_STEP``-th
-part of ``SAMPLE_BYTES`` is."""
+"""Weights up to this total size are hashed completely. Of larger ones, the first
+``SAMPLE_BYTES`` of every ``SAMPLE_STEP`` bytes are hashed."""
 SAMPLE_STEP = 4 << 20
 SAMPLE_BYTES = 4096
 
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """A model's folder: the user's (``commit`` is empty), or a snapshot of the hub. A
-    snapshot's weights may be missing. ``name`` is the hub's name, or that of the folder
-    without its path. ``version`` is that of the builder of a model that is made
-    here."""
+    """A model's folder: a user's folder (``commit`` is empty), or a snapshot of the
+    hub, whose weights may not be fetched yet.
+
+    ``name`` is the hub's name, or the folder's name without its path. ``version`` is
+    the version of the builder, for a model built on this machine.
+    """
 
     name: str
     folder: Path
@@ -73,8 +75,8 @@ class ModelFiles:
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
-        """``config.json``. Raises MissingDataError, or UsageError if it is not an
-        object."""
+        """``config.json``. Raises MissingDataError if it is missing, UsageError if it
+        is not a JSON object."""
         return self.json(MODEL_INDEX, required=True)
 
     @property
@@ -87,34 +89,36 @@ class ModelFiles:
         *,
         required: bool = False,
     ) -> Mapping[str, Any]:
-        """A JSON file of the model; empty if there is none. Raises as ``config``
-        does."""
+        """A JSON file of the model; empty if it is missing and not ``required``. Raises
+        as ``config`` does."""
         path = self.folder / name
         if not path.is_file():
             if required:
                 raise MissingDataError(
-                    f"{path}: there is no such file; {_what_is_there(self.folder)}"
+                    f"{path} does not exist; {_advice_for(self.folder)}"
                 )
             return {}
         try:
-            found = json.loads(path.read_text("utf-8"))
+            content = json.loads(path.read_text("utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             raise UsageError(
                 f"{path}: it cannot be read ({error}); fetch the model again"
             ) from None
-        if not isinstance(found, dict):
+        if not isinstance(content, dict):
             raise UsageError(
                 f"{path}: a JSON object is expected; fetch the model again"
             )
-        return found
+        return content
 
     @cached_property
     def fingerprint(self) -> str:
-        """A text that changes with the model. It is the commit of a snapshot, the
-        builder's version of a model that is made here (machines differ in the last
-        digits of its weights), or a digest of the names, sizes and bytes of a folder's
-        files. Of weights above a gigabyte in all, evenly spread parts of each file are
-        hashed, including its head."""
+        """A text that changes with the model: the commit of a snapshot, the builder's
+        version, or a digest of a folder's files.
+
+        The digest covers names, sizes and bytes. Of weights above a gigabyte in total,
+        evenly spread parts of each file are hashed, including its head. A built model
+        has no digest, because machines differ in the last digits of its weights.
+        """
         if self.commit or self.version:
             return self.commit or self.version
         sizes: dict[Path, int] = {}
@@ -123,13 +127,13 @@ class ModelFiles:
             is_hidden = any(part.startswith(".") for part in parts)
             if path.is_file() and not is_hidden:
                 sizes[path] = path.stat().st_size
-        whole = sum(sizes.values()) <= WHOLE_BYTES
+        is_hashed_whole = sum(sizes.values()) <= WHOLE_BYTES
         digest = hashlib.sha256()
         for path, size in sizes.items():
             name = path.relative_to(self.folder).as_posix()
             digest.update(f"{name}\0{size}\0".encode())
             with path.open("rb") as file:
-                if whole or path.suffix in SMALL_SUFFIXES:
+                if is_hashed_whole or path.suffix in SMALL_SUFFIXES:
                     while data := file.read(SAMPLE_STEP):
                         digest.update(data)
                     continue
@@ -140,34 +144,35 @@ class ModelFiles:
 
     @property
     def components(self) -> frozenset[str]:
-        """The folders of a pipeline's parts; a repository may hold other folders."""
+        """The folders of a pipeline's parts. A repository may hold other folders
+        too."""
         index = self.json(PIPELINE_INDEX)
         lists = [name for name, made_of in index.items() if isinstance(made_of, list)]
         return frozenset(name for name in lists if name[:1] != "_")
 
     def fetch_weights(self) -> None:
-        """Fetch what is missing of a model of the hub. Raises MissingDataError."""
+        """Fetch the missing files of a hub model. Raises MissingDataError if weights
+        are still missing."""
         if not self.commit:
             return
         names = hub.file_names(self.name, self.commit, kind="model")
-        if names or self._lacking():
+        if names or self._missing_weights():
             hub.snapshot(
                 self.name,
                 self.commit,
                 kind="model",
                 without=unneeded(names, self.components),
             )
-        lacking = self._lacking()
-        if lacking:
+        missing = self._missing_weights()
+        if missing:
             raise MissingDataError(
-                f"{self.name} at {self.commit}: there are {lacking} in what the hub "
-                "gave; check the name, or run again "
-                "with the hub in reach"
+                f"{self.name} at {self.commit}: {missing} in the files from the hub; "
+                "check the name, or run again with access to the hub"
             )
 
-    def _lacking(self) -> str:
-        """The missing weights of the model or a part, also by an index; empty if
-        complete."""
+    def _missing_weights(self) -> str:
+        """The missing weights of the model or of a part, also those that an index
+        lists; empty if complete."""
         files = [path for path in self.folder.rglob("*") if path.is_file()]
         names = {path.relative_to(self.folder).as_posix() for path in files}
         weights = {posixpath.dirname(name) for name in names if name.endswith(WEIGHTS)}
@@ -191,8 +196,8 @@ class ModelFiles:
 
 
 def find_model(settings: Settings) -> ModelFiles:
-    """Find a user's model: ``tiny``, a folder or a hub name. Raises as
-    ``find_files``."""
+    """Find a user's model: ``tiny``, a folder or a hub name. Raises as ``find_files``
+    does."""
     if settings.pretrained == TINY:
         from mmeval.model_backends.hf.embedded.tiny import VERSION, tiny_model
 
@@ -203,10 +208,9 @@ def find_model(settings: Settings) -> ModelFiles:
         if settings.pretrained != DEFAULT_MODEL:
             raise
         raise MissingDataError(
-            f"{sentence(error)} That is the model of a bare --model hf; another is "
-            "named with --model_args "
-            "pretrained=FOLDER or pretrained=OWNER/NAME, and pretrained=tiny needs no "
-            "download"
+            f"{sentence(error)} This is the default model of --model hf; name another "
+            "with --model_args pretrained=FOLDER or pretrained=OWNER/NAME "
+            "(pretrained=tiny needs no download)"
         ) from None
 
 
@@ -216,33 +220,33 @@ def find_files(
     *,
     index: str = MODEL_INDEX,
 ) -> ModelFiles:
-    """Find a folder, or fetch a hub model's small files, by its file ``index``.
+    """Find a model's folder, or fetch the small files of a hub model. ``index`` is the
+    file that identifies it.
 
-    Raises MissingDataError for a model that is neither here nor on the hub, or has no
-    ``index``, UsageError for the revision of a folder.
+    Raises MissingDataError for a model that is neither a folder nor on the hub, or has
+    no ``index``; UsageError for a revision of a folder.
     """
     folder = Path(given)
-    with contextlib.suppress(RuntimeError):  # there is no such user
+    with contextlib.suppress(RuntimeError):  # "~user" of an unknown user
         folder = folder.expanduser()
     if os.path.isdir(folder):  # noqa: PTH112  unlike Path.is_dir, false for a name that no file can have
         if revision != "main":
             raise UsageError(
                 f"revision={revision}: pretrained={given} is a folder, which has no "
-                "others; leave it out"
+                "revisions; leave revision out"
             )
         files = ModelFiles(folder.resolve().name, folder)
         files.json(index, required=True)
         return files
     if given.startswith((".", "/", "~")) or given.count("/") > 1:
         raise MissingDataError(
-            f"pretrained={given}: there is no such folder; give one with {index} and "
-            "weights in it"
+            f"pretrained={given} does not exist; give a folder with {index} and weights"
         )
     try:
         snapshot = hub.snapshot(given, revision, kind="model", only=SMALL_FILES)
     except MissingDataError as error:
         raise MissingDataError(
-            f"{sentence(error)} A folder of that name is not here either"
+            f"{sentence(error)} There is no folder of that name either"
         ) from None
     files = ModelFiles(given, snapshot, commit=snapshot.name)
     files.json(index, required=True)
@@ -253,20 +257,20 @@ def unneeded(
     names: Sequence[str],
     components: Set[str] = frozenset(),
 ) -> list[str]:
-    """Patterns of files that are not fetched. They are the same weights in another
-    format or precision, and weights outside of a pipeline's ``components``."""
-    spare = set(_twins(names))
+    """Patterns of files that are not fetched: the same weights in another format or
+    precision, and weights outside of a pipeline's ``components``."""
+    excluded = set(_duplicates(names))
     if PIPELINE_INDEX in names:
         for name in names:
             is_of_a_part = name.partition("/")[0] in components
             if not name.endswith(SMALL_SUFFIXES) and not is_of_a_part:
-                spare.add(name)
-    return [*OTHER_WEIGHTS, *map(glob.escape, sorted(spare))]
+                excluded.add(name)
+    return [*OTHER_WEIGHTS, *map(glob.escape, sorted(excluded))]
 
 
-def _twins(names: Sequence[str]) -> Iterator[str]:
-    """Weights in torch's older format besides the safe one, and variants.
-    Variants (``model.fp16.safetensors``) count only besides their original."""
+def _duplicates(names: Sequence[str]) -> Iterator[str]:
+    """Duplicate weights: torch's older format next to safetensors, and variants
+    (``model.fp16.safetensors``) next to their original."""
     weights = [name for name in names if name.endswith((".safetensors", ".bin"))]
     stems = {name: _PART.sub("", name) for name in weights}
     safe = {posixpath.dirname(name) for name in stems if name.endswith(".safetensors")}
@@ -278,7 +282,7 @@ def _twins(names: Sequence[str]) -> Iterator[str]:
             yield name
 
 
-def _what_is_there(folder: Path) -> str:
+def _advice_for(folder: Path) -> str:
     if (folder / PIPELINE_INDEX).is_file():
         return "this is a pipeline of diffusers: run it with --model diffusers"
     if (folder / "adapter_config.json").is_file():
@@ -288,4 +292,4 @@ def _what_is_there(folder: Path) -> str:
         )
     if (folder / MODEL_INDEX).is_file():
         return "this is a model of transformers: run it with --model hf"
-    return "give the folder that save_pretrained has written, or a name of the hub"
+    return "give a folder written by save_pretrained, or a name of the hub"

@@ -1,4 +1,4 @@
-"""Loads a model's processor and weights from its files, or raises one clear error."""
+"""Loads a model's processor and weights. Each failure becomes one clear error."""
 
 from __future__ import annotations
 
@@ -31,35 +31,33 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
 
 
 def load_processor(files: ModelFiles, settings: Settings) -> Any:
-    """Load the model's processor, or for a text model its tokenizer.
+    """Load the model's processor, or a text model's tokenizer.
 
-    Padding is on the left, and there is a token to pad with. Without torchvision, a
-    processor with a part for videos is loaded without this part.
-    ``settings.chat_template`` replaces the model's own template. ``Any``: each model's
-    processor is a class of its own.
+    Padding is on the left, and there is a padding token. Without torchvision, a
+    processor is loaded without its video part. ``settings.chat_template`` replaces the
+    model's template. The result is ``Any``, because each model has its own class.
 
-    Raises UsageError for files that cannot be used, MissingError for packages to
-    install.
+    Raises UsageError for unusable files, MissingError for packages to install.
     """
     need("torch", "hf")
     transformers = need("transformers", "hf")
     if not without_torchvision():
-        # a broken one would break every processor
+        # a broken torchvision would break every processor
         try:
             importlib.import_module(TORCHVISION)
         except (AttributeError, ImportError, OSError, RuntimeError) as error:
             raise UsageError(
                 "torchvision is installed but cannot be imported "
-                f"({in_a_line(error)}); install the one for this torch, or uninstall "
-                "it (pictures and sounds work without it, videos do not)"
+                f"({in_a_line(error)}); install the version for this torch, or "
+                "uninstall it (only videos need it)"
             ) from None
     with loading(files, "its processor", settings), quietly():
         processor = _processor(transformers, files, settings)
     tokenizer = tokenizer_of(processor)
     if not hasattr(tokenizer, "padding_side"):
         raise UsageError(
-            f"{files.folder}: there is no tokenizer; a chat model needs one "
-            "(tokenizer.json), fetch it again"
+            f"{files.folder} has no tokenizer (tokenizer.json), which a chat model "
+            "needs; fetch the model again"
         )
     tokenizer.padding_side = "left"
     if tokenizer.pad_token is None:
@@ -75,39 +73,40 @@ def load_weights(
     model_class: Any = None,
 ) -> Any:
     """Load the model on its device, in its dtype and in evaluation mode.
-    ``model_class`` is a class of the library with ``from_pretrained``; without it the
-    general ones are tried.
 
-    Raises MissingDataError for missing or truncated weights, UsageError for a model or
-    a setting that cannot work here, MissingError for packages to install. ``Any``: each
-    model is a class of its own.
+    ``model_class`` is a class of the library with ``from_pretrained``. Without it, an
+    automatic class is chosen. The result is ``Any``, because each model has its own
+    class.
+
+    Raises MissingDataError for missing or truncated weights, UsageError for an
+    unsupported model or setting, MissingError for packages to install.
     """
     need("torch", "hf")
     need("transformers", "hf")
     if settings.deterministic:
-        ask_for_same_digits()
+        use_deterministic_algorithms()
     with loading(files, "its weights", settings), quietly():
         chosen = model_class or general_class(files, settings)
-        given: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         if settings.attn_implementation:
-            given["attn_implementation"] = settings.attn_implementation
-        model, told = chosen.from_pretrained(
+            options["attn_implementation"] = settings.attn_implementation
+        model, loading_info = chosen.from_pretrained(
             files.folder,
             dtype=settings.dtype,
             device_map=settings.device or settings.device_map,
             trust_remote_code=settings.trust_remote_code,
             local_files_only=True,
-            # unfit weights are reported by name and refused here, since the library's
-            # own message has no names
+            # missing and mismatched weights are reported by name below, because the
+            # library's own message has no names
             output_loading_info=True,
             ignore_mismatched_sizes=True,
-            **given,
+            **options,
         )
     # The library would fill missing weights with random numbers.
-    lacking = gaps(told)
-    if lacking:
+    missing = gaps(loading_info)
+    if missing:
         raise MissingDataError(
-            f"{files.name}: {lacking}; fetch the model again, or look whether its "
+            f"{files.name}: {missing}; fetch the model again, or check that its "
             "config.json belongs to these weights"
         )
     return model.eval()
@@ -119,8 +118,7 @@ def tokenizer_of(processor: Any) -> Any:
 
 
 def part_for(processor: Any, kind: str) -> Any:
-    """The part of a processor for one kind of media; None where it ignores that
-    kind."""
+    """The part of a processor for one kind of media; None if it has none."""
     for name in _PARTS[kind]:
         part = getattr(processor, name, None)
         if part is not None:
@@ -129,13 +127,14 @@ def part_for(processor: Any, kind: str) -> Any:
 
 
 def without_torchvision() -> bool:
-    """Whether torchvision, which reads videos, is missing here. Imports nothing."""
+    """True if torchvision, which reads videos, is not installed. Imports nothing."""
     return importlib.util.find_spec(TORCHVISION) is None
 
 
 def general_class(files: ModelFiles, settings: Settings) -> Any:
-    """The automatic class for this type of model, if possible not one of text alone.
-    Some that take sounds (Audio Flamingo 3) are known by the last class only."""
+    """The library's automatic class for this type of model; a multimodal one if
+    possible. Some models with sound input (Audio Flamingo 3) are registered only with
+    the sequence-to-sequence class."""
     import transformers
 
     config = transformers.AutoConfig.from_pretrained(
@@ -143,24 +142,24 @@ def general_class(files: ModelFiles, settings: Settings) -> Any:
         trust_remote_code=settings.trust_remote_code,
         local_files_only=True,
     )
-    own: Mapping[str, str] = getattr(config, "auto_map", None) or {}
-    usual = transformers.AutoModelForCausalLM
-    kinds = (
+    auto_map: Mapping[str, str] = getattr(config, "auto_map", None) or {}
+    causal = transformers.AutoModelForCausalLM
+    classes = (
         transformers.AutoModelForMultimodalLM,
-        usual,
+        causal,
         transformers.AutoModelForSeq2SeqLM,
     )
-    for kind in kinds:
-        if type(config) in kind._model_mapping or kind.__name__ in own:
-            return kind
-    return usual
+    for auto_class in classes:
+        if type(config) in auto_class._model_mapping or auto_class.__name__ in auto_map:
+            return auto_class
+    return causal
 
 
-def ask_for_same_digits() -> None:
+def use_deterministic_algorithms() -> None:
     """Make torch use only deterministic algorithms."""
     import torch
 
-    # cuBLAS needs it, and reads it at its first use
+    # cuBLAS needs this variable, and reads it at its first use
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True)
     torch.backends.cudnn.benchmark = False
@@ -172,12 +171,12 @@ def loading(
     what: str,
     settings: Settings,
 ) -> Iterator[None]:
-    """Turn each error of the library's loading into one message with how to fix it."""
+    """Turn any error of the library's loading into one message with a fix."""
     try:
         yield
     except MmevalError:
         raise
-    # the library raises many kinds over damaged or unknown files
+    # the library raises many types of errors for damaged or unknown files
     except (Exception, SystemExit) as error:
         kind, how_to_fix = _how_to_fix(files, settings, error)
         raise kind(
@@ -187,7 +186,7 @@ def loading(
 
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
-    """Switch off the library's progress bars, since the run has its own."""
+    """Switch off the library's progress bars, because the run has its own."""
     from transformers.utils import logging as library
 
     shown = library.is_progress_bar_enabled()
@@ -204,18 +203,21 @@ def _processor(
     files: ModelFiles,
     settings: Settings,
 ) -> Any:
-    given = {"trust_remote_code": settings.trust_remote_code, "local_files_only": True}
+    options = {
+        "trust_remote_code": settings.trust_remote_code,
+        "local_files_only": True,
+    }
     try:
-        return transformers.AutoProcessor.from_pretrained(files.folder, **given)
+        return transformers.AutoProcessor.from_pretrained(files.folder, **options)
     except ImportError as error:
         if not (without_torchvision() and TORCHVISION in str(error).lower()):
             raise
-        return processor_without_video(files, given)
+        return processor_without_video(files, options)
     except ValueError as error:
         if "Unrecognized processing class" not in str(error):
             raise
-        # its error names the reason
-        return transformers.AutoTokenizer.from_pretrained(files.folder, **given)
+        # an error of the tokenizer states the actual reason
+        return transformers.AutoTokenizer.from_pretrained(files.folder, **options)
 
 
 _DAMAGED = (
@@ -224,47 +226,48 @@ _DAMAGED = (
     "no file named",
     "the backend tokenizer",
 )
-"""Words of the library about files that are missing or cut short."""
+"""Words in the library's errors about missing or truncated files."""
 
 
 def _how_to_fix(
     files: ModelFiles, settings: Settings, error: BaseException
 ) -> tuple[type[MmevalError], str]:
-    """The kind of a failure of the library, and how to fix it."""
-    said = f"{type(error).__name__}: {error}".lower()
+    """The error type for a failure of the library, and how to fix it."""
+    message = f"{type(error).__name__}: {error}".lower()
     device = settings.device or settings.device_map
     model_type = files.json("config.json").get("model_type")
-    kind: type[MmevalError] = UsageError
-    how_to_fix = "look at the model's files, or name another adapter or dtype"
-    is_damaged = any(words in said for words in _DAMAGED)
+    error_type: type[MmevalError] = UsageError
+    how_to_fix = "check the model's files, or name another adapter or dtype"
+    is_damaged = any(words in message for words in _DAMAGED)
     if is_out_of_memory(error):
         how_to_fix = (
-            "memory does not suffice: give dtype=bfloat16, device_map=auto, or a "
+            "memory is insufficient: give dtype=bfloat16, device_map=auto, or a "
             "smaller model"
         )
     elif isinstance(error, ImportError):
-        kind = MissingError
-        how_to_fix = "install the package that is missing, then run again"
-    elif "trust_remote_code" in said:
+        error_type = MissingError
+        how_to_fix = "install the missing package, then run again"
+    elif "trust_remote_code" in message:
         how_to_fix = (
-            "it brings code of its own: read it, then give trust_remote_code=true to "
-            "run it"
+            "it comes with its own code: read the code, then give "
+            "trust_remote_code=true to run it"
         )
-    elif "does not recognize this architecture" in said:
+    elif "does not recognize this architecture" in message:
         how_to_fix = (
-            f"this transformers does not know the type {model_type!r}: upgrade it"
+            f"this version of transformers does not know the type {model_type!r}: "
+            "upgrade transformers"
         )
-    elif "unrecognized configuration class" in said:
+    elif "unrecognized configuration class" in message:
         how_to_fix = (
-            f"for the type {model_type!r} the library has no such class: give another "
+            f"the library has no such class for the type {model_type!r}: give another "
             "model, or name another adapter"
         )
     elif is_damaged or isinstance(error, EOFError | OSError):
-        kind = MissingDataError
+        error_type = MissingDataError
         how_to_fix = "fetch the model again"
         damaged = ", ".join(map(str, damaged_files(files.folder)))
         if damaged:
-            how_to_fix += f": {damaged} is damaged or cut short"
-    elif device != "auto" and device.partition(":")[0] in said:
+            how_to_fix += f": {damaged} is damaged or truncated"
+    elif device != "auto" and device.partition(":")[0] in message:
         how_to_fix = f"this machine has no device {device!r}: name another, such as cpu"
-    return kind, how_to_fix
+    return error_type, how_to_fix

@@ -1,4 +1,4 @@
-"""A processor without its part for videos, which alone needs torchvision."""
+"""Loads a processor without its video part, the only part that needs torchvision."""
 
 from __future__ import annotations
 
@@ -23,35 +23,37 @@ _NAMED_IN = (
 )
 
 
-def processor_without_video(files: ModelFiles, given: Mapping[str, Any]) -> Any:
-    """The model's own processor with None as its video part.
-    ``given`` are arguments of ``from_pretrained``.
+def processor_without_video(files: ModelFiles, options: Mapping[str, Any]) -> Any:
+    """The model's processor with None as its video part. ``options`` are arguments of
+    ``from_pretrained``.
 
-    Raises UsageError for a model whose processor has no known name.
+    Raises UsageError if the class of the processor is unknown.
     """
     import transformers
-    from transformers.models.auto import processing_auto as known
+    from transformers.models.auto import processing_auto as registry
 
-    # by the model's files, else the library's by its type
+    # named by the model's files, else the library's class for the model type
     name = ""
     for file in _NAMED_IN:
         name = name or str(files.json(file).get("processor_class", ""))
-    name = name or known.PROCESSOR_MAPPING_NAMES.get(files.model_type, "")
-    own: Any = known.processor_class_from_name(name) if name else None
-    attributes = [] if own is None else own.get_attributes()
-    kept = [name for name in attributes if name != _VIDEO]
-    if own is None or not _LOADERS.keys() >= set(kept):
+    name = name or registry.PROCESSOR_MAPPING_NAMES.get(files.model_type, "")
+    processor_class: Any = registry.processor_class_from_name(name) if name else None
+    attributes = [] if processor_class is None else processor_class.get_attributes()
+    part_names = [name for name in attributes if name != _VIDEO]
+    if processor_class is None or not _LOADERS.keys() >= set(part_names):
         raise UsageError(
             f"{files.name}: its processor needs torchvision; run: pip install "
             "torchvision"
         )
     parts = {}
-    for name in kept:
+    for name in part_names:
         loader = getattr(transformers, _LOADERS[name])
-        parts[name] = loader.from_pretrained(files.folder, **given)
-    settings, _ = own.get_processor_dict(files.folder, local_files_only=True)
-    arguments = [parts.get(name) for name in own.get_attributes()]
-    processor = _videoless(own).from_args_and_dict(arguments, settings)
+        parts[name] = loader.from_pretrained(files.folder, **options)
+    settings, _ = processor_class.get_processor_dict(
+        files.folder, local_files_only=True
+    )
+    arguments = [parts.get(name) for name in processor_class.get_attributes()]
+    processor = _videoless(processor_class).from_args_and_dict(arguments, settings)
     del processor.video_processor
     if processor.chat_template is None:
         processor.chat_template = parts["tokenizer"].chat_template
@@ -59,17 +61,17 @@ def processor_without_video(files: ModelFiles, given: Mapping[str, Any]) -> Any:
 
 
 @cache
-def _videoless(own: Any) -> Any:
-    """The class with a constructor that accepts None for the video part."""
+def _videoless(processor_class: Any) -> Any:
+    """A subclass whose constructor accepts None as the video part."""
 
     def check(self: Any, name: str, part: Any) -> Any:
         if name == _VIDEO:
             return None
-        return super(made, self).check_argument_for_proper_class(name, part)
+        return super(subclass, self).check_argument_for_proper_class(name, part)
 
-    made: Any = type(
-        f"{own.__name__}WithoutVideo",
-        (own,),
+    subclass: Any = type(
+        f"{processor_class.__name__}WithoutVideo",
+        (processor_class,),
         {"check_argument_for_proper_class": check},
     )
-    return made
+    return subclass

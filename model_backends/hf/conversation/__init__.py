@@ -1,1 +1,1 @@
-"""Conversations as a model takes them: messages, templates, rows and tensors."""
+"""Prompts for a model: messages, templates, rows and tensors."""

@@ -11,74 +11,74 @@ from mmeval.model_backends.hf.conversation.rows import Encoded, Row
 
 
 def encode_rows(processor: Any, rows: Sequence[Row]) -> Encoded:
-    """Encode rows for the model. Errors of the processor are raised unchanged."""
+    """Encode the prompts of rows. Errors of the processor are raised unchanged."""
     texts = [row.text for row in rows]
     tokenizer = tokenizer_of(processor)
     if processor is tokenizer:  # the template writes the opening tokens itself
-        given = _padded() | {"add_special_tokens": False}
-        return dict(tokenizer(texts, **given, return_token_type_ids=False))
-    given = _padded()
-    opening = tokenizer.bos_token
-    if opening is not None and all(text.startswith(opening) for text in texts):
-        given["add_special_tokens"] = False
+        arguments = _padding_arguments() | {"add_special_tokens": False}
+        return dict(tokenizer(texts, **arguments, return_token_type_ids=False))
+    arguments = _padding_arguments()
+    bos_token = tokenizer.bos_token
+    if bos_token is not None and all(text.startswith(bos_token) for text in texts):
+        arguments["add_special_tokens"] = False
     pictures = [row.chat.objects("image") for row in rows]
-    films: list[VideoFrames] = []
+    videos: list[VideoFrames] = []
     sounds = []
     for row in rows:
-        films += row.chat.objects("video")
+        videos += row.chat.objects("video")
         sounds += row.chat.objects("audio")
     if any(pictures):
-        given["images"] = pictures
-    if films:
-        described = []
-        for film in films:
-            count, height, width, _ = film.frames.shape
-            # the library's metadata for frames that are chosen already
-            described.append(
+        arguments["images"] = pictures
+    if videos:
+        metadata = []
+        for video in videos:
+            count, height, width, _ = video.frames.shape
+            # metadata in the library's form, for frames that are already chosen
+            metadata.append(
                 {
                     "total_num_frames": count,
-                    "fps": film.rate,
-                    "duration": count / film.rate,
+                    "fps": video.rate,
+                    "duration": count / video.rate,
                     "frames_indices": list(range(count)),
                     "height": height,
                     "width": width,
                 }
             )
-        given["videos"] = [film.frames for film in films]
-        given["video_metadata"] = described
-        given["do_sample_frames"] = False
+        arguments["videos"] = [video.frames for video in videos]
+        arguments["video_metadata"] = metadata
+        arguments["do_sample_frames"] = False
     if sounds:
-        given["audio"] = sounds
-        given["sampling_rate"] = part_for(processor, "audio").sampling_rate
-        # Of the texts alone: some processors pad a sound to a fixed length, without
-        # which the model fails.
-        padding = {name: given.pop(name) for name in ("padding", "padding_side")}
-        given["text_kwargs"] = padding
-    return dict(processor(text=texts, **given))
+        arguments["audio"] = sounds
+        arguments["sampling_rate"] = part_for(processor, "audio").sampling_rate
+        # Padding applies to the texts only: some processors pad a sound to a fixed
+        # length, and the model fails without it.
+        padding = {name: arguments.pop(name) for name in ("padding", "padding_side")}
+        arguments["text_kwargs"] = padding
+    return dict(processor(text=texts, **arguments))
 
 
 def prompt_lengths(encoded: Encoded) -> list[int]:
-    """Count the tokens of each row, without padding, with those of media."""
+    """The number of tokens in each row, with media, without padding."""
     lengths: list[int] = encoded["attention_mask"].sum(dim=1).tolist()
     return lengths
 
 
 def placed(encoded: Encoded, model: Any) -> Encoded:
-    """Move tensors to the model's device, media in its dtype; keep other values."""
+    """Move tensors to the model's device, and media to its dtype. Other values stay."""
     import torch
 
-    found: dict[str, Any] = {}
+    moved: dict[str, Any] = {}
     for name, value in encoded.items():
         if not isinstance(value, torch.Tensor):
-            found[name] = value
+            moved[name] = value
             continue
-        # a list of seconds keeps its digits
-        wide = value.is_floating_point() and value.ndim > 1
-        found[name] = value.to(model.device, model.dtype if wide else None)
-    return found
+        # a one-dimensional tensor, such as seconds, keeps its precision
+        is_media = value.is_floating_point() and value.ndim > 1
+        moved[name] = value.to(model.device, model.dtype if is_media else None)
+    return moved
 
 
-def _padded() -> dict[str, Any]:
-    """The arguments for padding, made for each call because the library changes
-    them."""
+def _padding_arguments() -> dict[str, Any]:
+    """The arguments for padding: a new dict each time, because the library changes
+    it."""
     return {"padding": True, "padding_side": "left", "return_tensors": "pt"}

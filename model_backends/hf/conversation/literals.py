@@ -1,4 +1,4 @@
-"""Control tokens that are written in the text of a prompt: they stay words."""
+"""Control tokens in the text of a prompt: they must stay plain text."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 BREAKS = ("\u200b", " ")
-"""Inserted after the first character of a written token: a space without width, or a
-real one for tokenizers that drop the other."""
+"""Characters to insert after the first character of a control token: a zero-width
+space, or a space for tokenizers that drop the first one."""
 _TRIED = 64
 
 
 class Literals:
     """The control tokens of a tokenizer.
 
-    ``survives`` says whether a text is still read as the control token, which decides
-    the break that is used.
+    ``survives`` is True if a text still holds the control token for the tokenizer. It
+    decides which break is used.
     """
 
     def __init__(
@@ -32,49 +32,51 @@ class Literals:
         if self._lengths:
             pattern = "[" + re.escape("".join(self._lengths)) + "]"
         self._first = re.compile(pattern)
-        tried = sorted(self._tokens)[:_TRIED]
+        samples = sorted(self._tokens)[:_TRIED]
         self._break = BREAKS[-1]
-        for between in BREAKS:
-            if not any(survives(_broken(token, between), token) for token in tried):
-                self._break = between
+        for separator in BREAKS:
+            if not any(survives(_broken(token, separator), token) for token in samples):
+                self._break = separator
                 break
 
     def neutral(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """The text without control tokens, and those that were found, once each."""
+        """The text with broken control tokens, and the tokens that it held, once
+        each."""
         pieces: list[str] = []
         found: dict[str, None] = {}
-        at = 0
-        for hit in self._first.finditer(text):
-            here = hit.start()
-            token = self._at(text, here) if here >= at else None
+        copied_to = 0
+        for match in self._first.finditer(text):
+            start = match.start()
+            token = self._token_at(text, start) if start >= copied_to else None
             if token is not None:
                 found[token] = None
-                pieces += (text[at:here], _broken(token, self._break))
-                at = here + len(token)
-        return "".join((*pieces, text[at:])), tuple(found)
+                pieces += (text[copied_to:start], _broken(token, self._break))
+                copied_to = start + len(token)
+        return "".join((*pieces, text[copied_to:])), tuple(found)
 
-    def _at(self, text: str, here: int) -> str | None:
-        """The longest control token that is written at a place."""
-        lengths = self._lengths.get(text[here], ())
+    def _token_at(self, text: str, start: int) -> str | None:
+        """The longest control token that starts at an offset; None without one."""
+        lengths = self._lengths.get(text[start], ())
         for length in sorted(lengths, reverse=True):
-            written = text[here : here + length]
-            if written in self._tokens:
-                return written
+            candidate = text[start : start + length]
+            if candidate in self._tokens:
+                return candidate
         return None
 
 
-def _broken(token: str, by: str) -> str:
-    return f"{token[0]}{by}{token[1:]}"
+def _broken(token: str, separator: str) -> str:
+    return f"{token[0]}{separator}{token[1:]}"
 
 
 def _is_control(token: str) -> bool:
-    """Whether it is neither a plain word nor blank, which may be listed as special."""
+    """True unless a special token is a plain word or blank: those may be special
+    too."""
     is_word = token.strip("▁Ġ ").isalnum()
     return len(token) >= 3 and not token.isspace() and not is_word
 
 
 def literals_of(processor: Any) -> Literals:
-    """A processor's control tokens: its tokenizer's special ones and placeholders."""
+    """A processor's control tokens: special tokens and placeholders of media."""
     tokenizer = getattr(processor, "tokenizer", processor)
     added = getattr(tokenizer, "added_tokens_decoder", {}).values()
     names = set(tokenizer.all_special_tokens)
@@ -83,7 +85,7 @@ def literals_of(processor: Any) -> Literals:
         names.add(getattr(processor, f"{kind}_token", None) or "")
 
     def survives(text: str, token: str) -> bool:
-        read: list[int] = tokenizer.encode(text, add_special_tokens=False)
-        return tokenizer.convert_tokens_to_ids(token) in read
+        ids: list[int] = tokenizer.encode(text, add_special_tokens=False)
+        return tokenizer.convert_tokens_to_ids(token) in ids
 
     return Literals(names, survives)

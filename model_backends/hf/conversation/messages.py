@@ -1,6 +1,5 @@
-"""Messages for a processor: text items and media as decoded objects, in order. Media
-are objects, not addresses: the library drops unknown items silently, and would fetch an
-address itself."""
+"""Messages for a processor: texts and decoded media, in order. Media are objects, not
+URLs: the library drops unknown items silently, and would fetch a URL itself."""
 
 from __future__ import annotations
 
@@ -22,25 +21,27 @@ Item: TypeAlias = dict[str, Any]
 """``{"type": "text", "text": str}`` or ``{"type": "image", "image": object}``, likewise
 for audio and video. ``Any``: the objects are those of PIL and numpy."""
 
-LEAST_SIDE = 4
-"""Pixels: with fewer, processors mistake a side of the picture for its channels."""
-LEAST_SECONDS = 0.1
-"""Some feature extractors get no frame from a shorter sound."""
+MIN_SIDE = 4
+"""Minimum side in pixels. Processors mistake a shorter side for the channels."""
+MIN_SECONDS = 0.1
+"""Minimum duration. Some feature extractors return no frame for a shorter sound."""
 VIDEO_FRAMES = 16
-"""Taken evenly over a video that the model sees as a video."""
+"""Number of frames that are sampled evenly from a video."""
 
 
 @dataclass(frozen=True, eq=False)
 class InputSpec:
-    """The kinds that a model takes, and their form. ``sound_rate`` is in Hz,
-    ``longest_sound`` in seconds (0: not known), ``least_side`` in pixels. ``reader``
-    makes an item of a kind and a medium, in place of decoding it."""
+    """The kinds that a model takes, and the form of its media.
+
+    ``sound_rate`` is in Hz, ``longest_sound`` in seconds (0: unknown), ``least_side``
+    in pixels. ``reader`` makes an item of a kind and a medium, instead of decoding it.
+    """
 
     kinds: frozenset[PartKind]
     literals: Literals = field(default_factory=lambda: Literals(()))
     sound_rate: int = 16000
     longest_sound: float = 0.0
-    least_side: int = LEAST_SIDE
+    least_side: int = MIN_SIDE
     limits: DecodeLimits = DEFAULT_LIMITS
     reader: Callable[[str, Media], Any] | None = None
 
@@ -48,18 +49,17 @@ class InputSpec:
     def of(
         cls, processor: Any, kinds: frozenset[PartKind], literals: Literals
     ) -> InputSpec:
-        """The intake by a processor's settings. Raises UsageError for unreadable
-        kinds."""
-        unread = []
+        """The specification from a processor's settings. Raises UsageError for kinds
+        that it cannot read."""
+        unreadable = []
         for kind in sorted(kinds - {"text", "code"}):
             if kind not in _DECODERS or not part_for(processor, kind):
-                unread.append(kind)
-        if unread:
+                unreadable.append(kind)
+        if unreadable:
             raise UsageError(
-                "inputs: this model's processor has no part that reads "
-                f"{' or '.join(unread)} (for videos it needs "
-                "torchvision); leave it out, or give it in another form with "
-                "convert=..."
+                "inputs: this model's processor cannot read "
+                f"{' or '.join(unreadable)} (videos need torchvision); leave it out, "
+                "or convert it with convert=..."
             )
         pictures, sounds = part_for(processor, "image"), part_for(processor, "audio")
         side = 0
@@ -69,12 +69,13 @@ class InputSpec:
             side = patch * merge
         rate = int(getattr(sounds, "sampling_rate", 0) or cls.sound_rate)
         longest = (getattr(sounds, "n_samples", 0) or 0) / rate
-        return cls(kinds, literals, rate, longest, max(LEAST_SIDE, side))
+        return cls(kinds, literals, rate, longest, max(MIN_SIDE, side))
 
 
 @dataclass(frozen=True, eq=False)
 class VideoFrames:
-    """A video for a model: uint8 frames (n, height, width, 3), ``rate`` a second."""
+    """A video for a model: uint8 frames (n, height, width, 3) at ``rate`` per
+    second."""
 
     frames: Any
     rate: float
@@ -82,26 +83,27 @@ class VideoFrames:
 
 @dataclass(frozen=True, eq=False)
 class Chat:
-    """A conversation: ``messages`` have a role and a list of items under
+    """A conversation. Each message has a ``role`` and a list of items as
     ``content``."""
 
     messages: tuple[Mapping[str, Any], ...]
     warnings: tuple[str, ...] = ()
 
     def objects(self, kind: str) -> list[Any]:
-        """The pictures (``image``), sounds (``audio``) or films of all messages, in
-        order."""
-        found = []
+        """The pictures (``image``), sounds (``audio``) or videos (``video``) of all
+        messages, in order."""
+        objects = []
         for message in self.messages:
-            found += [item[kind] for item in message["content"] if item["type"] == kind]
-        return found
+            objects += [
+                item[kind] for item in message["content"] if item["type"] == kind
+            ]
+        return objects
 
 
 def to_chat(request: Request, input_spec: InputSpec) -> Chat:
     """The conversation of a request.
 
-    Raises RowError for a part that the model does not take or that cannot be decoded,
-    and for an empty prompt.
+    Raises RowError for an unsupported or damaged part, and for an empty prompt.
     """
     writer = _ItemWriter(input_spec)
     messages = []
@@ -115,8 +117,8 @@ def to_chat(request: Request, input_spec: InputSpec) -> Chat:
     if is_empty:
         raise RowError(
             "bad_request",
-            "the prompt is empty: it holds neither words nor media; look at the "
-            "sample's input",
+            "the prompt is empty: it holds neither text nor media; check the sample's "
+            "input",
         )
     return Chat(tuple(messages), tuple(dict.fromkeys(writer.warnings)))
 
@@ -129,8 +131,8 @@ class _ItemWriter:
         self.warnings: list[str] = []
 
     def items(self, message: Message) -> list[Item]:
-        """The items of a message; neighbouring texts are one, so that they stay
-        together."""
+        """The items of a message. Neighbouring texts are joined, or templates would put
+        separators between them."""
         items: list[Item] = []
         for part in message.content.parts:
             if part.media is not None:
@@ -142,11 +144,13 @@ class _ItemWriter:
         for item in items:
             if item["type"] != "text":
                 continue
-            item["text"], found = self._input_spec.literals.neutral(item["text"])
-            if found:
+            item["text"], control_tokens = self._input_spec.literals.neutral(
+                item["text"]
+            )
+            if control_tokens:
                 self.warnings.append(
-                    "control tokens in the text were made plain words: "
-                    f"{listed(found, 3)}"
+                    "control tokens in the text were turned into plain text: "
+                    f"{listed(control_tokens, 3)}"
                 )
         return items or [{"type": "text", "text": ""}]
 
@@ -154,7 +158,7 @@ class _ItemWriter:
         reader = self._input_spec.reader
         is_readable = reader is not None or part.kind in _DECODERS
         if part.kind not in self._input_spec.kinds or not is_readable:
-            raise RowError("unsupported", f"this model takes no {part.kind}")
+            raise RowError("unsupported", f"this model does not take {part.kind}")
         try:
             if reader is not None:
                 content = reader(part.kind, media)
@@ -171,7 +175,7 @@ class _ItemWriter:
             ) from None
 
     def _picture(self, media: Media) -> Any:
-        """An RGB picture of PIL, on white where it is transparent."""
+        """An RGB picture of PIL. Transparent pixels become white."""
         picture = image(media, limits=self._input_spec.limits)
         if picture.mode == "RGBA":
             from PIL import Image
@@ -181,50 +185,51 @@ class _ItemWriter:
         return self._enlarged(picture.convert("RGB"))
 
     def _enlarged(self, picture: Any) -> Any:
-        least, short = self._input_spec.least_side, min(picture.size)
-        if short >= least:
+        min_side, short_side = self._input_spec.least_side, min(picture.size)
+        if short_side >= min_side:
             return picture
-        size = tuple(max(least, round(side * least / short)) for side in picture.size)
+        size = tuple(
+            max(min_side, round(side * min_side / short_side)) for side in picture.size
+        )
         self.warnings.append(
             f"a picture of {picture.width}x{picture.height} pixels was enlarged to "
-            f"{size[0]}x{size[1]}, the least that "
-            "this model takes"
+            f"{size[0]}x{size[1]}, the minimum of this model"
         )
-        return picture.resize(size, 0)  # 0: the nearest pixel, so that no colour is new
+        return picture.resize(size, 0)  # 0: nearest neighbour, which adds no colours
 
     def _sound(self, media: Media) -> Any:
-        """Float32 samples of one channel at the model's rate."""
+        """Float32 samples of shape (n,), one channel at the model's rate."""
         import numpy
 
         sound = audio(media, limits=self._input_spec.limits)
         rate, longest = self._input_spec.sound_rate, self._input_spec.longest_sound
         if longest and sound.seconds > longest:
             self.warnings.append(
-                f"a sound of {sound.seconds:.1f} s was given; this model may hear the "
-                f"first {longest:.0f} s only"
+                f"a sound is {sound.seconds:.1f} s long; this model may hear only its "
+                f"first {longest:.0f} s"
             )
         mono = sound.samples.mean(axis=1, dtype=numpy.float32)
         if sound.rate != rate:
             import soxr
 
             mono = soxr.resample(mono, sound.rate, rate)
-        lacking = int(LEAST_SECONDS * rate) - len(mono)
-        if lacking > 0:
+        missing = int(MIN_SECONDS * rate) - len(mono)
+        if missing > 0:
             self.warnings.append(
-                f"a sound of {sound.seconds * 1000:.1f} ms was followed by silence up "
-                "to 100 ms"
+                f"a sound of {sound.seconds * 1000:.1f} ms was padded with silence to "
+                "100 ms"
             )
-            mono = numpy.pad(mono, (0, lacking))
+            mono = numpy.pad(mono, (0, missing))
         return numpy.ascontiguousarray(mono, dtype=numpy.float32)
 
     def _video(self, media: Media) -> VideoFrames:
-        """Frames spread evenly over the video, all of one size; without its sound."""
+        """Frames sampled evenly from a video, all of one size, without its sound."""
         import numpy
         from PIL import Image
 
         frames = even_frames(media, VIDEO_FRAMES, limits=self._input_spec.limits)
         pictures = [self._enlarged(Image.fromarray(frame.rgb)) for frame in frames]
-        # the size may change within a stream
+        # the frame size may change within a video
         pictures = [picture.resize(pictures[0].size) for picture in pictures]
         span = frames[-1].time - frames[0].time
         rate = (len(frames) - 1) / span if span else 1.0
@@ -241,8 +246,8 @@ _DECODERS: Mapping[str, Any] = {
 
 
 def words_of(part: Part) -> str:
-    """The text of a part without a medium.
-    Nothing for hidden reasoning, the written text for a dangling placeholder."""
+    """The text of a part without a medium. Empty for hidden reasoning; the
+    placeholder's text for a missing medium."""
     if part.kind == "reasoning":
         return ""
     return part.raw if part.text is None else part.text

@@ -1,4 +1,4 @@
-"""Rows: the requests of a batch in the steps from prompt to answer."""
+"""Rows: the requests of a batch on their way from prompt to answer."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from mmeval.model_backends.hf.conversation.messages import Chat
 from mmeval.records import FinishReason, Request
 
 Encoded: TypeAlias = Mapping[str, Any]
-"""The arguments of ``model.generate`` by the processor's names (``input_ids``,
-``pixel_values`` ...): tensors, which have no types here."""
+"""The arguments of ``model.generate``, by the processor's names (``input_ids``,
+``pixel_values`` ...). Tensors are ``Any`` here."""
 
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A request with its position in the batch, and its prompt as text and objects."""
+    """A request, its position in the batch, and its prompt as text and objects."""
 
     position: int
     request: Request
     chat: Chat
     text: str
-    """The whole prompt as the chat template writes it, placeholders of media
-    included."""
+    """The complete prompt as written by the chat template, with placeholders of
+    media."""
     warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class TokenStream:
-    """The generated tokens of one row, without the prompt and the end."""
+    """The generated tokens of one row, without the prompt and the end token."""
 
     ids: Sequence[int]
     finish_reason: FinishReason = "stop"
     used: int = 0
-    """Tokens generated, the one that ended the answer included."""
+    """Number of generated tokens, with the end token."""
 
 
 @dataclass(frozen=True)
 class RowAnswer:
-    """An answer's parts. ``finish_reason`` is set where they say more than the
-    stream."""
+    """An answer's parts. ``finish_reason`` overrides that of the token stream if it is
+    not None."""
 
     parts: tuple[Part, ...]
     warnings: tuple[str, ...] = ()

@@ -10,9 +10,9 @@ from mmeval.errors import UsageError
 
 
 class GenerationTag(Extension):
-    """``{% generation %}``, with which the library marks the text of the model."""
+    """The tag ``{% generation %}``, with which the library marks the model's text."""
 
-    tags = {"generation"}  # Jinja declares it so  # noqa: RUF012
+    tags = {"generation"}  # a class variable in Jinja's API  # noqa: RUF012
 
     def parse(self, parser: Parser) -> list[nodes.Node]:
         next(parser.stream)
@@ -20,8 +20,8 @@ class GenerationTag(Extension):
 
 
 def check_syntax(source: str, what: str) -> None:
-    """Raises UsageError with the line for a text that is not Jinja.
-    ``what`` begins the message: ``chat_template=FILE``."""
+    """Raise UsageError, with the line, for a text that is not Jinja. ``what`` begins
+    the message: ``chat_template=FILE``."""
     try:
         Environment(extensions=[GenerationTag, "jinja2.ext.loopcontrols"]).parse(source)
     except TemplateSyntaxError as error:

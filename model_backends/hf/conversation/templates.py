@@ -1,9 +1,9 @@
-"""Chat templates: write a conversation as the model's text, checked for omissions.
+"""Chat templates: write a conversation as the model's text, and check for omissions.
 
-A template is a program that comes with the model. Many silently drop parts that they
-were not written for (a system message, a picture in an answer, the second text), so
-each conversation is checked: its words must be in the text in order, and leaving out
-any one part must change the text.
+A template is a program that comes with the model. Many templates silently drop parts
+that they do not support (a system message, a picture in an answer, a second text). So
+each conversation is checked: its words must occur in the text in order, and removing
+any part must change the text.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from mmeval.model_backends.hf.failures import RowError, in_a_line
 _log = logging.getLogger(__name__)
 
 Turn: TypeAlias = Mapping[str, Any]
-"""A message with ``role`` and ``content``: a list of items, or for some templates a
-text."""
+"""A message with ``role`` and ``content``: a list of items, or a text for some
+templates."""
 Render: TypeAlias = Callable[[Sequence[Turn]], str]
 Shape: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
-"""Of a conversation: each message's role and its kinds of item."""
+"""The shape of a conversation: the role and the kinds of items of each message."""
 
 _MARK = "mmevalmark{}x"
-"""The text in a trial of a template: a word that no template writes."""
+"""The text of a message in a test of a template: a word that no template writes."""
 _MARKS = re.compile(_MARK.format("[0-9]+"))
 _SYSTEM_MARK = "mmevalsystem{}x"
-"""The text of a system message in a trial; some templates write it before the last
-question."""
-_OURS = ("messages", "add_generation_prompt")
-"""Values that every template reads, which the user does not set."""
+"""The text of a system message in a test. It differs, because some templates write the
+system message before the last question."""
+_RESERVED_ARGUMENTS = ("messages", "add_generation_prompt")
+"""Template variables that the user cannot set."""
 _LISTED = re.compile(r"""\{["']type["'] *: *["'](text|image|audio|video)["']""")
-"""The trace of a template that writes a list of items as a literal."""
+"""The output of a template that writes a list of items as a literal."""
 
 
 class ChatTemplate:
-    """A template with its faults.
-    ``render`` writes a whole conversation with the opening of the answer."""
+    """A template and its known faults. ``render`` writes a complete conversation and
+    the opening of the answer."""
 
     def __init__(self, render: Render) -> None:
         self._render = render
@@ -53,16 +53,16 @@ class ChatTemplate:
     def text(self, chat: Chat) -> tuple[str, tuple[str, ...]]:
         """The text of a conversation, and warnings.
 
-        Raises RowError ``unsupported`` for one that the template refuses or writes
-        incompletely.
+        Raises RowError ``unsupported`` for a conversation that the template refuses or
+        writes incompletely.
         """
         text = self._written(chat.messages)
         if _listed(text, chat.messages):
             raise RowError(
                 "unsupported",
-                "the model's chat template is made for plain texts, and cannot write "
-                "this conversation; give one that "
-                "takes lists of items with chat_template=FILE",
+                "the model's chat template supports only plain texts, not this "
+                "conversation; give a template for lists of items with "
+                "chat_template=FILE",
             )
         dropped, moved = self._fault(chat.messages)
         dropped = dropped or _missing_words(chat.messages, text)
@@ -74,18 +74,20 @@ class ChatTemplate:
             )
         return text, (moved,) if moved else ()
 
-    def takes_words(self) -> bool:
-        """Whether it writes at least the words of a user message."""
-        return self._tells("user", _items(_MARK)) or self._tells("user", _MARK)
+    def writes_words(self) -> bool:
+        """True if the template writes the words of a user message."""
+        return self._writes_content("user", _items(_MARK)) or self._writes_content(
+            "user", _MARK
+        )
 
     def _written(self, turns: Sequence[Turn]) -> str:
         return self._rendered([self._turn(turn) for turn in turns])
 
     def _rendered(self, turns: Sequence[Turn]) -> str:
-        """Raises RowError ``unsupported`` where the template refuses the turns."""
+        """Raises RowError ``unsupported`` if the template refuses the turns."""
         try:
             return self._render(turns)
-        # the template is a program of the model's
+        # the template is a program of the model and may raise any error
         except (Exception, SystemExit) as error:
             raise RowError(
                 "unsupported",
@@ -94,29 +96,28 @@ class ChatTemplate:
             ) from error
 
     def _turn(self, turn: Turn) -> Turn:
-        """The message with content in the template's form: a list of items, or one
-        text."""
+        """A message with its content as the template needs it: a list or one text."""
         items, role = turn["content"], turn["role"]
         if any(item["type"] != "text" for item in items):
             return turn
         if role not in self._plain:
-            # a list would fail or be a literal
-            takes_lists = self._tells(role, _items(_MARK))
-            self._plain[role] = not takes_lists and self._tells(role, _MARK)
+            # with plain texts only, a list would fail or be written as a literal
+            takes_lists = self._writes_content(role, _items(_MARK))
+            self._plain[role] = not takes_lists and self._writes_content(role, _MARK)
         if not self._plain[role]:
             return turn
         return {"role": role, "content": "".join(item["text"] for item in items)}
 
-    def _tells(self, role: str, content: Any) -> bool:
-        """Whether the template writes a message's words, but not their list as a
-        literal."""
-        tried: Turn = {"role": role, "content": content}
-        turns = [tried]
+    def _writes_content(self, role: str, content: Any) -> bool:
+        """True if the template writes the words of ``content``, and does not write a
+        list as a literal."""
+        turn: Turn = {"role": role, "content": content}
+        turns = [turn]
         if role in ("system", "assistant"):
             question = self._turn({"role": "user", "content": _items("?")})
-            turns = [tried, question]
+            turns = [turn, question]
             if role == "assistant":
-                turns = [question, tried, question]
+                turns = [question, turn, question]
         try:
             text = self._rendered(turns)
         except RowError:
@@ -124,37 +125,38 @@ class ChatTemplate:
         return _MARK in text and not _LISTED.search(text)
 
     def _fault(self, turns: Sequence[Turn]) -> tuple[str, str]:
-        """What the template drops or moves in such a conversation; found once per
-        shape."""
+        """What the template drops, and a warning about what it moves, in conversations
+        of this shape. Tested once for each shape."""
         roles = [turn["role"] for turn in turns]
         kinds = [tuple(item["type"] for item in turn["content"]) for turn in turns]
         shape = tuple(zip(roles, kinds, strict=True))
         if shape not in self._faults:
-            self._faults[shape] = self._tried(shape)
+            self._faults[shape] = self._test(shape)
         return self._faults[shape]
 
-    def _tried(self, shape: Shape) -> tuple[str, str]:
+    def _test(self, shape: Shape) -> tuple[str, str]:
         whole = self._written(_example(shape))
-        gone: list[str] = []
+        dropped: list[str] = []
         note = ""
         texts = 0
         for turn, (role, kinds) in enumerate(shape):
             for item, kind in enumerate(kinds):
                 try:
-                    less = self._written(_example(shape, without=(turn, item)))
-                except RowError:  # it fails without this part, so it reads it
-                    less = ""
-                if less == whole:
-                    gone.append(_part_name(role, kinds, item))
+                    reduced = self._written(_example(shape, without=(turn, item)))
+                except RowError:  # it fails without the part, so it reads the part
+                    reduced = ""
+                if reduced == whole:
+                    dropped.append(_part_name(role, kinds, item))
                 elif kind == "text":
                     texts += role != "system"
-                elif less and not note and _where(whole, less) != texts:
+                elif (
+                    reduced
+                    and not note
+                    and _texts_before_change(whole, reduced) != texts
+                ):
                     part = _part_name(role, kinds, item)
-                    note = (
-                        f"the model's chat template puts {part} in another place than "
-                        "the prompt does"
-                    )
-        return " and ".join(gone), note
+                    note = f"the model's chat template moves {part} to another place"
+        return " and ".join(dropped), note
 
 
 def _items(text: str) -> list[dict[str, str]]:
@@ -165,8 +167,8 @@ def _example(
     shape: Shape,
     without: tuple[int, int] = (-1, -1),
 ) -> list[Turn]:
-    """A conversation of a shape with marks for its texts, without one of its parts.
-    A text that is left out is empty instead."""
+    """A conversation of a shape with marks as texts, without one of its parts. A
+    removed text becomes empty."""
     turns: list[Turn] = []
     marks = 0
     for turn, (role, kinds) in enumerate(shape):
@@ -184,12 +186,12 @@ def _example(
     return turns
 
 
-def _where(whole: str, less: str) -> int:
-    """The number of texts, except system messages, before the place of a loss."""
-    at, end = 0, min(len(whole), len(less))
-    while at < end and whole[at] == less[at]:
-        at += 1
-    return len(_MARKS.findall(whole, 0, at))
+def _texts_before_change(whole: str, reduced: str) -> int:
+    """The number of texts, without system messages, before the first difference."""
+    position, end = 0, min(len(whole), len(reduced))
+    while position < end and whole[position] == reduced[position]:
+        position += 1
+    return len(_MARKS.findall(whole, 0, position))
 
 
 def _part_name(
@@ -197,7 +199,8 @@ def _part_name(
     kinds: Sequence[str],
     item: int,
 ) -> str:
-    """A part's name: ``the system message``, ``text 2 of the user message``."""
+    """A part's name, such as ``the system message`` or ``text 2 of the user
+    message``."""
     alike = [place for place, kind in enumerate(kinds) if kind == kinds[item]]
     if kinds[item] == "text" and len(kinds) == 1:
         return f"the {role} message"
@@ -208,7 +211,7 @@ def _part_name(
 
 
 def _listed(text: str, turns: Sequence[Turn]) -> bool:
-    """Whether a list of items was written as a literal that is not in the words."""
+    """True if a list of items was written as a literal that no message holds."""
     if not _LISTED.search(text):
         return False
     for turn in turns:
@@ -219,50 +222,51 @@ def _listed(text: str, turns: Sequence[Turn]) -> bool:
 
 
 def _missing_words(turns: Sequence[Turn], text: str) -> str:
-    """The words that are missing in the text, in order; empty when all are there. A
-    system message may be anywhere: some templates write it before the last question."""
-    at = 0
+    """A description of the words that the text lacks or has in another order; empty if
+    all are there. A system message may be anywhere, because some templates write it
+    before the last question."""
+    position = 0
     for turn in turns:
-        here = 0 if turn["role"] == "system" else at
+        start = 0 if turn["role"] == "system" else position
         for item in turn["content"]:
             for word in item["text"].split() if item["type"] == "text" else ():
-                found = text.find(word, here)
-                if found < 0:
+                offset = text.find(word, start)
+                if offset < 0:
                     return (
                         f"words of the {turn['role']} message (such as {word[:40]!r})"
                     )
-                here = found + len(word)
-        at = at if turn["role"] == "system" else here
+                start = offset + len(word)
+        position = position if turn["role"] == "system" else start
     return ""
 
 
 def template_of(
     processor: Any, files: ModelFiles, arguments: Mapping[str, Any]
 ) -> ChatTemplate:
-    """The chat template of a processor or tokenizer, with the user's values for it.
+    """The chat template of a processor or tokenizer, with the user's ``arguments``.
 
-    Raises UsageError for a model without a template, and for values that the template
-    does not read.
+    Raises UsageError for a model without a template, and for arguments that the
+    template does not read.
     """
     source = ""
     for holder in (processor, tokenizer_of(processor)):
         template = getattr(holder, "chat_template", None)
         if isinstance(template, Mapping):
-            # the one for plain conversations
+            # of several named templates, the one for plain conversations
             template = template.get("default")
         source = source or str(template or "")
     if not source:
         raise UsageError(
-            f"{files.name}: the model has no chat template, so nothing says how a "
-            "conversation is written for it; give "
-            "one with chat_template=FILE (a base model answers badly, an instruct "
-            "model mostly brings its own)"
+            f"{files.name} has no chat template; give one with chat_template=FILE, or "
+            "choose an instruct model, which usually has one"
         )
     for name in arguments:
-        if name in _OURS or not re.search(rf"\b{re.escape(name)}\b", source):
+        if name in _RESERVED_ARGUMENTS or not re.search(
+            rf"\b{re.escape(name)}\b", source
+        ):
             raise UsageError(
-                "chat_template_args: the model's chat template reads no value "
-                f"{name!r} of a user's"
+                f"chat_template_args: the model's chat template does not read "
+                f"{name!r}; leave it out"
             )
 
     def render(source: str, turns: Sequence[Turn]) -> str:
@@ -276,19 +280,20 @@ def template_of(
         return written
 
     template = ChatTemplate(partial(render, source))
-    if not template.takes_words():
+    if not template.writes_words():
         raise UsageError(
             f"{files.name}: its chat template does not write the words of a user "
-            "message, or is none; give another as "
-            "chat_template=FILE"
+            "message; give another one with chat_template=FILE"
         )
     timeless = source.replace("strftime_now(", "raise_exception(")
-    if timeless != source and not ChatTemplate(partial(render, timeless)).takes_words():
+    if (
+        timeless != source
+        and not ChatTemplate(partial(render, timeless)).writes_words()
+    ):
         _log.warning(
-            "%s: its chat template writes today's date into every prompt, so that "
-            "answers of another day may differ; "
-            "most such templates take a date of yours, as the value date_string of "
-            "chat_template_args",
+            "%s: its chat template writes today's date into every prompt, so answers "
+            "may differ on another day; most such templates take a fixed date as "
+            "date_string in chat_template_args",
             files.name,
         )
     return template

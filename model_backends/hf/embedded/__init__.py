@@ -1,1 +1,1 @@
-"""The embedded model ``tiny``, and how it is made."""
+"""The embedded model ``tiny`` and its builder."""

@@ -1,11 +1,12 @@
-"""Builds the embedded model: random weights, for text, pictures, sounds and code in one
-stream.
+"""Builds the embedded model: random weights that write text, pictures, sounds and code
+in one stream.
 
 Its folder holds three models of the library: a transformer of one layer that writes all
-tokens, ``pictures``, which draws picture codes, and ``sounds``, which plays sound
-codes. Nothing is trained: which phrases and which codes come is up to the random
-weights, the prompt and the seed of the request. The order of kinds is that of the
-request, held by the adapter (:mod:`mmeval.model_backends.hf.adapters.tiny`).
+tokens, ``pictures``, which decodes picture codes, and ``sounds``, which decodes sound
+codes. Nothing is trained. The phrases and codes depend on the random weights, the
+prompt, and the seed of the request. The adapter
+(:mod:`mmeval.model_backends.hf.adapters.tiny`) keeps the kinds in the order of the
+request.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from mmeval.media import PartKind
 from mmeval.system import need
 
 ADAPTER_KEY = "mmeval_adapter"
-"""The key of a model's ``config.json`` that names its adapter, where its type does
-not."""
+"""The key in a model's ``config.json`` that names its adapter, if its type does not."""
 
 MEDIA: tuple[PartKind, ...] = ("image", "audio", "video", "document", "3d")
-"""The kinds with codes of their own. It reads all of them, and writes the first two."""
+"""The kinds with their own codes. The model reads all of them, and writes the first
+two."""
 CODES: Mapping[str, tuple[str, ...]] = {
     kind: tuple(f"<|{kind} {code:x}|>" for code in range(16)) for kind in MEDIA
 }
-"""The tokens of a kind: one for each hexadecimal digit of a medium's digest."""
+"""The tokens of each kind: one for each hexadecimal digit of a medium's digest."""
 ROWS, COLUMNS = 6, 8
-"""Codes of a picture, each for 8 x 8 pixels."""
+"""Rows and columns of codes in a picture, each for 8 x 8 pixels."""
 RUNS: Mapping[PartKind, int] = {"image": ROWS * COLUMNS, "audio": 32, "code": 1}
-"""Tokens of one picture, of a sound of two seconds, and of a program."""
+"""Number of tokens in a picture, in a sound of two seconds, and in a program."""
 PICTURES, SOUNDS = "pictures", "sounds"
 """The folders of the decoders."""
 
@@ -45,8 +46,8 @@ OPENINGS = {
         "There is much to say.",
     ),
 }
-"""What it says before each kind that it gives; where text alone is wanted, before the
-end."""
+"""Phrases before each kind. Those of ``text`` come before the ending, if only text is
+requested."""
 ENDINGS = (
     " That was all there is.",
     " More of this costs extra.",
@@ -63,11 +64,11 @@ CONTEXT = 16384
 HIDDEN = 64
 SEED = 0
 SPREAD = 0.1
-"""The standard deviation of the transformer's weights: enough for other codes after
-each prompt."""
+"""Standard deviation of the transformer's weights: large enough that prompts lead to
+different codes."""
 LOUDNESS = 1000.0
-"""The standard deviation of what the sound codes stand for: enough for sounds that
-differ by their codes."""
+"""Standard deviation of the sound codes' embeddings: large enough that codes lead to
+different sounds."""
 
 _BOS, _EOS, _PAD = "<|begin|>", "<|end|>", "<|pad|>"
 _TEMPLATE = (
@@ -79,9 +80,11 @@ _TEMPLATE = (
 
 
 def build(folder: Path) -> None:
-    """Write the model into a folder, as ``save_pretrained`` would. The same bytes on
-    every call on one machine. Raises MissingExtraError without torch or transformers,
-    OSError when the disk is full."""
+    """Write the model to a folder, as ``save_pretrained`` would. On one machine, every
+    call writes the same bytes.
+
+    Raises MissingExtraError without torch or transformers, OSError if the disk is full.
+    """
     torch = need("torch", "hf")
     transformers = need("transformers", "hf")
     safetensors = need("safetensors", "hf")
@@ -93,17 +96,17 @@ def build(folder: Path) -> None:
             _language_model(transformers, tokenizer).save_pretrained(folder)
             _picture_decoder(transformers).save_pretrained(folder / PICTURES)
             _sound_decoder(transformers).save_pretrained(folder / SOUNDS)
-        except safetensors.SafetensorError as error:  # in place of an OSError
+        # the library raises its own error for a full disk
+        except safetensors.SafetensorError as error:
             raise OSError(str(error)) from None
         tokenizer.save_pretrained(folder)
 
 
-# Torch and transformers are optional, so that what comes out of them is Any where types
-# are checked.
+# Torch and transformers are optional, so their objects are Any for the type checker.
 
 
 def _tokenizer(transformers: Any) -> Any:
-    """Bytes, the codes of media, and the phrases and programs of its answers."""
+    """A tokenizer of bytes, codes of media, phrases and programs."""
     tokenizers = need("tokenizers", "hf")
     level = tokenizers.pre_tokenizers.ByteLevel
     symbols = {symbol: at for at, symbol in enumerate(sorted(level.alphabet()))}
@@ -169,7 +172,7 @@ def _picture_decoder(transformers: Any) -> Any:
 
 
 def _sound_decoder(transformers: Any) -> Any:
-    """Sixteen codes a second."""
+    """A decoder of sixteen codes per second."""
     config = transformers.EncodecConfig(
         codebook_size=len(CODES["audio"]),
         sampling_rate=16000,
@@ -180,6 +183,6 @@ def _sound_decoder(transformers: Any) -> Any:
         num_lstm_layers=1,
     )
     model = transformers.EncodecModel(config)
-    # the library makes them all zero
+    # the library initialises all embeddings with zeros
     model.quantizer.layers[0].codebook.embed.normal_(0, LOUDNESS)
     return model

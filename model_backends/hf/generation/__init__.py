@@ -1,1 +1,1 @@
-"""Generation: how tokens are chosen, and how they become parts."""
+"""Generation: chooses tokens, and turns them into parts."""

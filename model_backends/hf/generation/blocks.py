@@ -1,4 +1,4 @@
-"""Cuts a stream of tokens, as Emu3 writes it, into words and picture blocks.
+"""Splits a stream of tokens, as Emu3 writes it, into text and picture blocks.
 
 A block of two rows of three codes is: begin, the size ``2*3``, wrapper, three codes,
 line end, three codes, line end, frame end, end. Nothing here needs torch.
@@ -19,8 +19,8 @@ _SIZE = re.compile(r"([1-9]\d{0,5})\*([1-9]\d{0,5})")
 
 @dataclass(frozen=True)
 class BlockTokens:
-    """The ids in picture blocks. ``size_pieces``: tokens of digits and asterisks;
-    ``placeholder``: a prompt's picture, never in an answer."""
+    """The token ids in picture blocks. ``size_pieces`` are tokens of digits and
+    asterisks. ``placeholder`` is a picture of the prompt, never in an answer."""
 
     begin: int
     wrapper: int
@@ -33,7 +33,7 @@ class BlockTokens:
 
     @cached_property
     def never_in_text(self) -> frozenset[int]:
-        """The tokens that have a meaning only inside of blocks."""
+        """The tokens that are valid only inside blocks."""
         marks = {self.wrapper, self.line_end, self.frame_end, self.end}
         return self.codes | marks | {self.placeholder}
 
@@ -47,8 +47,8 @@ class Words:
 
 @dataclass(frozen=True)
 class Block:
-    """A whole picture: rows of ``codes`` with line ends, ``height * (width + 1)``
-    ids."""
+    """A complete picture. ``codes`` are its rows with line ends: ``height * (width +
+    1)`` ids."""
 
     height: int
     width: int
@@ -57,8 +57,8 @@ class Block:
 
 @dataclass(frozen=True)
 class BrokenBlock:
-    """A picture (or a medium of another ``kind``) that cannot be made: ``cut`` by the
-    stream's end, else malformed."""
+    """A picture (or a medium of another ``kind``) that cannot be decoded: ``cut`` off
+    by the end of the stream, or malformed."""
 
     reason: str
     cut: bool = False
@@ -70,28 +70,31 @@ _Part: TypeAlias = Literal["size", "body"]
 
 
 def split(ids: Sequence[int], tokens: BlockTokens) -> Iterator[Piece]:
-    """The pieces of a stream in order. ``ids`` end before the end of the answer.
+    """The pieces of a stream in order. ``ids`` do not hold the end token.
 
-    A malformed block, as from a model without a grammar, ends at a token that no block
-    holds; from there it is text again. Each run of codes outside of a block is also a
-    broken block.
+    A malformed block, as from a model without a grammar, ends at the first token that
+    is invalid in a block. There text begins again. Codes outside of a block are a
+    broken block too.
     """
-    at = 0
-    while at < len(ids):
-        start = at
-        if ids[at] == tokens.begin:
-            at = _block_end(ids, at + 1, tokens)
-            yield _block(ids[start + 1 : at], tokens, ended=at < len(ids))
-        elif ids[at] in tokens.never_in_text:
-            while at < len(ids) and ids[at] in tokens.never_in_text:
-                at += 1
-            yield BrokenBlock("picture codes stand outside of a picture")
+    position = 0
+    while position < len(ids):
+        start = position
+        if ids[position] == tokens.begin:
+            position = _block_end(ids, position + 1, tokens)
+            yield _block(ids[start + 1 : position], tokens, ended=position < len(ids))
+        elif ids[position] in tokens.never_in_text:
+            while position < len(ids) and ids[position] in tokens.never_in_text:
+                position += 1
+            yield BrokenBlock("picture codes are outside of a picture")
         else:
-            while at < len(ids):
-                if ids[at] == tokens.begin or ids[at] in tokens.never_in_text:
+            while position < len(ids):
+                if (
+                    ids[position] == tokens.begin
+                    or ids[position] in tokens.never_in_text
+                ):
                     break
-                at += 1
-            yield Words(tuple(ids[start:at]))
+                position += 1
+            yield Words(tuple(ids[start:position]))
 
 
 def split_runs(
@@ -99,77 +102,77 @@ def split_runs(
     tokens: BlockTokens,
     length: int,
 ) -> Iterator[Piece]:
-    """The pieces of a stream whose pictures are runs of ``length`` codes. They are
-    between begin and end, without size and lines; each is a block of one row, without a
+    """The pieces of a stream whose pictures are runs of ``length`` codes, between begin
+    and end, without a size and lines. Each picture is a block of one row, without a
     line end."""
     text: list[int] = []
-    at = 0
-    while at < len(ids):
-        if ids[at] != tokens.begin:
-            text.append(ids[at])
-            at += 1
+    position = 0
+    while position < len(ids):
+        if ids[position] != tokens.begin:
+            text.append(ids[position])
+            position += 1
             continue
         if text:
             yield Words(tuple(text))
             text = []
-        start = at = at + 1
-        while at < len(ids) and ids[at] in tokens.codes:
-            at += 1
-        codes = tuple(ids[start:at])
-        is_cut = at == len(ids)
-        is_ended = not is_cut and ids[at] == tokens.end
+        start = position = position + 1
+        while position < len(ids) and ids[position] in tokens.codes:
+            position += 1
+        codes = tuple(ids[start:position])
+        is_cut = position == len(ids)
+        is_ended = not is_cut and ids[position] == tokens.end
         if is_ended and len(codes) == length:
             yield Block(1, length, codes)
         else:
-            yield _broken(f"{len(codes)} of its {length} codes are there", cut=is_cut)
+            yield _broken(f"it has {len(codes)} of {length} codes", cut=is_cut)
         if is_ended:
-            at += 1
+            position += 1
     if text:
         yield Words(tuple(text))
 
 
 def _block_end(
     ids: Sequence[int],
-    at: int,
+    position: int,
     tokens: BlockTokens,
 ) -> int:
-    """Where a block begun before ``at`` ends: after its end token, at a foreign
-    token."""
+    """The end of a block that begins before ``position``: after its end token, or at a
+    token that is invalid in a block."""
     part: _Part = "size"
     body = tokens.never_in_text - {tokens.end}
-    while at < len(ids):
-        token = ids[at]
+    while position < len(ids):
+        token = ids[position]
         if token == tokens.end:
-            return at + 1
+            return position + 1
         if token == tokens.wrapper:
             part = "body"
         elif token not in body and (part == "body" or token not in tokens.size_pieces):
-            return at
-        at += 1
-    return at
+            return position
+        position += 1
+    return position
 
 
 def _block(
     inside: Sequence[int], tokens: BlockTokens, *, ended: bool
 ) -> Block | BrokenBlock:
-    """The picture inside a block; ``ended`` if the stream goes on after the block."""
+    """The picture of a block. ``ended`` is True if the stream continues after it."""
     cut = not ended and tokens.end not in inside
     if tokens.wrapper not in inside:
         return _broken("it has no size", cut=cut)
     head = inside.index(tokens.wrapper)
-    written = ""
+    size_text = ""
     for token in inside[:head]:
-        written += tokens.size_pieces.get(token, "?")
-    size = _SIZE.fullmatch(written)
+        size_text += tokens.size_pieces.get(token, "?")
+    size = _SIZE.fullmatch(size_text)
     if size is None:
-        return _broken(f"its size reads {written[:20]!r}", cut=cut)
+        return _broken(f"its size reads {size_text[:20]!r}", cut=cut)
     height, width = int(size[1]), int(size[2])
     body = inside[head + 1 :]
     size_with_ends = height * (width + 1)
     codes, tail = body[:size_with_ends], tuple(body[size_with_ends:])
     if cut:
         drawn = sum(token in tokens.codes for token in codes)
-        return _broken(f"{drawn} of its {height * width} codes are there", cut=True)
+        return _broken(f"it has {drawn} of {height * width} codes", cut=True)
     is_whole = tail == (tokens.frame_end, tokens.end)
     for place, token in enumerate(codes):
         if place % (width + 1) == width:

@@ -1,7 +1,7 @@
-"""Grammar of picture blocks: which token may come next, so that all can be drawn.
+"""The grammar of picture blocks: it allows only tokens that lead to complete pictures.
 
-The model chooses whether and when it draws, the size, and every code. Only the tokens
-without a choice are forced: line ends, and the end of the block.
+The model chooses whether and when it draws, the size, and every code. Only tokens
+without an alternative are forced: line ends, and the end of the block.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Any, TypeAlias
 from mmeval.model_backends.hf.generation.blocks import BlockTokens
 
 MAX_PICTURES = 64
-"""The most pictures in one answer."""
-_KEPT_MASKS = 512
+"""Maximum number of pictures in an answer."""
+_MAX_MASKS = 512
 
-_SIZE_BEGUN = re.compile(r"([1-9][0-9]{0,5})(?:\*([1-9][0-9]{0,5})?)?")
+_SIZE_PREFIX = re.compile(r"([1-9][0-9]{0,5})(?:\*([1-9][0-9]{0,5})?)?")
 _Key: TypeAlias = tuple[str, str]
-"""A state with the same allowed tokens: its name, and inside of a size its text so
-far."""
+"""The name of a state and, inside a size, the text so far. Equal keys allow the same
+tokens."""
 
 
 @dataclass(frozen=True)
 class PictureRule:
-    """What an answer may hold: words, pictures or both; without words one picture.
-    ``fixed`` are the ids of the only allowed size; without it the model chooses any
-    size of at most ``max_codes``."""
+    """What an answer may hold: text, pictures or both; without text, one picture.
+    ``fixed`` are the ids of the only allowed size. Without it the model chooses a size
+    of at most ``max_codes``."""
 
     text: bool = True
     pictures: bool = True
@@ -39,13 +39,13 @@ class RowState:
     """The state of one answer in the grammar, advanced by its tokens one by one."""
 
     __slots__ = (
+        "_body_tokens",
         "_ends",
         "_place",
         "_rule",
         "_size",
-        "_spelt",
+        "_size_tokens",
         "_tokens",
-        "_written",
         "pictures",
     )
 
@@ -54,7 +54,7 @@ class RowState:
     ) -> None:
         self._tokens, self._rule, self._ends = tokens, rule, ends
         self._place = "text"
-        self._size, self._spelt, self._written = "", 0, 0
+        self._size, self._size_tokens, self._body_tokens = "", 0, 0
         self.pictures = 0
 
     @property
@@ -68,24 +68,28 @@ class RowState:
         if self._place == "over":
             return ("over", "")
         if self._place == "size":
-            return ("fixed", str(self._spelt)) if rule.fixed else ("size", self._size)
+            if rule.fixed:
+                return ("fixed", str(self._size_tokens))
+            return ("size", self._size)
         return (self._next_of_body(), "")
 
     def advance(self, token: int) -> None:
         tokens = self._tokens
-        if token in self._ends:  # also inside of a picture, when a row is given up
+        # RowSampler ends broken rows, also inside a picture
+        if token in self._ends:
             self._place = "over"
         elif self._place == "text":
             if token == tokens.begin:
-                self._place, self._size, self._spelt, self._written = "size", "", 0, 0
+                self._place = "size"
+                self._size, self._size_tokens, self._body_tokens = "", 0, 0
         elif self._place == "size":
             if token == tokens.wrapper:
                 self._place = "body"
             else:
                 self._size += tokens.size_pieces.get(token, "")
-                self._spelt += 1
+                self._size_tokens += 1
         elif self._place == "body":
-            self._written += 1
+            self._body_tokens += 1
             if token == tokens.end:
                 self._place = "text"
                 self.pictures += 1
@@ -93,13 +97,14 @@ class RowState:
     def _next_of_body(self) -> str:
         height, width = map(int, self._size.split("*"))
         codes = height * (width + 1)
-        if self._written < codes:
-            return "line end" if self._written % (width + 1) == width else "code"
-        return "frame end" if self._written == codes else "end"
+        if self._body_tokens < codes:
+            return "line end" if self._body_tokens % (width + 1) == width else "code"
+        return "frame end" if self._body_tokens == codes else "end"
 
 
 class RunState(RowState):
-    """The state for pictures as runs of ``length`` codes, without size and lines."""
+    """The state for pictures that are runs of ``length`` codes, without size and
+    lines."""
 
     __slots__ = ("_length",)
 
@@ -120,18 +125,18 @@ class RunState(RowState):
             self._place = "body"
 
     def _next_of_body(self) -> str:
-        return "code" if self._written < self._length else "end"
+        return "code" if self._body_tokens < self._length else "end"
 
 
 class BlockMasks:
-    """Each state's forbidden tokens: a boolean tensor over the vocabulary, made once.
-    ``ends`` are the tokens that end an answer. Tensors are ``Any``: torch is untyped
-    here."""
+    """The forbidden tokens of each state: a boolean tensor over the vocabulary, built
+    once. ``ends`` are the tokens that end an answer. Tensors are ``Any``, because torch
+    is optional."""
 
     def __init__(self, tokens: BlockTokens, ends: Iterable[int]) -> None:
         self.tokens = tokens
         self.ends = frozenset(ends)
-        self._kept: dict[tuple[_Key, PictureRule, int, str], Any] = {}
+        self._masks: dict[tuple[_Key, PictureRule, int, str], Any] = {}
 
     def forbidden(
         self,
@@ -139,14 +144,14 @@ class BlockMasks:
         rule: PictureRule,
         like: Any,
     ) -> Any:
-        """The mask of a state for scores with the last dimension and device of
+        """The mask of a state, for scores with the last dimension and the device of
         ``like``."""
         name = (key, rule, like.shape[-1], str(like.device))
-        if name in self._kept:
-            return self._kept[name]
+        if name in self._masks:
+            return self._masks[name]
         import torch
 
-        place, spelt = key
+        place, size_text = key
         if place in ("text", "text only"):
             mask = torch.zeros(like.shape[-1], dtype=torch.bool)
             mask[sorted(self.tokens.never_in_text)] = True
@@ -154,29 +159,29 @@ class BlockMasks:
                 mask[self.tokens.begin] = True
         else:
             mask = torch.ones(like.shape[-1], dtype=torch.bool)
-            mask[sorted(self._allowed(place, spelt, rule))] = False
-        if len(self._kept) >= _KEPT_MASKS:
-            self._kept.clear()
-        self._kept[name] = mask.to(like.device)
-        return self._kept[name]
+            mask[sorted(self._allowed(place, size_text, rule))] = False
+        if len(self._masks) >= _MAX_MASKS:
+            self._masks.clear()
+        self._masks[name] = mask.to(like.device)
+        return self._masks[name]
 
     def _allowed(
         self,
         place: str,
-        spelt: str,
+        size_text: str,
         rule: PictureRule,
     ) -> Iterable[int]:
         tokens = self.tokens
         if place == "size":
             allowed = []
             for token, piece in tokens.size_pieces.items():
-                if _fits(spelt + piece, rule.max_codes):
+                if _fits(size_text + piece, rule.max_codes):
                     allowed.append(token)
-            if spelt.partition("*")[2]:
+            if size_text.partition("*")[2]:
                 allowed.append(tokens.wrapper)
             return allowed
         if place == "fixed":
-            return (*rule.fixed, tokens.wrapper)[int(spelt) :][:1]
+            return (*rule.fixed, tokens.wrapper)[int(size_text) :][:1]
         chosen: dict[str, Iterable[int]] = {
             "begin": (tokens.begin,),
             "over": self.ends,
@@ -189,8 +194,9 @@ class BlockMasks:
 
 
 def _fits(text: str, max_codes: int) -> bool:
-    """Whether a text begins a size of at most so many codes: ``6``, ``6*``, ``6*8``."""
-    size = _SIZE_BEGUN.fullmatch(text)
+    """True if a text such as ``6``, ``6*`` or ``6*8`` is the beginning of a size of at
+    most ``max_codes``."""
+    size = _SIZE_PREFIX.fullmatch(text)
     if size is None:
         return False
     height, width = int(size[1]), int(size[2] or 1)
@@ -201,9 +207,9 @@ MakeState: TypeAlias = Callable[[BlockTokens, PictureRule, Collection[int]], Row
 
 
 class BlockGrammar:
-    """A logits processor that restricts the rows of one batch to the grammar. It is
-    made for each call of ``generate`` and comes before sampling. ``state`` makes the
-    state of a row."""
+    """A logits processor that restricts the rows of one batch to the grammar. Each call
+    of ``generate`` needs a new one, before the sampler. ``state`` creates the state of
+    a row."""
 
     def __init__(
         self,
@@ -214,17 +220,17 @@ class BlockGrammar:
     ) -> None:
         self._masks, self._rule = masks, rule
         self.rows = [state(masks.tokens, rule, masks.ends) for _ in range(rows)]
-        self._begun = False
+        self._has_started = False
         self._forbidden: dict[_Key, Any] = {}
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         """``input_ids``: (rows, prompt and answer so far); ``scores``: (rows,
         vocabulary)."""
-        if self._begun:
+        if self._has_started:
             last_tokens = input_ids[:, -1].tolist()
             for row, token in zip(self.rows, last_tokens, strict=True):
                 row.advance(token)
-        self._begun = True
+        self._has_started = True
         keys = [row.key for row in self.rows]
         masks = [self._mask(key, scores) for key in keys]
         if keys.count(keys[0]) == len(keys):

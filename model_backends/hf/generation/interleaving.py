@@ -1,4 +1,4 @@
-"""Makes an answer of the words and media in one stream."""
+"""Builds an answer from the text and media in one stream."""
 
 from __future__ import annotations
 
@@ -10,36 +10,35 @@ from mmeval.model_backends.hf.conversation.rows import RowAnswer
 from mmeval.model_backends.hf.generation.blocks import BrokenBlock
 
 AnswerPiece: TypeAlias = str | Media | BrokenBlock | Part
-"""Words, a medium, a started medium that cannot be made, or a part that is one
-already."""
+"""Text, a medium, a medium that cannot be decoded, or a finished part."""
 
 
-def interleave(said: Sequence[AnswerPiece], stop: Sequence[str] = ()) -> RowAnswer:
-    """The answer's parts in order, up to the first stop word. Placeholders in the
-    words, if any, place the pictures; one that cannot be drawn is a dangling part and a
-    warning."""
-    shown: list[AnswerPiece] = []
-    stopped = False
-    for piece in said:
-        shown.append(piece)
+def interleave(pieces: Sequence[AnswerPiece], stop: Sequence[str] = ()) -> RowAnswer:
+    """The answer's parts in order, up to the first stop string. Placeholders in the
+    text, if any, place the pictures. A picture that cannot be decoded becomes a
+    dangling part and a warning."""
+    visible: list[AnswerPiece] = []
+    is_stopped = False
+    for piece in pieces:
+        visible.append(piece)
         if not isinstance(piece, str):
             continue
         places = [piece.find(word) for word in stop]
         ends = [place for place in places if place >= 0]
         if ends:
-            shown[-1] = piece[: min(ends)]
-            stopped = True
+            visible[-1] = piece[: min(ends)]
+            is_stopped = True
             break
-    text = "".join([piece for piece in shown if isinstance(piece, str)])
-    media = [piece for piece in shown if isinstance(piece, Media)]
-    broken = [piece for piece in shown if isinstance(piece, BrokenBlock)]
+    text = "".join([piece for piece in visible if isinstance(piece, str)])
+    media = [piece for piece in visible if isinstance(piece, Media)]
+    broken = [piece for piece in visible if isinstance(piece, BrokenBlock)]
     parts: list[Part] = []
     if any(tag.kind == "image" for tag in find(text)):
         parts += Interleaved.from_reply(text, media).parts
         dangling = sum(part.kind == "image" and part.dangling for part in parts)
         parts += [Part("image")] * (len(broken) - dangling)
     else:
-        for piece in shown:
+        for piece in visible:
             if isinstance(piece, str):
                 parts += Interleaved.from_text(piece).parts
             elif isinstance(piece, BrokenBlock):
@@ -52,4 +51,4 @@ def interleave(said: Sequence[AnswerPiece], stop: Sequence[str] = ()) -> RowAnsw
     for block in broken:
         advice = "; raise max_tokens" if block.cut else ""
         warnings.append(f"{block.reason}{advice}")
-    return RowAnswer(tuple(parts), tuple(warnings), "stop" if stopped else None)
+    return RowAnswer(tuple(parts), tuple(warnings), "stop" if is_stopped else None)

@@ -1,4 +1,4 @@
-"""Makes media of models' output: pictures from pixels, sounds from samples."""
+"""Makes media from models' output: pictures from pixels, sounds from samples."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from mmeval.media import Media, png, wav
 from mmeval.model_backends.hf.failures import RowError
 
 Span = Literal["0..1", "-1..1", "0..255"]
-"""The range from black to white. It is never guessed: a dark picture in 0..255 looks
-like a bright one in 0..1."""
+"""The range from black to white. It is never guessed, because a dark picture in 0..255
+looks like a bright one in 0..1."""
 
 
 @contextmanager
-def _kept(what: str) -> Iterator[None]:
+def _errors_of_row(what: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
         raise RowError(
             "internal",
-            f"the {what} cannot be kept: {error}; try dtype=float32 or dtype=bfloat16",
+            f"the {what} cannot be saved: {error}; try dtype=float32 or dtype=bfloat16",
         ) from None
 
 
-@_kept("picture")
+@_errors_of_row("picture")
 def to_picture(pixels: Any, span: Span = "0..255") -> Media:
-    """A PNG of one picture: a PIL image, a tensor or an array. Shapes are (height,
-    width), (height, width, channels) or (channels, height, width) with 1, 3 or 4
-    channels. Values outside ``span`` are clipped; equal pixels give equal files. A
-    picture so narrow that both orders fit has its channels first in a tensor, last in
-    an array. ``Any``: libraries differ in their types.
+    """A PNG of one picture: a PIL image, a tensor or an array.
 
-    Raises RowError for other shapes, and for pixels that are not numbers.
+    Shapes are (height, width), (height, width, channels) or (channels, height, width)
+    with 1, 3 or 4 channels. If both orders fit, a tensor has its channels first, an
+    array last. Values outside ``span`` are clipped. Equal pixels give equal files.
+
+    Raises RowError for other shapes, and for NaN or infinite pixels.
     """
     from PIL import Image
 
@@ -59,14 +59,13 @@ def to_picture(pixels: Any, span: Span = "0..255") -> Media:
     return png(Image.fromarray(numpy.ascontiguousarray(array)))
 
 
-@_kept("sound")
+@_errors_of_row("sound")
 def to_sound(samples: Any, rate: int) -> Media:
-    """A WAV with 16 bits of one sound: a tensor or array of floats in -1..1. Any shape
-    with one channel, such as (n,) or (1, 1, n), at ``rate`` Hz. ``Any``: libraries
-    differ in their types.
+    """A 16-bit WAV of one sound: a tensor or array of floats in -1..1, at ``rate`` Hz.
+    Its shape has one channel, such as (n,) or (1, 1, n).
 
-    Raises RowError for several channels, for no samples, and for samples that are no
-    numbers.
+    Raises RowError for several channels, for an empty sound, and for NaN or infinite
+    samples.
     """
     import numpy
 
@@ -75,13 +74,13 @@ def to_sound(samples: Any, rate: int) -> Media:
     array = numpy.asarray(samples, dtype=numpy.float32)
     if array.size != max(array.shape, default=0):
         raise ValueError(
-            f"no sound of one channel: an array of shape {tuple(array.shape)}"
+            f"an array of shape {tuple(array.shape)} is not a sound of one channel"
         )
     return wav(array.reshape(-1), rate)
 
 
 def _channels_last(array: Any, *, tensor: bool) -> Any:
-    """Shape (height, width) or (height, width, 3 or 4)."""
+    """The pixels in shape (height, width) or (height, width, 3 or 4)."""
     if array.ndim == 3:
         channels = (1, 3, 4)
         may_be_last = array.shape[-1] in channels
@@ -93,4 +92,4 @@ def _channels_last(array: Any, *, tensor: bool) -> Any:
     is_coloured = array.ndim == 3 and array.shape[-1] in (3, 4)
     if array.size and (is_grey or is_coloured):
         return array
-    raise ValueError(f"no picture: an array of shape {tuple(array.shape)}")
+    raise ValueError(f"an array of shape {tuple(array.shape)} is not a picture")

@@ -1,8 +1,8 @@
-"""Chooses the next token by given settings, with one random stream for each row.
+"""Chooses the next token, with one random stream for each row.
 
-The library draws for a whole batch from one generator, so that a row's draws depend on
-its neighbours. Here each row has a generator of its own, seeded by its request;
-``generate`` runs greedily on scores in which the choice is made.
+The library draws for a batch from one generator, so a row's draws would depend on its
+neighbours. Here each row has its own generator, seeded by its request. ``generate``
+runs greedily on scores that leave only the drawn token.
 """
 
 from __future__ import annotations
@@ -20,29 +20,28 @@ if TYPE_CHECKING:
 
 _SEED_BITS = (1 << 63) - 1
 _DRAWS = 256
-"""Random numbers of a row that are copied to the device at a time."""
+"""Number of random numbers of a row that are copied to the device at once."""
 
 IGNORED = (
-    "this model's own way to generate takes no processors of scores, so that nothing "
-    "can be drawn by the row's seed; "
-    "ask it with temperature=0"
+    "this model's generate ignores logits processors, so it cannot draw with the "
+    "row's seed; set temperature=0"
 )
 
 
 def broken_row(dtype: object) -> RowError:
-    """Why a row of a model in ``dtype`` ends, whose scores are not numbers."""
+    """The error of a row whose scores are NaN or infinite, for a model in ``dtype``."""
     return RowError(
         "internal",
-        "the model's scores hold numbers that are none (NaN or infinite), so that no "
-        "token could be chosen; it was run "
-        f"in {str(dtype).removeprefix('torch.')}: try dtype=float32 or "
-        "dtype=bfloat16, or another attn_implementation",
+        "the model's scores are NaN or infinite, so no token could be chosen. It ran "
+        f"in {str(dtype).removeprefix('torch.')}: try dtype=float32 or dtype=bfloat16, "
+        "or another attn_implementation",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How tokens are drawn. ``temperature`` 0 is greedy; other defaults do nothing."""
+    """How tokens are drawn. A ``temperature`` of 0 is greedy; the other defaults have
+    no effect."""
 
     temperature: float = 0.0
     top_k: int = 0
@@ -59,76 +58,78 @@ class Sampling:
 
     @classmethod
     def of(cls, config: Any) -> Sampling:
-        """The sampling of a checkpoint's ``GenerationConfig``: greedy unless it
-        samples. Missing values have no effect (the library itself would keep the fifty
-        best tokens)."""
-        given: dict[str, Any] = {"temperature": 1.0}
+        """The sampling of a checkpoint's ``GenerationConfig``; greedy unless its
+        ``do_sample`` is set. Missing values have no effect (the library would keep the
+        fifty best tokens)."""
+        values: dict[str, Any] = {"temperature": 1.0}
         for name in ("temperature", *CUTS):
             value = getattr(config, name, None)
             if value is not None:
-                given[name] = int(value) if name == "top_k" else float(value)
+                values[name] = int(value) if name == "top_k" else float(value)
         if not getattr(config, "do_sample", None):
-            given["temperature"] = 0.0
-        return cls(**given)
+            values["temperature"] = 0.0
+        return cls(**values)
 
-    def under(self, params: GenerationParams) -> tuple[Sampling, tuple[str, ...]]:
-        """The sampling overridden by a request, and warnings for unused parameters.
-        Raises RowError ``bad_request`` for invalid values."""
-        given: dict[str, Any] = {}
+    def overridden_by(
+        self, params: GenerationParams
+    ) -> tuple[Sampling, tuple[str, ...]]:
+        """The sampling with the parameters of a request, and warnings about unused
+        ones. Raises RowError ``bad_request`` for invalid values."""
+        requested: dict[str, Any] = {}
         for name in ("temperature", "top_k", "top_p"):
             if getattr(params, name) is not None:
-                given[name] = getattr(params, name)
-        chosen = replace(self, **given)
-        has_temperature = 0 <= chosen.temperature < math.inf
-        if not has_temperature or not 0 <= chosen.top_p <= 1 or chosen.top_k < 0:
+                requested[name] = getattr(params, name)
+        sampling = replace(self, **requested)
+        has_temperature = 0 <= sampling.temperature < math.inf
+        if not has_temperature or not 0 <= sampling.top_p <= 1 or sampling.top_k < 0:
             raise RowError(
                 "bad_request",
-                "temperature and top_k must be at least 0 and top_p within 0..1, "
-                f"given: {given}",
+                "temperature and top_k must be at least 0, top_p within 0..1; given: "
+                f"{requested}",
             )
-        idle = [name for name in ("top_k", "top_p") if name in given]
-        if not chosen.greedy or "temperature" in given or not idle:
-            return chosen, ()
-        return chosen, (
-            f"{', '.join(idle)} had no effect: this model answers greedily unless "
+        unused = [name for name in ("top_k", "top_p") if name in requested]
+        if not sampling.greedy or "temperature" in requested or not unused:
+            return sampling, ()
+        return sampling, (
+            f"{', '.join(unused)} had no effect: this model is greedy unless "
             "temperature is given",
         )
 
     def warpers(self, device: Any) -> list[Callable[[Any, Any], Any]]:
-        """The library's own processors for these values, in its order."""
+        """The library's logits processors for these values, in the library's order."""
         from transformers.generation import logits_process as cuts
 
-        made: list[Callable[[Any, Any], Any]] = []
+        warpers: list[Callable[[Any, Any], Any]] = []
         if self.temperature not in (0.0, 1.0):
-            made.append(cuts.TemperatureLogitsWarper(self.temperature))
+            warpers.append(cuts.TemperatureLogitsWarper(self.temperature))
         if self.top_h > 0.0:
-            made.append(cuts.TopHLogitsWarper(self.top_h))
+            warpers.append(cuts.TopHLogitsWarper(self.top_h))
         if self.top_k > 0:
-            made.append(cuts.TopKLogitsWarper(self.top_k))
+            warpers.append(cuts.TopKLogitsWarper(self.top_k))
         if self.top_p < 1.0:
-            made.append(cuts.TopPLogitsWarper(self.top_p))
+            warpers.append(cuts.TopPLogitsWarper(self.top_p))
         if self.min_p > 0.0:
-            made.append(cuts.MinPLogitsWarper(self.min_p))
+            warpers.append(cuts.MinPLogitsWarper(self.min_p))
         if self.typical_p < 1.0:
-            made.append(cuts.TypicalLogitsWarper(self.typical_p))
+            warpers.append(cuts.TypicalLogitsWarper(self.typical_p))
         if 0.0 < self.epsilon_cutoff < 1.0:
-            made.append(cuts.EpsilonLogitsWarper(self.epsilon_cutoff))
+            warpers.append(cuts.EpsilonLogitsWarper(self.epsilon_cutoff))
         if 0.0 < self.eta_cutoff < 1.0:
-            made.append(cuts.EtaLogitsWarper(self.eta_cutoff, device=device))
-        return made
+            warpers.append(cuts.EtaLogitsWarper(self.eta_cutoff, device=device))
+        return warpers
 
 
 CUTS = ("top_k", "top_p", "min_p", "top_h", "typical_p", "epsilon_cutoff", "eta_cutoff")
-"""The library's names of processors that remove tokens before one is drawn."""
+"""The library's names of parameters that exclude tokens before one is drawn."""
 
 
 class RowSampler:
-    """The last logits processor: leaves each row one token, and ends broken rows.
+    """The last logits processor: leaves one token in each row, and ends broken rows.
 
-    ``seeds`` are those of the rows, ``end`` is the token that ends an answer. One
-    number is drawn for each row and step, and the token is chosen at which the
-    cumulative probability exceeds it, so that a row draws the same alone and in any
-    batch. A row whose scores hold NaN ends at once and is in ``broken``.
+    ``seeds`` are the rows' seeds, ``end`` is the end token. In each step one random
+    number is drawn for each row. The chosen token is the one at which the cumulative
+    probability exceeds that number, so a row draws the same alone and in any batch. A
+    row with NaN in its scores ends at once and is listed in ``broken``.
     """
 
     def __init__(
@@ -152,7 +153,7 @@ class RowSampler:
         if not self._sampling.greedy:
             device = scores.device
             if device.type == "cuda" and torch.are_deterministic_algorithms_enabled():
-                # CUDA has no deterministic cumulative sum
+                # the cumulative sum is not deterministic on CUDA
                 input_ids, scores = input_ids.cpu(), scores.cpu()
             scores = self._drawn(input_ids, scores).to(device)
         self._step += 1
@@ -162,49 +163,49 @@ class RowSampler:
 
     @property
     def ignored(self) -> bool:
-        """Whether a model wrongly never used it: some classes ignore logits
+        """True if the model never called this processor: some classes ignore logits
         processors."""
         return self._bad is None and not self._sampling.greedy
 
     @property
     def broken(self) -> list[bool]:
-        """For each row, whether its scores ever held NaN.
-        Read once, after all is generated, because it waits for the device."""
+        """For each row, True if its scores have held NaN. Read it once, after the
+        generation, because it waits for the device."""
         if self._bad is None:
             return [False] * len(self._seeds)
         broken: list[bool] = self._bad.tolist()
         return broken
 
     def _drawn(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """Scores that leave each row only its drawn token."""
+        """Scores that leave only the drawn token in each row."""
         import torch
 
         if self._warpers is None:
             self._warpers = self._sampling.warpers(scores.device)
         for warp in self._warpers:
             scores = warp(input_ids, scores)
-        # this device lacks the other
-        exact = torch.float32 if scores.device.type == "mps" else torch.float64
+        # MPS has no float64
+        dtype = torch.float32 if scores.device.type == "mps" else torch.float64
         probabilities = scores.to(torch.float32).softmax(dim=-1)
-        summed = probabilities.to(exact).cumsum(dim=-1)
-        uniform = self._uniform(scores.device, exact)
-        point = uniform[:, None] * summed[:, -1:]
-        drawn = torch.searchsorted(summed, point, right=True).clamp_(
+        cumulative = probabilities.to(dtype).cumsum(dim=-1)
+        uniform = self._uniform(scores.device, dtype)
+        point = uniform[:, None] * cumulative[:, -1:]
+        token = torch.searchsorted(cumulative, point, right=True).clamp_(
             max=scores.shape[-1] - 1
         )
-        return torch.full_like(scores, -torch.inf).scatter_(1, drawn, 0.0)
+        return torch.full_like(scores, -torch.inf).scatter_(1, token, 0.0)
 
     def _uniform(self, device: Any, dtype: Any) -> Tensor:
-        """A number in 0..1 for each row, drawn on the CPU: the same for every
-        device."""
+        """A random number in 0..1 for each row. Drawn on the CPU, so it is the same for
+        every device."""
         import torch
 
         if not self._generators:
             for seed in self._seeds:
                 generator = torch.Generator().manual_seed(seed & _SEED_BITS)
                 self._generators.append(generator)
-        place = self._step % _DRAWS
-        if place == 0:
+        column = self._step % _DRAWS
+        if column == 0:
             rows = []
             for generator in self._generators:
                 rows.append(
@@ -212,4 +213,4 @@ class RowSampler:
                 )
             self._block = torch.stack(rows).to(device=device, dtype=dtype)
         block: Tensor = self._block
-        return block[:, place]
+        return block[:, column]

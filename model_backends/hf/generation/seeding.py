@@ -1,8 +1,7 @@
-"""Seeds the library's global generator for models that draw from it.
+"""Seeds the global generator of torch for models that draw from it.
 
-Some models (mostly of speech) draw from the global generator of torch, so that a row's
-draws would depend on every row before it. They are asked row by row, each in a
-:func:`seeded` block.
+With such models (mostly of speech), a row's draws would depend on all earlier rows. So
+they run row by row, each in a :func:`seeded` block.
 """
 
 from __future__ import annotations
@@ -12,25 +11,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_ONE_AT_A_TIME = threading.RLock()
-"""The generator belongs to the process, and other backends work in other threads."""
+_LOCK = threading.RLock()
+"""A lock: the generator belongs to the process, and other backends use threads."""
 _SEED_BITS = (1 << 63) - 1
 
 
 @contextmanager
 def seeded(seed: int, device: Any) -> Iterator[None]:
-    """Make all draws depend on the seed alone; afterwards the generators are restored.
+    """Seed the generators, so that all draws depend on the seed only. They are restored
+    afterwards.
 
-    ``device`` is the torch device that the model draws on (``Any``: torch has no types
-    here). Other code that draws from the global generator in another thread would still
-    disturb it.
+    ``device`` is the model's torch device (``Any``, because torch is optional). Other
+    threads that draw from the global generator without this lock still interfere.
     """
     import torch
 
-    # a model may be on several
+    # a model may be split over several devices
     accelerators = range(0)
     if device.type == "cuda":
         accelerators = range(torch.cuda.device_count())
-    with _ONE_AT_A_TIME, torch.random.fork_rng(devices=accelerators):
+    with _LOCK, torch.random.fork_rng(devices=accelerators):
         torch.manual_seed(seed & _SEED_BITS)
         yield

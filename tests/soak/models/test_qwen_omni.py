@@ -60,5 +60,5 @@ def test_speech_is_steered_by_its_own_options_of_voice_and_length(
         ),
     )
     assert speech(same) == speech(plain)
-    monkeypatch.setattr(qwen_omni, "MOST_CODES", CODES)
+    monkeypatch.setattr(qwen_omni, "MAX_SPEECH_CODES", CODES)
     assert warned(says(omni(), replace(asked("hm"), wants=BOTH))) == ["6"]

@@ -189,5 +189,5 @@ def test_a_shape_is_tried_once_and_words_are_looked_for_every_time() -> None:
     ["", "hello", "{{ nothing }}", "{% for m in messages %}{{ m.role }}{% endfor %}"],
 )
 def test_a_template_that_writes_no_words_is_none(source: str) -> None:
-    assert not written(source).takes_words()
-    assert written(TEXTS).takes_words()
+    assert not written(source).writes_words()
+    assert written(TEXTS).writes_words()

@@ -83,11 +83,11 @@ def test_the_checkpoint_decides_where_the_request_gives_nothing() -> None:
         SimpleNamespace(do_sample=True, temperature=0.6, top_p=0.95, top_k=None)
     )
     assert own == Sampling(0.6, top_p=0.95)
-    assert own.under(GenerationParams(top_k=40)) == (
+    assert own.overridden_by(GenerationParams(top_k=40)) == (
         Sampling(0.6, top_k=40, top_p=0.95),
         (),
     )
-    assert own.under(GenerationParams(temperature=0.0))[0].greedy
+    assert own.overridden_by(GenerationParams(temperature=0.0))[0].greedy
     whole = Sampling.of(
         SimpleNamespace(do_sample=True, temperature=2, top_p=1, top_k=5.0)
     )
@@ -95,17 +95,18 @@ def test_the_checkpoint_decides_where_the_request_gives_nothing() -> None:
     assert whole == Sampling(2.0, top_k=5)
     own = Sampling.of(SimpleNamespace(do_sample=False, temperature=0.9, top_p=0.6))
     assert own.greedy
-    assert own.under(GenerationParams(temperature=1.0, top_k=5)) == (
+    assert own.overridden_by(GenerationParams(temperature=1.0, top_k=5)) == (
         Sampling(1.0, top_p=0.6, top_k=5),
         (),
     )
     assert (
-        own.under(GenerationParams(temperature=0.0, top_k=5))[1]
-        == own.under(GenerationParams())[1]
+        own.overridden_by(GenerationParams(temperature=0.0, top_k=5))[1]
+        == own.overridden_by(GenerationParams())[1]
         == ()
     )
     assert [
-        "top_k" in warning for warning in own.under(GenerationParams(top_k=5))[1]
+        "top_k" in warning
+        for warning in own.overridden_by(GenerationParams(top_k=5))[1]
     ] == [True]
 
 
@@ -121,5 +122,5 @@ def test_values_that_mean_nothing_are_refused() -> None:
     ]
     for params in given:
         with pytest.raises(RowError, match="bad_request"):
-            HOT.under(GenerationParams(**params))
-    assert HOT.under(GenerationParams(top_p=1.0, top_k=0))[1] == ()
+            HOT.overridden_by(GenerationParams(**params))
+    assert HOT.overridden_by(GenerationParams(top_p=1.0, top_k=0))[1] == ()

@@ -3,7 +3,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from mmeval.model_backends.hf.generation.seeding import _ONE_AT_A_TIME, seeded
+from mmeval.model_backends.hf.generation.seeding import _LOCK, seeded
 
 CPU = torch.device("cpu")
 
@@ -30,6 +30,6 @@ def test_numbers_depend_on_the_seed_alone_and_the_library_goes_on_as_before() ->
 def test_one_thread_draws_at_a_time() -> None:
     with ThreadPoolExecutor(1) as other:
         with seeded(1, CPU):
-            assert not other.submit(_ONE_AT_A_TIME.acquire, blocking=False).result()
-        assert other.submit(_ONE_AT_A_TIME.acquire, blocking=False).result()
-        other.submit(_ONE_AT_A_TIME.release).result()
+            assert not other.submit(_LOCK.acquire, blocking=False).result()
+        assert other.submit(_LOCK.acquire, blocking=False).result()
+        other.submit(_LOCK.release).result()

@@ -13,7 +13,7 @@ from mmeval.model_backends.hf.generation.streams import (
     context_of,
     cut,
     read_generation,
-    words_that_end,
+    stop_criterion,
 )
 from tests.support.models import chat_of
 
@@ -121,6 +121,6 @@ def test_words_that_no_token_can_write_stop_nothing_and_the_context_is_that_of_t
     letters = PreTrainedTokenizerFast(
         tokenizer_object=Tokenizer(WordLevel({"abcdef": 0, "b": 1}, unk_token="b"))
     )
-    assert words_that_end(letters, ("\u6f22",)) is None
+    assert stop_criterion(letters, ("\u6f22",)) is None
     assert context_of(chat_of("llava").model.config) == 4096
     assert context_of(model_with(GenerationConfig()).config) == 0
