@@ -1,5 +1,5 @@
 """The backend ``diffusers``: text-to-image pipelines, as models or agents' tools.
-Nothing here imports torch before the first request that is really sent."""
+Nothing here imports torch before the first request is sent."""
 
 from mmeval.model_backends.diffusers.backend import DiffusersBackend
 from mmeval.model_backends.diffusers.settings import Settings

@@ -1,4 +1,4 @@
-"""The backend: text-to-image requests, answered with one picture each."""
+"""The backend: answers each text-to-image request with one picture."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from mmeval.backend import Capabilities
 from mmeval.errors import UsageError, is_out_of_memory
 from mmeval.media import Interleaved, media_part
-from mmeval.model_backends.diffusers.kinds import own_code, pipeline_class
+from mmeval.model_backends.diffusers.kinds import has_own_code, pipeline_class
 from mmeval.model_backends.diffusers.pipeline import GeneratedPicture, Pipeline, Prompt
 from mmeval.model_backends.diffusers.settings import OPTIONS, Settings, drawing
 from mmeval.model_backends.hf.checkpoint.devices import check_device, release_memory
@@ -25,23 +25,24 @@ from mmeval.model_backends.hf.settings import (
 from mmeval.records import Request, Response
 
 BATCH_ON_ACCELERATOR, BATCH_ON_CPU = 8, 4
-"""Pictures of a batch unless the user sets a size; halved when memory runs out."""
+"""Default pictures in a batch. Halved when memory runs out."""
 MOST_PICTURES = 256
-_OF_WORDS = ("max_tokens", "temperature", "top_p", "top_k", "stop")
+_TEXT_PARAMETERS = ("max_tokens", "temperature", "top_p", "top_k", "stop")
 
 
 class DiffusersBackend:
-    """A text-to-image pipeline of diffusers on this machine: one picture a request.
+    """A text-to-image pipeline of diffusers on this machine: one picture for each
+    request.
 
     ``pretrained`` is a folder with a ``model_index.json`` or a name of the Hugging Face
-    hub, ``revision`` a commit, tag or branch there. ``dtype`` is that of the weights
-    (``auto``: as they were saved), ``device`` where they run (else the best of the
-    machine). ``trust_remote_code`` runs code that comes with the pipeline. ``steps``,
-    ``size`` (``1024x768``), ``guidance_scale`` and ``negative_prompt`` hold unless a
-    request says otherwise, and are the pipeline's own where they are not given.
+    hub, ``revision`` a commit, tag or branch there. ``dtype`` is the type of the
+    weights (``auto``: as saved). ``device`` is where they run (default: the machine's
+    best). ``trust_remote_code`` runs code that comes with the pipeline. ``steps``,
+    ``size`` (``1024x768``), ``guidance_scale`` and ``negative_prompt`` are defaults for
+    requests. Without them, the pipeline's own defaults are used.
 
-    Raises MissingDataError for a missing pipeline, UsageError for one of another kind
-    and for invalid arguments.
+    Raises MissingDataError for a missing pipeline, UsageError for a pipeline of another
+    kind and for invalid arguments.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class DiffusersBackend:
         }
         given = {name: value for name, value in options.items() if value is not None}
         try:
-            how = drawing(given)
+            defaults = drawing(given)
         except ValueError as error:
             raise UsageError(str(error).removeprefix("image.")) from None
         self.settings = Settings(
@@ -74,26 +75,25 @@ class DiffusersBackend:
             dtype=checked_dtype(dtype),
             device=checked_device(device),
             trust_remote_code=trust_remote_code,
-            drawing=how,
+            drawing=defaults,
         )
         self.files = find_files(
             pretrained, self.settings.revision, index=PIPELINE_INDEX
         )
         index = self.files.json(PIPELINE_INDEX)
         self._class_name = pipeline_class(index, pretrained)
-        self._own_code = own_code(index)
-        if self._own_code and not trust_remote_code:
+        self._has_own_code = has_own_code(index)
+        if self._has_own_code and not trust_remote_code:
             raise UsageError(
-                f"pretrained={pretrained}: the pipeline comes with code of its own; "
-                "read it, then allow it to run with "
-                "trust_remote_code=true"
+                f"pretrained={pretrained}: the pipeline comes with its own code; read "
+                "the code, then give trust_remote_code=true to run it"
             )
         self._pipeline: Pipeline | None = None
 
     @property
     def capabilities(self) -> Capabilities:
-        own = Capabilities.of(("text",), ("image",), "single")
-        return replace(own, options=frozenset(OPTIONS))
+        capabilities = Capabilities.of(("text",), ("image",), "single")
+        return replace(capabilities, options=frozenset(OPTIONS))
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -129,114 +129,125 @@ class DiffusersBackend:
         )
 
     def start(self) -> None:
-        """Fetch missing files, and load the pipeline. Raises MissingError or
+        """Fetch missing files and load the pipeline. Raises MissingError or
         UsageError."""
         check_device(self.settings.device)
         self.files.fetch_weights()
         self._pipeline = Pipeline(
-            self.files.folder, self.settings, self._class_name, own_code=self._own_code
+            self.files.folder,
+            self.settings,
+            self._class_name,
+            has_own_code=self._has_own_code,
         )
 
     def generate_batch(
         self, requests: Sequence[Request]
     ) -> Iterator[tuple[int, Response]]:
-        """One picture for each of some requests with equal ``params``.
-        Memory that runs out is raised as it is."""
+        """One picture for each request; all have equal ``params``. An out-of-memory
+        error is raised unchanged."""
         assert self._pipeline is not None, "the core always calls start() first"
-        asked: list[int] = []
+        positions: list[int] = []
         prompts: list[Prompt] = []
         for position, request in enumerate(requests):
             try:
                 prompts.append(self._prompt(request))
-                asked.append(position)
+                positions.append(position)
             except RowError as error:
                 yield position, error.response
-        if not asked:
+        if not positions:
             return
-        asked_for = drawing(requests[0].params.options)
-        how = {**self.settings.drawing, **asked_for}
-        seeds = [requests[position].seed for position in asked]
+        requested = drawing(requests[0].params.options)
+        arguments = {**self.settings.drawing, **requested}
+        seeds = [requests[position].seed for position in positions]
         try:
-            made = self._pipeline.draw(prompts, seeds, how)
+            pictures = self._pipeline.draw(prompts, seeds, arguments)
         except (MemoryError, RuntimeError, ValueError) as error:
             if is_out_of_memory(error):
                 release_memory(error)
             elif isinstance(error, ValueError) and len(prompts) == 1:
-                # one that is refused in a batch is asked again alone
+                # in a batch, the core repeats the requests one by one
                 refusal = f"the pipeline refuses the request ({in_a_line(error)})"
-                yield asked[0], Response.failed("bad_request", refusal)
+                yield positions[0], Response.failed("bad_request", refusal)
                 return
             raise
-        for position, prompt, drawn in zip(asked, prompts, made, strict=True):
+        for position, prompt, picture in zip(positions, prompts, pictures, strict=True):
             warnings = [*unused(requests[position]), *prompt.warnings]
-            yield position, _response(drawn, [*warnings, *resized(drawn, how)])
+            yield (
+                position,
+                _response(picture, [*warnings, *resized(picture, arguments)]),
+            )
 
     async def close(self) -> None:
         self._pipeline = None
 
     def _prompt(self, request: Request) -> Prompt:
-        """The prompt of a request. Raises RowError where the pipeline cannot take
-        it."""
+        """The prompt of a request. Raises RowError if the pipeline does not support
+        the request."""
         assert self._pipeline is not None
         try:
-            how = drawing(request.params.options)
+            arguments = drawing(request.params.options)
         except ValueError as error:
             raise RowError("bad_request", str(error)) from None
-        unknown = self._pipeline.unknown(how)
+        unknown = self._pipeline.unknown(arguments)
         if unknown:
             raise RowError(
-                "unsupported", f"a {self._class_name} takes no {', '.join(unknown)}"
+                "unsupported",
+                f"a {self._class_name} does not take {', '.join(unknown)}",
             )
         gaps = self.capabilities.missing(request)
         if gaps:
             raise RowError("unsupported", f"a text-to-image pipeline {'; '.join(gaps)}")
-        words = prompt_of(request)
-        if not words:
+        text = prompt_of(request)
+        if not text:
             raise RowError(
                 "bad_request",
-                "there are no words in the request to draw a picture from",
+                "the request holds no text to draw a picture from",
             )
-        return self._pipeline.read(words)
+        return self._pipeline.read(text)
 
 
 def prompt_of(request: Request) -> str:
-    """All messages' words in order, less lone surrogates, which no tokenizer can
-    read."""
+    """The text of all messages in order, without lone surrogates, which no tokenizer
+    can read."""
     texts = [message.content.text.strip() for message in request.messages]
-    words = "\n\n".join(filter(None, texts))
-    return words.encode("utf-8", "replace").decode()
+    text = "\n\n".join(filter(None, texts))
+    return text.encode("utf-8", "replace").decode()
 
 
 def unused(request: Request) -> list[str]:
-    """Warnings for parts of a request that no pipeline uses."""
+    """Warnings about parameters that no pipeline uses."""
     params = request.params
-    names = [name for name in _OF_WORDS if getattr(params, name) not in (None, ())]
+    names = [
+        name for name in _TEXT_PARAMETERS if getattr(params, name) not in (None, ())
+    ]
     if not names:
         return []
-    return [f"a text-to-image pipeline has no use for {', '.join(names)}"]
+    return [f"a text-to-image pipeline does not use {', '.join(names)}"]
 
 
-def resized(drawn: GeneratedPicture, how: Mapping[str, Any]) -> list[str]:
-    """A warning if a pipeline has silently rounded the requested size."""
-    height, width = drawn.pixels.shape[:2]
-    drawn_size = f"{width}x{height}"
-    asked_size = f"{how.get('width', width)}x{how.get('height', height)}"
-    if drawn_size == asked_size:
+def resized(picture: GeneratedPicture, arguments: Mapping[str, Any]) -> list[str]:
+    """A warning if the pipeline has rounded the requested size."""
+    height, width = picture.pixels.shape[:2]
+    actual_size = f"{width}x{height}"
+    requested_size = (
+        f"{arguments.get('width', width)}x{arguments.get('height', height)}"
+    )
+    if actual_size == requested_size:
         return []
-    return [f"the pipeline drew {drawn_size} pixels, not {asked_size}"]
+    return [f"the pipeline drew {actual_size} pixels, not {requested_size}"]
 
 
-def _response(drawn: GeneratedPicture, warnings: Sequence[str]) -> Response:
-    if drawn.blanked:
-        said = (
-            "the pipeline's safety checker found the picture unfit and blanked it; it "
-            "is left out"
+def _response(generated: GeneratedPicture, warnings: Sequence[str]) -> Response:
+    if generated.blanked:
+        warning = (
+            "the pipeline's safety checker blanked the picture; it is left out of the "
+            "answer"
         )
         return Response(
-            Interleaved(()), finish_reason="refused", warnings=(*warnings, said)
+            Interleaved(()), finish_reason="refused", warnings=(*warnings, warning)
         )
     try:
-        picture = to_picture(drawn.pixels, span="0..1")
+        picture = to_picture(generated.pixels, span="0..1")
     except RowError as error:
         return error.response
     return Response(Interleaved((media_part(picture),)), warnings=tuple(warnings))

@@ -1,4 +1,4 @@
-"""The kind of a pipeline; only those that make a picture from words are accepted."""
+"""Checks the kind of a pipeline: only text-to-image pipelines are accepted."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ _OTHER_PURPOSE = re.compile(
     "Fill|Edit|Upscale|Upsample|SuperResolution|Refiner|Control|Adapter|Variation|"
     "Pix2Pix|Depth|LDM3D|Prior|Decoder|Audio|Music|ShapE|Marigold"
 )
-"""Parts of class names of pipelines that need more than words, or do not make a
-picture."""
+"""Parts of class names of pipelines that need more than text or do not make
+pictures."""
 
-_SIGN_OF = {
+_OUTPUT_OF_PARAMETER = {
     "num_frames": "videos",
     "video_length": "videos",
     "audio_length_in_s": "sounds",
     "audio_end_in_s": "sounds",
     "audio_duration": "sounds",
 }
-"""Parameters of a call that show its kind."""
+"""Call parameters that reveal another kind of output."""
 
 
 def pipeline_class(index: Mapping[str, Any], where: str) -> str:
-    """The class in ``model_index.json``.
-    Raises UsageError for one whose name is not that of a text-to-image pipeline."""
-    named = index.get("_class_name")
-    name = named[-1] if isinstance(named, list) and named else named
+    """The class name in ``model_index.json``. Raises UsageError for a name that is not
+    one of a text-to-image pipeline."""
+    value = index.get("_class_name")
+    name = value[-1] if isinstance(value, list) and value else value
     if not name or not isinstance(name, str):
         raise UsageError(
-            f"{where}: {PIPELINE_INDEX} names no pipeline (_class_name); fetch the "
-            "model again"
+            f"{where}: {PIPELINE_INDEX} does not name a pipeline (_class_name); fetch "
+            "the model again"
         )
     word = _OTHER_PURPOSE.search(name)
     if word:
@@ -44,32 +44,35 @@ def pipeline_class(index: Mapping[str, Any], where: str) -> str:
     return name
 
 
-def own_code(index: Mapping[str, Any]) -> bool:
-    """Whether the pipeline comes with its own code, which would run when it is
-    loaded."""
+def has_own_code(index: Mapping[str, Any]) -> bool:
+    """True if the pipeline comes with its own code, which would run on loading."""
     return isinstance(index.get("_class_name"), list)
 
 
 def call_parameters(pipeline: Any, where: str) -> dict[str, inspect.Parameter]:
-    """The parameters of a pipeline's call, by name; ``pipeline`` is one, or its class.
+    """The parameters of a pipeline's call, by name. ``pipeline`` is a pipeline or its
+    class.
 
-    Raises UsageError where they show that it does not take words, or makes no picture.
+    Raises UsageError if the parameters show that it is not a text-to-image pipeline.
     """
     name = pipeline.__name__ if inspect.isclass(pipeline) else type(pipeline).__name__
-    found = dict(inspect.signature(pipeline.__call__).parameters)
-    if "prompt" not in found or "generator" not in found:
-        raise UsageError(_refused(where, name, "it takes no prompt and seed"))
-    for parameter, made in _SIGN_OF.items():
-        if parameter in found:
-            raise UsageError(_refused(where, name, f"it makes {made}"))
+    parameters = dict(inspect.signature(pipeline.__call__).parameters)
+    if "prompt" not in parameters or "generator" not in parameters:
+        raise UsageError(_refused(where, name, "it does not take a prompt and a seed"))
+    for parameter, output in _OUTPUT_OF_PARAMETER.items():
+        if parameter in parameters:
+            raise UsageError(_refused(where, name, f"it makes {output}"))
     needed = set()
-    for p in found.values():
-        if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD:
-            needed.add(p.name)
-    left = sorted(needed - {"self", "prompt"})
-    if left:
-        raise UsageError(_refused(where, name, f"it needs {', '.join(left)}"))
-    return found
+    for call_parameter in parameters.values():
+        if (
+            call_parameter.default is call_parameter.empty
+            and call_parameter.kind is call_parameter.POSITIONAL_OR_KEYWORD
+        ):
+            needed.add(call_parameter.name)
+    unmet = sorted(needed - {"self", "prompt"})
+    if unmet:
+        raise UsageError(_refused(where, name, f"it needs {', '.join(unmet)}"))
+    return parameters
 
 
 def _refused(
@@ -78,8 +81,7 @@ def _refused(
     reason: str,
 ) -> str:
     return (
-        f"pretrained={where}: this is a {name}, which is not a text-to-image pipeline "
-        f"({reason}); give one that draws a "
-        "picture from words alone, such as a StableDiffusionXLPipeline or a "
+        f"pretrained={where}: a {name} is not a text-to-image pipeline ({reason}); "
+        "give one that needs only text, such as a StableDiffusionXLPipeline or a "
         "FluxPipeline"
     )

@@ -1,4 +1,4 @@
-"""Loads a pipeline's networks one by one, so that missing weights are reported."""
+"""Loads a pipeline's networks one by one, to report missing weights."""
 
 from __future__ import annotations
 
@@ -18,46 +18,45 @@ def networks(
     dtype: Any,
     where: str,
 ) -> dict[str, Any]:
-    """The networks of a pipeline's folder by names of parts, in a ``dtype`` of torch.
+    """The networks in a pipeline's folder, by part name, in a ``dtype`` of torch.
 
-    Parts with their own code, or that are not networks, are left to the library. Raises
-    MissingDataError for weights that are missing or have another shape: the library
-    would fill them with random numbers, and draw noise. ``Any``: each network is a
-    class of its own.
+    The library loads all other parts: those with their own code, and those that are not
+    networks. Raises MissingDataError for weights that are missing or have another
+    shape: the library would fill them with random numbers, and draw noise.
     """
     import diffusers
     import transformers
 
-    # those that report missing weights
-    known = (diffusers.ModelMixin, transformers.PreTrainedModel)
+    # base classes that report missing weights
+    reporting_classes = (diffusers.ModelMixin, transformers.PreTrainedModel)
     loaded = {}
     index: Mapping[str, Any] = json.loads((folder / PIPELINE_INDEX).read_bytes())
-    for name, named in index.items():
+    for name, entry in index.items():
         part = folder / name
-        if not isinstance(named, list) or not part.is_dir():
+        if not isinstance(entry, list) or not part.is_dir():
             continue
-        if (part / f"{named[0]}.py").is_file():
+        if (part / f"{entry[0]}.py").is_file():
             continue
-        library, class_name = named
+        library, class_name = entry
         holder: Any = getattr(diffusers.pipelines, str(library), None)
         if library in ("diffusers", "transformers"):
             holder = importlib.import_module(library)
         kind: Any = getattr(holder, str(class_name), None)
-        is_network = isinstance(kind, type) and issubclass(kind, known)
+        is_network = isinstance(kind, type) and issubclass(kind, reporting_classes)
         if not is_network:
             continue
-        network, told = kind.from_pretrained(
+        network, loading_info = kind.from_pretrained(
             part,
             dtype=dtype,
             local_files_only=True,
             output_loading_info=True,
             ignore_mismatched_sizes=True,
         )
-        lacking = gaps(told)
-        if lacking:
+        missing = gaps(loading_info)
+        if missing:
             raise MissingDataError(
-                f"pretrained={where}: {name}: {lacking}; fetch the pipeline again, or "
-                f"look whether {name}/config.json belongs to these weights"
+                f"pretrained={where}: {name}: {missing}; fetch the pipeline again, or "
+                f"check that {name}/config.json belongs to these weights"
             )
         loaded[name] = network
     return loaded

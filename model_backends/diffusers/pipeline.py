@@ -1,4 +1,4 @@
-"""A loaded pipeline, which makes pixels from prompts and seeds."""
+"""A loaded pipeline, which draws pixels from prompts and seeds."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from mmeval.system.wording import listed
 
 _SAFE_DTYPES = {"F16": "float16", "BF16": "bfloat16", "F32": "float32"}
 _MAX_HEADER_BYTES = 100_000_000
-_SMALLER = "memory does not suffice: give dtype=bfloat16, or a smaller pipeline"
+_SMALLER = "memory is insufficient: give dtype=bfloat16, or a smaller pipeline"
 
 
 @dataclass(frozen=True)
 class GeneratedPicture:
-    """One picture: an array (height, width, channels) of numbers from 0 to 1.
-    ``blanked``: the pipeline's safety checker has painted it over."""
+    """One picture: a numpy array (height, width, channels) of values from 0 to 1.
+    ``blanked`` is True if the pipeline's safety checker has blanked it."""
 
-    pixels: Any  # a numpy array, which has no type here
+    pixels: Any
     blanked: bool = False
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """The words for a pipeline, and warnings about them."""
+    """The text for a pipeline, and warnings about it."""
 
     text: str
     warnings: tuple[str, ...] = ()
@@ -53,27 +53,30 @@ class Pipeline:
     """A pipeline, loaded on its device."""
 
     def __init__(
-        self, folder: Path, settings: Settings, class_name: str, *, own_code: bool
+        self, folder: Path, settings: Settings, class_name: str, *, has_own_code: bool
     ) -> None:
-        """Load the pipeline. Raises MissingExtraError without diffusers, UsageError for
-        a pipeline that does not take words or a given argument, or cannot be put on the
-        device, MissingDataError for files that cannot be loaded."""
-        with _calmly():
-            # No advice of the library: warnings about a prompt are in its response.
+        """Load the pipeline.
+
+        Raises MissingExtraError without diffusers. Raises UsageError for a pipeline
+        that does not take text or a given argument, or does not fit the device. Raises
+        MissingDataError for files that cannot be loaded.
+        """
+        with _without_messages():
+            # The library's advice is switched off: responses hold such warnings.
             diffusers = need("diffusers", "diffusers")
             diffusers.utils.logging.set_verbosity_error()
             diffusers.utils.logging.disable_progress_bar()
-            if not own_code:
+            if not has_own_code:
                 kind = getattr(diffusers, class_name, None)
                 if not inspect.isclass(kind):
                     raise UsageError(
                         f"pretrained={settings.pretrained}: diffusers "
-                        f"{diffusers.__version__} knows no {class_name}; a newer one "
-                        "may: pip install -U diffusers"
+                        f"{diffusers.__version__} has no {class_name}; try a newer "
+                        "version: pip install -U diffusers"
                     )
                 known = call_parameters(kind, settings.pretrained)
                 self._refuse_unknown(known, settings, class_name)
-            self._pipe = _placed(_loaded(diffusers, folder, settings), settings)
+            self._pipe = _on_device(_load(diffusers, folder, settings), settings)
         self._parameters = call_parameters(self._pipe, settings.pretrained)
         self._refuse_unknown(self._parameters, settings, class_name)
         self._tokenizers: dict[str, Any] = {}
@@ -88,65 +91,76 @@ class Pipeline:
     def device(self) -> str:
         return str(self._pipe.device)
 
-    def unknown(self, how: Mapping[str, Any]) -> list[str]:
-        """Arguments that the pipeline's call does not take."""
-        return [name for name in how if name not in self._parameters]
+    def unknown(self, arguments: Mapping[str, Any]) -> list[str]:
+        """The arguments that the pipeline's call does not take."""
+        return [name for name in arguments if name not in self._parameters]
 
-    def read(self, words: str) -> Prompt:
-        """The prompt for some words, with a warning where the library silently cuts
+    def read(self, text: str) -> Prompt:
+        """The prompt for a text, with a warning if the library will silently truncate
         it."""
-        text, found = self._literals.neutral(words)
+        neutral_text, control_tokens = self._literals.neutral(text)
         warnings = []
-        if found:
-            shown = listed(found, 3)
+        if control_tokens:
+            names = listed(control_tokens, 3)
             warnings.append(
-                f"control tokens in the text were made plain words: {shown}"
+                f"control tokens in the text were turned into plain text: {names}"
             )
-        bound = getattr(self._parameters.get("max_sequence_length"), "default", None)
+        max_length = getattr(
+            self._parameters.get("max_sequence_length"), "default", None
+        )
         for name, tokenizer in self._tokenizers.items():
             limit = tokenizer.model_max_length
-            if isinstance(bound, int):
-                limit = min(limit, bound)
-            count = len(tokenizer(text, verbose=False).input_ids)
+            if isinstance(max_length, int):
+                limit = min(limit, max_length)
+            count = len(tokenizer(neutral_text, verbose=False).input_ids)
             if count > limit:
                 warnings.append(
-                    f"the prompt has {count} tokens and the pipeline's {name} reads "
+                    f"the prompt has {count} tokens; the pipeline's {name} reads only "
                     f"the first {limit}"
                 )
-        return Prompt(text, tuple(warnings))
+        return Prompt(neutral_text, tuple(warnings))
 
     def draw(
-        self, prompts: Sequence[Prompt], seeds: Sequence[int], how: Mapping[str, Any]
+        self,
+        prompts: Sequence[Prompt],
+        seeds: Sequence[int],
+        arguments: Mapping[str, Any],
     ) -> Iterator[GeneratedPicture]:
-        """Draw a picture for each prompt from its own seed. Random numbers come from
-        the CPU, equal on every device; neighbours change only the last digits."""
+        """Draw a picture for each prompt with its own seed. Random numbers come from
+        the CPU, so they are equal on every device. Neighbours change only the last
+        digits."""
         torch = need("torch", "diffusers")
         generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
-        told = dict(how)
-        if "negative_prompt" in told:
-            told["negative_prompt"] = [told["negative_prompt"]] * len(prompts)
+        call_arguments = dict(arguments)
+        if "negative_prompt" in call_arguments:
+            call_arguments["negative_prompt"] = [
+                call_arguments["negative_prompt"]
+            ] * len(prompts)
         scheduler: Any = getattr(self._pipe, "scheduler", None)
-        if hasattr(scheduler, "noise_sampler_seed"):  # it does not use the generators
+        # this type of scheduler ignores the generators
+        if hasattr(scheduler, "noise_sampler_seed"):
             scheduler.noise_sampler_seed = list(seeds)
-        with _calmly(), torch.inference_mode():
-            made = self._pipe(
+        with _without_messages(), torch.inference_mode():
+            output = self._pipe(
                 prompt=[prompt.text for prompt in prompts],
                 generator=generators,
                 output_type="np",
-                **told,
+                **call_arguments,
             )
-        if not hasattr(made, "images"):
+        if not hasattr(output, "images"):
             raise TypeError(
-                f"a {type(self._pipe).__name__} gives {', '.join(made)} and no images"
+                f"a {type(self._pipe).__name__} returns {', '.join(output)}, not images"
             )
-        blanked = getattr(made, "nsfw_content_detected", None) or [False] * len(prompts)
+        blanked = getattr(output, "nsfw_content_detected", None) or [False] * len(
+            prompts
+        )
         return (
             GeneratedPicture(pixels, bool(blank))
-            for pixels, blank in zip(made.images, blanked, strict=True)
+            for pixels, blank in zip(output.images, blanked, strict=True)
         )
 
     def _survives(self, text: str, token: str) -> bool:
-        """Whether one of the tokenizers still finds the control token in a text."""
+        """True if one of the tokenizers still finds the control token in a text."""
         parts = self._tokenizers.values()
         for part in parts:
             ids = part(text, add_special_tokens=False).input_ids
@@ -158,18 +172,18 @@ class Pipeline:
     def _refuse_unknown(
         parameters: Mapping[str, Any], settings: Settings, class_name: str
     ) -> None:
-        left = sorted(settings.drawing.keys() - parameters.keys())
-        if left:
+        unknown = sorted(settings.drawing.keys() - parameters.keys())
+        if unknown:
             raise UsageError(
-                f"pretrained={settings.pretrained}: a {class_name} takes no "
-                f"{', '.join(left)}; leave it out of the "
-                "arguments"
+                f"pretrained={settings.pretrained}: a {class_name} does not take "
+                f"{', '.join(unknown)}; leave it out of the arguments"
             )
 
 
 @contextlib.contextmanager
-def _calmly() -> Iterator[None]:
-    """Switch off progress bars, and advice that the responses have as warnings."""
+def _without_messages() -> Iterator[None]:
+    """Switch off progress bars and advice; the responses hold the advice as
+    warnings."""
     need("torch", "diffusers")
     library = need("transformers", "diffusers").utils.logging
     level = library.get_verbosity()
@@ -181,7 +195,7 @@ def _calmly() -> Iterator[None]:
         library.set_verbosity(level)
 
 
-def _loaded(
+def _load(
     diffusers: Any,
     folder: Path,
     settings: Settings,
@@ -201,7 +215,7 @@ def _loaded(
         return pipe
     except MmevalError:
         raise
-    # the library raises many kinds over damaged or unknown files
+    # the library raises many types of errors for damaged or unknown files
     except (Exception, SystemExit) as error:
         fault = (
             f"pretrained={settings.pretrained}: the pipeline cannot be loaded "
@@ -214,7 +228,7 @@ def _loaded(
         ) from error
 
 
-def _placed(pipe: Any, settings: Settings) -> Any:
+def _on_device(pipe: Any, settings: Settings) -> Any:
     import torch
 
     device = settings.device
@@ -225,19 +239,17 @@ def _placed(pipe: Any, settings: Settings) -> Any:
     try:
         return pipe.to(device)
     except (AssertionError, MemoryError, RuntimeError, ValueError) as error:
-        advice = "name another device, such as cpu"
+        advice = "give another device, such as cpu"
         if is_out_of_memory(error):
             advice = _SMALLER
         raise UsageError(
-            f"pretrained={settings.pretrained}: the pipeline cannot be put on "
-            f"device={device} ({in_a_line(error)}); "
-            f"{advice}"
+            f"pretrained={settings.pretrained}: the pipeline cannot be moved to "
+            f"device={device} ({in_a_line(error)}); {advice}"
         ) from error
 
 
 def saved_dtype(folder: Path) -> str:
-    """The dtype of the largest of the safe weights as saved; ``float32`` without
-    any."""
+    """The dtype of the largest safetensors file; ``float32`` without any."""
     files = list(folder.glob("*/*.safetensors"))
     if not files:
         return "float32"

@@ -1,4 +1,4 @@
-"""The backend's arguments and a request's options, checked without torch."""
+"""The backend's arguments and the options of requests, checked without torch."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MAX_SIDE = 8192
-"""The largest side in pixels; a larger one is a mistake, and would use up the machine's
-memory."""
+"""Maximum side in pixels. A larger one is a mistake, and would exhaust the memory."""
 MAX_STEPS = 1000
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a pipeline is loaded, and how it draws unless a request says otherwise.
+    """How a pipeline is loaded, and its default arguments.
 
-    ``device`` is empty where the best one of the machine is meant. ``drawing`` holds
-    arguments of the pipeline's call, as ``drawing`` makes them.
+    ``device`` is empty for the machine's best device. ``drawing`` holds arguments of
+    the pipeline's call, as returned by the function ``drawing``.
     """
 
     pretrained: str
@@ -31,16 +30,16 @@ class Settings:
 
 
 def drawing(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options such as ``image.size`` as arguments of a pipeline's call.
-    Raises ValueError that names the option and what it takes."""
-    found: dict[str, Any] = {}
+    """Options such as ``image.size`` as arguments of a pipeline's call. Raises
+    ValueError with the option's name and valid values."""
+    arguments: dict[str, Any] = {}
     for name, value in options.items():
         if name not in OPTIONS:
             raise ValueError(
-                f"there is no option {name} here; known: {', '.join(OPTIONS)}"
+                f"the option {name} does not exist; known: {', '.join(OPTIONS)}"
             )
-        found |= OPTIONS[name](name, value)
-    return found
+        arguments |= OPTIONS[name](name, value)
+    return arguments
 
 
 def _size(name: str, value: object) -> dict[str, Any]:
@@ -48,8 +47,8 @@ def _size(name: str, value: object) -> dict[str, Any]:
     width, height = map(int, match.groups()) if match else (0, 0)
     if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE):
         raise ValueError(
-            f"{name}={value!r}: write width and height in pixels, as in 1024x768, "
-            f"{MAX_SIDE} at most"
+            f"{name}={value!r}: give width and height in pixels, such as 1024x768, at "
+            f"most {MAX_SIDE}"
         )
     return {"width": width, "height": height}
 
@@ -58,7 +57,7 @@ def _steps(name: str, value: object) -> dict[str, Any]:
     number = _number(name, value)
     if number != int(number) or not 1 <= number <= MAX_STEPS:
         raise ValueError(
-            f"{name}={value!r}: must be a whole number from 1 to {MAX_STEPS}"
+            f"{name}={value!r} must be a whole number from 1 to {MAX_STEPS}"
         )
     return {"num_inference_steps": int(number)}
 
@@ -66,13 +65,13 @@ def _steps(name: str, value: object) -> dict[str, Any]:
 def _guidance_scale(name: str, value: object) -> dict[str, Any]:
     number = _number(name, value)
     if number < 0:
-        raise ValueError(f"{name}={value!r}: must be 0 or above")
+        raise ValueError(f"{name}={value!r} must be at least 0")
     return {"guidance_scale": number}
 
 
 def _negative_prompt(name: str, value: object) -> dict[str, Any]:
     if not isinstance(value, str):
-        raise ValueError(f"{name}={value!r}: must be words")
+        raise ValueError(f"{name}={value!r} must be a text")
     return {"negative_prompt": value}
 
 
@@ -81,7 +80,7 @@ def _number(name: str, value: object) -> float:
         number = float(value)
         if math.isfinite(number):
             return number
-    raise ValueError(f"{name}={value!r}: must be a number")
+    raise ValueError(f"{name}={value!r} must be a number")
 
 
 OPTIONS: Mapping[str, Callable[[str, object], dict[str, Any]]] = {
@@ -90,4 +89,4 @@ OPTIONS: Mapping[str, Callable[[str, object], dict[str, Any]]] = {
     "image.guidance_scale": _guidance_scale,
     "image.negative_prompt": _negative_prompt,
 }
-"""The options that a request may have, each with its reader."""
+"""The options of a request, each with the function that reads it."""

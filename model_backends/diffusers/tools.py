@@ -1,4 +1,4 @@
-"""The tool ``text_to_image``, provided by a pipeline."""
+"""The tool ``text_to_image``, for pipelines."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ text_to_image = Tool(
     "description and nothing else.",
     backend="diffusers",
 )
-"""Played by ``--role text_to_image=diffusers,pretrained=PATH``."""
+"""Used with ``--role text_to_image=diffusers,pretrained=PATH``."""

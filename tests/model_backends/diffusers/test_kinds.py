@@ -6,7 +6,7 @@ import pytest
 from mmeval.errors import UsageError
 from mmeval.model_backends.diffusers.kinds import (
     call_parameters,
-    own_code,
+    has_own_code,
     pipeline_class,
 )
 
@@ -15,7 +15,7 @@ from mmeval.model_backends.diffusers.kinds import (
 def test_a_pipeline_that_draws_from_words_is_known_by_its_index(name: str) -> None:
     for given, own in ((name, False), (["mine", name], True)):
         assert pipeline_class({"_class_name": given}, "here") == name
-        assert own_code({"_class_name": given}) == own
+        assert has_own_code({"_class_name": given}) == own
 
 
 def test_a_pipeline_for_something_else_and_an_index_without_one_are_refused_before_anything_is_loaded() -> (

@@ -21,7 +21,9 @@ CLASS = "StableDiffusionPipeline"
 
 
 def loaded(folder: Path, **settings: Any) -> Pipeline:
-    return Pipeline(folder, Settings(str(folder), **settings), CLASS, own_code=False)
+    return Pipeline(
+        folder, Settings(str(folder), **settings), CLASS, has_own_code=False
+    )
 
 
 def changed_weights(folder: Path, part: str, change: Callable[[str, Any], Any]) -> Path:
@@ -98,7 +100,10 @@ def test_arguments_and_classes_that_are_not_known_end_the_loading(
     for name in ("DreamPipeline", "models"):
         with pytest.raises(UsageError, match=f" {name}; "):
             Pipeline(
-                tiny_model("sd"), Settings(str(tiny_model("sd"))), name, own_code=False
+                tiny_model("sd"),
+                Settings(str(tiny_model("sd"))),
+                name,
+                has_own_code=False,
             )
 
 
@@ -216,6 +221,6 @@ def test_code_of_a_pipeline_runs_where_that_is_allowed(
         f"from diffusers import {CLASS}\n\n\nclass Mine({CLASS}):\n    pass\n"
     )
     made = Pipeline(
-        folder, Settings(str(folder), trust_remote_code=True), "Mine", own_code=True
+        folder, Settings(str(folder), trust_remote_code=True), "Mine", has_own_code=True
     )
     assert type(made._pipe).__name__ == "Mine"
