@@ -1,5 +1,5 @@
-"""The backend ``process``: a model in an environment of its own, behind a program that
-speaks by lines of JSON. The protocol is in ``docs/process-protocol.md``."""
+"""The backend ``process``: a model in its own environment, behind a worker program that
+exchanges lines of JSON. ``docs/process-protocol.md`` describes the protocol."""
 
 from mmeval.model_backends.process.backend import ProcessBackend
 

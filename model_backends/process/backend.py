@@ -1,4 +1,4 @@
-"""The backend: batches that a program outside of this environment answers."""
+"""The backend: sends batches to a program outside of this environment."""
 
 from __future__ import annotations
 
@@ -33,27 +33,28 @@ from mmeval.system.secrets import without_secrets
 from mmeval.system.wording import shortened
 
 _MOST_SOFTWARE = 200
-"""Characters of what the worker says of its libraries, which is recorded with each
+"""Maximum length of the worker's library versions, which are recorded with each
 answer."""
 
 log = logging.getLogger(__name__)
 
 
 class ProcessBackend:
-    """A model in an environment of its own: a program that speaks by lines of JSON
-    (``docs/process-protocol.md``).
+    """A model in its own environment, behind a worker program that exchanges lines of
+    JSON (``docs/process-protocol.md``).
 
-    ``command`` starts it, in the folder ``cwd`` and with ``env`` on top of the
-    environment; ``args`` are handed to it when it loads its model. ``copies`` starts
-    several, of which each sees those of ``devices`` that are its own (``0+1``: one
-    each) as CUDA_VISIBLE_DEVICES; with ``copies=0`` the program is one of this process.
-    ``media`` go by ``path``, or ``inline`` as base64. ``code`` are more files and
-    folders that are part of the model. Times are in seconds: until ``hello``, until the
-    model is loaded, and later without a line. ``name`` overrules the worker's;
-    ``takes``, ``gives`` (``text+image``) and ``mode`` may narrow what it says of
-    itself.
+    ``command`` starts the worker, in the folder ``cwd``, with ``env`` added to the
+    environment. ``args`` are sent to it when it loads its model. ``copies`` is the
+    number of workers. Each sees its share of ``devices`` (``0+1``: one each) as
+    CUDA_VISIBLE_DEVICES. With ``copies=0`` this process runs the worker itself.
 
-    Raises MissingError for a program that is not there or sends no ``hello``,
+    ``media`` are sent by ``path``, or ``inline`` as base64. ``code`` lists more files
+    and folders that are part of the model. Time limits are in seconds: until ``hello``,
+    until the model is loaded, and without any line later. ``name`` overrides the
+    worker's name; ``takes``, ``gives`` (``text+image``) and ``mode`` may narrow its
+    capabilities.
+
+    Raises MissingError for a worker that is missing or does not send ``hello``,
     UsageError for arguments.
     """
 
@@ -110,7 +111,7 @@ class ProcessBackend:
             self._end()
             raise
         self._name = name or self._hello.name
-        if not is_copy:  # others answer
+        if not is_copy:  # the copies answer requests, each in its own process
             self._end()
 
     @property
@@ -119,14 +120,14 @@ class ProcessBackend:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What the worker says of its model, its code and its arguments, less their
-        keys; nothing of where it runs."""
-        stated = {
+        """The worker's identity, its code and its arguments without secrets; nothing
+        about where it runs."""
+        optional = {
             "worker": dict(self._hello.identity),
             "code": self._code,
             "args": without_secrets(self._settings.args),
         }
-        given = {name: value for name, value in stated.items() if value}
+        given = {name: value for name, value in optional.items() if value}
         return {"backend": "process", "model": self._name} | given
 
     @property
@@ -145,7 +146,7 @@ class ProcessBackend:
         return self._hello.batch
 
     def start(self) -> None:
-        """Have the worker load its model. Raises MmevalError where it cannot."""
+        """Let the worker load its model. Raises MmevalError if it cannot."""
         self._loaded()
 
     def generate_batch(
@@ -175,7 +176,7 @@ class ProcessBackend:
     def _row(
         self, request: Request, prompts: SharedFolder
     ) -> Mapping[str, Any] | Response:
-        """A request as a row, or why it cannot be asked."""
+        """A request as a row, or a response with the error."""
         gaps = self._capabilities.missing(request)
         if gaps:
             return Response.failed("unsupported", f"the worker {'; '.join(gaps)}")
@@ -193,12 +194,12 @@ class ProcessBackend:
         rows: Sequence[Mapping[str, Any]],
         out: SharedFolder,
     ) -> Iterator[tuple[int, Response]]:
-        """What the worker answers to rows. Raises ModelDiedError, and what it says of
-        the whole batch."""
+        """The worker's answers to rows. Raises ModelDiedError, and the error that the
+        worker reports for the whole batch."""
         by_path = self._settings.media == "path"
         reader = WorkerAnswers(self._capabilities.outputs, out)
         open_rows = set(range(len(rows)))
-        limit, whole = self._settings.batch, False
+        limit, is_complete = self._settings.batch, False
         try:
             batch = {
                 "type": "generate",
@@ -211,17 +212,17 @@ class ProcessBackend:
                 message = program.expect("answer", "failed", "done", limit=limit)
                 if message.get("id") != self._batches:
                     raise program.bad(
-                        f"it answered batch {shown(message.get('id'))}, and is asked "
+                        f"it answered batch {shown(message.get('id'))} instead of "
                         f"{self._batches}"
                     )
                 kind, row = message["type"], message.get("row")
-                whole = kind == "done" or (kind == "failed" and row is None)
-                if whole:
+                is_complete = kind == "done" or (kind == "failed" and row is None)
+                if is_complete:
                     break
                 if type(row) is not int or row not in open_rows:
                     raise program.bad(
-                        f"it answered row {shown(row)}, which is not open in a batch "
-                        f"of {len(rows)}"
+                        f"it answered row {shown(row)}, which is not an open row of "
+                        f"its batch of {len(rows)}"
                     )
                 open_rows.remove(row)
                 if kind == "failed":
@@ -230,45 +231,47 @@ class ProcessBackend:
                     response = reader.response(message)
                     yield row, replace(response, fingerprint=self._software)
         finally:
-            # what it still says of this batch would be read as answers to the next one
-            if not whole:
+            # later messages about this batch would be read as answers to the next one
+            if not is_complete:
                 program.kill()
                 self._program = None
         if kind == "done":
             return
-        # the error of a single row; others are asked again
-        kind, said = failure(message)
+        # an error of the whole batch; the core repeats its rows one by one
+        kind, reason = failure(message)
         if kind == "out_of_memory":
-            raise MemoryError(f"out of memory in the worker: {said}")
+            raise MemoryError(f"out of memory in the worker: {reason}")
         if len(rows) > 1:
             raise RuntimeError(
-                f"the worker failed with a batch of {len(rows)}: {kind}: {said}"
+                f"the worker failed with a batch of {len(rows)}: {kind}: {reason}"
             )
-        yield 0, Response.failed(kind, said)
+        yield 0, Response.failed(kind, reason)
 
     def _loaded(self) -> WorkerProgram:
-        """The program with its model, started anew where it is gone."""
+        """The worker with its model; started again if it has ended."""
         if self._program is None:
             self._program = WorkerProgram(self._settings, self._devices[0])
             self._is_loaded = False
             if self._program.hello != self._hello:
                 self._end()
                 raise UsageError(
-                    "the worker says another hello than before: its model has changed "
-                    "meanwhile"
+                    "the worker's hello differs from its first one: its model has "
+                    "changed; start a new run"
                 )
         if not self._is_loaded:
             program = self._program
             try:
-                said = program.load(self._settings.args, self._settings.load)
+                library_versions = program.load(
+                    self._settings.args, self._settings.load
+                )
             except BaseException:
                 program.kill()
                 self._program = None
                 raise
             self._is_loaded = True
-            libraries = [f"{name} {value}" for name, value in said.items()]
+            libraries = [f"{name} {value}" for name, value in library_versions.items()]
             self._software = shortened(", ".join(libraries), _MOST_SOFTWARE)
-            log.info("the worker has loaded %s: %s", self._name, self._software)
+            log.info("the worker has loaded %s (%s)", self._name, self._software)
         return self._program
 
     def _end(self) -> None:

@@ -1,5 +1,5 @@
-"""The folders of a worker's media: each is opened once, then written, read and emptied
-by descriptor, as the worker may put a link in its place at any time."""
+"""Folders for a worker's media. Each is opened once, then written, read and emptied by
+descriptor, because the worker may replace it with a link at any time."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ from mmeval.system import empty_folder, open_plain
 from mmeval.system.wording import printable
 
 MAX_ANSWER_BYTES = 2**29
-"""Limit of all media of one answer together, in bytes: they are in memory at once."""
+"""Maximum total size of an answer's media in bytes: they are all in memory."""
 MAX_PATH_BYTES = 4096
-"""Limit of the path of a medium, in bytes: the system supports no longer ones."""
+"""Maximum length of a medium's path in bytes: the limit of the system."""
 _FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _SHOWN_CHARS = 200
 
 
 class MediaFaultError(Exception):
-    """What is wrong with a part of an answer."""
+    """A part of an answer is invalid."""
 
 
 class SharedFolder:
-    """A new folder that is shared with a worker. ``path`` is its name for the worker;
-    here only the open folder is used."""
+    """A new folder that is shared with a worker. ``path`` is for the worker only; here
+    the folder is accessed by its descriptor."""
 
     def __init__(self, path: Path) -> None:
         path.mkdir()
         self.path = path
         self._handle = os.open(path, _FLAGS)
-        self._taken: set[PurePath] = set()
+        self._used_files: set[PurePath] = set()
 
     @property
     def is_in_place(self) -> bool:
-        """Whether its path still names it."""
+        """True if the path still leads to this folder."""
         try:
-            there = self.path.stat(follow_symlinks=False)
+            current = self.path.stat(follow_symlinks=False)
         except OSError:
             return False
-        return os.path.samestat(there, os.fstat(self._handle))
+        return os.path.samestat(current, os.fstat(self._handle))
 
     def put(self, media: Media) -> Path:
-        """The path of a medium for the worker. Its name says nothing of the content: a
-        file name can give the answer away. Raises ContentError or MissingError for a
-        medium that cannot be read."""
+        """The path of a medium for the worker. Its name is a digest, because a file
+        name can hint at the answer. Raises ContentError or MissingError for a medium
+        that cannot be read."""
         if media.path is not None and media.path.stem == media.sha256:
             return media.path.absolute()
         name = f"{media.sha256}{suffix_for(media.mime)}"
-        # it may be in another row of the batch
+        # the medium may already be there for another row of the batch
         with contextlib.suppress(FileExistsError):
             if media.path is not None:
                 os.symlink(media.path.absolute(), name, dir_fd=self._handle)
@@ -62,31 +62,30 @@ class SharedFolder:
                     file.write(media.read())
         return self.path / name
 
-    def take(self, named: object, most: int) -> bytes:
-        """The bytes of a file that an answer names, which is removed. ``named`` is its
-        path, which may count from the folder.
+    def take(self, path: object, max_bytes: int) -> bytes:
+        """Read and remove a file that an answer names. ``path`` is absolute or relative
+        to the folder.
 
-        Raises MediaFaultError for a file that is missing, lies outside of the folder,
-        is reached by a link, is not a regular file, or has more than ``most`` bytes;
-        and for one that was taken before: two answers that name one file would share
-        its last content.
+        Raises MediaFaultError for a file that is missing, outside of the folder, behind
+        a link, not a regular file, or larger than ``max_bytes``. Raises it also for a
+        file that was taken before: two parts would share its last content.
         """
-        file, shown = self._below(named)
-        if file in self._taken:
+        file, shown = self._below(path)
+        if file in self._used_files:
             raise MediaFaultError(
-                f"the medium {shown} belongs to an earlier part; write each into a "
-                "file of its own"
+                f"the medium {shown} belongs to an earlier part; write each medium to "
+                "its own file"
             )
-        self._taken.add(file)
+        self._used_files.add(file)
         try:
             with self._folder_of(file) as folder:
-                with open_plain(file.name, folder=folder) as opened:
+                with open_plain(file.name, folder=folder) as media_file:
                     # a sparse file can be of any size
-                    size = os.fstat(opened.fileno()).st_size
-                    data = opened.read(most + 1) if size <= most else b""
+                    size = os.fstat(media_file.fileno()).st_size
+                    data = media_file.read(max_bytes + 1) if size <= max_bytes else b""
                 os.unlink(file.name, dir_fd=folder)
         except FileNotFoundError:
-            raise MediaFaultError(f"the medium {shown} is not there") from None
+            raise MediaFaultError(f"the medium {shown} does not exist") from None
         except OSError as error:
             why = error.strerror or error
             if error.errno == errno.ELOOP:
@@ -94,47 +93,47 @@ class SharedFolder:
             raise MediaFaultError(
                 f"the medium {shown} cannot be read ({why})"
             ) from None
-        if max(size, len(data)) > most:
+        if max(size, len(data)) > max_bytes:
             raise MediaFaultError(
-                f"the media of the answer have more than {MAX_ANSWER_BYTES >> 20} MiB "
-                "together"
+                f"the media of the answer are larger than {MAX_ANSWER_BYTES >> 20} MiB "
+                "in total"
             )
         return data
 
     def empty(self) -> None:
-        """Remove all that is in it, for the next batch."""
-        self._taken.clear()
+        """Remove all files, for the next batch."""
+        self._used_files.clear()
         empty_folder(self._handle)
 
     def close(self) -> None:
         os.close(self._handle)
 
-    def _below(self, named: object) -> tuple[PurePath, str]:
-        """The path of a file from this folder on, and as messages show it."""
-        if not isinstance(named, str) or "\0" in named:
+    def _below(self, path: object) -> tuple[PurePath, str]:
+        """The path of a file relative to this folder, and its text for messages."""
+        if not isinstance(path, str) or "\0" in path:
             raise MediaFaultError("a medium has no path")
-        shown = printable(named, limit=_SHOWN_CHARS)
+        shown = printable(path, limit=_SHOWN_CHARS)
         try:
-            length = len(os.fsencode(named))
+            length = len(os.fsencode(path))
         except UnicodeEncodeError:
             raise MediaFaultError(
                 f"the path of the medium {shown!r} is not text"
             ) from None
         if length > MAX_PATH_BYTES:
             raise MediaFaultError(
-                f"the path of the medium {shown} has {length:,} bytes, and "
-                f"{MAX_PATH_BYTES:,} are the most"
+                f"the path of the medium {shown} has {length:,} bytes; the limit is "
+                f"{MAX_PATH_BYTES:,}"
             )
-        file = PurePath(os.path.normpath(self.path / named))
+        file = PurePath(os.path.normpath(self.path / path))
         if not file.is_relative_to(self.path) or file == self.path:
             raise MediaFaultError(
-                f"the medium {shown} lies outside of the folder of the batch"
+                f"the medium {shown} is outside of the folder of the batch"
             )
         return file.relative_to(self.path), shown
 
     @contextlib.contextmanager
     def _folder_of(self, file: PurePath) -> Iterator[int]:
-        """The open folder that holds a file below this one, reached without a link."""
+        """The open parent folder of a file in this folder. Links are not followed."""
         handle = os.dup(self._handle)
         try:
             for name in file.parent.parts:

@@ -1,5 +1,5 @@
-"""The messages of protocol 1 as JSON: ``hello`` and ``answer`` are read, rows of
-``generate`` are written."""
+"""The messages of protocol 1 as JSON: reads ``hello`` and ``answer``, writes the rows
+of ``generate``."""
 
 from __future__ import annotations
 
@@ -37,23 +37,22 @@ from mmeval.system.wording import shortened
 
 PROTOCOL = 1
 MAX_BATCH = 4096
-"""The most rows of a batch, whatever the worker states: a run keeps several batches'
-worth of samples in memory."""
+"""Maximum rows in a batch, whatever the worker states: a run keeps the samples of
+several batches in memory."""
 MAX_NAME_CHARS = 200
 MAX_ABOUT_BYTES = 2**16
-"""Limit of the identity, and of the options, in bytes: both are recorded with the
-run."""
+"""Maximum size of the identity and of the options in bytes: both are recorded."""
 MAX_INTEGER = 2**63 - 1
-"""Largest integer of an identity: larger ones are not read back as written."""
+"""Largest integer in an identity: larger ones do not survive a round trip."""
 MAX_PARTS = 10_000
-"""Maximum number of parts of an answer."""
+"""Maximum number of parts in an answer."""
 MAX_REASON_CHARS = 2000
-"""Limit of the reason of a failure, in characters: it is recorded with the row."""
+"""Maximum length of a failure's reason in characters: it is recorded with the row."""
 _MODES: tuple[OutputMode, ...] = get_args(OutputMode)
 """From the narrowest to the widest."""
 _KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
 _KEY_REPLACED = "key_replaced"
-"""The field of a message in whose parts a key is hidden."""
+"""The field that marks a message in whose parts a key was replaced."""
 KEY_WARNING = "a key was replaced in this answer"
 _WORDS = ("text", "code", "reasoning")
 _SHORT = reprlib.Repr()
@@ -62,7 +61,7 @@ _SHORT.maxstring = _SHORT.maxother = 80
 
 @dataclass(frozen=True)
 class Hello:
-    """What a worker says of its model before it has loaded it."""
+    """What a worker states about its model before loading it."""
 
     name: str
     capabilities: Capabilities
@@ -70,7 +69,7 @@ class Hello:
     """Rows, from 1 to ``MAX_BATCH``."""
     identity: Mapping[str, Any]
     gives_code: bool
-    """Whether it names code as a kind of its own; else code is asked for as text."""
+    """True if the worker gives code as its own kind; else code is requested as text."""
 
 
 def read_line(
@@ -78,13 +77,13 @@ def read_line(
     *,
     hidden: Collection[str] = (),
 ) -> dict[str, Any]:
-    """A message, in which the texts ``hidden`` are replaced; one whose parts held some
-    says so. Raises ValueError for a line that is not a message, RecursionError for one
-    that is nested too deep."""
+    """A message, with the texts ``hidden`` replaced. A message is marked if its parts
+    held one. Raises ValueError for a line that is not a message, RecursionError for one
+    that is nested too deeply."""
     row: Any = json.loads(line, parse_constant=_refuse_constant)
     if not isinstance(row, dict) or not isinstance(row.get("type"), str):
         raise ValueError("it is not an object with a type")
-    # only what is found here makes a warning, whatever the worker writes
+    # only mmeval sets this mark, whatever the worker writes
     row.pop(_KEY_REPLACED, None)
     if not hidden:
         return row
@@ -99,18 +98,17 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def shown(value: object) -> str:
-    """What a worker states, for a message: short, however large or nested it is."""
+    """A worker's value for a message: short, however large or nested it is."""
     return _SHORT.repr(value)
 
 
 def read_hello(row: Mapping[str, Any]) -> Hello:
-    """Raises UsageError for another protocol, and for a field that says nothing
-    valid."""
+    """Read a ``hello``. Raises UsageError for another protocol and for an invalid
+    field."""
     if row.get("protocol") != PROTOCOL:
         raise UsageError(
-            f"the worker speaks protocol {shown(row.get('protocol'))}, and this mmeval "
-            f"speaks {PROTOCOL}; write a worker "
-            "for it with 'mmeval init worker'",
+            f"the worker uses protocol {shown(row.get('protocol'))}, this mmeval uses "
+            f"{PROTOCOL}; create a worker for it with 'mmeval init worker'",
             name="protocol",
         )
     takes, gives = row.get("takes"), row.get("gives")
@@ -130,19 +128,19 @@ def read_hello(row: Mapping[str, Any]) -> Hello:
     for field, is_valid in valid.items():
         if not is_valid:
             raise UsageError(
-                f"hello of the worker: {field}={shown(row.get(field))} cannot be "
-                "used; see docs/process-protocol.md",
+                f"hello of the worker: {field}={shown(row.get(field))} is invalid; see "
+                "docs/process-protocol.md",
                 name=field,
             )
     try:
-        can = Capabilities.of(takes or (), gives or (), mode or "single")
+        capabilities = Capabilities.of(takes or (), gives or (), mode or "single")
     except UsageError as error:
         raise UsageError(f"hello of the worker: {error}", name=error.name) from None
     if options is not None:
         options = frozenset(options)
     return Hello(
         str(name),
-        replace(can, options=options),
+        replace(capabilities, options=options),
         min(batch, MAX_BATCH),
         identity,
         gives_code="code" in (gives or ()),
@@ -150,26 +148,28 @@ def read_hello(row: Mapping[str, Any]) -> Hello:
 
 
 def narrowed(
-    can: Capabilities,
+    capabilities: Capabilities,
     takes: str,
     gives: str,
     mode: str,
 ) -> Capabilities:
-    """The capabilities, less what the user's arguments leave out. Raises UsageError for
-    what would widen them."""
-    inputs = _subset("takes", takes, can.inputs)
-    outputs = _subset("gives", gives, can.outputs)
-    if mode and mode not in _MODES[: _MODES.index(can.output_mode) + 1]:
+    """The capabilities narrowed by the user's arguments. Raises UsageError for an
+    argument that would widen them."""
+    inputs = _subset("takes", takes, capabilities.inputs)
+    outputs = _subset("gives", gives, capabilities.outputs)
+    if mode and mode not in _MODES[: _MODES.index(capabilities.output_mode) + 1]:
         raise UsageError(
-            f"mode={mode}: the worker's mode is {can.output_mode}, which it may "
-            "narrow alone",
+            f"mode={mode}: the worker's mode is {capabilities.output_mode}; the "
+            "argument can only narrow it",
             name="mode",
         )
-    chosen = can.output_mode
-    for known in _MODES:
-        if known == mode:
-            chosen = known
-    return replace(Capabilities.of(inputs, outputs, chosen), options=can.options)
+    chosen = capabilities.output_mode
+    for known_mode in _MODES:
+        if known_mode == mode:
+            chosen = known_mode
+    return replace(
+        Capabilities.of(inputs, outputs, chosen), options=capabilities.options
+    )
 
 
 def _subset(
@@ -181,13 +181,13 @@ def _subset(
     for name in names:
         if name not in known:
             raise UsageError(
-                f"{argument}={given}: the worker's {argument} are {'+'.join(known)}; "
-                f"{name} is not among them",
+                f"{argument}={given}: {name} is not one of the worker's kinds "
+                f"({'+'.join(known)})",
                 name=argument,
             )
     if names:
         return names
-    # code follows from text
+    # Capabilities.of adds code to text by itself
     return [name for name in known if name != "code" or "text" not in known]
 
 
@@ -200,8 +200,7 @@ def _is_short(value: object) -> bool:
 
 
 def _can_be_recorded(identity: object) -> bool:
-    """Whether an identity is short, and its numbers are read back as they are
-    written."""
+    """True if an identity is short and its numbers survive a round trip."""
     try:
         return _is_short(identity) and _has_plain_numbers(identity)
     except (TypeError, ValueError, RecursionError):
@@ -221,8 +220,8 @@ def _has_plain_numbers(value: object) -> bool:
 def row_of(
     request: Request, travel: MediaTravel, folder: SharedFolder, *, gives_code: bool
 ) -> dict[str, Any]:
-    """A request as a row; media without a neutral name get one in ``folder``.
-    Raises ContentError or MissingError for a medium that cannot be read."""
+    """A request as a row. Media without a neutral name get one in ``folder``. Raises
+    ContentError or MissingError for a medium that cannot be read."""
     messages: list[dict[str, Any]] = []
     for message in request.messages:
         parts: list[dict[str, Any]] = []
@@ -253,15 +252,15 @@ def row_of(
 
 
 class WorkerAnswers:
-    """Reads the answers of one batch, whose media lie in ``out``."""
+    """Reads the answers of one batch. Their media are in the folder ``out``."""
 
     def __init__(self, gives: Collection[PartKind], out: SharedFolder) -> None:
         self._gives: tuple[PartKind, ...] = (*gives, "reasoning")
         self._out = out
 
     def response(self, row: Mapping[str, Any]) -> Response:
-        """The response of an ``answer``, or a failed one that says what is wrong with
-        its parts."""
+        """The response of an ``answer``, or a failed response if its parts are
+        invalid."""
         tokens = row.get("tokens")
         try:
             parts = self._all_parts(row.get("parts"))
@@ -277,34 +276,33 @@ class WorkerAnswers:
         if not isinstance(rows, list):
             raise MediaFaultError("the answer has no list of parts")
         parts: list[Part] = []
-        room = MAX_ANSWER_BYTES
+        bytes_left = MAX_ANSWER_BYTES
         for row in rows:
-            given = self._parts(row, room)
-            parts.extend(given)
-            for part in given:
+            row_parts = self._parts(row, bytes_left)
+            parts.extend(row_parts)
+            for part in row_parts:
                 if part.media is not None:
-                    room -= part.media.size
+                    bytes_left -= part.media.size
             if len(parts) > MAX_PARTS:
                 raise _too_many_parts()
         return parts
 
-    def _parts(self, row: object, room: int) -> Sequence[Part]:
-        """The parts of a row of ``parts``; a medium of it has at most ``room``
-        bytes."""
+    def _parts(self, row: object, max_bytes: int) -> Sequence[Part]:
+        """The parts of a row. A medium may have at most ``max_bytes`` bytes."""
         if not isinstance(row, dict):
-            raise MediaFaultError(f"it holds {shown(row)}, which is not a part")
-        stated = row.get("kind")
-        # what it states may be anything
-        if stated not in self._gives:
+            raise MediaFaultError(f"{shown(row)} is not a part")
+        stated_kind = row.get("kind")
+        # the stated kind may be any JSON value
+        if stated_kind not in self._gives:
             raise MediaFaultError(
-                f"it holds a part of the kind {shown(stated)}, which the worker does "
-                "not give"
+                f"a part has the kind {shown(stated_kind)}, which the worker did not "
+                "declare"
             )
-        kind: PartKind = stated
+        kind: PartKind = stated_kind
         if kind in _WORDS:
             return _words(kind, row.get("text"))
         if "data" not in row:
-            data = self._out.take(row.get("path"), room)
+            data = self._out.take(row.get("path"), max_bytes)
         else:
             try:
                 data = base64.b64decode(str(row["data"]), validate=True)
@@ -312,27 +310,27 @@ class WorkerAnswers:
                 raise MediaFaultError(
                     f"the base64 data of a medium are damaged ({error})"
                 ) from None
-        # Of texts, such as CSV or OBJ, the name says what the bytes leave open.
+        # The bytes of text formats, such as CSV or OBJ, do not tell the type.
         name = ""
         if kind in ("document", "3d"):
             name = f"{kind}{suffix_for(str(row.get('mime')))}"
         media = Media.from_bytes(data, name)
         if row.get("sha256") != media.sha256:
             raise MediaFaultError(
-                f"the sha256 of a medium of the kind {kind} is not that of its bytes"
+                f"the sha256 of a medium of kind {kind} does not match its bytes"
             )
         if not may_be(kind, media.mime):
             raise MediaFaultError(
-                f"a medium is said to be {kind}, and its bytes are {media.mime}"
+                f"a medium of kind {kind} has bytes of type {media.mime}"
             )
         return (media_part(media, kind),)
 
 
 def _words(kind: PartKind, text: object) -> Sequence[Part]:
     if not isinstance(text, str):
-        raise MediaFaultError(f"a part of the kind {kind} has no text")
+        raise MediaFaultError(f"a part of kind {kind} has no text")
     if kind == "text":
-        # with placeholders that it may hold: each would become a part
+        # each placeholder in the text would become a part
         if len(text) > MAX_PARTS:
             tags = islice(find(text), MAX_PARTS + 1)
             if sum(1 for _ in tags) > MAX_PARTS:
@@ -347,10 +345,10 @@ def _too_many_parts() -> MediaFaultError:
 
 
 def failure(row: Mapping[str, Any]) -> tuple[ErrorKind, str]:
-    """Kind and message of a ``failed``; a kind that does not exist is ``internal``."""
+    """The kind and message of a ``failed``. An unknown kind becomes ``internal``."""
     kind: ErrorKind = "internal"
-    stated = row.get("error")
-    if stated in _KINDS:
-        kind = stated
-    said = row.get("message") or stated or "the worker gives no reason"
-    return kind, shortened(str(said), MAX_REASON_CHARS)
+    stated_kind = row.get("error")
+    if stated_kind in _KINDS:
+        kind = stated_kind
+    reason = row.get("message") or stated_kind or "the worker gives no reason"
+    return kind, shortened(str(reason), MAX_REASON_CHARS)

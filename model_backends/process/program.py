@@ -1,5 +1,4 @@
-"""A worker's program at work: lines are sent and received, and its end is put into
-words."""
+"""A running worker program: sends and receives lines, and reports how it ended."""
 
 from __future__ import annotations
 
@@ -29,15 +28,14 @@ from mmeval.system.secrets import text_without_values
 from mmeval.system.wording import printable
 
 MAX_LINE_BYTES = 2**26
-"""Limit of a message, in bytes. Larger media are sent by path."""
+"""Maximum size of a message in bytes. Larger media are sent by path."""
 END_SECONDS = 3.0
-"""How long a program may take to end when it is asked to."""
-_LOOK_SECONDS = 0.5
-"""How often the program is looked after while nothing comes: what it has started may
-hold its output open."""
+"""Seconds that a program may take to end on request."""
+_CHECK_SECONDS = 0.5
+"""Seconds between two checks of a silent program. Its child processes may keep its
+output open after it has ended."""
 LOG_LIMITS = 10
-"""A worker that only logs is waited for so many times as long as one that is
-silent."""
+"""A worker that only logs gets this multiple of the time limit."""
 _LOG_CHARS, _SHOWN_CHARS = 600, 80
 _LEVELS = {"debug": logging.DEBUG, "warning": logging.WARNING, "error": logging.ERROR}
 
@@ -45,38 +43,38 @@ log = logging.getLogger(__name__)
 
 
 class BatchFolders(NamedTuple):
-    """Where media of a batch lie that its worker reads and writes."""
+    """The folders for media that a worker reads and writes in a batch."""
 
     prompts: SharedFolder
     answers: SharedFolder
 
 
 class WorkerProgram:
-    """A program that speaks the protocol, on its leash, after its ``hello``.
+    """A running worker program, after its ``hello``.
 
-    ``device`` is what it sees of the machine's accelerators, empty for all. Raises
-    MissingError where no ``hello`` comes, UsageError for one that cannot be used. The
-    other methods raise ModelDiedError where the program has ended, or had to be ended:
-    it is silent for too long, or says what is not a message.
+    ``device`` is the visible accelerators; empty for all. The constructor raises
+    MissingError without a ``hello``, UsageError for an invalid one. Other methods raise
+    ModelDiedError if the program has ended, or was ended because it is silent for too
+    long or writes invalid messages.
     """
 
     def __init__(self, settings: Settings, device: str = "") -> None:
-        # In a copy's process its error stream is that copy's log, which is its standard
-        # error, from here on. Else it is a file without a name.
+        # In a copy's process, the worker's errors go to the standard error, which is
+        # the copy's log. Otherwise they go to a temporary file.
         self._errors: IO[bytes] | int = 2
-        self._from = 0
+        self._errors_start = 0
         if _is_log(2):
-            self._from = os.fstat(2).st_size
+            self._errors_start = os.fstat(2).st_size
         else:
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by `_close`
-        self._read = bytearray()
+        self._buffer = bytearray()
         self._scanned = 0
         self._is_closed = False
         self._secrets = settings.secrets
         environment = settings.environment
         if device:
             environment["CUDA_VISIBLE_DEVICES"] = device
-        # all of it is made before the program can do anything there
+        # the folders are created before the program can interfere
         scratch = Path(tempfile.mkdtemp(prefix="mmeval-")).resolve()
         self._folders = BatchFolders(
             SharedFolder(scratch / "in"), SharedFolder(scratch / "out")
@@ -99,7 +97,7 @@ class WorkerProgram:
             self.hello = read_hello(self.expect("hello", limit=settings.hello))
         except ModelDiedError as death:
             raise MissingError(
-                f"command: the worker has sent no hello: {death}", name="command"
+                f"command: the worker has not sent hello: {death}", name="command"
             ) from None
         except BaseException:
             self.kill()
@@ -110,72 +108,76 @@ class WorkerProgram:
         args: Mapping[str, Any],
         limit: TimeSetting,
     ) -> Mapping[str, Any]:
-        """Have it load its model; returns what it says of its libraries. Raises
-        MmevalError where it cannot."""
+        """Let the worker load its model. Returns the versions of its libraries. Raises
+        MmevalError if it cannot load the model."""
         try:
             self.send({"type": "load", "args": dict(args)}, limit)
             message = self.expect("ready", "failed", limit=limit)
         except ModelDiedError as death:
             raise MmevalError(f"the worker could not load its model: {death}") from None
         if message["type"] == "failed":
-            kind, said = failure(message)
-            raise MmevalError(f"the worker could not load its model ({kind}): {said}")
+            kind, reason = failure(message)
+            raise MmevalError(f"the worker could not load its model ({kind}): {reason}")
         provenance = message.get("provenance")
         return provenance if isinstance(provenance, dict) else {}
 
     def send(self, message: Mapping[str, Any], limit: TimeSetting) -> None:
-        """Write a message. What the program writes meanwhile is read, or both would
-        wait for each other."""
-        left = memoryview(to_line(message) + b"\n")
-        until = time.monotonic() + limit.seconds
-        while left:
-            if self._wait(until, limit, sending=True):
+        """Write a message. The program's output is read meanwhile, or both could wait
+        for each other."""
+        unsent = memoryview(to_line(message) + b"\n")
+        deadline = time.monotonic() + limit.seconds
+        while unsent:
+            if self._wait(deadline, limit, sending=True):
                 try:
-                    left = left[os.write(self._leash.stdin.fileno(), left) :]
+                    unsent = unsent[os.write(self._leash.stdin.fileno(), unsent) :]
                 except BlockingIOError:
                     continue
                 except OSError:
                     raise self._death() from None
-                until = time.monotonic() + limit.seconds
+                deadline = time.monotonic() + limit.seconds
 
     def expect(self, *types: str, limit: TimeSetting) -> dict[str, Any]:
-        """The next message, of one of some types; ``limit`` is how long no line may
-        come, and ``LOG_LIMITS`` times that how long nothing but lines of a log may
-        come. What it logs is logged."""
-        until = time.monotonic() + LOG_LIMITS * limit.seconds
+        """The next message, which must have one of ``types``. Log messages are logged.
+
+        ``limit`` is the maximum time without a line; ``LOG_LIMITS`` times ``limit`` is
+        the maximum time with log lines only.
+        """
+        deadline = time.monotonic() + LOG_LIMITS * limit.seconds
         while True:
             line = self._line(limit)
             try:
                 # the worker may repeat the user's keys
                 message = read_line(line, hidden=self._secrets)
             except (ValueError, RecursionError) as error:
-                raise self.bad(
+                raise self.end_with_error(
                     f"it wrote a line that is not a message ({error}): "
                     f"{self._shown(line)}"
                 ) from None
             if message["type"] == "log":
-                stated = str(message.get("level")).lower()
-                level = _LEVELS.get(stated, logging.INFO)
+                level_name = str(message.get("level")).lower()
+                level = _LEVELS.get(level_name, logging.INFO)
                 log.log(
                     level,
                     "worker: %s",
                     printable(str(message.get("text")), limit=_LOG_CHARS),
                 )
-                if time.monotonic() > until:
-                    raise self.bad(f"it has only logged for {LOG_LIMITS} times {limit}")
+                if time.monotonic() > deadline:
+                    raise self.end_with_error(
+                        f"it only logged for {LOG_LIMITS} times {limit}"
+                    )
             elif message["type"] in types:
                 return message
             else:
-                wanted = " or ".join(types)
-                raise self.bad(
-                    f"it sent a message of the type {shown(message['type'])} where "
-                    f"{wanted} is due"
+                expected = " or ".join(types)
+                raise self.end_with_error(
+                    f"it sent a message of type {shown(message['type'])}; expected: "
+                    f"{expected}"
                 )
 
     @contextlib.contextmanager
     def folders(self) -> Iterator[BatchFolders]:
-        """The folders for the media of one batch, which are emptied after it. All
-        batches have the same: to make and remove some takes longer than a short
+        """The folders for the media of one batch; they are emptied after it. All
+        batches share them, because creating folders takes longer than a short
         answer."""
         try:
             yield self._folders
@@ -183,19 +185,22 @@ class WorkerProgram:
             if not self._is_closed:
                 for folder in self._folders:
                     folder.empty()
-        # the next batch would lie elsewhere for the worker than it does here
-        if not self._is_closed and not all(each.is_in_place for each in self._folders):
-            raise self.bad("it has put something else in the place of a media folder")
+        # otherwise the worker would look for the next batch in another folder
+        if self._is_closed:
+            return
+        for folder in self._folders:
+            if not folder.is_in_place:
+                raise self.end_with_error("it has replaced a media folder")
 
-    def bad(self, why: str) -> ModelDiedError:
-        """End a program that cannot be trusted any more; what is raised then."""
+    def end_with_error(self, reason: str) -> ModelDiedError:
+        """End a program that can no longer be trusted. Returns the error to raise."""
         self._leash.kill()
-        said = self._said()
+        last_lines_text = self._last_error_lines()
         self._close()
-        return ModelDiedError(f"the worker was ended: {why}{said}")
+        return ModelDiedError(f"the worker was ended: {reason}{last_lines_text}")
 
     def end(self) -> None:
-        """Let the program end, which then takes a few seconds at most."""
+        """Ask the program to end, and wait for some seconds at most."""
         try:
             self.send({"type": "end"}, TimeSetting(END_SECONDS))
         except ModelDiedError:
@@ -210,76 +215,78 @@ class WorkerProgram:
     # --- bytes ------------------------------------------------------------------------
 
     def _line(self, limit: TimeSetting) -> bytes:
-        until = time.monotonic() + limit.seconds
-        while (end := self._read.find(b"\n", self._scanned)) < 0:
-            self._scanned = len(self._read)
+        deadline = time.monotonic() + limit.seconds
+        while (end := self._buffer.find(b"\n", self._scanned)) < 0:
+            self._scanned = len(self._buffer)
             if self._scanned > MAX_LINE_BYTES:
-                raise self.bad(
+                raise self.end_with_error(
                     f"it wrote a line of more than {MAX_LINE_BYTES >> 20} MiB: "
-                    f"{self._shown(self._read)}"
+                    f"{self._shown(self._buffer)}"
                 )
-            self._wait(until, limit)
-        line = bytes(self._read[:end])
-        del self._read[: end + 1]
+            self._wait(deadline, limit)
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
         self._scanned = 0
         return line
 
     def _wait(
         self,
-        until: float,
+        deadline: float,
         limit: TimeSetting,
         *,
         sending: bool = False,
     ) -> bool:
-        """Wait for one of the pipes, and read what there is; whether the program's
+        """Wait for one of the pipes, and read the output. Returns True if the program's
         input can be written to."""
         poll = select.poll()
-        ours, theirs = self._leash.stdin.fileno(), self._leash.stdout.fileno()
-        poll.register(theirs, select.POLLIN)
+        stdin, stdout = self._leash.stdin.fileno(), self._leash.stdout.fileno()
+        poll.register(stdout, select.POLLIN)
         if sending:
-            poll.register(ours, select.POLLOUT)
-        left = until - time.monotonic()
-        ready = dict(poll.poll(1000 * max(0.0, min(left, _LOOK_SECONDS))))
-        if theirs in ready:
-            piece = os.read(theirs, 1 << 20)
+            poll.register(stdin, select.POLLOUT)
+        seconds_left = deadline - time.monotonic()
+        ready = dict(poll.poll(1000 * max(0.0, min(seconds_left, _CHECK_SECONDS))))
+        if stdout in ready:
+            piece = os.read(stdout, 1 << 20)
             if not piece:
                 raise self._death()
-            self._read += piece
-            # only what it writes while it is sent a message adds up to that
-            if len(self._read) > 2 * MAX_LINE_BYTES:
-                raise self.bad(
-                    f"it wrote more than {2 * MAX_LINE_BYTES >> 20} MiB before it "
-                    "read what it was sent"
+            self._buffer += piece
+            # the buffer grows so large only if the worker writes without reading
+            if len(self._buffer) > 2 * MAX_LINE_BYTES:
+                raise self.end_with_error(
+                    f"it wrote more than {2 * MAX_LINE_BYTES >> 20} MiB before it read "
+                    "its input"
                 )
         elif not ready and self._leash.has_ended:
             raise self._death()
-        if left <= 0 and sending and ours not in ready:
-            raise self.bad(f"it has not read what it was sent for {limit}")
-        if left <= 0 and not ready:
-            raise self.bad(f"no line came from it for {limit}")
-        return ours in ready
+        if seconds_left <= 0 and sending and stdin not in ready:
+            raise self.end_with_error(f"it has not read its input for {limit}")
+        if seconds_left <= 0 and not ready:
+            raise self.end_with_error(f"it has not written a line for {limit}")
+        return stdin in ready
 
     # --- its end ----------------------------------------------------------------------
 
     def _death(self) -> ModelDiedError:
-        """How it ended, in words."""
+        """The error that describes how the program ended."""
         cut = ""
-        if self._read:
-            cut = f" in the middle of a line ({self._shown(self._read)})"
+        if self._buffer:
+            cut = f" in the middle of a line ({self._shown(self._buffer)})"
         status = self._leash.end(END_SECONDS)
-        words = self._said()
+        error_lines = self._last_error_lines()
         self._close()
-        return ModelDiedError(f"the worker's program {ending(status)}{cut}{words}")
+        return ModelDiedError(
+            f"the worker's program {ending(status)}{cut}{error_lines}"
+        )
 
-    def _said(self) -> str:
-        """The last lines of its error stream."""
+    def _last_error_lines(self) -> str:
+        """The last lines of the program's error stream."""
         handle = self._errors
         if not isinstance(handle, int):
             handle = handle.fileno()
-        return last_lines(handle, self._from)
+        return last_lines(handle, self._errors_start)
 
     def _shown(self, line: bytes | bytearray) -> str:
-        # a key may be cut where the text is
+        # keys are replaced before the text is cut, which could split a key
         text = line[: 10 * _SHOWN_CHARS].decode("utf-8", "replace")
         return repr(text_without_values(text, self._secrets)[:_SHOWN_CHARS])
 
@@ -294,7 +301,7 @@ class WorkerProgram:
 
 
 def _is_log(handle: int) -> bool:
-    """Whether a handle is a file that can be read again."""
+    """True if a handle is a regular file that can also be read."""
     import fcntl
 
     try:

@@ -1,5 +1,4 @@
-"""The backend's arguments, checked, and the digests of the files that make the
-worker."""
+"""The backend's checked arguments, and the digests of the worker's files."""
 
 from __future__ import annotations
 
@@ -20,13 +19,13 @@ from mmeval.system.wording import shortened
 
 MediaTravel = Literal["path", "inline"]
 _SHOWN_CHARS = 200
-"""Limit of a path in a message, in characters."""
+"""Maximum length of a path in a message."""
 _MACHINE_CODE = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
-"""How programs begin that no author writes, such as the interpreter."""
+"""First bytes of compiled programs, such as the interpreter."""
 
 
 class TimeSetting(NamedTuple):
-    """How long something may take, and the argument that sets it."""
+    """A time limit, and the argument that sets it."""
 
     seconds: float
     argument: str = ""
@@ -37,8 +36,8 @@ class TimeSetting(NamedTuple):
 
 @dataclass(frozen=True)
 class Settings:
-    """How the program is started and asked. Raises UsageError for a time that is not
-    above 0."""
+    """How the worker is started and called. Raises UsageError for a time limit that is
+    not above 0."""
 
     command: tuple[str, ...]
     cwd: Path
@@ -53,7 +52,7 @@ class Settings:
         for seconds, argument in (self.hello, self.load, self.batch):
             if not seconds > 0:
                 raise UsageError(
-                    f"{argument}={seconds}: must be a number of seconds above 0",
+                    f"{argument}={seconds} must be a number of seconds above 0",
                     name=argument,
                 )
 
@@ -63,88 +62,86 @@ class Settings:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The keys among its arguments, which no file of a run may hold."""
+        """The secrets in the arguments, which no file of a run may hold."""
         given = {"command": self.command, "env": self.env, "args": self.args}
         return tuple(sorted(secret_values(given)))
 
 
 def words_of(command: str | Sequence[str]) -> tuple[str, ...]:
-    """The words of a command. Raises UsageError for one without words or with an open
+    """The words of a command. Raises UsageError for an empty command or an unclosed
     quote."""
     try:
         words = tuple(shlex.split(command) if isinstance(command, str) else command)
     except ValueError as error:
         raise UsageError(
-            f"command: {error}; close each quote that is opened", name="command"
+            f"command: {error}; close each opened quote", name="command"
         ) from None
     if not words:
         raise UsageError(
-            "command is empty: name the program of the model, as in command='python "
+            "command is empty: give the model's program, such as command='python "
             "omni/serve.py'"
         )
     return words
 
 
 def check_program(settings: Settings) -> None:
-    """Raises MissingDataError for a folder or a program that is not there."""
-    if not _is(Path.is_dir, settings.cwd):
+    """Raise MissingDataError for a missing folder or program."""
+    if not _is_kind(Path.is_dir, settings.cwd):
         raise MissingDataError(
-            f"cwd={shortened(str(settings.cwd), _SHOWN_CHARS)}: there is no such "
-            "folder",
+            f"cwd={shortened(str(settings.cwd), _SHOWN_CHARS)} is not a folder",
             name="cwd",
         )
     name = settings.command[0]
     place = settings.cwd / name if os.sep in name else name
     if shutil.which(place, path=settings.environment.get("PATH")) is None:
         raise MissingDataError(
-            f"command: there is no program {shortened(name, _SHOWN_CHARS)!r} here; "
+            f"command: the program {shortened(name, _SHOWN_CHARS)!r} does not exist; "
             "give its path, or install it",
             name=name,
         )
 
 
 def devices_of(devices: str, copies: int | None) -> tuple[str, ...]:
-    """The devices of each copy, empty ones where none are named. Raises UsageError for
-    another number of them."""
-    named = tuple(devices.split("+")) if devices else ()
-    count = (len(named) or 1) if copies is None else copies
+    """The devices of each copy; empty texts if no devices are given. Raises UsageError
+    if the numbers of devices and copies differ."""
+    device_sets = tuple(devices.split("+")) if devices else ()
+    count = (len(device_sets) or 1) if copies is None else copies
     if count < 1:
         raise UsageError(
-            f"copies={copies}: must be a whole number, 0 or more", name="copies"
+            f"copies={copies} must be a whole number of at least 0", name="copies"
         )
-    if named and len(named) != count:
+    if device_sets and len(device_sets) != count:
         raise UsageError(
-            f"devices={devices} are those of {len(named)} copies, and copies={count}; "
-            "write one for each, as in "
-            "devices=0+1 (two devices of one copy: devices=0,1+2,3)",
+            f"devices={devices} is for {len(device_sets)} copies, not for "
+            f"copies={count}; give one for each copy, such as devices=0+1 (with two "
+            "devices for each copy: devices=0,1+2,3)",
             name="devices",
         )
-    return named or ("",) * count
+    return device_sets or ("",) * count
 
 
 def code_digests(settings: Settings, code: Sequence[str]) -> dict[str, str]:
-    """A digest for each name of a file that the command or ``code`` names; of a folder
-    its Python files count. Raises MissingDataError for what ``code`` names and is not
-    there."""
+    """The digests, by name, of the files in the command and in ``code``. For a folder,
+    these are its Python files. Raises MissingDataError for a missing file of
+    ``code``."""
     files: dict[Path, str] = {}
     for word in settings.command:
         file = settings.cwd / word
-        if _is(Path.is_file, file):
+        if _is_kind(Path.is_file, file):
             with file.open("rb") as opened:
                 is_machine_code = opened.read(4) in _MACHINE_CODE
             if not is_machine_code:
                 files[file.resolve()] = file.name
     for word in code:
         place = settings.cwd / Path(word).expanduser()
-        if _is(Path.is_dir, place):
+        if _is_kind(Path.is_dir, place):
             for file in sorted(place.rglob("*.py")):
                 files[file.resolve()] = str(file.relative_to(place))
-        elif _is(Path.is_file, place):
+        elif _is_kind(Path.is_file, place):
             files[place.resolve()] = place.name
         else:
             raise MissingDataError(
-                f"code={shortened(word, _SHOWN_CHARS)}: there is no such file or "
-                "folder",
+                f"code={shortened(word, _SHOWN_CHARS)} does not exist",
                 name="code",
             )
     digests: dict[str, list[str]] = defaultdict(list)
@@ -156,9 +153,9 @@ def code_digests(settings: Settings, code: Sequence[str]) -> dict[str, str]:
     return {name: "+".join(sorted(digests[name])) for name in names}
 
 
-def _is(kind: Callable[[Path], bool], place: Path) -> bool:
-    """Whether a place is there, a file or a folder."""
+def _is_kind(kind: Callable[[Path], bool], place: Path) -> bool:
+    """``kind(place)``, and False for a text that cannot be a path."""
     try:
         return kind(place)
-    except (OSError, ValueError):  # a word that no file can have as its name
+    except (OSError, ValueError):  # a word that cannot be a file name
         return False

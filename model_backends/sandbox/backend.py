@@ -1,5 +1,5 @@
-"""The backend: runs the program of a request and answers with what it printed and
-left."""
+"""The backend: runs the program of a request, and answers with its printed text and its
+output files."""
 
 from __future__ import annotations
 
@@ -22,29 +22,28 @@ from mmeval.records import Request, Response
 from mmeval.system import OwnThread
 
 VERSION = 3
-"""Raised whenever the same program could be answered otherwise."""
+"""Raised whenever the same program could get another answer."""
 TAIL_CHARS = 4000
-"""How much of a program's errors an answer holds: the end, where a traceback says what
-is wrong."""
+"""Number of characters at the end of a program's errors that an answer holds. There a
+traceback names the error."""
 
 
 class SandboxBackend:
-    """Runs one Python program for a request, cut off from the machine, the network and
-    other programs.
+    """Runs one Python program for each request, isolated from the machine, the network
+    and other programs.
 
-    :param python: the interpreter, ours if empty.
-    :param packages: whether programs may import the packages that are installed
-        beside the interpreter.
-    :param seconds: of wall time, and of processor time, for a program with all of
-        its processes.
-    :param memory_mb: for all of its processes and files together.
-    :param processes: processes and threads at once.
-    :param output_kb: what it may print.
-    :param files: how many files of ``output/`` are taken.
-    :param file_mb: the most that one file may hold.
+    :param python: the interpreter; ours if empty.
+    :param packages: true lets programs import the interpreter's installed packages.
+    :param seconds: limit of the wall time, and of the processor time of all processes
+        together.
+    :param memory_mb: limit of memory for all processes and files together.
+    :param processes: maximum number of processes and threads at once.
+    :param output_kb: maximum size of the printed text.
+    :param files: maximum number of files that are taken from ``output/``.
+    :param file_mb: maximum size of a file.
 
-    Raises MissingDataError, before anything is asked, where bubblewrap does not hold a
-    program here.
+    Raises MissingDataError, before any request, if bubblewrap cannot isolate programs
+    on this machine.
     """
 
     capabilities = Capabilities.of(
@@ -67,14 +66,14 @@ class SandboxBackend:
             seconds, memory_mb, processes, output_kb, files, file_mb
         )
         self._bubblewrap = bubblewrap_for(python, packages=packages)
-        known = interpreter(python, packages=packages)
+        python_info = interpreter(python, packages=packages)
         self.identity: Mapping[str, Any] = {
             "backend": "sandbox",
             "version": VERSION,
             "runtime": self._bubblewrap.name,
-            "python": known.version,
-            "packages": known.packages,
-            "image": "",  # there is none; journals have it in the keys of their calls
+            "python": python_info.version,
+            "packages": python_info.packages,
+            "image": "",  # always empty; kept because it is part of journalled keys
             **asdict(self._limits),
         }
         self.provenance: Mapping[str, Any] = {
@@ -83,15 +82,15 @@ class SandboxBackend:
 
     @property
     def usual_connections(self) -> int:
-        """How many programs run at a time: as many as there are processors."""
+        """The number of programs that run at once: one for each processor."""
         return len(os.sched_getaffinity(0))
 
     @classmethod
     def check_machine(cls) -> str:
-        """What programs run in here by default. Raises MissingDataError where nothing
-        holds them."""
+        """A description of the default sandbox on this machine. Raises MissingDataError
+        if programs cannot be isolated."""
         bubblewrap = bubblewrap_for("", packages=False)
-        first = f"sandbox: programs of models can run in {bubblewrap.name}"
+        first = f"sandbox: models' programs can run in {bubblewrap.name}"
         return "; ".join([first, *bubblewrap.notes])
 
     async def generate(self, request: Request) -> Response:
@@ -100,15 +99,15 @@ class SandboxBackend:
             if program is None:
                 return Response.failed(
                     "bad_request",
-                    "there is no program: the last user message has no code part and "
-                    "no fenced block",
+                    "the request holds no program: the last user message needs a code "
+                    "part or a fenced block",
                 )
             size = sum(media.size for _, media in program.inputs)
             if size > self._limits.memory_mb * MIB:
                 return Response.failed(
                     "too_long", "the media of the request are larger than memory_mb"
                 )
-            # it is ended when the call is given up
+            # a cancelled call ends its program
             thread, stop = OwnThread("mmeval-sandbox"), threading.Event()
             try:
                 outcome = await thread.do(
@@ -119,16 +118,16 @@ class SandboxBackend:
                 thread.end()
             return self._response(outcome)
         except (ContentError, MissingError) as error:
-            # a medium of the request has gone or changed
+            # a medium of the request is missing or has changed
             return Response.failed("bad_request", str(error))
         except (SandboxError, OSError) as error:
             return Response.failed("internal", str(error))
 
     def _response(self, outcome: ProgramResult) -> Response:
-        """What was printed comes first and the state last, in a part of its own: a
-        program can imitate words alone."""
+        """The answer: the printed text first, the state last in its own part, because a
+        program could print text that imitates a state."""
         state = []
-        if outcome.status and not outcome.ended:
+        if outcome.status and not outcome.was_ended:
             state.append(f"exit status {outcome.status}")
         limits = self._limits
         bounds: dict[Reason, str] = {
@@ -140,12 +139,12 @@ class SandboxBackend:
         }
         for reason in outcome.reached:
             state.append(f"the program reached the limit of {reason}: {bounds[reason]}")
-        state += outcome.outputs.left_out
+        state += outcome.files.left_out
         warnings = list(state)
         parts: list[Part] = []
-        if outcome.printed:
-            parts.append(text_part(outcome.printed))
-        parts += outcome.outputs.parts
+        if outcome.output:
+            parts.append(text_part(outcome.output))
+        parts += outcome.files.parts
         if not parts:
             state = state or ["the program ended and printed nothing"]
         tail = outcome.errors.strip()[-TAIL_CHARS:]

@@ -1,4 +1,4 @@
-"""Runs programs in namespaces without privileges, made by bubblewrap."""
+"""Runs programs in unprivileged namespaces, created by bubblewrap."""
 
 from __future__ import annotations
 
@@ -25,35 +25,34 @@ from mmeval.model_backends.sandbox.runtime import (
     TICK,
     WORK,
     ResourceUse,
-    received,
+    received_descriptors,
 )
-from mmeval.model_backends.sandbox.watch import load_below
+from mmeval.model_backends.sandbox.watch import measure_below
 
 NOBODY = 65534
-LEAST = (0, 8)
-"""The first version with tmpfs of a given size, and with user namespaces that can be
-closed."""
+MIN_VERSION = (0, 8)
+"""The first version that can limit the size of a tmpfs and disable user namespaces."""
 _MOUNT_POINT = "/mnt"
-"""Where root mounts the folders of the interpreter for the id that it takes."""
+"""Where root mounts the interpreter's folders for the unprivileged id."""
 _MOUNT_SCRIPT = f"""set -e; at=0; mount -t tmpfs -o mode=755 tmpfs {_MOUNT_POINT}
 while [ "$1" != -- ]; do
   mkdir {_MOUNT_POINT}/$at; mount --bind "$1" {_MOUNT_POINT}/$at; at=$((at+1)); shift
 done
 shift; exec env -i "$@\""""
-"""Each step becomes the next one: the kernel ends bubblewrap with the run, of which it
-is the direct child."""
+"""Each step replaces itself by ``exec``, so bubblewrap is the run's direct child, and
+the kernel ends it with the run."""
 _DEVICES = ("null", "full", "random", "urandom")
-"""Without ``zero``: shared memory of it stays when a process gives it back, and then
-belongs to none."""
-_ISOLATED = (
+"""Without ``zero``: its shared memory stays after a process frees it, and then belongs
+to no process."""
+_ISOLATION_OPTIONS = (
     "--unshare-user",
     "--unshare-ipc",
     "--unshare-pid",
     "--unshare-net",
     "--unshare-uts",
     "--unshare-cgroup-try",
-    # the front program, which closes itself to the user's; bubblewrap's own process 1
-    # can be written to
+    # the front program is process 1: it protects its memory from the user's program,
+    # which bubblewrap's own process 1 does not
     "--as-pid-1",
     "--die-with-parent",
     "--new-session",
@@ -70,82 +69,83 @@ _ISOLATED = (
 
 
 class Bubblewrap:
-    """``proc``: the program has a ``/proc`` of its own, else an empty one. ``closed``:
-    bubblewrap itself closes user namespaces inside, else the filter of system calls
-    alone does. Some containers refuse the one or the other."""
+    """Starts programs with bubblewrap. Some containers do not allow all options.
+
+    ``proc``: programs have their own ``/proc``; otherwise it is empty. ``closed``:
+    bubblewrap disables user namespaces inside; otherwise only the filter of system
+    calls does.
+    """
 
     name = "bwrap"
 
     def __init__(
         self, python: Interpreter, *, proc: bool = True, closed: bool = True
     ) -> None:
-        """Raises MissingDataError where bubblewrap is not installed or too old."""
+        """Raises MissingDataError if bubblewrap is not installed or too old."""
         self._python, self._proc, self._closed = python, proc, closed
-        self._bwrap = _program("bwrap", "bubblewrap")
+        self._bwrap = _find_program("bwrap", "bubblewrap")
         shown = subprocess.run(
             [self._bwrap, "--version"], capture_output=True, text=True, check=False
         ).stdout
         numbers = re.findall(r"\d+", shown)
         self.version = ".".join(numbers)
-        if tuple(map(int, numbers[:2])) < LEAST:
+        if tuple(map(int, numbers[:2])) < MIN_VERSION:
             raise MissingDataError(
                 f"bubblewrap {self.version or 'of an unknown version'} is too old: "
-                f"{LEAST[0]}.{LEAST[1]} or newer is "
+                f"{MIN_VERSION[0]}.{MIN_VERSION[1]} or newer is "
                 "needed",
-                how_to_fix="Take it from a newer release of your system",
+                how_to_fix="Install it from a newer release of your system",
             )
         self._setpriv = ""
-        # the machine's own root, and not that of a container without privileges
+        # only for the machine's root, not the root of an unprivileged container
         user_map = Path("/proc/self/uid_map").read_text().split()
         inside, outside, count = map(int, user_map[:3])
         if os.geteuid() == inside == outside == 0 and count > NOBODY:
-            self._setpriv = _program("setpriv", "util-linux")
+            self._setpriv = _find_program("setpriv", "util-linux")
 
     @property
     def notes(self) -> tuple[str, ...]:
         notes = []
         if not self._proc:
             notes.append(
-                "programs have an empty /proc: a container masks the machine's, and "
-                "lets no other be mounted"
+                "programs have an empty /proc, because this container does not allow "
+                "to mount one"
             )
         if not self._closed:
             notes.append(
-                "user namespaces are closed inside by the filter of system calls alone"
+                "only the filter of system calls disables user namespaces inside"
             )
         if filter_for() is None:
-            notes.append(
-                "there is no filter of system calls for this kind of processor"
-            )
+            notes.append("system calls are not filtered on this type of processor")
         if not kernel_limits_memory():
             notes.append(
-                "memory is measured and not limited by the kernel, as mmeval cannot "
-                "make control groups (cgroup v2)"
+                "memory is measured but not limited by the kernel, because mmeval "
+                "cannot create control groups (cgroup v2)"
             )
         return tuple(notes)
 
     def begin(self, program: SandboxProgram, limits: ProgramLimits) -> SandboxProcess:
-        with contextlib.ExitStack() as kept, contextlib.ExitStack() as given:
-            ours, theirs = socket.socketpair()
-            info, info_end = os.pipe()
-            kept.push(ours)
-            kept.callback(os.close, info)
-            given.push(theirs)
-            given.callback(os.close, info_end)
-            descriptors = [theirs.fileno(), info_end]
+        with contextlib.ExitStack() as owned, contextlib.ExitStack() as temporary:
+            our_socket, their_socket = socket.socketpair()
+            info, info_write = os.pipe()
+            owned.push(our_socket)
+            owned.callback(os.close, info)
+            temporary.push(their_socket)
+            temporary.callback(os.close, info_write)
+            descriptors = [their_socket.fileno(), info_write]
 
             def data(content: bytes) -> str:
-                """A descriptor from which the content can be read."""
+                """The number of a new descriptor with this content."""
                 descriptor = os.memfd_create("mmeval-sandbox")
                 descriptors.append(descriptor)
-                given.callback(os.close, descriptor)
+                temporary.callback(os.close, descriptor)
                 with open(descriptor, "wb", closefd=False) as file:
                     file.write(content)
                 os.lseek(descriptor, 0, os.SEEK_SET)
                 return str(descriptor)
 
-            options = [*_ISOLATED, "--info-fd", str(info_end)]
-            # Python may lie below it
+            options = [*_ISOLATION_OPTIONS, "--info-fd", str(info_write)]
+            # before the system and Python, whose folders may be below it
             input_bytes = sum(media.size for _, media in program.inputs)
             options += _work_folder(limits, input_bytes)
             options += self._filesystem()
@@ -156,14 +156,14 @@ class Bubblewrap:
                 options += ["--perms", "0444"]
                 options += ["--file", data(media.read()), f"{WORK}/input/{name}"]
             options += ["--remount-ro", f"{WORK}/input", "--remount-ro", "/"]
-            calls = filter_for()
-            if calls is not None:
-                options += ["--seccomp", data(calls)]
+            call_filter = filter_for()
+            if call_filter is not None:
+                options += ["--seccomp", data(call_filter)]
             python = self._python.command
             ended_by_zero = "".join(f"{option}\0" for option in options)
             words = [*self._outer(), self._bwrap, "--args"]
             words += [data(ended_by_zero.encode()), "--"]
-            words += [python, "-I", "-S", "-B", "/front.py", str(theirs.fileno())]
+            words += [python, "-I", "-S", "-B", "/front.py", str(their_socket.fileno())]
             words += [json.dumps(limits.of_process())]
             words += [python, "-B", "-u", f"{WORK}/program.py"]
             process = subprocess.Popen(
@@ -175,32 +175,32 @@ class Bubblewrap:
                 env={},
                 cwd="/",
             )
-            kept.pop_all()  # the cell closes them
-        return SandboxProcess(process, ours, info, limits)
+            owned.pop_all()  # the SandboxProcess closes them
+        return SandboxProcess(process, our_socket, info, limits)
 
     def _outer(self) -> list[str]:
-        """What goes before bubblewrap for root, whose processes have no limit of
-        number: it gives up its id. The id that it takes is shown the folders of the
-        interpreter elsewhere, as root's home is closed to it."""
+        """The command before bubblewrap, if this is root: it changes to an unprivileged
+        id, because root's number of processes has no limit. That id cannot read root's
+        home, so the interpreter's folders are mounted elsewhere for it."""
         if not self._setpriv:
             return []
         words = []
         if self._python.bound:
-            words += [_program("unshare", "util-linux"), "--mount"]
+            words += [_find_program("unshare", "util-linux"), "--mount"]
             words += ["sh", "-c", _MOUNT_SCRIPT, "sh"]
             words += [*map(str, self._python.bound), "--"]
         words += [self._setpriv, "--reuid", str(NOBODY), "--regid", str(NOBODY)]
         return [*words, "--clear-groups", "--inh-caps=-all", "--"]
 
     def _filesystem(self) -> list[str]:
-        """The root, in the order in which it is made: the system, Python, devices."""
+        """The options for the root file system, in order: system, Python, devices."""
         words = ["--disable-userns"] if self._closed else []
         environment = {**ENVIRONMENT, "LD_LIBRARY_PATH": self._python.libraries}
         for name, value in environment.items():
             if value:
                 words += ["--setenv", name, value]
         words += ["--ro-bind", "/usr", "/usr"]
-        # they lead into it; on some systems they are folders of their own
+        # links into /usr; on some systems real folders
         for path in map(Path, ("/bin", "/sbin", "/lib", "/lib32", "/lib64")):
             if path.is_symlink():
                 words += ["--symlink", str(path.readlink()), str(path)]
@@ -218,8 +218,8 @@ class Bubblewrap:
 
 
 class SandboxProcess:
-    """A program that is being run. ``line`` becomes readable when its sandbox is set
-    up."""
+    """A program running in its sandbox. ``line`` becomes readable when the sandbox is
+    set up."""
 
     def __init__(
         self,
@@ -233,40 +233,40 @@ class SandboxProcess:
         self._reported = b""
         self._used: dict[tuple[int, str], int] = {}
         self._handle = self._first = 0
-        self._own_memory = 0
-        """What process 1 has before the program begins."""
+        self._base_memory = 0
+        """Bytes of process 1 before the program begins."""
         self._group: MemoryGroup | None = None
         os.set_blocking(info, False)
         line.setblocking(False)
 
     def receive(self) -> list[int]:
-        """Descriptors of the folders, once the sandbox is set up."""
-        # while the program is yet to begin, its process 1 is there
-        is_known = self._found()
-        folders = received(self.line)
-        if folders and is_known:
-            self._own_memory = self._measured().memory
-            most = self._limits.memory_mb * MIB + self._own_memory
+        """Descriptors of the folders once the sandbox is set up; empty before."""
+        # process 1 waits until the folders are received, so it can be measured now
+        is_found = self._find_first()
+        folders = received_descriptors(self.line)
+        if folders and is_found:
+            self._base_memory = self._measured().memory
+            most = self._limits.memory_mb * MIB + self._base_memory
             self._group = MemoryGroup.around(self._first, most)
         if folders:
-            with contextlib.suppress(OSError):  # it was ended meanwhile
+            with contextlib.suppress(OSError):  # it may have ended
                 self.line.send(b"1")
         return folders
 
-    def load(self) -> ResourceUse | None:
-        """What the program uses; None while its processes are not known yet."""
-        if not self._found():
+    def resource_use(self) -> ResourceUse | None:
+        """The program's resource use; None until its process 1 is known."""
+        if not self._find_first():
             return None
-        load = self._measured()
-        return load._replace(memory=max(0, load.memory - self._own_memory))
+        use = self._measured()
+        return use._replace(memory=max(0, use.memory - self._base_memory))
 
     def _measured(self) -> ResourceUse:
-        most = self._limits.memory_mb * MIB + self._own_memory
-        return load_below(self._first, most, self._used)
+        most = self._limits.memory_mb * MIB + self._base_memory
+        return measure_below(self._first, most, self._used)
 
     def end(self) -> bool:
-        """Kill process 1 of the namespace, and return whether it is gone: the kernel
-        ends the others before it. Bubblewrap does not wait for that."""
+        """Kill process 1 of the namespace. Returns True once it has ended: the kernel
+        ends the other processes first. Bubblewrap does not wait for that."""
         if not self._handle:
             self.process.kill()
             return True
@@ -286,37 +286,37 @@ class SandboxProcess:
 
     @property
     def reached_memory(self) -> bool:
-        """Whether the kernel has ended a process for its memory."""
+        """True if the kernel has ended a process at the memory limit."""
         return self._group is not None and self._group.has_ended_any
 
-    def _found(self) -> bool:
-        """Whether it is known which process is the first of the namespace, as
-        bubblewrap reports."""
+    def _find_first(self) -> bool:
+        """Read from bubblewrap which process is the namespace's process 1. Returns True
+        if it is known."""
         if not self._first:
             with contextlib.suppress(BlockingIOError):
                 self._reported += os.read(self._info, 4096)
-            if found := re.search(rb'"child-pid":\s*(\d+)\D', self._reported):
-                first = int(found[1])
-                # It may have ended already: then neither is set.
+            if match := re.search(rb'"child-pid":\s*(\d+)\D', self._reported):
+                first = int(match[1])
+                # if it has already ended, neither is set
                 with contextlib.suppress(ProcessLookupError):
                     self._handle = os.pidfd_open(first)
                     self._first = first
         return bool(self._first)
 
 
-def _program(name: str, package: str) -> str:
-    found = shutil.which(name)
-    if found is None:
+def _find_program(name: str, package: str) -> str:
+    path = shutil.which(name)
+    if path is None:
         raise MissingDataError(
-            f"programs of models cannot be run: {package} is not installed (there is "
-            f"no {name} on the PATH)",
-            how_to_fix=f"Install it: apt install {package}, on Debian or Ubuntu",
+            f"models' programs cannot run: {package} is not installed ({name} is not "
+            "on the PATH)",
+            how_to_fix=f"Install it, on Debian or Ubuntu with: apt install {package}",
         )
-    return found
+    return path
 
 
 def _work_folder(limits: ProgramLimits, inputs: int) -> list[str]:
-    """All that can be written to, each of a given size."""
+    """The options for all writable folders, with their sizes."""
     size = str(limits.folder_bytes)
     words = ["--size", size, "--tmpfs", "/dev/shm", "--size", size, "--tmpfs", WORK]
     words += ["--dir", f"{WORK}/output", "--dir", f"{WORK}/tmp"]

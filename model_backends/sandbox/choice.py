@@ -1,5 +1,5 @@
-"""How bubblewrap runs programs: in a form that holds a program of ours as it must, or
-not at all."""
+"""Chooses the options of bubblewrap: the strictest ones that work here. A probe must
+find no hole in the sandbox."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mmeval.model_backends.sandbox.program import SandboxProgram
 
 _NO_PROC = "mount proc"
 _NOT_CLOSED = ("max_user_namespaces", "creation of new user namespaces")
-"""Words of bubblewrap where it cannot mount ``/proc``, and where it cannot close user
+"""Words in bubblewrap's errors: it cannot mount ``/proc``, or cannot disable user
 namespaces inside."""
 _PROBE = """
 import json, os, socket, subprocess, sys
@@ -33,9 +33,9 @@ def unshared():
     if ctypes.CDLL(None).unshare(0x10000000):
         raise OSError
 def connected():
-    with socket.socket() as one:
-        one.settimeout(2)
-        one.connect(("192.0.2.1", 80))
+    with socket.socket() as client:
+        client.settimeout(2)
+        client.connect(("192.0.2.1", 80))
 must_fail("a user namespace can be made", unshared)
 must_fail("the network can be reached", connected)
 must_fail("the root can be written to", lambda: open("/probe", "w"))
@@ -44,8 +44,8 @@ must_fail("Python can be written to", lambda: open(in_python, "w"))
 must_fail("/dev can be written to", lambda: open("/dev/probe", "w"))
 must_fail("process 1 can be written to", lambda: open("/proc/1/mem", "r+b"))
 listed = os.listdir("/proc") if os.path.isdir("/proc") else []
-own = [name for name in listed if name.isdigit()]
-holes += ["other processes can be seen"] if len(own) > 8 else []
+processes = [name for name in listed if name.isdigit()]
+holes += ["other processes can be seen"] if len(processes) > 8 else []
 holes += ["it runs as root"] if os.getuid() == 0 else []
 ours = [name for name in os.environ if name.startswith("MMEVAL_")]
 holes += [f"{name} is in the environment" for name in ours]
@@ -72,8 +72,8 @@ _REFUSALS = (
 
 
 def bubblewrap_for(python: str, *, packages: bool) -> Bubblewrap:
-    """Bubblewrap, after its probe. Raises MissingDataError where it does not hold a
-    program, with the reason."""
+    """Bubblewrap with options that have passed the probe. Raises MissingDataError, with
+    the reason, if there are none."""
     return _bubblewrap(shutil.which("bwrap"), python, packages=packages)
 
 
@@ -84,44 +84,42 @@ def _bubblewrap(
     *,
     packages: bool,
 ) -> Bubblewrap:
-    """The strictest form of bubblewrap that works here, found once: without what the
-    machine refuses, and nothing else."""
-    found = interpreter(python, packages=packages)
+    """The strictest options of bubblewrap that work here. The result is cached."""
+    python_info = interpreter(python, packages=packages)
     proc = closed = True
     while True:
-        bubblewrap = Bubblewrap(found, proc=proc, closed=closed)
-        fault = _fault(bubblewrap)
-        if not fault:
+        bubblewrap = Bubblewrap(python_info, proc=proc, closed=closed)
+        failure = _probe_failure(bubblewrap)
+        if not failure:
             return bubblewrap
-        if closed and any(words in fault for words in _NOT_CLOSED):
+        if closed and any(words in failure for words in _NOT_CLOSED):
             closed = False
-        elif proc and _NO_PROC in fault:
+        elif proc and _NO_PROC in failure:
             proc = False
         else:
             break
-    why = fault
-    how_to_fix = "Use a machine, or a virtual machine, on which bwrap works"
+    reason = failure
+    how_to_fix = "Use a machine or a virtual machine on which bwrap works"
     for needles, meaning, known_fix in _REFUSALS:
-        if any(words in fault for words in needles):
-            why, how_to_fix = f"{meaning} ({fault})", known_fix
+        if any(words in failure for words in needles):
+            reason, how_to_fix = f"{meaning} ({failure})", known_fix
             break
     raise MissingDataError(
-        f"the sandbox cannot run programs here with bwrap: {sentence(why)}",
+        f"the sandbox cannot run programs with bwrap here: {sentence(reason)}",
         how_to_fix=how_to_fix,
     )
 
 
-def _fault(bubblewrap: Bubblewrap) -> str:
-    """Why the probe does not end well, or which hole it finds; empty where bubblewrap
-    holds."""
+def _probe_failure(bubblewrap: Bubblewrap) -> str:
+    """Why the probe fails, or the holes that it finds; empty if it passes."""
     try:
         outcome = execute(
             bubblewrap, SandboxProgram(_PROBE), _PROBE_LIMITS, threading.Event()
         )
     except (OSError, SandboxError) as error:
         return str(error)
-    if outcome.status or len(outcome.outputs.parts) != 1:
+    if outcome.status or len(outcome.files.parts) != 1:
         errors = outcome.errors.strip() or f"exit status {outcome.status}"
         return errors.splitlines()[-1]
-    holes = json.loads(outcome.printed)
-    return f"it does not hold: {'; '.join(holes)}" if holes else ""
+    holes = json.loads(outcome.output)
+    return f"it is not closed: {'; '.join(holes)}" if holes else ""

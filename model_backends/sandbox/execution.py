@@ -1,4 +1,4 @@
-"""Runs one program to its end within its bounds, and reads what comes of it."""
+"""Runs one program within its limits, and collects its output."""
 
 from __future__ import annotations
 
@@ -18,30 +18,34 @@ from mmeval.model_backends.sandbox.program import SandboxProgram
 from mmeval.model_backends.sandbox.runtime import TICK
 
 START_SECONDS = 60.0
-"""How long a sandbox may take until its program begins, on a machine that is busy."""
+"""Seconds until a program must have begun; long enough for a busy machine."""
 _CHUNK = 1 << 16
-_LEAST_TICK = TICK / 10
-_FASTEST = 8 * 2**30
-"""Bytes a second that a program can fill by one processor. The nearer it is to its
-limit, the sooner it is measured again."""
+_MIN_TICK = TICK / 10
+_MAX_FILL_RATE = 8 * 2**30
+"""Maximum rate, in bytes a second, at which a program fills memory on one processor. So
+the nearer a program is to its limit, the sooner it is measured again."""
 
 
 class SandboxError(MmevalError):
-    """The sandbox itself has failed, and the program did not run."""
+    """The sandbox itself has failed, so the program did not run."""
 
 
 @dataclass(frozen=True)
 class ProgramResult:
-    """``status`` is the exit status, above 128 for the signal that ended it;
-    ``reached`` the bounds that were hit. ``ended``: the program was ended from here, at
-    a bound, so that its status says nothing."""
+    """The result of a program.
 
-    printed: str
+    ``output`` and ``errors`` are its printed texts. ``status`` is the exit status (128
+    + the number of the signal that ended it). ``was_ended`` is True if the program was
+    ended at a limit; then its status means nothing. ``reached`` lists the reached
+    limits.
+    """
+
+    output: str
     errors: str
     status: int
-    ended: bool
+    was_ended: bool
     reached: tuple[Reason, ...]
-    outputs: Outputs
+    files: Outputs
     seconds: float
 
 
@@ -51,32 +55,32 @@ def execute(
     limits: ProgramLimits,
     stop: threading.Event,
 ) -> ProgramResult:
-    """Run a program. Raises SandboxError where it could not begin, or was stopped."""
+    """Run a program. Raises SandboxError if it could not begin or was stopped."""
     began = time.monotonic()
-    cell = bubblewrap.begin(program, limits)
-    running = _RunningProgram(cell, limits, began)
+    process = bubblewrap.begin(program, limits)
+    running = _RunningProgram(process, limits, began)
     try:
         running.follow(stop)
         if stop.is_set():
-            raise SandboxError("the run was stopped before the program had ended")
+            raise SandboxError("the run was stopped before the program ended")
         if not running.folders:
-            why = f"it says nothing, or needs more than {START_SECONDS:.0f} seconds"
+            reason = f"no error, or more than {START_SECONDS:.0f} seconds"
             lines = running.errors.decode("utf-8", "replace").strip().splitlines()
             if lines:
-                why = lines[-1].strip()[:500]
-            raise SandboxError(f"{bubblewrap.name} could not begin: {why}")
-        status = cell.process.returncode
+                reason = lines[-1].strip()[:500]
+            raise SandboxError(f"{bubblewrap.name} could not start: {reason}")
+        status = process.process.returncode
         outputs = outputs_of(running.folders[1], limits)
-        if cell.reached_memory and not running.reached:
+        if process.reached_memory and not running.reached:
             running.reached.append("memory")
         is_full = outputs.too_many or running.folders_are_full()
         if is_full and "files" not in running.reached:
             running.reached.append("files")
         return ProgramResult(
-            running.printed.decode("utf-8", "replace"),
+            running.output.decode("utf-8", "replace"),
             running.errors.decode("utf-8", "replace"),
             status if status >= 0 else 128 - status,
-            running.ended,
+            running.was_ended,
             tuple(running.reached),
             outputs,
             time.monotonic() - began,
@@ -87,119 +91,121 @@ def execute(
 
 @dataclass
 class _RunningProgram:
-    """A cell while it is followed."""
+    """A program in its sandbox, followed until its end."""
 
-    cell: SandboxProcess
+    sandbox: SandboxProcess
     limits: ProgramLimits
     began: float
-    printed: bytearray = field(default_factory=bytearray)
+    output: bytearray = field(default_factory=bytearray)
     errors: bytearray = field(default_factory=bytearray)
     folders: list[int] = field(default_factory=list)
-    """Descriptors of the work folder, ``output/`` and ``/dev/shm``; they outlive the
-    sandbox."""
+    """Descriptors of the work folder, ``output/`` and ``/dev/shm``. They remain valid
+    after the sandbox has ended."""
     reached: list[Reason] = field(default_factory=list)
-    ended: bool = False
+    was_ended: bool = False
     _seconds: float = 0.0
     _pause: float = TICK
-    """Seconds until the next measurement at the latest."""
+    """Maximum seconds until the next measurement."""
 
     def follow(self, stop: threading.Event) -> None:
-        """Read what comes, and end the program when it reaches a bound, until all of
-        its processes are gone."""
-        process = self.cell.process
+        """Read the output until all processes have ended. End the program when it
+        reaches a limit."""
+        process = self.sandbox.process
         assert process.stdout is not None and process.stderr is not None
         handle = os.pidfd_open(process.pid)
         with contextlib.closing(selectors.DefaultSelector()) as selector:
             for source in (process.stdout, process.stderr):
                 os.set_blocking(source.fileno(), False)
                 selector.register(source, selectors.EVENT_READ)
-            for other in (self.cell.line, handle):
+            for other in (self.sandbox.line, handle):
                 selector.register(other, selectors.EVENT_READ)
             try:
                 while process.poll() is None:
                     for key, _ in selector.select(self._pause):
-                        if key.fileobj is not handle and not self._take(key.fileobj):
+                        if key.fileobj is not handle and not self._read_once(
+                            key.fileobj
+                        ):
                             selector.unregister(key.fileobj)
-                    if not self.reached and (reason := self._bound_reached()):
+                    if not self.reached and (reason := self._reached_limit()):
                         self.reached.append(reason)
                     if self.reached or stop.is_set():
-                        self.ended = True
-                        self.cell.end()
+                        self.was_ended = True
+                        self.sandbox.end()
                 self._end()
-                for left in (process.stdout, process.stderr, self.cell.line):
-                    while self._take(left):
+                for open_source in (process.stdout, process.stderr, self.sandbox.line):
+                    while self._read_once(open_source):
                         pass
             finally:
                 os.close(handle)
 
-    def _take(self, source: Any) -> bool:
-        """Read once from a pipe or the line; False at its end, or where there is
-        nothing."""
-        if source is self.cell.line:
+    def _read_once(self, source: Any) -> bool:
+        """Read once from a pipe or the line. Returns False at its end, or if it holds
+        no data."""
+        if source is self.sandbox.line:
             if self.folders:
                 return False
-            self.folders = self.cell.receive()
+            self.folders = self.sandbox.receive()
             if self.folders:
                 self.began = time.monotonic()
             return bool(self.folders)
         data = None
         with contextlib.suppress(BlockingIOError):
             data = os.read(source.fileno(), _CHUNK)
-        kept = self.printed if source is self.cell.process.stdout else self.errors
-        room = self.limits.output_kb * 1024 - len(self.printed) - len(self.errors)
-        if data and len(data) > room:
+        target = self.output if source is self.sandbox.process.stdout else self.errors
+        bytes_left = self.limits.output_kb * 1024 - len(self.output) - len(self.errors)
+        if data and len(data) > bytes_left:
             if "output" not in self.reached:
                 self.reached.append("output")
-            data = data[: max(room, 0)]
-        kept += data or b""
+            data = data[: max(bytes_left, 0)]
+        target += data or b""
         return bool(data)
 
-    def _bound_reached(self) -> Reason | None:
+    def _reached_limit(self) -> Reason | None:
         seconds = self.limits.seconds if self.folders else START_SECONDS
         if time.monotonic() - self.began > seconds:
             return "time"
         if self.folders_are_full():
             return "files"
-        load = self.cell.load()
-        if load is None:
+        use = self.sandbox.resource_use()
+        if use is None:
             return None
-        self._seconds = max(self._seconds, load.seconds)
-        room = self.limits.memory_mb * MIB - load.memory
-        for folder in self._folders_hold():
-            room -= (folder.f_blocks - folder.f_bfree) * folder.f_frsize
-        if room < 0:
+        self._seconds = max(self._seconds, use.seconds)
+        bytes_left = self.limits.memory_mb * MIB - use.memory
+        for folder in self._folder_stats():
+            bytes_left -= (folder.f_blocks - folder.f_bfree) * folder.f_frsize
+        if bytes_left < 0:
             return "memory"
         processors = len(os.sched_getaffinity(0))
-        soonest = room / (_FASTEST * processors)
-        self._pause = min(TICK, max(_LEAST_TICK, soonest))
-        if load.threads > self.limits.processes:
+        soonest = bytes_left / (_MAX_FILL_RATE * processors)
+        self._pause = min(TICK, max(_MIN_TICK, soonest))
+        if use.threads > self.limits.processes:
             return "processes"
         return "time" if self._seconds > self.limits.seconds else None
 
     def folders_are_full(self) -> bool:
-        """Whether there is no room left in one, or too many files, folders and links in
-        all."""
+        """True if one of the folders is full, or all hold too many files, folders and
+        links together."""
         inodes = 0
-        for folder in self._folders_hold():
+        for folder in self._folder_stats():
             if folder.f_bfree == 0:
                 return True
             inodes += folder.f_files - folder.f_ffree
         return inodes > INODES
 
-    def _folders_hold(self) -> list[os.statvfs_result]:
-        """What can be written to: the work folder and shared memory."""
+    def _folder_stats(self) -> list[os.statvfs_result]:
+        """Statistics of the writable folders: the work folder and shared memory."""
         return [os.fstatvfs(folder) for folder in self.folders[::2]]
 
     def _end(self) -> None:
-        """Wait until nothing of the program is left."""
-        while not self.cell.end() or self.cell.process.poll() is None:
+        """End the program, and wait until all of its processes have ended."""
+        while not self.sandbox.end() or self.sandbox.process.poll() is None:
             time.sleep(TICK / 10)
 
     def close(self) -> None:
         self._end()
-        for source in (self.cell.process.stdout, self.cell.process.stderr):
+        for source in (self.sandbox.process.stdout, self.sandbox.process.stderr):
             if source is not None:
                 source.close()
         for folder in self.folders:
             os.close(folder)
-        self.cell.close()
+        self.sandbox.close()

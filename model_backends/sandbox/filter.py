@@ -1,7 +1,8 @@
 """The filter of system calls, as the bytes of a classic BPF program.
 
-A program in the sandbox needs none of them: they trace other processes, reach keys,
-load code into the kernel, change mounts, or hold memory that no process shows.
+The refused calls trace other processes, access keys, load code into the kernel, change
+mounts, or hold memory that does not belong to a process. Programs in the sandbox do not
+need them.
 """
 
 from __future__ import annotations
@@ -81,8 +82,8 @@ REFUSED: Mapping[str, tuple[int, int]] = {
     "msgget": (68, 186),
     "semget": (64, 190),
     "mq_open": (240, 180),
-    # pages that wait in a pipe or a socket after every process has given them back, at
-    # the price of a byte each
+    # they leave pages in a pipe or a socket after all processes have freed them, and
+    # each page costs only a byte of the pipe's size
     "vmsplice": (278, 75),
     "splice": (275, 76),
     "tee": (276, 77),
@@ -100,22 +101,21 @@ _OF_X86 = {
 _NAMESPACES = 0x7E020000
 """Flags of ``clone`` that make a namespace."""
 _SHARED_ANONYMOUS = 0x21
-"""``MAP_SHARED | MAP_ANONYMOUS``: its pages stay when a process gives them back, and
-then belong to none."""
+"""``MAP_SHARED | MAP_ANONYMOUS``: its pages stay after a process frees them, and then
+belong to no process."""
 _TERMINAL_INPUT = (0x5412, 0x541C)
 """``TIOCSTI`` and ``TIOCLINUX``."""
 _BUFFER_SIZES = (7, 8, 32, 33)
-"""``SO_SNDBUF`` and ``SO_RCVBUF``, and both with ``FORCE``: what waits in a socket is
-memory that no process shows."""
+"""``SO_SNDBUF`` and ``SO_RCVBUF``, and both with ``FORCE``: data in a socket is memory
+that does not belong to a process."""
 _PIPE_SIZE = 1031
 """``F_SETPIPE_SZ``."""
 _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _NUMBER, _MACHINE, _ARGUMENTS = 0, 4, 16
-"""Offsets in what the kernel gives the filter."""
+"""Offsets in the data that the kernel passes to the filter."""
 _OTHER_ABI = 0x40000000
-"""Numbers from here on are the x32 calls of x86-64, which are the same calls under
-other numbers."""
+"""Numbers from here on are x32 calls of x86-64: the same calls with other numbers."""
 
 Instruction = tuple[int, int, int, int]
 """Code, jump if true, jump if false, operand."""
@@ -145,16 +145,16 @@ _MACHINES = {
 
 
 def filter_for(machine: str = platform.machine()) -> bytes | None:
-    """The filter for a kind of machine; None where it is not known."""
-    known = _MACHINES.get(machine)
-    if known is None:
+    """The filter for a type of machine; None for an unknown type."""
+    machine_calls = _MACHINES.get(machine)
+    if machine_calls is None:
         return None
-    numbers = [pair[known.column] for pair in REFUSED.values()]
-    if known.column == 0:
+    numbers = [pair[machine_calls.column] for pair in REFUSED.values()]
+    if machine_calls.column == 0:
         numbers += _OF_X86.values()
     program: list[Instruction] = [
         (_LOAD, 0, 0, _MACHINE),
-        (_EQUAL, 1, 0, known.audit),
+        (_EQUAL, 1, 0, machine_calls.audit),
         (_RETURN, 0, 0, _KILL),
         (_LOAD, 0, 0, _NUMBER),
         (_AT_LEAST, 0, 1, _OTHER_ABI),
@@ -162,27 +162,30 @@ def filter_for(machine: str = platform.machine()) -> bytes | None:
     ]
     for number in numbers:
         program += _when(number, [(_RETURN, 0, 0, _REFUSE | errno.EPERM)])
-    # its flags are in memory, where no filter sees them; libraries then use clone
-    program += _when(known.clone3, [(_RETURN, 0, 0, _REFUSE | errno.ENOSYS)])
-    program += _when(known.clone, _refused_if(0, (_ANY_BIT, 0, 1, _NAMESPACES)))
-    # of all families the local one alone
-    for number in (known.socket, known.socketpair):
+    # a filter cannot read its flags, which are in memory; libraries fall back to clone
+    program += _when(machine_calls.clone3, [(_RETURN, 0, 0, _REFUSE | errno.ENOSYS)])
+    program += _when(machine_calls.clone, _refused_if(0, (_ANY_BIT, 0, 1, _NAMESPACES)))
+    # only sockets of the local family (AF_UNIX) are allowed
+    for number in (machine_calls.socket, machine_calls.socketpair):
         program += _when(
             number, _refused_if(0, (_EQUAL, 1, 0, 1), error=errno.EAFNOSUPPORT)
         )
     shared = (_AND, 0, 0, _SHARED_ANONYMOUS), (_EQUAL, 0, 1, _SHARED_ANONYMOUS)
-    program += _when(known.mmap, _refused_if(3, *shared))
+    program += _when(machine_calls.mmap, _refused_if(3, *shared))
     for request in _TERMINAL_INPUT:
-        program += _when(known.ioctl, _refused_if(1, (_EQUAL, 0, 1, request)))
+        program += _when(machine_calls.ioctl, _refused_if(1, (_EQUAL, 0, 1, request)))
     for option in _BUFFER_SIZES:
-        program += _when(known.setsockopt, _refused_if(2, (_EQUAL, 0, 1, option)))
-    program += _when(known.fcntl, _refused_if(1, (_EQUAL, 0, 1, _PIPE_SIZE)))
+        program += _when(
+            machine_calls.setsockopt, _refused_if(2, (_EQUAL, 0, 1, option))
+        )
+    program += _when(machine_calls.fcntl, _refused_if(1, (_EQUAL, 0, 1, _PIPE_SIZE)))
     program.append((_RETURN, 0, 0, _ALLOW))
     return b"".join(struct.pack("<HBBI", *instruction) for instruction in program)
 
 
 def _when(number: int, then: list[Instruction]) -> list[Instruction]:
-    """Instructions for one system call, after which its number is loaded again."""
+    """Instructions for one system call. Afterwards the call's number is loaded
+    again."""
     body = list(then)
     if len(then) > 1:
         body.append((_LOAD, 0, 0, _NUMBER))
@@ -192,8 +195,8 @@ def _when(number: int, then: list[Instruction]) -> list[Instruction]:
 def _refused_if(
     argument: int, *test: Instruction, error: int = errno.EPERM
 ) -> list[Instruction]:
-    """Refuse a call by the lower half of one of its arguments; the last jump skips the
-    refusal."""
+    """Instructions that refuse a call by the lower half of an argument. The last jump
+    of ``test`` skips the refusal."""
     return [
         (_LOAD, 0, 0, _ARGUMENTS + 8 * argument),
         *test,

@@ -1,9 +1,9 @@
-"""Process 1 of a sandbox: sets the limits, hands the folders out, starts the user's
-program, and ends everything when that has ended.
+"""Process 1 of a sandbox: sets the limits, sends the folders' descriptors to the run,
+starts the program, and ends with it.
 
-It is read as text and run there by the interpreter of the sandbox, with the standard
-library alone. The program has the same user, so process 1 closes itself to it: what is
-written into the memory of process 1 would be beyond the program's limits.
+The file is read as text and run by the sandbox's interpreter, with only the standard
+library. The program has the same user id, so process 1 protects its memory: code
+written there would not be bound by the program's limits.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ import sys
 
 _SET_DUMPABLE = 4
 ENDED = 137
-"""The exit status where the run has ended before the program."""
+"""The exit status if the run has ended before the program."""
 FOLDERS = ("/work", "/work/output", "/dev/shm")
 
 
 def main(channel: str, limits: str, *command: str) -> None:
-    """``channel`` is a descriptor; ``limits`` is JSON, name to value."""
+    """Run ``command``. ``channel`` is the number of a socket's descriptor; ``limits``
+    is JSON, name to value."""
     line = socket.socket(fileno=int(channel))
     close_to_others()
     for name, value in json.loads(limits).items():
         kind = getattr(resource, name)
         most = resource.getrlimit(kind)[1]
-        own = value if most == resource.RLIM_INFINITY else min(value, most)
-        resource.setrlimit(kind, (own, own))
+        limit = value if most == resource.RLIM_INFINITY else min(value, most)
+        resource.setrlimit(kind, (limit, limit))
     folders = [os.open(folder, os.O_RDONLY | os.O_DIRECTORY) for folder in FOLDERS]
-    # all is set; what goes wrong from here on is the program's own
+    # the setup is complete; later errors are the program's
     socket.send_fds(line, [b"1"], folders)
     if not line.recv(1):
         os._exit(ENDED)
@@ -44,19 +45,18 @@ def main(channel: str, limits: str, *command: str) -> None:
 
 
 def close_to_others() -> None:
-    """Keep this process, its memory and its line from the program, which has the same
-    id."""
-    import ctypes  # it takes time, and is needed for this alone
+    """Protect this process, its memory and its socket from the program, which has the
+    same user id."""
+    import ctypes  # slow to import, and needed only here
 
     if ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0):
         raise OSError
-    # by Python's own handler the program could end process 1 with a traceback
+    # with Python's handler, the program could end process 1 with a traceback
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_for(child: int) -> None:
-    """Wait for the program, and end as it has ended. The run ends process 1 by its own
-    end."""
+    """Wait for the program, and end with its status."""
     while True:
         pid, status = os.waitpid(-1, 0)
         if pid == child:
@@ -64,7 +64,7 @@ def wait_for(child: int) -> None:
 
 
 def end_as(status: int) -> None:
-    """End with the exit status of the program, as a shell states that of a signal."""
+    """End with the program's exit status; 128 + the signal's number, as in a shell."""
     code = os.waitstatus_to_exitcode(status)
     os._exit(code if code >= 0 else 128 - code)
 

@@ -1,5 +1,4 @@
-"""The Python that runs programs: where it is, what it needs, and which packages it
-has."""
+"""The Python interpreter that runs programs: its path, its folders, its packages."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.records import digest
 
 _SYSTEM = Path("/usr")
-"""Bound for every program."""
+"""Mounted for every program."""
 _SELF_REPORT = """
 import importlib.metadata, json, os, platform, site, sys
 base = getattr(sys, "_base_executable", None) or sys.executable
@@ -27,16 +26,19 @@ print(json.dumps({
     "base_prefixes": [sys.base_prefix, sys.base_exec_prefix],
     "sites": site.getsitepackages(),
     "version": f"{platform.python_implementation()} {platform.python_version()}",
-    "packages": sorted({f"{one.name}=={one.version}" for one in packages}),
+    "packages": sorted({f"{package.name}=={package.version}" for package in packages}),
 }))
 """
 
 
 @dataclass(frozen=True)
 class Interpreter:
-    """``bound`` are the folders that it needs beside ``/usr``; ``hidden`` those of
-    packages, where they are not wanted. ``packages`` is a digest of their names and
-    versions, or empty."""
+    """A Python interpreter.
+
+    ``bound`` are the folders that it needs besides ``/usr``. ``hidden`` are folders of
+    packages that programs may not import. ``packages`` is a digest of the packages'
+    names and versions; empty without packages.
+    """
 
     command: str
     version: str
@@ -48,57 +50,57 @@ class Interpreter:
 
 @lru_cache(maxsize=32)
 def interpreter(python: str, *, packages: bool) -> Interpreter:
-    """The interpreter ``python``, ours if empty. Raises MissingDataError where there is
-    none, UsageError for one whose folder holds what programs must not see."""
+    """The interpreter ``python``; ours if empty. Raises MissingDataError if it does not
+    run, UsageError if its folder holds files that programs must not see."""
     words = ["packages"] if packages else []
-    known = _report(python or sys.executable, *words)
-    # in a virtual environment: the interpreter that it was made from
-    if not packages and known["base"] != known["executable"]:
-        known = {**_report(known["base"]), "base": known["base"]}
-    prefixes = list(known["base_prefixes"])
+    report = _report(python or sys.executable, *words)
+    # in a virtual environment, use its base interpreter
+    if not packages and report["base"] != report["executable"]:
+        report = {**_report(report["base"]), "base": report["base"]}
+    prefixes = list(report["base_prefixes"])
     if packages:
-        prefixes += known["prefixes"]
+        prefixes += report["prefixes"]
     folders = sorted(set(map(Path, prefixes)))
     bound = [folder for folder in folders if not folder.is_relative_to(_SYSTEM)]
     for folder in bound:
         if Path.home().is_relative_to(folder) or folder == Path("/"):
             raise UsageError(
-                f"the backend 'sandbox': the Python {known['executable']} is "
-                f"installed in {folder}, which holds more "
-                "than Python; name another one with python=PATH",
+                f"the backend 'sandbox': the Python {report['executable']} is "
+                f"installed in {folder}, which holds more than Python; give another "
+                "one with python=PATH",
                 name="python",
             )
     outermost = [folder for folder in bound if set(folder.parents).isdisjoint(bound)]
-    library = Path(known["base_prefixes"][0])
+    library = Path(report["base_prefixes"][0])
     libraries = "" if library == _SYSTEM else str(library / "lib")
-    command, hidden, named = known["base"], [], ""
+    command, hidden, packages_digest = report["base"], [], ""
     if packages:
-        command, named = known["executable"], digest(known["packages"])
+        command, packages_digest = report["executable"], digest(report["packages"])
     else:
-        hidden = [site for site in map(Path, known["sites"]) if site.is_dir()]
+        hidden = [site for site in map(Path, report["sites"]) if site.is_dir()]
     return Interpreter(
         command=command,
-        version=known["version"],
+        version=report["version"],
         bound=tuple(outermost),
         hidden=tuple(hidden),
         libraries=libraries,
-        packages=named,
+        packages=packages_digest,
     )
 
 
 def _report(python: str, *words: str) -> dict[str, Any]:
-    """What an interpreter says of itself."""
+    """An interpreter's report about itself."""
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             [python, "-I", "-c", _SELF_REPORT, *words],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=60,
             check=True,
         )
-        found: dict[str, Any] = json.loads(done.stdout)
+        report: dict[str, Any] = json.loads(completed.stdout)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise MissingDataError(
             f"the backend 'sandbox': {python} does not run as Python ({error})"
         ) from None
-    return found
+    return report

@@ -1,4 +1,4 @@
-"""The bounds of one program: what all of its processes may use together."""
+"""The limits of one program, for all of its processes together."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from mmeval.errors import UsageError
 from mmeval.media.decode import DEFAULT_LIMITS, DecodeLimits
 
 Reason = Literal["time", "memory", "processes", "output", "files"]
-"""The bound that a program has reached."""
+"""The limit that a program has reached."""
 MIB = 2**20
 INODES = 4096
-"""Files, folders and links that may exist at once in the sandbox; the kernel's own
-bound is in the millions."""
+"""Maximum number of files, folders and links in the sandbox. The kernel's limit is in
+the millions."""
 _BYTES_A_SAMPLE = 8
-"""While the blocks of a sound are joined."""
+"""Bytes for each sample while the blocks of a sound are joined."""
 OPEN_FILES = 128
-"""Of one process. What waits in pipes is memory that no process shows."""
+"""Maximum open files of a process. Data in pipes is memory that no process shows."""
 
 
 @dataclass(frozen=True)
 class ProgramLimits:
-    """``seconds`` are of wall time, and of processor time; a process counts with each
-    of its threads."""
+    """The limits of a program. ``seconds`` limits both wall time and processor time.
+    ``processes`` counts threads too."""
 
     seconds: float = 20
     memory_mb: int = 512
@@ -45,32 +45,31 @@ class ProgramLimits:
 
     @property
     def folder_bytes(self) -> int:
-        """What the files of each of its folders may hold together; those of all count
-        as memory."""
+        """Maximum size of each writable folder. The files of all folders also count as
+        memory."""
         return min(self.files * self.file_mb, self.memory_mb) * MIB
 
     def of_decoding(self, size: int, seconds: float) -> DecodeLimits:
-        """What may be spent on one of its files here, by its bytes: no more than the
-        program itself may use, and ``seconds`` of it."""
-        usual = DEFAULT_LIMITS
+        """The limits for decoding one of the program's files of ``size`` bytes: at most
+        the program's memory, and ``seconds``."""
+        default = DEFAULT_LIMITS
         memory = self.memory_mb * MIB
-        # what a step has more for a larger file
-        more_memory = usual.step_bytes(size) - usual.step_bytes(0)
-        more_seconds = usual.step_seconds(size) - usual.step_seconds(0)
+        # a step's limits grow with the file's size
+        more_memory = default.step_bytes(size) - default.step_bytes(0)
+        more_seconds = default.step_seconds(size) - default.step_seconds(0)
         return replace(
-            usual,
-            max_audio_samples=min(usual.max_audio_samples, memory // _BYTES_A_SAMPLE),
-            max_seconds=min(usual.max_seconds, seconds),
-            max_step_seconds=min(usual.max_step_seconds, seconds - more_seconds),
-            max_step_bytes=min(usual.max_step_bytes, memory - more_memory),
+            default,
+            max_audio_samples=min(default.max_audio_samples, memory // _BYTES_A_SAMPLE),
+            max_seconds=min(default.max_seconds, seconds),
+            max_step_seconds=min(default.max_step_seconds, seconds - more_seconds),
+            max_step_bytes=min(default.max_step_bytes, memory - more_memory),
         )
 
     def of_process(self) -> dict[str, int]:
-        """The limits of each process, by their names in ``resource``: a second fence,
-        where the sum is watched. In a user namespace of its own the kernel counts the
-        sandbox's processes alone, since Linux 5.14."""
-        found = {
-            # addresses: libraries reserve more than they use
+        """The limits of each process, by their names in ``resource``. They are a second
+        line of defence: the sum over all processes is measured from outside."""
+        limits = {
+            # address space: libraries reserve more than they use
             "RLIMIT_AS": 4 * self.memory_mb * MIB + 2**30,
             "RLIMIT_CPU": math.ceil(self.seconds) + 1,
             "RLIMIT_FSIZE": self.file_mb * MIB,
@@ -82,6 +81,8 @@ class ProgramLimits:
         }
         kernel = re.findall(r"\d+", platform.release())
         if tuple(map(int, kernel[:2])) >= (5, 14):
-            # bubblewrap's own, and one too many, which the watch sees
-            found["RLIMIT_NPROC"] = self.processes + 2
-        return found
+            # Since Linux 5.14 the kernel counts only the processes of the sandbox's
+            # user namespace. Two more: bubblewrap's own, and one above the limit, which
+            # the measurement from outside then detects.
+            limits["RLIMIT_NPROC"] = self.processes + 2
+        return limits

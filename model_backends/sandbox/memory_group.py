@@ -1,8 +1,8 @@
 """A control group of the kernel (cgroup v2) around the processes of one program.
 
-The kernel counts what the watch cannot see in time, and ends the program beyond its
-bytes. Groups can be had where a service manager has delegated a part of the tree to
-this user, as for services of ``systemd --user``, and by root.
+The kernel ends a program that exceeds its memory faster than mmeval can measure. Groups
+are available to root, and where a service manager has delegated a part of the tree to
+this user, as for services of ``systemd --user``.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from pathlib import Path
 log = logging.getLogger(__name__)
 
 SLACK = 1.05
-"""The group's limit in those of the program: the watch, which knows the reason, comes
-first unless a program is faster than it."""
+"""The group's limit relative to the program's. It is higher, so that the measurement,
+which knows the reason, comes first unless a program is too fast for it."""
 _PREFIX = "mmeval-"
 _TRIES, _PAUSE = 50, 0.01
-"""The kernel removes a group some moments after its last process has ended."""
+"""A group can be removed only some moments after its last process has ended."""
 _refusals: set[str] = set()
-"""Why groups could not be made. Each reason is reported once, not for each program."""
+"""Why groups could not be created. Each reason is logged once, not for each program."""
 
 
 class MemoryGroup:
@@ -35,10 +35,10 @@ class MemoryGroup:
         self._folder = folder
 
     @classmethod
-    def around(cls, process: int, most: int) -> MemoryGroup | None:
-        """A group with a process that has no children yet, whose memory is limited to
-        about ``most`` bytes. None where no group can be had: it is a second fence.
-        None as well if the process has ended already."""
+    def around(cls, process: int, max_bytes: int) -> MemoryGroup | None:
+        """A group with ``process``, which must not have children yet. Its memory is
+        limited to about ``max_bytes``. None if groups are not available (memory is
+        measured anyway), or if the process has already ended."""
         parent = parent_group()
         if parent is None:
             return None
@@ -46,8 +46,8 @@ class MemoryGroup:
         group = cls(parent / name)
         try:
             group._folder.mkdir()
-            group._set("memory.max", int(most * SLACK))
-            # a kernel that does not count swap has no such file
+            group._set("memory.max", int(max_bytes * SLACK))
+            # a kernel without swap accounting has no such file
             with contextlib.suppress(OSError):
                 group._set("memory.swap.max", 0)
             group._set("memory.oom.group", 1)
@@ -57,7 +57,7 @@ class MemoryGroup:
             return None
         except OSError as error:
             group.close()
-            refusal = f"{parent}: no control group can be made ({error.strerror})"
+            refusal = f"{parent}: cannot create a control group ({error.strerror})"
             if refusal not in _refusals:
                 _refusals.add(refusal)
                 log.warning("%s; the memory of programs is only measured", refusal)
@@ -69,7 +69,7 @@ class MemoryGroup:
 
     @property
     def has_ended_any(self) -> bool:
-        """Whether the kernel has ended a process at the limit."""
+        """True if the kernel has ended a process at the limit."""
         with contextlib.suppress(OSError):
             for line in (self._folder / "memory.events").read_text().splitlines():
                 if line.startswith("oom_kill ") and line.split()[1] != "0":
@@ -89,20 +89,19 @@ class MemoryGroup:
 
 
 def kernel_limits_memory() -> bool:
-    """True if programs get control groups. Only the first program shows whether the
-    kernel refuses them, such as that of the probe."""
+    """True if programs get control groups. Only after the first program (the probe) is
+    it known whether the kernel refuses them."""
     return parent_group() is not None and not _refusals
 
 
 @lru_cache(maxsize=1)
 def parent_group() -> Path | None:
-    """The folder in which this process may make groups with a limit of memory: that of
-    its own group, else the one above. None where it may not. Groups that a killed run
-    has left there are removed."""
-    own = _own_group()
-    if own is None:
+    """The folder in which this process may create groups with a memory limit: its own
+    group's or the parent's; None if it may not. Groups of killed runs are removed."""
+    own_group = _own_group()
+    if own_group is None:
         return None
-    for folder in (own, own.parent):
+    for folder in (own_group, own_group.parent):
         try:
             controllers = (folder / "cgroup.subtree_control").read_text().split()
         except OSError:
@@ -112,11 +111,10 @@ def parent_group() -> Path | None:
             break
     else:
         return None
-    # the groups of runs of this host that were killed; the kernel keeps those with
-    # processes
-    mine = f"{_PREFIX}{socket.gethostname()}-"
-    for path in folder.glob(f"{mine}*"):
-        process = path.name.removeprefix(mine).partition("-")[0]
+    # remove groups of killed runs of this host; the kernel keeps those with processes
+    prefix = f"{_PREFIX}{socket.gethostname()}-"
+    for path in folder.glob(f"{prefix}*"):
+        process = path.name.removeprefix(prefix).partition("-")[0]
         if process.isdecimal() and not Path("/proc", process).exists():
             with contextlib.suppress(OSError):
                 path.rmdir()

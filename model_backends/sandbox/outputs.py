@@ -1,8 +1,8 @@
-"""The files that a program has left in ``output/``, read by descriptor: no link is
-followed, no name is kept.
+"""Reads the files that a program has written to ``output/``, by descriptor. Links are
+not followed and names are not kept.
 
-Whether they can be decoded is tried here, within the memory and the time of the
-program: a file of some bytes may hold more than that.
+Each file is decoded here as a test, within the memory and the time of the program: a
+file of a few bytes may unpack to more.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from mmeval.media.decode import (
 from mmeval.model_backends.sandbox.limits import MIB, ProgramLimits
 from mmeval.system import open_plain
 
-# Any: each decoder has its own result, of which nothing is wanted here.
+# Any: the results of the decoders are not used here.
 _DECODERS: Mapping[str, Decoder[Any]] = {
     "image": image,
     "audio": audio,
@@ -39,8 +39,8 @@ _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,5}")
 
 
 class Outputs(NamedTuple):
-    """``left_out`` says why files are not parts. ``too_many``: a bound of files was
-    reached."""
+    """The files as parts. ``left_out`` holds the reasons why files are missing.
+    ``too_many`` is True if the limit of files was reached."""
 
     parts: tuple[Part, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -48,40 +48,39 @@ class Outputs(NamedTuple):
 
 
 def outputs_of(folder: int, limits: ProgramLimits) -> Outputs:
-    """The regular files of an open folder as parts, by name. Nothing of the program
-    runs any more. Decoding them takes the program's seconds at most, all together."""
+    """The regular files of an open folder as parts, in the order of their names. The
+    program must have ended. Decoding all files takes at most the program's seconds."""
     names = sorted(os.listdir(folder))
     parts: list[Part] = []
     left_out: list[str] = []
     files = 0
-    until = time.monotonic() + limits.seconds
+    deadline = time.monotonic() + limits.seconds
     for name in names:
         if files == limits.files:
             left_out.append(
-                f"{len(names)} entries in output/, of which {limits.files} files are "
-                "taken"
+                f"output/ has {len(names)} entries; only {limits.files} files are taken"
             )
             return Outputs(tuple(parts), tuple(left_out), too_many=True)
-        most = limits.file_mb * MIB
+        max_bytes = limits.file_mb * MIB
         try:
             with open_plain(name, folder=folder) as file:
-                data = file.read(most + 1)
-            is_readable = len(data) <= most
+                data = file.read(max_bytes + 1)
+            is_readable = len(data) <= max_bytes
         except OSError:
             is_readable = False
         if not is_readable:
-            left_out.append("an entry of output/ that is no readable regular file")
+            left_out.append("an entry of output/ is not a readable regular file")
             continue
         files += 1
-        left = until - time.monotonic()
-        if left <= 0:
+        seconds_left = deadline - time.monotonic()
+        if seconds_left <= 0:
             left_out.append(
                 f"files of output/ from number {files} on: decoding took more than "
                 f"{limits.seconds:g} seconds"
             )
             break
-        bounds = limits.of_decoding(len(data), left)
-        part, fault = _part(data, name, files, bounds)
+        decode_limits = limits.of_decoding(len(data), seconds_left)
+        part, fault = _part(data, name, files, decode_limits)
         if part is not None:
             parts.append(part)
         else:
@@ -92,8 +91,8 @@ def outputs_of(folder: int, limits: ProgramLimits) -> Outputs:
 def _part(
     data: bytes, name: str, number: int, limits: DecodeLimits
 ) -> tuple[Part | None, str]:
-    """The part of a file; None with why there is none. Of its name the suffix says what
-    kind of text it is."""
+    """The part of a file, or None with the reason. Only the suffix of its name is kept:
+    it tells the type of a text file."""
     if not data:
         return None, "it is empty"
     label = f"file{number}"
@@ -102,8 +101,8 @@ def _part(
         label += suffix
     media = Media.from_bytes(data, label)
     if media.mime == UNKNOWN_MIME:
-        return None, "it is of no known type"
-    # what is decoded stays with its medium: another one leaves the answer's without
+        return None, "its type is unknown"
+    # a medium caches its decoded content, so a second one is decoded
     tried = Media.from_bytes(data, label)
     try:
         if media.mime == "application/pdf":
@@ -112,6 +111,6 @@ def _part(
             decoder(tried, limits=limits)
     except ContentError as error:
         return None, str(error)
-    except MissingExtraError:  # what opens it later is missing then, too
+    except MissingExtraError:  # later decoding reports the missing package
         pass
     return media_part(media), ""

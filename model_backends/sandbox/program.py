@@ -1,4 +1,4 @@
-"""The program of a request, with the media that lie beside it."""
+"""The program of a request, with its input media."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ _FENCED = re.compile(
     r"^[ ]{0,3}(`{3,}+|~{3,}+)[^`\n]*\n(.*?)(?:^[ ]{0,3}\1[`~]*[ \t]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
-"""A fenced block; one that is never closed goes on to the end."""
+"""A fenced block. An unclosed one extends to the end."""
 
 
 class SandboxProgram(NamedTuple):
-    """``inputs`` are the names of media below ``input/``, which say no more than kind
-    and number."""
+    """A program and its media. ``inputs`` are names below ``input/``, made of kind and
+    number only, and media."""
 
     code: str
     inputs: tuple[tuple[str, Media], ...] = ()
 
 
 def program_of(request: Request) -> SandboxProgram | None:
-    """The last code part of the last user message, else its last fenced block; None
-    where it has neither."""
-    asked = [message for message in request.messages if message.role == "user"]
-    if not asked:
+    """The last code part of the last user message, else its last fenced block; None if
+    it has neither."""
+    user_messages = [message for message in request.messages if message.role == "user"]
+    if not user_messages:
         return None
-    content = asked[-1].content
+    content = user_messages[-1].content
     for part in reversed(content.parts):
         if part.kind != "code" or part.dangling:
             continue
@@ -46,14 +46,14 @@ def program_of(request: Request) -> SandboxProgram | None:
 
 
 def _inputs(messages: Sequence[Message]) -> tuple[tuple[str, Media], ...]:
-    """All media but code, each once."""
-    seen: Counter[str] = Counter()
-    found: dict[Media, str] = {}
+    """All media except code, each once."""
+    counts: Counter[str] = Counter()
+    names: dict[Media, str] = {}
     for message in messages:
         for part in message.content.parts:
             media = part.media
-            if part.kind == "code" or media is None or media in found:
+            if part.kind == "code" or media is None or media in names:
                 continue
-            seen[part.kind] += 1
-            found[media] = f"{part.kind}{seen[part.kind]}{suffix_for(media.mime)}"
-    return tuple((name, media) for media, name in found.items())
+            counts[part.kind] += 1
+            names[media] = f"{part.kind}{counts[part.kind]}{suffix_for(media.mime)}"
+    return tuple((name, media) for media, name in names.items())

@@ -1,4 +1,4 @@
-"""What process 1 of a sandbox and its outside share."""
+"""Constants and records shared by process 1 of a sandbox and the code outside."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from typing import NamedTuple
 FRONT = Path(__file__).with_name("front.py")
 WORK = "/work"
 TICK = 0.01
-"""Seconds between two measurements of what the processes use."""
+"""Seconds between two measurements of resource use."""
 ENVIRONMENT: Mapping[str, str] = {
     "HOME": WORK,
     "LANG": "C.UTF-8",
-    # programs share the machine: as many run at a time as it has processors
+    # one program runs on each processor, so libraries must not start more threads
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "PATH": "/usr/local/bin:/usr/bin:/bin",
 }
-"""All that a program finds in its environment."""
+"""The complete environment of a program."""
 
 
 class ResourceUse(NamedTuple):
-    """What the processes of a sandbox use together: bytes of memory, threads, seconds
-    of processor time."""
+    """The total use of all processes in a sandbox: bytes of memory, number of threads,
+    seconds of processor time."""
 
     memory: int
     threads: int
     seconds: float
 
 
-def received(line: socket.socket) -> list[int]:
-    """The descriptors that the front program has sent; none where it ended before."""
-    found = array("i")
+def received_descriptors(line: socket.socket) -> list[int]:
+    """The descriptors sent by the front program; empty if it has ended before."""
+    descriptors = array("i")
     with contextlib.suppress(OSError):
-        # not recv_fds, which leaves its flags out: processes that are started meanwhile
-        # would inherit them
+        # not socket.recv_fds: it ignores its flags, so processes started at the same
+        # time would inherit the descriptors
         for _, _, data in line.recvmsg(
-            1, socket.CMSG_SPACE(8 * found.itemsize), socket.MSG_CMSG_CLOEXEC
+            1, socket.CMSG_SPACE(8 * descriptors.itemsize), socket.MSG_CMSG_CLOEXEC
         )[1]:
-            found.frombytes(data)
-    return found.tolist()
+            descriptors.frombytes(data)
+    return descriptors.tolist()

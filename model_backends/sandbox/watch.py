@@ -1,4 +1,4 @@
-"""What the processes of a namespace use together, by what the kernel shows of each."""
+"""Measures the total resource use of the processes in a namespace, from ``/proc``."""
 
 from __future__ import annotations
 
@@ -13,93 +13,94 @@ from mmeval.model_backends.sandbox.runtime import ResourceUse
 _PROC = Path("/proc")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _SCANS = 3
-"""How often processes are looked at where some come and go all the time."""
+"""Maximum number of scans if processes keep starting and ending."""
 _SOCKET = 320 * 1024
-"""What can wait in one socket at most: the kernel's usual buffer, and the message that
-no longer fitted."""
+"""Maximum bytes in one socket: the kernel's default buffer, and one message beyond
+it."""
 _HELD = re.compile(r"^(?:RssAnon|VmSwap|VmPTE|HugetlbPages):\s*(\d+) kB$", re.MULTILINE)
-"""The lines of memory that belongs to no file: in use, swapped out, the tables of
-pages, large pages of the machine."""
+"""Lines of memory without a file: in use, swapped out, page tables, huge pages."""
 _PROPORTIONAL = re.compile(r"^(?:Pss_Anon|SwapPss):\s*(\d+) kB$", re.MULTILINE)
 
 
-def load_below(
+def measure_below(
     first: int,
-    most_memory: int,
+    max_memory: int,
     used: dict[tuple[int, str], int],
 ) -> ResourceUse:
-    """The load of ``first``, which is process 1 of a namespace, and of all processes
-    below it: orphans come back to it. Process 1 itself counts as no thread.
+    """The resource use of process 1 of a namespace (``first``) and all processes below
+    it. Orphans become its children. Process 1 itself does not count as a thread.
 
-    Memory is the sum of what belongs to no file. Processes share it after a fork; where
-    the sum is above ``most_memory``, each page counts once. A socket counts as full,
-    for nothing shows what waits in it.
+    Memory is the sum over all memory without a file. After a fork, processes share
+    pages, so above ``most_memory`` each page is counted once. Each socket counts as
+    full, because its content is unknown.
 
-    ``used`` is kept by the caller: the processor time of each process, by its number
-    and start. The kernel forgets that of a process that ends while none waits for it;
-    what it has used since the last measurement is missing.
+    ``used`` belongs to the caller: the processor time of each process, by its number
+    and start time. The kernel discards the time of a process without a waiting parent,
+    so its time since the last measurement is missing.
     """
     processes = _processes(first)
     for _ in range(_SCANS):
-        load = _scanned(processes, most_memory, used)
-        before, processes = processes, _processes(first)
-        # else one that has ended may have left its memory to one that is new
-        if processes == before:
+        use = _scan(processes, max_memory, used)
+        previous, processes = processes, _processes(first)
+        # otherwise memory may have moved from an ended process to a new one
+        if processes == previous:
             break
     sockets = 0
     with contextlib.suppress(OSError, ValueError, IndexError):
         # those on their way between processes included
         counts = (_PROC / f"{first}/net/sockstat").read_text().split()
         sockets = int(counts[2])
-    return load._replace(memory=load.memory + sockets * _SOCKET)
+    return use._replace(memory=use.memory + sockets * _SOCKET)
 
 
-def _scanned(
-    processes: Sequence[Path], most_memory: int, used: dict[tuple[int, str], int]
+def _scan(
+    processes: Sequence[Path], max_memory: int, used: dict[tuple[int, str], int]
 ) -> ResourceUse:
-    """The load by one look at each process, of which process 1 is the first."""
+    """The resource use by one scan of all processes. Process 1 comes first."""
     memory = threads = ticks = 0
     for process in processes:
-        # it has ended meanwhile
+        # the process may have ended
         with contextlib.suppress(OSError, ValueError, IndexError):
             fields = (process / "stat").read_text().rpartition(")")[2].split()
             memory += _bytes(process, "status", _HELD)
             threads += int(fields[17])
-            waited_for = sum(map(int, fields[13:15]))
-            own = sum(map(int, fields[11:13]))
+            child_ticks = sum(map(int, fields[13:15]))
+            own_ticks = sum(map(int, fields[11:13]))
             if process == processes[0]:
-                ticks += waited_for
+                ticks += child_ticks
                 continue
-            ticks += own + waited_for
-            if own:
-                used[int(process.name), fields[19]] = own
-    if memory > most_memory:
-        # bytes that several processes share are divided among them
-        shares = [_bytes(each, "smaps_rollup", _PROPORTIONAL) for each in processes]
+            ticks += own_ticks + child_ticks
+            if own_ticks:
+                used[int(process.name), fields[19]] = own_ticks
+    if memory > max_memory:
+        # proportional sizes divide shared bytes among the processes
+        shares = []
+        for process in processes:
+            shares.append(_bytes(process, "smaps_rollup", _PROPORTIONAL))
         memory = min(memory, sum(shares) or memory)
     seconds = max(ticks, sum(used.values())) / _TICKS
     return ResourceUse(memory, max(0, threads - 1), seconds)
 
 
 def _processes(first: int) -> list[Path]:
-    """The folders of a namespace's processes, that of process 1 at the beginning.
+    """The folders of a namespace's processes, process 1 first.
 
-    Its own ``/proc`` lists them by their numbers, also one that has just lost its
-    parent. Where it has none, they are searched by their parents.
+    The namespace's own ``/proc`` lists them by number, also a process that has just
+    lost its parent. Without it, they are found by following the children.
     """
-    own = _PROC / f"{first}/root/proc"
+    namespace_proc = _PROC / f"{first}/root/proc"
     with contextlib.suppress(OSError):
-        # that of this process until the sandbox is made
-        is_own = own.stat().st_dev != _PROC.stat().st_dev
-        names = os.listdir(own) if is_own else []  # noqa: PTH208
-        found = sorted(int(name) for name in names if name.isdecimal())
-        if found[:1] == [1]:
-            return [own / str(number) for number in found]
+        # until the sandbox is set up, this is the machine's /proc
+        is_separate = namespace_proc.stat().st_dev != _PROC.stat().st_dev
+        names = os.listdir(namespace_proc) if is_separate else []  # noqa: PTH208
+        pids = sorted(int(name) for name in names if name.isdecimal())
+        if pids[:1] == [1]:
+            return [namespace_proc / str(number) for number in pids]
     return [_PROC / str(pid) for pid in (first, *_below(first))]
 
 
 def _below(pid: int) -> Iterator[int]:
-    """The processes that descend from one, itself left out."""
+    """The descendants of a process."""
     for task in _threads(_PROC / str(pid)):
         with contextlib.suppress(OSError):
             for child in map(int, (task / "children").read_text().split()):
@@ -111,7 +112,7 @@ def _threads(process: Path) -> list[Path]:
     """The folders of a process's threads."""
     folder = process / "task"
     with contextlib.suppress(OSError):
-        # not iterdir, which stays open where the process ends meanwhile
+        # not iterdir, which stays open if the process ends
         return [folder / name for name in os.listdir(folder)]  # noqa: PTH208
     return []
 
@@ -119,23 +120,23 @@ def _threads(process: Path) -> list[Path]:
 def _bytes(
     process: Path,
     name: str,
-    wanted: re.Pattern[str],
+    pattern: re.Pattern[str],
 ) -> int:
-    """The bytes of a process that belong to no file, by its file ``name``; 0 if it has
-    ended. A first thread that has ended shows none, while the others go on with the
-    same memory."""
-    held = _kilobytes(process / name, wanted)
-    if held:
-        return held
+    """The bytes of a process in the lines of its file ``name``; 0 if it has ended. If
+    the first thread has ended, its file is empty, so the other threads' files are
+    read."""
+    size = _sum_of_lines(process / name, pattern)
+    if size:
+        return size
     for task in _threads(process):
-        held = _kilobytes(task / name, wanted)
-        if held:
-            return held
+        size = _sum_of_lines(task / name, pattern)
+        if size:
+            return size
     return 0
 
 
-def _kilobytes(file: Path, wanted: re.Pattern[str]) -> int:
-    """The sum of a file's lines, in bytes; 0 where it cannot be read."""
+def _sum_of_lines(file: Path, pattern: re.Pattern[str]) -> int:
+    """The sum of the matching lines of a file, in bytes; 0 if it cannot be read."""
     with contextlib.suppress(OSError):
-        return 1024 * sum(map(int, wanted.findall(file.read_text())))
+        return 1024 * sum(map(int, pattern.findall(file.read_text())))
     return 0

@@ -1,5 +1,5 @@
-"""The backends ``vllm`` and ``sglang``: servers that mmeval starts with the first call,
-and asks as ``openai`` does."""
+"""The backends ``vllm`` and ``sglang``: mmeval starts the server with the first call,
+and sends requests as ``openai`` does."""
 
 from mmeval.model_backends.servers.backend import SGLangBackend, VLLMBackend
 

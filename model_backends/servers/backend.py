@@ -1,4 +1,4 @@
-"""The backends: a model and how it is served on this machine, asked by the code of
+"""The backends: serve a model on this machine, and send requests with the code of
 ``openai``."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mmeval.model_backends.servers.programs import (
     SGLANG,
     VLLM,
     ServerProgram,
-    of_the_model,
+    identity_flags,
 )
 from mmeval.model_backends.servers.restarting import RestartingServer
 from mmeval.model_backends.servers.server import Server
@@ -33,12 +33,12 @@ from mmeval.system import AboveZero, OneOrMore, Share, ZeroOrMore
 
 
 class ServerBackend(OpenAIBackend):
-    """What ``vllm`` and ``sglang`` have in common: an ``openai`` backend whose server
-    is its own."""
+    """Base of ``vllm`` and ``sglang``: an ``openai`` backend that starts its own
+    server."""
 
     server_program: ClassVar[ServerProgram]
     usual_connections = 0
-    """As many calls at once as for any server; they cost nothing."""
+    """0: the default for servers. Calls to a local server cost nothing."""
     takes_key = False
     jobs_outlast = False
 
@@ -81,7 +81,7 @@ class ServerBackend(OpenAIBackend):
         is_path = pretrained.startswith((".", "/", "~"))
         if not pretrained or (is_path and not folder.exists()):
             raise MissingDataError(
-                f"pretrained={pretrained}: there is no such folder", name="pretrained"
+                f"pretrained={pretrained} is not a folder", name="pretrained"
             )
         model, self._files = pretrained, None
         if folder.is_dir():
@@ -89,7 +89,7 @@ class ServerBackend(OpenAIBackend):
             self._files = ModelFiles(folder.resolve().name, folder)
         super().__init__(
             model=model,
-            # its port is known once the server is started
+            # the port is set once the server is started
             base_url=f"http://{HOST}/v1",
             revision=revision,
             outputs=outputs,
@@ -111,7 +111,7 @@ class ServerBackend(OpenAIBackend):
             videos_sync=videos_sync,
             poll_seconds=poll_seconds,
         )
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "revision": revision,
             "dtype": dtype,
             "quantization": quantization,
@@ -122,7 +122,7 @@ class ServerBackend(OpenAIBackend):
             "data_parallel_size": data_parallel_size,
             "trust_remote_code": trust_remote_code,
         }
-        self._args = self.server_program.checked_args(given)
+        self._args = self.server_program.checked_args(arguments)
         self._server_args = self.server_program.checked_server_args(server_args or {})
         self._command = self.server_program.command_from(command)
         self._load_timeout, self._served = load_timeout, self.server_program.name
@@ -131,15 +131,15 @@ class ServerBackend(OpenAIBackend):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The model and what may change its answers; nothing of where and how fast the
-        server runs."""
+        """The model and the settings that may change its answers; nothing about the
+        place or speed of the server."""
         identity = {**super().identity, "backend": self.server_program.name}
         del identity["base_url"]
         if self._files:
             identity["model"] = self._files.name
             identity["weights"] = self._files.fingerprint
-        identity |= of_the_model(self._args)
-        flags = of_the_model(self._server_args)
+        identity |= identity_flags(self._args)
+        flags = identity_flags(self._server_args)
         if flags:
             identity["server_args"] = flags
         return identity
@@ -147,7 +147,7 @@ class ServerBackend(OpenAIBackend):
     @property
     def provenance(self) -> Mapping[str, Any]:
         facts = dict(self._args)
-        for name in of_the_model(self._args):
+        for name in identity_flags(self._args):
             del facts[name]
         return {**facts, "aiohttp": importlib.metadata.version("aiohttp")}
 
@@ -155,17 +155,17 @@ class ServerBackend(OpenAIBackend):
         self._log = file
 
     def start(self) -> None:
-        """Start the server, and wait until it can answer. Raises MmevalError where it
-        cannot."""
+        """Start the server, and wait until it answers. Raises MmevalError if it does
+        not."""
         program = self.server_program
 
-        def words(port: int) -> list[str]:
+        def command_for_port(port: int) -> list[str]:
             model, args = self._settings.model, self._args
-            written = program.words(model, args, self._server_args, port)
-            return [*self._command, *written]
+            arguments = program.words(model, args, self._server_args, port)
+            return [*self._command, *arguments]
 
         name = f"the server of {self.identity['model']} ({program.name})"
-        server = Server(name, words, self._log)
+        server = Server(name, command_for_port, self._log)
         self._restarting.server = server
         server.wait_until_healthy(self._load_timeout)
         version = server.version(program.version)
@@ -173,8 +173,8 @@ class ServerBackend(OpenAIBackend):
         self._transport.move_to(server.base_url)
 
     async def generate(self, request: Request) -> Response:
-        """The server's answer, of whichever start. Raises BackendDownError where no
-        start helps any more."""
+        """The server's answer, also after restarts. Raises BackendDownError if restarts
+        do not help."""
         response = await self._restarting.answer(request)
         if response.error is not None or response.fingerprint:
             return response
@@ -186,30 +186,29 @@ class ServerBackend(OpenAIBackend):
 
 
 class VLLMBackend(ServerBackend):
-    """A model that mmeval serves with vLLM: the server is started with the first call,
-    and asked as ``openai`` does.
+    """A model that mmeval serves with vLLM. The server starts with the first call, and
+    gets requests as ``openai`` sends them.
 
     ``pretrained`` is a name of the hub or a folder. ``revision``, ``dtype``,
     ``quantization``, ``max_model_len``, ``tensor_parallel_size``,
     ``data_parallel_size``, ``gpu_memory_utilization``, ``trust_remote_code`` and
-    ``omni`` (vLLM-Omni) are the server's flags of these names, ``server_args`` its
-    other ones. ``command`` is the program, which may be of another environment;
-    ``load_timeout`` the seconds until it can answer. The others are those of
-    ``openai``.
+    ``omni`` (vLLM-Omni) are the server's flags of these names. ``server_args`` are
+    other flags. ``command`` is the program, also in another environment.
+    ``load_timeout`` is the maximum seconds until the server answers. The other
+    arguments are those of ``openai``.
 
-    Raises MissingError where the program is not on this machine, UsageError for
-    arguments.
+    Raises MissingError if the program is not on this machine, UsageError for arguments.
     """
 
     server_program = VLLM
 
 
 class SGLangBackend(ServerBackend):
-    """A model that mmeval serves with SGLang: the server is started with the first
-    call, and asked as ``openai`` does.
+    """A model that mmeval serves with SGLang. The server starts with the first call,
+    and gets requests as ``openai`` sends them.
 
-    The arguments are those of ``vllm``; ``command`` is the Python of the environment
-    that holds SGLang.
+    The arguments are those of ``vllm``. ``command`` is the Python of the environment
+    with SGLang.
     """
 
     server_program = SGLANG

@@ -1,5 +1,4 @@
-"""The programs that serve a model, and how the arguments of the backends are written
-for each."""
+"""The programs that serve a model, and the command line of each."""
 
 from __future__ import annotations
 
@@ -17,12 +16,12 @@ from mmeval.errors import MissingError, UsageError
 from mmeval.model_backends.process.settings import words_of
 
 HOST = "127.0.0.1"
-"""Other machines cannot reach the server."""
-_OURS = frozenset(
+"""The local host: other machines cannot reach the server."""
+_RESERVED_FLAGS = frozenset(
     ("host", "port", "model", "model_path", "served_model_name", "api_key")
 )
-"""What mmeval decides itself."""
-_OF_THE_MACHINE = frozenset(
+"""Flags that mmeval sets itself."""
+_MACHINE_FLAGS = frozenset(
     (
         "tensor_parallel_size",
         "data_parallel_size",
@@ -59,19 +58,19 @@ _OF_THE_MACHINE = frozenset(
         "watchdog_timeout",
     )
 )
-"""Flags of place, memory, speed and logs, and leave to run code: no part of a model's
-identity."""
+"""Flags of placement, memory, speed, logs, and the permission to run code. They are not
+part of a model's identity."""
 
 
 @dataclass(frozen=True)
 class ServerProgram:
     """A program that serves one model.
 
-    Its command line is ``command``, ``begin``, the model and flags, of which ``flags``
-    has the names of our arguments; ``off`` begins a flag that switches off, empty where
-    leaving the flag out does that. ``module`` has to be installed for the usual
-    command. ``version`` is the path at which the server states its version,
-    ``elsewhere`` an example of a command in another environment.
+    Its command line is ``command``, ``begin``, the model, and flags. ``flags`` maps our
+    arguments to flags. ``off`` is the prefix of a flag that switches off; empty if the
+    flag is left out instead. The default command needs the installed package
+    ``module``. ``version`` is the path at which the server states its version.
+    ``elsewhere`` is an example of a command in another environment.
     """
 
     name: str
@@ -84,24 +83,24 @@ class ServerProgram:
     elsewhere: str
 
     def command_from(self, given: str | Sequence[str]) -> tuple[str, ...]:
-        """The words that start the program. Raises MissingError where it is not on this
+        """The words that start the program. Raises MissingError if it is not on this
         machine."""
         words = words_of(given) if given else self.command
-        searched = os.environ.get("PATH", os.defpath)
-        beside = Path(sys.executable).parent
-        place = shutil.which(words[0], path=f"{searched}{os.pathsep}{beside}")
-        is_elsewhere = given or not self.module
-        if place is not None and (is_elsewhere or find_spec(self.module)):
-            return (place, *words[1:])
+        search_path = os.environ.get("PATH", os.defpath)
+        python_folder = Path(sys.executable).parent
+        path = shutil.which(words[0], path=f"{search_path}{os.pathsep}{python_folder}")
+        is_enough = given or not self.module
+        if path is not None and (is_enough or find_spec(self.module)):
+            return (path, *words[1:])
         name, missing = self.name, f"{self.name} is not installed here"
         if given:
-            name, missing = "command", f"there is no program {words[0]!r} here"
+            name, missing = "command", f"the program {words[0]!r} does not exist"
         raise MissingError(
             missing,
             name=name,
-            how_to_fix=f"Install it ('pip install {self.name}'), or name the program "
-            f"of another environment with command={self.elsewhere}; a server that "
-            "runs already is asked with --model openai.",
+            how_to_fix=f"Install it ('pip install {self.name}'), or give the program "
+            f"of another environment with command={self.elsewhere}. For a server that "
+            "is already running, use --model openai.",
         )
 
     def words(
@@ -111,8 +110,8 @@ class ServerProgram:
         server_args: Mapping[str, Any],
         port: int,
     ) -> list[str]:
-        """What follows the command: ``args`` by our names, ``server_args`` by the
-        program's own."""
+        """The words after the command. ``args`` have our names, ``server_args`` the
+        program's names."""
         flags = {self.flags[name]: value for name, value in args.items()}
         for name, value in server_args.items():
             flags[f"--{name.replace('_', '-')}"] = value
@@ -131,24 +130,24 @@ class ServerProgram:
         return words
 
     def checked_args(self, args: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of our arguments that are given. Raises UsageError for one that the
-        program has no flag for."""
+        """The given ones of our arguments. Raises UsageError for an argument without a
+        flag."""
         given = {name: value for name, value in args.items() if value}
         for name in given:
             if name not in self.flags:
                 raise UsageError(
-                    f"{self.name} has no flag for {name}: leave it out", name=name
+                    f"{self.name} has no flag for {name}; leave it out", name=name
                 )
         return given
 
     def checked_server_args(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The program's own flags, with ``_`` in their names; null is not given. Raises
-        UsageError for those that mmeval sets, and for keys, which all users of this
-        machine could read."""
+        """The program's own flags, with ``_`` in their names, without null values.
+        Raises UsageError for flags that mmeval sets, and for keys, which every user of
+        this machine could read."""
         checked = {}
-        ours = {name: name for name in self.flags}
+        our_arguments = {name: name for name in self.flags}
         for name, flag in self.flags.items():
-            ours[flag.lstrip("-").replace("-", "_")] = name
+            our_arguments[flag.lstrip("-").replace("-", "_")] = name
         for given_name, value in given.items():
             if value is None:
                 continue
@@ -157,26 +156,27 @@ class ServerProgram:
             fault = ""
             if is_secret and isinstance(value, str):
                 fault = (
-                    "would be seen in the list of processes: leave it out; a token of "
-                    "the hub goes into HF_TOKEN"
+                    "would be visible in the list of processes; leave it out (set "
+                    "HF_TOKEN for a token of the hub)"
                 )
-            elif name in _OURS:
+            elif name in _RESERVED_FLAGS:
                 fault = "is set by mmeval; leave it out"
-            elif name in ours:
-                fault = f"is the argument {ours[name]} of {self.name}"
+            elif name in our_arguments:
+                argument = our_arguments[name]
+                fault = f"is the argument {argument} of {self.name}; give it there"
             if fault:
                 raise UsageError(f"server_args: {name} {fault}", name="server_args")
             checked[name] = value
         return checked
 
 
-def of_the_model(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Those arguments or flags that may change answers."""
-    names = sorted(args.keys() - _OF_THE_MACHINE)
+def identity_flags(args: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments or flags that may change answers, and so belong to the identity."""
+    names = sorted(args.keys() - _MACHINE_FLAGS)
     return {name: args[name] for name in names}
 
 
-_SAME = {
+_COMMON_FLAGS = {
     "revision": "--revision",
     "dtype": "--dtype",
     "quantization": "--quantization",
@@ -184,14 +184,14 @@ _SAME = {
     "data_parallel_size": "--data-parallel-size",
     "trust_remote_code": "--trust-remote-code",
 }
-"""The flags that both programs have."""
+"""Flags of both programs."""
 VLLM = ServerProgram(
     name="vllm",
     command=("vllm",),
     module="",
     begin=("serve",),
     flags={
-        **_SAME,
+        **_COMMON_FLAGS,
         "max_model_len": "--max-model-len",
         "gpu_memory_utilization": "--gpu-memory-utilization",
         "omni": "--omni",
@@ -206,7 +206,7 @@ SGLANG = ServerProgram(
     module="sglang",
     begin=("-m", "sglang.launch_server", "--model-path"),
     flags={
-        **_SAME,
+        **_COMMON_FLAGS,
         "max_model_len": "--context-length",
         "gpu_memory_utilization": "--mem-fraction-static",
     },

@@ -1,4 +1,4 @@
-"""A server at work: started on its leash, waited for, and its end put into words."""
+"""A server process: starts it, waits until it answers, and reports how it ended."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from mmeval.model_backends.servers.programs import HOST
 from mmeval.system import Leash, ending, last_lines
 from mmeval.system.wording import printable
 
-LOOK_SECONDS, ANSWER_SECONDS = 0.2, 10.0
-"""Between two looks whether it is healthy, and how long it may take to say so."""
+CHECK_SECONDS, ANSWER_SECONDS = 0.2, 10.0
+"""Seconds between two health checks, and the maximum seconds for one check."""
 END_SECONDS, DEATH_SECONDS = 5.0, 2.0
-"""How long it may take to end after SIGTERM, and once it answers no more."""
+"""Seconds until the server must have ended after SIGTERM, and after it has stopped
+answering."""
 _OUT_OF_MEMORY = (
     b"out of memory",
     b"no available memory",
@@ -31,19 +32,19 @@ _OUT_OF_MEMORY = (
     b"free memory on device",
     b"kv cache is needed, which is larger",
 )
-"""What a line of the log holds, in lower case, where memory did not suffice."""
+"""Words, in lower case, of log lines about insufficient memory."""
 _REPLY_BYTES = 2**20
-"""Of its replies about itself: more is not read."""
+"""Maximum bytes that are read of the server's replies about itself."""
 _VERSION_CHARS = 100
-_LOG_BYTES, _MOST_CHARS = 2**20, 300
-"""Of the end of its log that is searched, and of a line that is shown."""
+_LOG_BYTES, _MAX_CHARS = 2**20, 300
+"""Bytes at the end of the log that are searched, and characters of a shown line."""
 
 
 class Server:
-    """One start of a server. ``name`` is what messages call it, ``words`` its command
-    line for a port.
+    """One running server. ``name`` is its name in messages. ``words`` returns its
+    command line for a port.
 
-    What it writes goes into the file ``log``, else into a temporary one.
+    Its output goes to the file ``log``, or to a temporary file.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class Server:
         log: Path | None,
     ) -> None:
         with socket.socket() as probe:
-            # a port that is free
+            # port 0: the system chooses a free port
             probe.bind((HOST, 0))
             self.port: int = probe.getsockname()[1]
         self.base_url = f"http://{HOST}:{self.port}/v1"
@@ -61,34 +62,36 @@ class Server:
         if log is not None:
             log.parent.mkdir(parents=True, exist_ok=True)
         self._log = tempfile.TemporaryFile() if log is None else log.open("a+b")  # noqa: SIM115  closed by `end`
-        self._begin = os.fstat(self._log.fileno()).st_size
-        self._ending, self._said = threading.Lock(), ""
-        # A key that the server would ask for is nothing that its calls have.
+        self._log_start = os.fstat(self._log.fileno()).st_size
+        self._end_lock, self._last_lines = threading.Lock(), ""
+        # with this variable, the server would require a key that our calls do not send
         environment = dict(os.environ)
         environment.pop("VLLM_API_KEY", None)
-        in_one_stream = ("/bin/sh", "-c", 'exec "$@" >&2', "sh")
+        stdout_to_stderr = ("/bin/sh", "-c", 'exec "$@" >&2', "sh")
         self._leash = Leash(
-            [*in_one_stream, *words(self.port)], errors=self._log, env=environment
+            [*stdout_to_stderr, *words(self.port)], errors=self._log, env=environment
         )
 
     def wait_until_healthy(self, seconds: float) -> None:
-        """Wait until it can answer. Raises MmevalError where it cannot; it is ended
-        then."""
-        until = time.monotonic() + seconds
-        # another program may have taken its port
+        """Wait until the server answers. If it does not, end it and raise
+        MmevalError."""
+        deadline = time.monotonic() + seconds
+        # check the process too: after its death, another program may answer at its port
         while self._leash.has_ended or not self._is_healthy():
             if self._leash.has_ended:
-                raise MmevalError(f"{self.end()} before it could answer{self._said}")
-            if time.monotonic() > until:
+                raise MmevalError(
+                    f"{self.end()} before it could answer{self._last_lines}"
+                )
+            if time.monotonic() > deadline:
                 self.end()
                 raise MmevalError(
                     f"{self._name} is not healthy after {seconds:g} seconds "
-                    f"(load_timeout){self._said}"
+                    f"(load_timeout){self._last_lines}"
                 )
-            time.sleep(LOOK_SECONDS)
+            time.sleep(CHECK_SECONDS)
 
     def version(self, path: str) -> str:
-        """What it says of its version; empty where that cannot be read."""
+        """The server's version; empty if it cannot be read."""
         try:
             version = json.loads(self._get(path)[1])["version"]
         except (OSError, HTTPException, LookupError):
@@ -98,7 +101,7 @@ class Server:
         return printable(str(version), limit=_VERSION_CHARS)
 
     def is_dead(self) -> bool:
-        """Whether it cannot answer any more, though its program may still be there."""
+        """True if the server can no longer answer, even if its process still exists."""
         if self._leash.has_ended:
             return True
         try:
@@ -107,23 +110,24 @@ class Server:
             return isinstance(error, ConnectionError)
 
     def death(self) -> str:
-        """How it ended, in words; one that is dead and still there is ended."""
-        until = time.monotonic() + DEATH_SECONDS
-        while not self._leash.has_ended and time.monotonic() < until:
-            time.sleep(LOOK_SECONDS)
-        is_there = not self._leash.has_ended
-        how = self.end()
-        if is_there:
-            how = f"{self._name} answers no more"
-        return f"{how}{self._said}"
+        """A description of how the server ended. A dead but existing process is
+        ended."""
+        deadline = time.monotonic() + DEATH_SECONDS
+        while not self._leash.has_ended and time.monotonic() < deadline:
+            time.sleep(CHECK_SECONDS)
+        exists = not self._leash.has_ended
+        description = self.end()
+        if exists:
+            description = f"{self._name} no longer answers"
+        return f"{description}{self._last_lines}"
 
     def end(self) -> str:
-        """End it with all that it has started; how it ended. It is given some seconds
-        to do so itself."""
-        with self._ending:
+        """End the server and its child processes, after some seconds to end by itself.
+        Returns a description of how it ended."""
+        with self._end_lock:
             status = self._leash.end(END_SECONDS, signal.SIGTERM)
             if not self._log.closed:
-                self._said = self._last_words()
+                self._last_lines = self._describe_log()
                 self._log.close()
             return f"{self._name} {ending(status)}"
 
@@ -141,27 +145,31 @@ class Server:
         finally:
             connection.close()
 
-    def _last_words(self) -> str:
-        """What its log holds of its end: of memory that has run out the line that says
-        so, which others follow."""
+    def _describe_log(self) -> str:
+        """What the log says about the end: the last line about insufficient memory,
+        which other lines may follow, else the last lines."""
         handle = self._log.fileno()
-        begin = max(self._begin, os.fstat(handle).st_size - _LOG_BYTES)
-        line = memory_line(os.pread(handle, _LOG_BYTES, begin))
-        where = f"; its log is {self._path}" if self._path else ""
+        start = max(self._log_start, os.fstat(handle).st_size - _LOG_BYTES)
+        line = memory_line(os.pread(handle, _LOG_BYTES, start))
+        log_path = f"; its log is {self._path}" if self._path else ""
         if not line:
-            return f"{last_lines(handle, self._begin)}{where}"
-        said = printable(line.decode("utf-8", "replace").strip(), limit=_MOST_CHARS)
+            return f"{last_lines(handle, self._log_start)}{log_path}"
+        shown = printable(line.decode("utf-8", "replace").strip(), limit=_MAX_CHARS)
         advice = (
             "another gpu_memory_utilization, a smaller max_model_len, a larger "
             "tensor_parallel_size, or quantization"
         )
-        return f"; it wrote: {said}{where}. Its memory does not suffice: try {advice}"
+        return (
+            f"; it wrote: {shown}{log_path}. Its memory is insufficient: try {advice}"
+        )
 
 
 def memory_line(log: bytes) -> bytes:
-    """The last line of a log that says that memory has run out; empty where none does.
-    Of a long line about ``_MOST_CHARS`` bytes around these words. No regular expression
-    searches for it: a server may write a line of any length."""
+    """The last line of a log about insufficient memory; empty without one. A long line
+    is cut to about ``_MAX_CHARS`` bytes around these words.
+
+    It is searched without a regular expression, because a line may have any length.
+    """
     lowered = log.lower()
     place = max(lowered.rfind(words) for words in _OUT_OF_MEMORY)
     if place < 0:
@@ -169,7 +177,7 @@ def memory_line(log: bytes) -> bytes:
     begin = log.rfind(b"\n", 0, place) + 1
     end = log.find(b"\n", place)
     line = log[begin:] if end < 0 else log[begin:end]
-    if len(line) <= _MOST_CHARS:
+    if len(line) <= _MAX_CHARS:
         return line
     middle = place - begin
-    return line[max(0, middle - _MOST_CHARS // 2) : middle + _MOST_CHARS // 2]
+    return line[max(0, middle - _MAX_CHARS // 2) : middle + _MAX_CHARS // 2]

@@ -11,7 +11,7 @@ import pytest
 
 from mmeval.errors import MissingDataError
 from mmeval.model_backends.sandbox import SandboxBackend
-from mmeval.model_backends.sandbox.bubblewrap import _ISOLATED
+from mmeval.model_backends.sandbox.bubblewrap import _ISOLATION_OPTIONS
 from mmeval.model_backends.sandbox.choice import _PROBE, _bubblewrap
 from tests.support.sandbox import bubblewrap, open_to_all
 
@@ -128,10 +128,10 @@ def test_a_sandbox_that_does_not_hold_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bubblewrap()
-    open_to_all = tuple(word for word in _ISOLATED if word != "--unshare-net")
+    open_to_all = tuple(word for word in _ISOLATION_OPTIONS if word != "--unshare-net")
     monkeypatch.setattr("mmeval.model_backends.sandbox.filter._MACHINES", {})
     monkeypatch.setattr(
-        "mmeval.model_backends.sandbox.bubblewrap._ISOLATED", open_to_all
+        "mmeval.model_backends.sandbox.bubblewrap._ISOLATION_OPTIONS", open_to_all
     )
     _bubblewrap.cache_clear()
     with socket.create_server(("127.0.0.1", 0)) as server:

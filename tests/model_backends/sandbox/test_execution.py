@@ -15,8 +15,8 @@ import pytest
 from mmeval.authoring.testing.media import small_media
 from mmeval.media import Media
 from mmeval.model_backends.sandbox import SandboxBackend
-from mmeval.model_backends.sandbox.runtime import received
-from mmeval.model_backends.sandbox.watch import load_below
+from mmeval.model_backends.sandbox.runtime import received_descriptors
+from mmeval.model_backends.sandbox.watch import measure_below
 from tests.support.cli import wait_for
 from tests.support.sandbox import asking, bubblewrap, in_other_namespaces, run_code
 
@@ -152,7 +152,7 @@ def test_processor_time_of_children_that_nobody_waits_for_is_kept() -> None:
     with parent:
         for _ in range(3):
             parent.stdout.readline()
-            seconds = load_below(parent.pid, 1 << 40, used).seconds
+            seconds = measure_below(parent.pid, 1 << 40, used).seconds
             parent.stdin.write("\n")
             parent.stdin.flush()
     assert seconds >= 0.27
@@ -191,7 +191,7 @@ def test_folders_that_a_sandbox_hands_out_are_not_inherited_by_the_next() -> Non
     ours, theirs = socket.socketpair()
     with ours, theirs, Path("/dev/null").open() as file:
         socket.send_fds(theirs, [b"1"], [file.fileno()])
-        [descriptor] = received(ours)
+        [descriptor] = received_descriptors(ours)
         try:
             assert not os.get_inheritable(descriptor)
         finally:

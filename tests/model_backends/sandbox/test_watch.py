@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mmeval.model_backends.sandbox.watch import load_below
+from mmeval.model_backends.sandbox.watch import measure_below
 from tests.support.cli import wait_for
 
 MIB = 2**20
@@ -33,7 +33,7 @@ def process(code: str) -> Iterator[int]:
 
 def test_the_memory_of_process_1_counts() -> None:
     with process(HOLDS) as first:
-        load = load_below(first, NO_LIMIT, {})
+        load = measure_below(first, NO_LIMIT, {})
     assert load.memory > 64 * MIB
     assert load.threads == 0
 
@@ -41,14 +41,14 @@ def test_the_memory_of_process_1_counts() -> None:
 def test_the_memory_of_threads_counts_whose_first_one_has_ended() -> None:
     with process(LEADERLESS) as first:
         wait_for(lambda: _is_zombie(first), "the end of the first thread")
-        load = load_below(first, NO_LIMIT, {})
+        load = measure_below(first, NO_LIMIT, {})
     assert load.memory > 64 * MIB
 
 
 def test_such_memory_counts_where_each_page_counts_once() -> None:
     with process(LEADERLESS) as first:
         wait_for(lambda: _is_zombie(first), "the end of the first thread")
-        load = load_below(first, 0, {})
+        load = measure_below(first, 0, {})
     assert load.memory > 64 * MIB
 
 
