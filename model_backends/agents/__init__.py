@@ -1,1 +1,1 @@
-"""Agents of the benchmarks, and the tools that they ask."""
+"""The benchmarks' agents, and the tools that they call."""

@@ -1,5 +1,4 @@
-"""The tools that no backend of ours is made for: any backend that gives the kind can
-play them."""
+"""Tools without a special backend: any backend that gives the kind can be used."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
-"""ISG-Agent: it plans an answer, carries the plan out with tools, and has the plan made
-again where that failed."""
+"""ISG-Agent: plans an answer, carries out the plan with tools, and plans again if that
+fails."""

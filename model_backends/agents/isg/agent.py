@@ -1,5 +1,5 @@
-"""ISG-Agent: it plans texts and pictures, carries the plan out, has it made again where
-that failed, and smooths."""
+"""ISG-Agent: plans texts and pictures, carries out the plan, plans again if that fails,
+and smooths the texts."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def isg_agent(
 ) -> AgentProgram:
     """The agent of ISG-Bench.
 
-    ``structure``: the planner finds which blocks the answer has (``self``), the task's
-    prompt states it (``prompt``), or the plan is made without (``none``). A plan with
-    problems is made again up to ``refine`` times. ``smooth=false``: texts stay as they
-    were written. ``profile=official``: as the released agent does it. ``max_items`` is
-    how many tools a plan calls at most, and how many texts and pictures it adds.
+    ``structure`` is the source of the answer's blocks: the planner (``self``), the
+    task's prompt (``prompt``), or none (``none``). A plan with problems is replaced up
+    to ``refine`` times. ``smooth=false`` keeps the texts as written.
+    ``profile=official`` behaves as the released agent. ``max_items`` is the maximum
+    number of tool calls in a plan, and of texts and pictures in an answer.
     """
     roles = {
         "select": tool_selector,
@@ -63,53 +63,53 @@ def isg_agent(
     tools = PlanTools(
         text_to_image, image_edit, image_to_video, fixed_views, free_views, image_morph
     )
-    given = request.params
-    # What bounds an answer (stop, max_tokens) is of no use for steps whose replies are
+    params = request.params
+    # Limits of an answer (stop, max_tokens) must not apply to steps, whose replies are
     # JSON.
-    sampled = GenerationParams(
-        temperature=given.temperature, top_p=given.top_p, top_k=given.top_k
+    step_params = GenerationParams(
+        temperature=params.temperature, top_p=params.top_p, top_k=params.top_k
     )
     context = AgentContext(
         request,
-        replace(planner, params=sampled),
+        replace(planner, params=step_params),
         roles,
         tools,
         prompts,
         Profile(profile == "official"),
         max_items,
     )
-    course = AnswerHistory()
+    history = AnswerHistory()
     error: ErrorInfo | None = None
     try:
         if structure != "none":
             if structure == "prompt":
-                course.layout = stated_layout(context)
+                history.layout = stated_layout(context)
             else:
-                course.layout = yield from found_layout(context)
-        yield from _planned(context, course, refine)
-        has_text = any(part.kind == "text" for part in course.answer.parts)
-        if course.exhausted:
-            course.answer = context.profile.given_up(course.answer)
-        elif smooth and has_text and not course.problems:
-            course.smoothing = yield from smoothed(context, course.answer)
-            course.answer = course.smoothing.answer
-    except CallFailed as lost:  # its evidence is kept
-        error = lost.error
-    warnings = [*context.warnings, *map(str, course.problems)]
-    if course.exhausted:
-        warnings.append("refine_exhausted: the last plan has problems too")
-    return AgentAnswer(course.answer, course.evidence(), warnings, error)
+                history.layout = yield from found_layout(context)
+        yield from _make_and_carry_out(context, history, refine)
+        has_text = any(part.kind == "text" for part in history.answer.parts)
+        if history.exhausted:
+            history.answer = context.profile.after_exhaustion(history.answer)
+        elif smooth and has_text and not history.problems:
+            history.smoothing = yield from smoothed(context, history.answer)
+            history.answer = history.smoothing.answer
+    except CallFailed as failure:  # the evidence is kept
+        error = failure.error
+    warnings = [*context.warnings, *map(str, history.problems)]
+    if history.exhausted:
+        warnings.append("refine_exhausted: the last plan still has problems")
+    return AgentAnswer(history.answer, history.evidence(), warnings, error)
 
 
 @dataclass
 class AnswerHistory:
-    """How an answer came about."""
+    """The plans, problems and results that led to an answer."""
 
     layout: Sequence[str] = ()
     plans: list[Sequence[PlanStep]] = field(default_factory=list)
     log: list[tuple[int, Problem]] = field(default_factory=list)
     problems: Sequence[Problem] = ()
-    """Those of the last plan."""
+    """The problems of the last plan."""
     exhausted: bool = False
     smoothing: Smoothed | None = None
     answer: Interleaved = field(default_factory=Interleaved)
@@ -122,8 +122,8 @@ class AnswerHistory:
             "structure": list(self.layout),
             "plan": plans,
             "log": [
-                {"round": at, "step": problem.step, "problem": problem.what}
-                for at, problem in self.log
+                {"round": round_number, "step": problem.step, "problem": problem.what}
+                for round_number, problem in self.log
             ],
             "rounds": max(len(self.plans) - 1, 0),
             "refine_exhausted": self.exhausted,
@@ -131,51 +131,50 @@ class AnswerHistory:
         }
 
 
-def _planned(
+def _make_and_carry_out(
     context: AgentContext,
-    course: AnswerHistory,
+    history: AnswerHistory,
     refine: int,
 ) -> Program[None]:
-    """The answer of a plan, and of those that are made again while there are
-    problems."""
-    reply = yield from ask_one(_plan(context, course))
+    """Make a plan and carry it out. Refine it while it has problems."""
+    reply = yield from ask_one(_plan(context, history))
     reply.require()
-    for left in range(refine, -1, -1):
-        course.plans.append(_steps(context, reply.text))
-        execution = Execution(context, course.plans[-1])
-        course.answer = yield from execution.answer()
-        course.problems = sorted(execution.log, key=lambda problem: problem.step)
-        for problem in course.problems:
-            course.log.append((len(course.plans) - 1, problem))
-        if not course.problems or not left:
+    for refinements_left in range(refine, -1, -1):
+        history.plans.append(_steps(context, reply.text))
+        execution = Execution(context, history.plans[-1])
+        history.answer = yield from execution.answer()
+        history.problems = sorted(execution.log, key=lambda problem: problem.step)
+        for problem in history.problems:
+            history.log.append((len(history.plans) - 1, problem))
+        if not history.problems or not refinements_left:
             break
-        reply = yield from ask_one(_plan(context, course))
-        what = reply.problem()
-        if what:
-            context.warnings.append(f"no other plan is made: {what}")
+        reply = yield from ask_one(_plan(context, history))
+        problem_text = reply.problem()
+        if problem_text:
+            context.warnings.append(f"the plan is not refined: {problem_text}")
             break
-    course.exhausted = bool(course.problems) and refine > 0
+    history.exhausted = bool(history.problems) and refine > 0
 
 
-def _plan(context: AgentContext, course: AnswerHistory) -> Call:
-    """The call for a plan; after one with problems, for another one."""
-    again = bool(course.plans)
-    tool, source = context.tools.usual(len(context.pictures))
+def _plan(context: AgentContext, history: AnswerHistory) -> Call:
+    """The call for a plan, or for a refinement of the last one."""
+    is_refinement = bool(history.plans)
+    tool, source = context.tools.default(len(context.pictures))
     title = "plan"
-    shown: dict[str, Any] = {"pictures": Interleaved(tuple(context.pictures))}
-    if again:
+    values: dict[str, Any] = {"pictures": Interleaved(tuple(context.pictures))}
+    if is_refinement:
         title = "refine"
-        shown = {
-            "plan": plan.written(course.plans[-1]),
-            "problems": list(map(str, course.problems)),
+        values = {
+            "plan": plan.plan_text(history.plans[-1]),
+            "problems": list(map(str, history.problems)),
         }
     return context.call(
         title,
         read=partial(_steps, context),
-        example=plan.example(course.layout, tool, source, sound=again),
-        structure=" ".join(course.layout),
+        example=plan.example(history.layout, tool, source, sound=is_refinement),
+        structure=" ".join(history.layout),
         tools=context.tools.to_json(),
-        **shown,
+        **values,
     )
 
 

@@ -1,4 +1,4 @@
-"""Whom ISG-Agent asks, and how."""
+"""The roles and tools of ISG-Agent, and the calls to them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:  # Jinja is slow to import
 
 @dataclass(frozen=True)
 class AgentContext:
-    """The roles and tools of an answer. ``roles`` are those that reply in words, by the
-    title of their step."""
+    """The roles and tools for one answer. ``roles`` are those that reply with text, by
+    the title of their step."""
 
     request: Request
     planner: Role
@@ -36,25 +36,25 @@ class AgentContext:
 
     @cached_property
     def pictures(self) -> list[Part]:
-        """Those of the task, in order."""
-        return [bare(part) for part in self._asked if _is_picture(part)]
+        """The pictures of the task, in order."""
+        return [bare(part) for part in self._parts if _is_picture(part)]
 
     @cached_property
     def task(self) -> str:
-        """The words of the task. A picture whose tag stands in them is called as plans
-        call it, another parts them."""
+        """The text of the task. A picture with a tag gets the name that plans use; one
+        without a tag becomes a line break."""
         number = 0
-        words = ""
-        for part in self._asked:
+        text = ""
+        for part in self._parts:
             name = part.raw
             if _is_picture(part):
                 number += 1
                 name = f"#image{number}#"
-            words += name if part.raw else "\n"
-        return words.strip()
+            text += name if part.raw else "\n"
+        return text.strip()
 
     @property
-    def _asked(self) -> list[Part]:
+    def _parts(self) -> list[Part]:
         parts: list[Part] = []
         for message in self.request.messages:
             parts += (text_part("\n\n"), *message.content.parts)
@@ -68,7 +68,7 @@ class AgentContext:
         example: str,
         **values: Value,
     ) -> Call:
-        """The call of a step, whose reply is one that ``read`` takes."""
+        """The call of a step. Only replies that ``read`` accepts are valid."""
         role = self.roles.get(title) or self.planner
         params = self.profile.sampling(title, role.params)
         messages = self.prompts.messages(title, task=self.task, **values)
@@ -83,7 +83,7 @@ class AgentContext:
 
 
 def bare(part: Part) -> Part:
-    """A picture as it is sent, and as it stands in an answer: without a tag."""
+    """A picture without its tag, for requests and answers."""
     return Part(part.kind, media=part.media)
 
 

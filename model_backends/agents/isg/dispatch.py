@@ -1,4 +1,4 @@
-"""The tools of plans: which one a step is given to, and with which arguments."""
+"""The tools of plans: reads the choice of a tool for a step, and its arguments."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from mmeval.metric.judge import ReplyError, read_object
 from mmeval.program import Call
 
 Arguments = Mapping[str, Any]
-MOST_PARTS, USUAL_FRAMES = 8, 4
+MAX_PARTS, DEFAULT_FRAMES = 8, 4
 FIXED_TURNS = (300 / 360, 330 / 360, 30 / 360, 60 / 360)
-"""The views of Fixed3DGeneration as fractions of a turn to the right, in the order that
-is documented."""
+"""The views of Fixed3DGeneration, as fractions of a turn to the right, in the
+documented order."""
 
 
 class ToolRequest(NamedTuple):
-    """What a tool is asked for: in words, how many pictures, and of views their
-    turns."""
+    """What a tool is asked for: a text, the number of pictures, and the turns of
+    views."""
 
     text: str = ""
     parts: int = 1
@@ -30,8 +30,8 @@ class ToolRequest(NamedTuple):
 
 
 class ToolKind(NamedTuple):
-    """A tool of plans: its name there, its role, the pictures that it needs, and its
-    arguments as JSON."""
+    """A tool of plans: its name in plans, its role, the number of pictures that it
+    needs, and an example of its arguments as JSON."""
 
     name: str
     role: str
@@ -41,18 +41,18 @@ class ToolKind(NamedTuple):
 
 
 class SelectedTool(NamedTuple):
-    """The tool of a step, and what it is asked for."""
+    """The tool of a step, and the request to it."""
 
     kind: ToolKind
     tool: Tool
     wanted: ToolRequest
 
     def call(self, pictures: Sequence[Part], options: Mapping[str, Any]) -> Call:
-        how = dict(options)
+        call_options = dict(options)
         if not self.tool.parts:
-            how["n"] = self.request.parts
-        words = [self.request.text] if self.request.text else []
-        return self.tool.call(*words, *pictures, title="tool", **how)
+            call_options["n"] = self.request.parts
+        texts = [self.request.text] if self.request.text else []
+        return self.tool.call(*texts, *pictures, title="tool", **call_options)
 
 
 def _text(value: Any, name: str) -> str:
@@ -61,33 +61,33 @@ def _text(value: Any, name: str) -> str:
     return value.strip()
 
 
-def _prompt(arguments: Arguments, parts: int = 1) -> ToolRequest:
+def _prompt_request(arguments: Arguments, parts: int = 1) -> ToolRequest:
     return ToolRequest(_text(arguments.get("prompt"), "prompt"), parts)
 
 
-def _film(arguments: Arguments) -> ToolRequest:
+def _video_request(arguments: Arguments) -> ToolRequest:
     prompts = arguments.get("prompt_list")
-    frames = arguments.get("num_screenshot", USUAL_FRAMES)
+    frames = arguments.get("num_screenshot", DEFAULT_FRAMES)
     content = None
     if isinstance(prompts, list) and len(prompts) == 1:
         [only] = prompts
         if isinstance(only, dict) and only.get("type") == "text":
             content = only.get("content")
     text = _text(content, "prompt_list")
-    if type(frames) is not int or not 1 <= frames <= MOST_PARTS:
-        raise ReplyError(f"num_screenshot is no number from 1 to {MOST_PARTS}")
+    if type(frames) is not int or not 1 <= frames <= MAX_PARTS:
+        raise ReplyError(f"num_screenshot is no number from 1 to {MAX_PARTS}")
     return ToolRequest(text, frames)
 
 
-def _free(arguments: Arguments) -> ToolRequest:
+def _views_request(arguments: Arguments) -> ToolRequest:
     turns = arguments.get("time_stamps")
     listed = turns if isinstance(turns, list) else []
-    are_fractions = 1 <= len(listed) <= MOST_PARTS
+    are_fractions = 1 <= len(listed) <= MAX_PARTS
     for turn in listed:
         if type(turn) not in (int, float) or not 0 <= turn <= 1:
             are_fractions = False
     if not are_fractions:
-        raise ReplyError(f"time_stamps is no list of 1 to {MOST_PARTS} fractions")
+        raise ReplyError(f"time_stamps is no list of 1 to {MAX_PARTS} fractions")
     text = " ".join(f"{turn:g}" for turn in listed)
     return ToolRequest(text, len(listed), tuple(listed))
 
@@ -98,16 +98,18 @@ KINDS = (
         "text_to_image",
         0,
         '{"prompt": "<what the picture shows>"}',
-        _prompt,
+        _prompt_request,
     ),
-    ToolKind("ImageEdit", "image_edit", 1, '{"prompt": "<what to change>"}', _prompt),
+    ToolKind(
+        "ImageEdit", "image_edit", 1, '{"prompt": "<what to change>"}', _prompt_request
+    ),
     ToolKind(
         "VideoGeneration",
         "image_to_video",
         1,
         '{"prompt_list": [{"type": "text", "content": "<what happens>"}], '
         '"num_screenshot": 4}',
-        _film,
+        _video_request,
     ),
     ToolKind(
         "Fixed3DGeneration",
@@ -117,17 +119,21 @@ KINDS = (
         lambda _: ToolRequest("", len(FIXED_TURNS), FIXED_TURNS),
     ),
     ToolKind(
-        "Free3DGeneration", "free_views", 1, '{"time_stamps": [0.125, 0.875]}', _free
+        "Free3DGeneration",
+        "free_views",
+        1,
+        '{"time_stamps": [0.125, 0.875]}',
+        _views_request,
     ),
     ToolKind(
         "ImageMorph",
         "image_morph",
         2,
         '{"prompt": "a photo of <a thing>"}',
-        partial(_prompt, parts=4),
+        partial(_prompt_request, parts=4),
     ),
 )
-_NAMED = re.compile(
+_TOOL_NAMES = re.compile(
     rf"\b({'|'.join(name for kind in KINDS for name in (kind.name, kind.role))})\b",
     re.IGNORECASE,
 )
@@ -138,13 +144,13 @@ class PlanTools:
 
     def __init__(self, *tools: Tool | None) -> None:
         by_role = {tool.name: tool for tool in tools if tool is not None}
-        self._found: dict[str, tuple[ToolKind, Tool]] = {}
+        self._available: dict[str, tuple[ToolKind, Tool]] = {}
         for kind in KINDS:
             if kind.role in by_role:
-                self._found[kind.name] = kind, by_role[kind.role]
+                self._available[kind.name] = kind, by_role[kind.role]
 
     def to_json(self) -> list[dict[str, Any]]:
-        """What the planner and the selector are told of them."""
+        """The description of the tools for the planner and the selector."""
         return [
             {
                 "name": name,
@@ -153,45 +159,45 @@ class PlanTools:
                 "form": kind.form,
                 "parts": tool.parts,
             }
-            for name, (kind, tool) in self._found.items()
+            for name, (kind, tool) in self._available.items()
         ]
 
-    def unplayed(self, text: str) -> str:
-        """Why nothing of the run can do a step; empty where the tool that it names
-        first is there, or any may do it."""
-        found = _NAMED.search(text)
-        if found is None:
-            return "" if self._found else "no tool has a backend"
-        name = found[0].lower()
+    def unavailable(self, text: str) -> str:
+        """Why no tool of the run can do a step. Empty if the first tool named in it is
+        available, or if it names none."""
+        match = _TOOL_NAMES.search(text)
+        if match is None:
+            return "" if self._available else "no tool has a backend"
+        name = match[0].lower()
         for kind in KINDS:
             is_named = name in (kind.name.lower(), kind.role)
-            if is_named and kind.name not in self._found:
+            if is_named and kind.name not in self._available:
                 return f"{kind.name} has no backend (--role {kind.role}=BACKEND)"
         return ""
 
     def selected(self, reply: str) -> SelectedTool:
-        """The tool of a selector's reply, with its arguments. Raises ReplyError."""
-        found = read_object(reply, ("tool", "arguments"))
-        arguments = found["arguments"]
+        """The tool in a selector's reply, with its arguments. Raises ReplyError."""
+        choice = read_object(reply, ("tool", "arguments"))
+        arguments = choice["arguments"]
         if isinstance(arguments, dict):
-            for kind, tool in self._found.values():
-                if found["tool"] in (kind.name, kind.role):
+            for kind, tool in self._available.values():
+                if choice["tool"] in (kind.name, kind.role):
                     return SelectedTool(kind, tool, kind.read(arguments))
         raise ReplyError(
-            f"it is no tool of {', '.join(self._found)} with an object as arguments"
+            f"it is no tool of {', '.join(self._available)} with an object as arguments"
         )
 
     def example(self, text: str) -> str:
-        """A reply of the selector for a step, for a dry run."""
-        named = [name for name in self._found if name in text]
-        name = (named or list(self._found))[0]
-        arguments = json.loads(self._found[name][0].form)
+        """A selector's reply for a step, for dry runs."""
+        named = [name for name in self._available if name in text]
+        name = (named or list(self._available))[0]
+        arguments = json.loads(self._available[name][0].form)
         return json.dumps({"tool": name, "arguments": arguments})
 
-    def usual(self, pictures: int) -> tuple[str, list[str]]:
-        """A tool that makes one picture, for a task with so many, and what it needs;
-        without one empty."""
-        for kind, tool in self._found.values():
+    def default(self, pictures: int) -> tuple[str, list[str]]:
+        """A tool that makes one picture, for a task with this number of pictures, and
+        the pictures that it needs. Empty without such a tool."""
+        for kind, tool in self._available.values():
             if tool.parts == 1 and kind.pictures <= pictures:
                 needs = [f"#image{number + 1}#" for number in range(kind.pictures)]
                 return kind.name, needs

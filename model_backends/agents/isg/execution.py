@@ -1,5 +1,5 @@
-"""Carries out a plan: first its pictures are made, then texts and pictures are put
-together as the answer."""
+"""Carries out a plan: first makes its pictures, then builds the answer from texts and
+pictures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mmeval.program import Program, ask_all
 
 
 class Problem(NamedTuple):
-    """What went wrong in a step of a plan, counted from 1."""
+    """What went wrong in a step of a plan. Steps count from 1."""
 
     step: int
     what: str
@@ -34,8 +34,8 @@ class Problem(NamedTuple):
 
 
 class ToolStep(NamedTuple):
-    """A step that calls a tool: its number from 1, the ``<GEN_k>`` of its first
-    picture, and the pictures it names."""
+    """A step that calls a tool: its number (from 1), the number k of its first picture
+    ``<GEN_k>``, and the pictures that it names."""
 
     step: int
     first: int
@@ -44,62 +44,64 @@ class ToolStep(NamedTuple):
 
 @dataclass
 class Execution:
-    """A plan that is carried out; ``made`` are the pictures by the numbers of
-    ``<GEN_k>``."""
+    """Carries out a plan. ``made_pictures`` maps the k of ``<GEN_k>`` to its
+    picture."""
 
     context: AgentContext
     steps: Sequence[PlanStep]
     log: list[Problem] = field(default_factory=list)
-    made: dict[int, Part] = field(default_factory=dict)
+    made_pictures: dict[int, Part] = field(default_factory=dict)
     first: SelectedTool | None = None
-    """The tool of the first step that calls one, once it is chosen and has the pictures
-    that it needs."""
+    """The tool of the first step that calls one, if it is chosen and has its
+    pictures."""
 
     def _make(self) -> Program[None]:
-        """The first pass: steps that call tools. It ends with those that are asked
-        beside one that has a problem."""
-        profile, most = self.context.profile, self.context.max_items
+        """The first pass: steps that call tools. It ends after the steps that run at
+        the same time as one with a problem."""
+        profile, max_items = self.context.profile, self.context.max_items
         calls = [
             number for number, step in enumerate(self.steps, 1) if step.label == CALL
         ]
-        if len(calls) > most:
-            self._note(calls[most], f"a plan calls tools in {most} steps at most")
-        calls = calls[:most]
+        if len(calls) > max_items:
+            self._note(
+                calls[max_items], f"a plan calls tools in {max_items} steps at most"
+            )
+        calls = calls[:max_items]
         needs = [self.steps[number - 1].needs for number in calls]
         for wave in profile.waves(needs):
             places = sorted(chain.from_iterable(wave))
             chosen = yield from self._select(calls, places)
-            for now in wave:
-                jobs: list[tuple[ToolStep, SelectedTool]] = []
-                for at in now:
-                    if at not in chosen:
+            for group in wave:
+                tool_steps: list[tuple[ToolStep, SelectedTool]] = []
+                for place in group:
+                    if place not in chosen:
                         continue
-                    first = profile.first_number(at, len(self.made))
-                    pictures = self._pictures(calls[at], first)
+                    first = profile.first_number(place, len(self.made_pictures))
+                    pictures = self._named_pictures(calls[place], first)
                     if pictures is not None:
-                        job = ToolStep(calls[at], first, pictures)
-                        jobs.append((job, chosen[at]))
-                yield from self._draw(jobs)
+                        tool_step = ToolStep(calls[place], first, pictures)
+                        tool_steps.append((tool_step, chosen[place]))
+                yield from self._draw(tool_steps)
                 failed = {problem.step for problem in self.log}
-                if not failed.isdisjoint(calls[at] for at in now):
+                if not failed.isdisjoint(calls[place] for place in group):
                     return
 
     def _select(
         self, calls: Sequence[int], places: Sequence[int]
     ) -> Program[dict[int, SelectedTool]]:
-        """The tools of steps, by their places among ``calls``."""
-        context, asked = self.context, []
-        for at in places:
-            step = self.steps[calls[at] - 1]
-            below = context.profile.first_number(at, len(self.made))
-            what = ""
+        """Choose the tools of steps; returned by their places among ``calls``."""
+        context, calls_by_place = self.context, []
+        for place in places:
+            step = self.steps[calls[place] - 1]
+            first_number = context.profile.first_number(place, len(self.made_pictures))
+            problem = ""
             for name in step.images:
-                is_known = 0 <= made_number(name) < below
+                is_known = 0 <= made_number(name) < first_number
                 if not is_known and self._picture(name) is None:
-                    what = what or _absent(name)
-            what = what or context.tools.unplayed(step.text)
-            if what:
-                self._note(calls[at], what)
+                    problem = problem or _missing_picture(name)
+            problem = problem or context.tools.unavailable(step.text)
+            if problem:
+                self._note(calls[place], problem)
                 continue
             call = context.call(
                 "select",
@@ -109,50 +111,54 @@ class Execution:
                 pictures=len(step.images),
                 tools=context.tools.to_json(),
             )
-            asked.append((at, call))
-        replies = (yield from ask_all([call for _, call in asked])) if asked else []
+            calls_by_place.append((place, call))
+        replies = []
+        if calls_by_place:
+            replies = yield from ask_all([call for _, call in calls_by_place])
         chosen: dict[int, SelectedTool] = {}
-        for (at, _), reply in zip(asked, replies, strict=True):
-            what = reply.problem()
-            if what:
-                self._note(calls[at], f"no tool is chosen: {what}")
+        for (place, _), reply in zip(calls_by_place, replies, strict=True):
+            problem = reply.problem()
+            if problem:
+                self._note(calls[place], f"no tool is chosen: {problem}")
                 continue
             selected = context.tools.selected(reply.text)
             needed = selected.kind.pictures
-            given = len(self.steps[calls[at] - 1].images)
-            if needed != given:
-                what = f"it needs {needed} pictures, and has {given}"
-            elif at == 0:
-                # a tool that is not asked makes no pictures beside those of others
+            named = len(self.steps[calls[place] - 1].images)
+            if needed != named:
+                problem = f"it needs {needed} pictures, and has {named}"
+            elif place == 0:
+                # a tool that is not called cannot conflict with other tools
                 self.first = selected
-            what = what or context.profile.crowded(at, selected, self.first)
-            if what:
-                self._note(calls[at], f"{selected.kind.name}: {what}")
+            problem = problem or context.profile.conflict(place, selected, self.first)
+            if problem:
+                self._note(calls[place], f"{selected.kind.name}: {problem}")
             else:
-                chosen[at] = selected
+                chosen[place] = selected
         return chosen
 
     def _draw(self, chosen: Sequence[tuple[ToolStep, SelectedTool]]) -> Program[None]:
-        """The pictures of steps whose tool is chosen."""
+        """Make the pictures of steps with a chosen tool."""
         options = self.context.request.params.options_of("image")
-        asked = [selected.call(job.pictures, options) for job, selected in chosen]
-        replies = (yield from ask_all(asked)) if asked else []
-        for (job, selected), reply in zip(chosen, replies, strict=True):
-            reply.problem()  # an outage ends the answer
+        calls = [
+            selected.call(tool_step.pictures, options) for tool_step, selected in chosen
+        ]
+        replies = (yield from ask_all(calls)) if calls else []
+        for (tool_step, selected), reply in zip(chosen, replies, strict=True):
+            reply.problem()  # raises CallFailed on an outage, which ends the answer
             parts: Sequence[Part] | str = selected.tool.all_made(reply)
             if not isinstance(parts, str):
-                parts = self.context.profile.taken(selected, parts, job.first)
+                parts = self.context.profile.accepted(selected, parts, tool_step.first)
             if isinstance(parts, str):
-                self._note(job.step, f"{selected.kind.name}: {parts}")
+                self._note(tool_step.step, f"{selected.kind.name}: {parts}")
                 continue
-            for number, part in enumerate(parts, job.first):
-                self.made[number] = bare(part)
+            for number, part in enumerate(parts, tool_step.first):
+                self.made_pictures[number] = bare(part)
 
     def answer(self) -> Program[Interleaved]:
-        """Both passes. The second one has the steps that add pictures and texts."""
+        """Both passes. The second one adds pictures and texts."""
         yield from self._make()
         profile = self.context.profile
-        steps = self._of_answer()
+        steps = self._answer_steps()
         captions = [number for number, step in steps if step.label == CAPTION]
         texts = yield from self._captions(captions)
         parts: list[Part] = []
@@ -176,17 +182,17 @@ class Execution:
                     end_of_run()
                     parts.append(part)
                     continue
-                what = profile.absent(name)
+                what = profile.missing_picture(name)
                 if what:
                     self._note(number, what)
         end_of_run()
         return Interleaved(tuple(parts))
 
-    def _of_answer(self) -> list[tuple[int, PlanStep]]:
-        """The steps that add pictures and texts, up to one with another label, and to
-        the most that an answer holds."""
-        found: list[tuple[int, PlanStep]] = []
-        blocks, most = 0, self.context.max_items
+    def _answer_steps(self) -> list[tuple[int, PlanStep]]:
+        """The steps that add pictures and texts, up to the first invalid label or the
+        maximum size of an answer."""
+        steps: list[tuple[int, PlanStep]] = []
+        blocks, max_items = 0, self.context.max_items
         for number, step in enumerate(self.steps, 1):
             if step.label not in LABELS:
                 self._note(
@@ -197,18 +203,20 @@ class Execution:
                 blocks += len(step.images)
             elif step.label == CAPTION:
                 blocks += 1
-            if blocks > most:
-                self._note(number, f"an answer has {most} texts and pictures at most")
+            if blocks > max_items:
+                self._note(
+                    number, f"an answer has {max_items} texts and pictures at most"
+                )
                 break
-            found.append((number, step))
-        return found
+            steps.append((number, step))
+        return steps
 
     def _captions(self, numbers: Sequence[int]) -> Program[dict[int, str]]:
-        """The texts of steps."""
-        context, asked = self.context, []
+        """The texts of caption steps, by step number."""
+        context, calls = self.context, []
         texts = dict.fromkeys(numbers, "")
         for number in numbers:
-            pictures = self._pictures(number)
+            pictures = self._named_pictures(number)
             if pictures is None:
                 texts[number] = context.profile.failed_caption(self.log[-1].what)
                 continue
@@ -219,45 +227,45 @@ class Execution:
                 step=self.steps[number - 1].text,
                 pictures=Interleaved(tuple(pictures)),
             )
-            asked.append((number, call))
-        for now in context.profile.order([()] * len(asked)):
-            replies = yield from ask_all([asked[at][1] for at in now])
-            for at, reply in zip(now, replies, strict=True):
-                number = asked[at][0]
+            calls.append((number, call))
+        for group in context.profile.order([()] * len(calls)):
+            replies = yield from ask_all([calls[place][1] for place in group])
+            for place, reply in zip(group, replies, strict=True):
+                number = calls[place][0]
                 texts[number] = reply.text
-                what = reply.problem()
-                if what:
-                    texts[number] = context.profile.failed_caption(what)
-                    self._note(number, what)
+                problem = reply.problem()
+                if problem:
+                    texts[number] = context.profile.failed_caption(problem)
+                    self._note(number, problem)
         return texts
 
-    def _pictures(
+    def _named_pictures(
         self,
         number: int,
         below: int | None = None,
     ) -> list[Part] | None:
-        """The pictures that a step names, of those that were made ``below`` a number;
-        None where one is not there."""
-        found: list[Part] = []
+        """The pictures that a step names; None if one is missing. Only made pictures
+        ``below`` a number count."""
+        pictures: list[Part] = []
         for name in self.steps[number - 1].images:
             part = None
             if below is None or made_number(name) < below:
                 part = self._picture(name)
             if part is None:
-                self._note(number, _absent(name))
+                self._note(number, _missing_picture(name))
                 return None
-            found.append(part)
-        return found
+            pictures.append(part)
+        return pictures
 
     def _picture(self, name: str) -> Part | None:
-        given = task_number(name)
-        if 0 <= given < len(self.context.pictures):
-            return self.context.pictures[given]
-        return self.made.get(made_number(name))
+        number = task_number(name)
+        if 0 <= number < len(self.context.pictures):
+            return self.context.pictures[number]
+        return self.made_pictures.get(made_number(name))
 
     def _note(self, number: int, what: str) -> None:
         self.log.append(Problem(number, what))
 
 
-def _absent(name: str) -> str:
+def _missing_picture(name: str) -> str:
     return f"{name:.40} is no picture of the task, and none that was made before"

@@ -1,12 +1,11 @@
-"""A plan: steps that call a tool, write a text or add pictures to the answer, and what
-they name.
+"""A plan: steps that call a tool, write a text or add pictures to the answer.
 
     [{"Step": 1, "Task": "Call_tool", "Input_text": "Use ImageEdit tool: ...", "Input_images": ["#image1#"]},
      {"Step": 2, "Task": "Caption", "Input_text": "Describe ...", "Input_images": ["<GEN_0>"]},
      {"Step": 3, "Task": "AddImage", "Input_images": ["<GEN_0>"]}]
 
-``#image1#`` is the first picture of the task, ``<GEN_0>`` the first one that a tool has
-made.
+``#image1#`` is the first picture of the task, ``<GEN_0>`` the first picture made by a
+tool.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from mmeval.metric.judge import ReplyError
 
 CALL, CAPTION, ADD = "Call_tool", "Caption", "AddImage"
 LABELS = (CALL, CAPTION, ADD)
-_OF_TASK = re.compile(r"#image(\d{1,4})#")
-_MADE = re.compile(r"<GEN_(\d{1,4})>")
+_TASK_NAME = re.compile(r"#image(\d{1,4})#")
+_MADE_NAME = re.compile(r"<GEN_(\d{1,4})>")
 
 
 class PlanStep(NamedTuple):
-    """A step as it is written; its label may be none of ``LABELS``, and its pictures
-    may not be there."""
+    """A step as written. Its label may not be in ``LABELS``, and its pictures may not
+    exist."""
 
     label: str
     text: str = ""
@@ -34,7 +33,7 @@ class PlanStep(NamedTuple):
 
     @property
     def needs(self) -> set[int]:
-        """The numbers of the made pictures that it names."""
+        """The numbers of the made pictures that the step names."""
         return set(map(made_number, self.images)) - {-1}
 
     def to_json(self) -> dict[str, Any]:
@@ -47,18 +46,18 @@ class PlanStep(NamedTuple):
 
 def made_number(name: str) -> int:
     """0 for ``<GEN_0>``, -1 for another name."""
-    found = _MADE.fullmatch(name)
-    return -1 if found is None else int(found[1])
+    match = _MADE_NAME.fullmatch(name)
+    return -1 if match is None else int(match[1])
 
 
 def task_number(name: str) -> int:
     """0 for ``#image1#``, -1 for another name."""
-    found = _OF_TASK.fullmatch(name)
-    return -1 if found is None else int(found[1]) - 1
+    match = _TASK_NAME.fullmatch(name)
+    return -1 if match is None else int(match[1]) - 1
 
 
 def steps_of(rows: Sequence[Mapping[str, Any]]) -> list[PlanStep]:
-    """The steps of a reply's rows. Raises ReplyError."""
+    """The steps in the rows of a reply. Raises ReplyError."""
     steps = []
     for number, row in enumerate(rows, 1):
         label = row.get("Task")
@@ -78,8 +77,8 @@ def steps_of(rows: Sequence[Mapping[str, Any]]) -> list[PlanStep]:
     return steps
 
 
-def written(steps: Sequence[PlanStep]) -> str:
-    """A plan for a prompt."""
+def plan_text(steps: Sequence[PlanStep]) -> str:
+    """A plan as text for a prompt."""
     rows = []
     for number, step in enumerate(steps, 1):
         rows.append({"Step": number, **step.to_json()})
@@ -89,22 +88,22 @@ def written(steps: Sequence[PlanStep]) -> str:
 def example(
     layout: Sequence[str], tool: str, source: Sequence[str], *, sound: bool
 ) -> str:
-    """A plan for an answer of these blocks with a tool, for a dry run; one that is not
-    ``sound`` is refined once."""
+    """A plan for an answer of these blocks with a tool, for dry runs. A plan that is
+    not ``sound`` is refined once."""
     blocks = layout or ("<gen_text1>", "<gen_img1>")
-    drawn = sum("_img" in token for token in blocks) if tool else 0
+    picture_count = sum("_img" in token for token in blocks) if tool else 0
     steps: list[PlanStep] = []
-    made = 0
+    made_pictures = 0
     for token in blocks:
         if "_text" in token:
-            seen = (f"<GEN_{max(made - 1, 0)}>",) if drawn else ()
-            steps.append(PlanStep(CAPTION, "Say what can be seen.", seen))
+            pictures = (f"<GEN_{max(made_pictures - 1, 0)}>",) if picture_count else ()
+            steps.append(PlanStep(CAPTION, "Say what can be seen.", pictures))
         elif tool:
             steps += [
                 PlanStep(CALL, f"Use {tool} tool: a thing", tuple(source)),
-                PlanStep(ADD, images=(f"<GEN_{made}>",)),
+                PlanStep(ADD, images=(f"<GEN_{made_pictures}>",)),
             ]
-            made += 1
+            made_pictures += 1
     if not sound:
         steps.append(PlanStep("Check"))
-    return written(steps)
+    return plan_text(steps)

@@ -1,5 +1,5 @@
-"""What the definition of ISG-Agent decides, and what the released agent does otherwise:
-a method for each."""
+"""The differences between the definition of ISG-Agent and the released agent: one
+method for each."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _BRACKET = re.compile(r"[][]")
 
 @dataclass(frozen=True)
 class Profile:
-    """The definition, or the released agent. A text that may be a problem is empty
-    where there is none."""
+    """The behaviour by the definition, or of the released agent (``official``). Methods
+    that return a problem return an empty text without one."""
 
     official: bool
 
     def rows(self, reply: str) -> list[dict[str, Any]]:
-        """The rows of a plan: the first list of objects. Official: what the first
-        brackets hold, no rows and rows without a label too. Raises ReplyError."""
+        """The rows of a plan: the first list of objects. Official: the content of the
+        first brackets, which may be empty or lack labels. Raises ReplyError."""
         if not self.official:
             return read_objects(reply)
-        # to the bracket that closes the first one, those within texts counted too
+        # up to the bracket that closes the first one; brackets in texts count too
         start, depth = max(reply.find("["), 0), 0
         for bracket in _BRACKET.finditer(reply, start):
             depth += 1 if bracket[0] == "[" else -1
@@ -48,43 +48,45 @@ class Profile:
         raise ReplyError("the first brackets hold no list of JSON objects")
 
     def sampling(self, title: str, given: GenerationParams) -> GenerationParams:
-        """The parameters of a step; ``given`` are those of its role. Official: its
-        own."""
+        """The parameters of a step; ``given`` are those of its role. Official: the
+        released agent's."""
         return _RELEASED.get(title, given) if self.official else given
 
     def order(self, needs: Sequence[Collection[int]]) -> list[list[int]]:
-        """The steps that are asked at the same time: each as soon as the pictures that
-        it needs are made. Official: one after the other, as the plan has them."""
+        """Groups of steps that run at the same time: each step as soon as the pictures
+        that it needs are made. Official: one after the other, in the plan's order."""
         if self.official:
-            return [[at] for at in range(len(needs))]
+            return [[place] for place in range(len(needs))]
         earlier = []
-        for at, need in enumerate(needs):
-            earlier.append([number for number in need if number < at])
+        for place, step_needs in enumerate(needs):
+            earlier.append([number for number in step_needs if number < place])
         return rounds_of(earlier).order
 
     def waves(
         self,
         needs: Sequence[Collection[int]],
     ) -> list[list[list[int]]]:
-        """The order of steps that call tools, parted where tools are chosen: nowhere,
-        as a choice goes by the words of a step. Official: before each one."""
+        """The order of steps that call tools, in waves. The tools of a wave are chosen
+        together: those of all steps, because a choice depends only on a step's text.
+        Official: each step is its own wave."""
         order = self.order(needs)
-        return [[now] for now in order] if self.official else [order]
+        return [[group] for group in order] if self.official else [order]
 
-    def first_number(self, at: int, made: int) -> int:
-        """The number of the first picture of a step: its place among those that call
-        tools, as each of several makes one. Official: after those that are made."""
-        return made if self.official else at
+    def first_number(self, place: int, made_count: int) -> int:
+        """The number of the first picture of a step: its place among the steps that
+        call tools, because each makes one picture. Official: the number of pictures
+        made so far."""
+        return made_count if self.official else place
 
-    def crowded(
+    def conflict(
         self,
-        at: int,
+        place: int,
         selected: SelectedTool,
         first: SelectedTool | None,
     ) -> str:
-        """The problem of a tool beside that of the plan's ``first`` step, where either
-        makes several pictures: it is not asked. Official: none."""
-        if self.official or at == 0:
+        """The problem of a tool after the plan's ``first`` tool, if either makes
+        several pictures. The tool is not called then. Official: none."""
+        if self.official or place == 0:
             return ""
         if selected.tool.parts != 1:
             return "it makes several pictures, and comes after another tool"
@@ -92,58 +94,58 @@ class Profile:
             return f"it comes after {first.kind.name}, which makes several pictures"
         return ""
 
-    def taken(
+    def accepted(
         self, selected: SelectedTool, parts: Sequence[Part], first: int
     ) -> Sequence[Part] | str:
-        """The pictures of a tool that count, or the problem: as many as were asked for.
-        A film is cut to that. Official: any number, but one after another step; views
-        are sorted by their turns to the right."""
-        wanted = selected.request
+        """The accepted pictures of a tool, or the problem. Their number must be as
+        requested; a video's pictures are cut to it. Official: any number, but only one
+        after another step; views are sorted by their turns to the right."""
+        requested = selected.request
         if not self.official:
             if not selected.tool.parts:
-                parts = parts[: wanted.parts]
-            if len(parts) != wanted.parts:
-                return f"it gave {len(parts)} of {wanted.parts} pictures"
+                parts = parts[: requested.parts]
+            if len(parts) != requested.parts:
+                return f"it gave {len(parts)} of {requested.parts} pictures"
             return parts
         if first and len(parts) > 1:
             return "it made several pictures after another tool"
-        if len(wanted.turns) != len(parts):
+        if len(requested.turns) != len(parts):
             return parts
-        places = sorted(range(len(parts)), key=wanted.turns.__getitem__)
+        places = sorted(range(len(parts)), key=requested.turns.__getitem__)
         return [parts[place] for place in places]
 
-    def absent(self, name: str) -> str:
-        """The problem of a picture that is added and not there. Official: it
-        vanishes."""
+    def missing_picture(self, name: str) -> str:
+        """The problem of a missing picture in the answer. Official: it is dropped."""
         if self.official:
             return ""
         return f"{name:.40} is no picture of the task, and none that was made"
 
     def caption(self, reply: str) -> str:
-        """The text of a caption's reply. Raises ReplyError for a blank one. Official:
-        that vanishes."""
+        """The text in a caption's reply. Raises ReplyError for a blank one. Official: a
+        blank one is dropped."""
         return reply if self.official else words(reply)
 
-    def failed_caption(self, why: str) -> str:
-        """The text in the place of a caption that failed. Official: the error is a text
-        of the answer."""
-        return why if self.official else ""
+    def failed_caption(self, reason: str) -> str:
+        """The text in place of a failed caption. Official: the error, as a text of the
+        answer."""
+        return reason if self.official else ""
 
     def joined(self, texts: Sequence[str]) -> str:
-        """Captions in a row as one text. Official: glued together."""
+        """Neighbouring captions as one text, with blank lines between them. Official:
+        without."""
         if self.official:
             return "".join(texts).strip()
         return "\n\n".join(filter(None, map(str.strip, texts)))
 
     def result(self, reply: str) -> str:
-        """The answer in a smoother's reply: what follows the first ``Result:``.
+        """The answer in a smoother's reply: the text after the first ``Result:``.
         Official: up to the next one."""
         before, *after = reply.split("Result:", -1 if self.official else 1)
         return after[0] if after else before
 
-    def given_up(self, answer: Interleaved) -> Interleaved:
-        """The answer where problems are left after the last refinement. Official: the
-        sample is skipped."""
+    def after_exhaustion(self, answer: Interleaved) -> Interleaved:
+        """The answer if problems remain after the last refinement. Official: an empty
+        one."""
         return Interleaved() if self.official else answer
 
 

@@ -1,4 +1,4 @@
-"""Smoothing: the texts of an answer are written again as one text, around the same
+"""Smoothing: rewrites the texts of an answer as one flowing text around the same
 pictures."""
 
 from __future__ import annotations
@@ -11,35 +11,38 @@ from mmeval.model_backends.agents.isg.profiles import words
 from mmeval.program import Program, ask_one
 
 MARK = "<boi><eoi>"
-"""Stands for a picture."""
+"""The mark of a picture in the text."""
 _TRIES = 3
 
 
 class Smoothed(NamedTuple):
-    """An answer, whether it is the smoothed one, why the original was kept, and how
-    often the smoother was asked again. ``kept`` is empty for an accepted one."""
+    """An answer. ``reason`` says why the original was kept; empty for a smoothed
+    answer. ``retried`` is the number of retries."""
 
     answer: Interleaved
-    kept: str
+    reason: str
     retried: int
 
     def to_json(self) -> dict[str, Any]:
-        return {"accepted": not self.kept, "kept": self.kept, "retried": self.retried}
+        return {
+            "accepted": not self.reason,
+            "kept": self.reason,
+            "retried": self.retried,
+        }
 
 
 def smoothed(context: AgentContext, answer: Interleaved) -> Program[Smoothed]:
-    """The answer with texts that flow, if these are as many and stand in the same
-    places.
+    """The answer with smoothed texts, if their number and places are unchanged.
 
-    A reply with another number of pictures is asked for again; one with other places is
-    dropped at once.
+    A reply with another number of pictures is requested again. A reply with texts in
+    other places is dropped at once.
     """
     marked = ""
     for part in answer.parts:
         marked += MARK if part.kind == "image" else part.text or ""
     pictures = [part for part in answer.parts if part.kind == "image"]
     kinds = [part.kind for part in answer.parts]
-    kept = ""
+    reason = ""
     for retried in range(_TRIES):
         call = context.call(
             "smooth",
@@ -50,19 +53,19 @@ def smoothed(context: AgentContext, answer: Interleaved) -> Program[Smoothed]:
             count=len(pictures),
         )
         reply = yield from ask_one(call)
-        kept = reply.problem()
-        if kept:
+        reason = reply.problem()
+        if reason:
             break
-        found = context.profile.result(reply.text).split(MARK)
-        if len(found) == len(pictures) + 1:
+        texts = context.profile.result(reply.text).split(MARK)
+        if len(texts) == len(pictures) + 1:
             parts: list[Part] = []
-            for number, text in enumerate(found):
+            for number, text in enumerate(texts):
                 if text.strip():
                     parts.append(text_part(text.strip()))
                 parts += pictures[number : number + 1]
             if [part.kind for part in parts] == kinds:
                 return Smoothed(Interleaved(tuple(parts)), "", retried)
-            kept = "texts stand in other places"
+            reason = "texts stand in other places"
             break
-        kept = f"it has {len(found) - 1} of {len(pictures)} pictures"
-    return Smoothed(answer, kept, retried)
+        reason = f"it has {len(texts) - 1} of {len(pictures)} pictures"
+    return Smoothed(answer, reason, retried)

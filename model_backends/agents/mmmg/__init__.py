@@ -1,2 +1,2 @@
-"""The agents of MMMG: a planner that writes placeholders, and tools that make what
-these describe."""
+"""The agents of MMMG: a planner writes placeholders, and tools make the described
+media."""

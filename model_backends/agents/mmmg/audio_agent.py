@@ -1,5 +1,4 @@
-"""MMMG's agent for sounds: a planner that writes what is to be heard, and tools that
-make it."""
+"""MMMG's agent for sounds: a planner describes sounds, and tools make them."""
 
 from __future__ import annotations
 
@@ -13,16 +12,16 @@ from mmeval.backend.agent import AgentProgram, Prompts, agent
 from mmeval.media import Part, media_part
 from mmeval.model_backends.agents.mmmg.placeholders import (
     Profile,
-    filled,
-    find,
+    fill_placeholders,
+    find_placeholders,
     number_below,
 )
 from mmeval.model_backends.agents.mmmg.plan import (
     PlaceholderTools,
-    by_name,
-    carried_out,
-    planned,
-    question,
+    carry_out,
+    make_plan,
+    question_of,
+    tools_by_name,
 )
 from mmeval.program import Call, Role
 from mmeval.records import Request
@@ -43,8 +42,8 @@ _EXAMPLE = (
 
 
 class AudioItem(NamedTuple):
-    """A sound to make, in a ``style`` or like a ``reference``: the number of a
-    placeholder, or the label of a sound of the user (``audio0``)."""
+    """A sound to make, in a ``style`` or in the voice of a ``reference``: the number of
+    a placeholder, or the label of a user's sound (``audio0``)."""
 
     type: str
     text: str
@@ -76,23 +75,23 @@ def mmmg_audio_agent(
     profile: Profile = "standard",
     max_items: OneOrMore = 32,
 ) -> AgentProgram:
-    """One plan with placeholders, which are made in two rounds: then those that speak
-    in the voice of an earlier one.
+    """One plan with placeholders, whose sounds are made in two rounds. The second round
+    makes those in the voice of an earlier sound.
 
-    A malformed placeholder stays as it is written, and one whose tool gives no sound
-    has none.
+    A malformed placeholder stays as written. A placeholder whose tool returns no sound
+    has no medium.
     """
-    asked = question(request)
-    sounds = [media_part(media) for media in asked.media("audio")]
-    given = {f"audio{number}": sound for number, sound in enumerate(sounds)}
-    tools = by_name(text_to_speech, clone_speech, text_to_sound, text_to_music)
+    question = question_of(request)
+    sounds = [media_part(media) for media in question.media("audio")]
+    user_sounds = {f"audio{number}": sound for number, sound in enumerate(sounds)}
+    tools = tools_by_name(text_to_speech, clone_speech, text_to_sound, text_to_music)
     messages = prompts.messages(
-        "audio_plan", question=asked, sounds=len(given), tools=list(tools)
+        "audio_plan", question=question, sounds=len(user_sounds), tools=list(tools)
     )
-    reply = yield from planned(planner, messages, request, _EXAMPLE)
+    reply = yield from make_plan(planner, messages, request, _EXAMPLE)
 
     def read(inside: str, before: Sequence[AudioItem | None]) -> AudioItem | str:
-        return read_item(inside, before, len(given))
+        return read_item(inside, before, len(user_sounds))
 
     def call(
         item: AudioItem,
@@ -103,59 +102,60 @@ def mmmg_audio_agent(
         if item.tool in ("text_to_sound", "text_to_music"):
             return tools[item.tool].call(item.style, title=title, **options)
         voice = list(made)
-        if not voice and item.reference in given:
-            voice = [given[str(item.reference)]]
+        if not voice and item.reference in user_sounds:
+            voice = [user_sounds[str(item.reference)]]
         return tools[item.tool].call(
             item.text, *voice, system=item.style, title=title, **options
         )
 
-    tools_of_kind = PlaceholderTools("audio", tools, read, call)
-    places = find(reply, "<audio_start>", "</?audio_end>")
-    fill = partial(filled, reply, "audio", profile)
-    return (yield from carried_out(tools_of_kind, request, places, max_items, fill))
+    placeholder_tools = PlaceholderTools("audio", tools, read, call)
+    places = find_placeholders(reply, "<audio_start>", "</?audio_end>")
+    fill = partial(fill_placeholders, reply, "audio", profile)
+    return (yield from carry_out(placeholder_tools, request, places, max_items, fill))
 
 
 def read_item(
     inside: str, before: Sequence[AudioItem | None], sounds: int
 ) -> AudioItem | str:
-    """The item of what stands inside of a placeholder, or why it is malformed.
+    """The item in a placeholder, or the reason why it is malformed.
 
-    ``before`` are those of the placeholders before it, None for a malformed one;
-    ``sounds`` is how many the user gave.
+    ``before`` are the items of the earlier placeholders, None for malformed ones.
+    ``sounds`` is the number of the user's sounds.
     """
     beginning = _BEGINNING.match(inside)
-    found = beginning and _text_and_style(inside, beginning.end())
-    if not (beginning and found):
-        return "it is not in the form that was asked for"
-    kind, (text, style) = beginning[1], found
+    text_and_style = beginning and _text_and_style(inside, beginning.end())
+    if not (beginning and text_and_style):
+        return "it does not have the required form"
+    kind, (text, style) = beginning[1], text_and_style
     if style.startswith('"'):
         return AudioItem(kind, text, style[1:])
     if not style.startswith("#"):
         if number_below(style, sounds) is None:
-            return f"the user gave no sound {style:.9}"
+            return f"the user has not given a sound {style:.9}"
         return AudioItem(kind, text, reference=f"audio{int(style)}")
     number = number_below(style[1:], len(before))
-    named = None if number is None else before[number]
-    if number is None or named is None or named.needs:
-        return f"{style:.9} is no sound before it that is made without another one"
+    referenced = None if number is None else before[number]
+    if number is None or referenced is None or referenced.needs:
+        return f"{style:.9} is not an earlier sound that is made without a reference"
     return AudioItem(kind, text, reference=number)
 
 
-def _text_and_style(inside: str, at: int) -> tuple[str, str] | None:
-    """The words to say, and the style: a number, or a description behind its quotation
-    mark.
+def _text_and_style(inside: str, position: int) -> tuple[str, str] | None:
+    """The text to speak, and the style: a number, or a description after its opening
+    quotation mark.
 
-    The first quotation mark ends the words behind which a style can be read.
+    The text ends at the first quotation mark after which a style can be read.
     """
     closed = True
-    for middle in _MIDDLE.finditer(inside, at):
-        text, start = inside[at : middle.start()], middle.end()
+    for middle in _MIDDLE.finditer(inside, position):
+        text, start = inside[position : middle.start()], middle.end()
         number = _NUMBER.match(inside, start)
         if number:
             return text, number[1]
         if closed and inside.startswith('"', start):
             end = _QUOTED_END.search(inside, start + 1)
-            closed = end is not None  # or none is closed: that is looked for once
+            # search for a closing mark only once, so that the time stays linear
+            closed = end is not None
             if end:
                 return text, inside[start : end.start()]
     return None

@@ -1,5 +1,5 @@
-"""ISG-Bench's compositional baseline: a planner that marks what to draw, and a tool
-that draws it."""
+"""ISG-Bench's compositional baseline: a planner describes pictures, and a tool draws
+them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from mmeval.backend import Tool
 from mmeval.backend.agent import AgentProgram, Prompts, agent
 from mmeval.media import Interleaved, Part, text_part
 from mmeval.model_backends.agents.mmmg.image_agent import ImageItem
-from mmeval.model_backends.agents.mmmg.placeholders import Placeholder, Profile, find
+from mmeval.model_backends.agents.mmmg.placeholders import (
+    Placeholder,
+    Profile,
+    find_placeholders,
+)
 from mmeval.model_backends.agents.mmmg.plan import (
     PlaceholderTools,
-    carried_out,
-    planned,
-    question,
+    carry_out,
+    make_plan,
+    question_of,
 )
 from mmeval.program import Call, Role
 from mmeval.records import Request
@@ -36,15 +40,15 @@ def compositional(
     profile: Profile = "standard",
     max_items: OneOrMore = 32,
 ) -> AgentProgram:
-    """One answer in words, in which ``<image>...</image>`` describes each picture;
-    these are drawn at the same time.
+    """One answer in text, in which ``<image>...</image>`` describes each picture. All
+    pictures are drawn at the same time.
 
-    What it answers are blocks: texts, stripped and none of them blank, and pictures.
-    One that is not drawn is a part without a medium. With ``profile=official`` a
-    description does not span lines, as in the released script.
+    The answer consists of stripped texts, without blank ones, and pictures. A picture
+    that is not drawn is a part without a medium. With ``profile=official`` a
+    description cannot span lines, as in the released script.
     """
-    messages = prompts.messages("compositional", question=question(request))
-    reply = yield from planned(planner, messages, request, _EXAMPLE)
+    messages = prompts.messages("compositional", question=question_of(request))
+    reply = yield from make_plan(planner, messages, request, _EXAMPLE)
 
     def read(inside: str, _before: Sequence[ImageItem | None]) -> ImageItem | str:
         return ImageItem("gen", inside.strip())
@@ -58,22 +62,24 @@ def compositional(
             item.prompt, title=title, **request.params.options_of("image")
         )
 
-    tools_of_kind = PlaceholderTools(
+    placeholder_tools = PlaceholderTools(
         "image", {text_to_image.name: text_to_image}, read, call
     )
-    places = find(reply, "<image>", "</image>", lines=profile == "standard")
+    places = find_placeholders(
+        reply, "<image>", "</image>", lines=profile == "standard"
+    )
 
     def blocks(
-        places: Sequence[Placeholder], made: Sequence[Part | None]
+        places: Sequence[Placeholder], media: Sequence[Part | None]
     ) -> Interleaved:
         parts: list[Part] = []
-        at = 0
-        for place, part in zip(places, made, strict=True):
-            before = reply[at : place.start].strip()
+        position = 0
+        for place, part in zip(places, media, strict=True):
+            before = reply[position : place.start].strip()
             parts += [text_part(before), part or Part("image")]
-            at = place.end
-        parts.append(text_part(reply[at:].strip()))
+            position = place.end
+        parts.append(text_part(reply[position:].strip()))
         shown = [part for part in parts if part.kind == "image" or part.raw]
         return Interleaved(tuple(shown))
 
-    return (yield from carried_out(tools_of_kind, request, places, max_items, blocks))
+    return (yield from carry_out(placeholder_tools, request, places, max_items, blocks))

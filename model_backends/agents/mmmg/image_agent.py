@@ -1,5 +1,5 @@
-"""MMMG's agent for pictures: a planner that writes what to draw, and tools that draw
-and edit."""
+"""MMMG's agent for pictures: a planner describes pictures, and tools draw and edit
+them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from mmeval.backend.agent import AgentProgram, Prompts, agent
 from mmeval.media import Part, media_part, png
 from mmeval.model_backends.agents.mmmg.placeholders import (
     Profile,
-    filled,
-    find,
+    fill_placeholders,
+    find_placeholders,
     number_below,
 )
 from mmeval.model_backends.agents.mmmg.plan import (
     PlaceholderTools,
-    by_name,
-    carried_out,
-    planned,
-    question,
+    carry_out,
+    make_plan,
+    question_of,
+    tools_by_name,
 )
 from mmeval.program import Call, Role
 from mmeval.records import Request
@@ -39,8 +39,8 @@ _EXAMPLE = (
 
 
 class ImageItem(NamedTuple):
-    """A picture to make. ``reference`` numbers the user's pictures (``edit``) or
-    placeholders (``edit_gen``)."""
+    """A picture to make. ``reference`` holds numbers of the user's pictures (``edit``)
+    or of placeholders (``edit_gen``)."""
 
     type: Literal["gen", "edit", "edit_gen"]
     prompt: str
@@ -69,37 +69,37 @@ def mmmg_image_agent(
     profile: Profile = "standard",
     max_items: OneOrMore = 32,
 ) -> AgentProgram:
-    """One plan with placeholders, which are drawn in rounds: each as soon as the
-    pictures that it changes are there.
+    """One plan with placeholders, whose pictures are drawn in rounds: each as soon as
+    the pictures that it edits exist.
 
-    A malformed placeholder stays as it is written. Where a tool gives no picture, and
-    where a placeholder changes a malformed one, a white picture takes its place.
+    A malformed placeholder stays as written. If a tool returns no picture, or a
+    placeholder edits a malformed one, a white picture takes its place.
     """
-    asked = question(request)
-    given = asked.media("image")
-    tools = by_name(text_to_image, image_edit)
+    question = question_of(request)
+    user_pictures = question.media("image")
+    tools = tools_by_name(text_to_image, image_edit)
     messages = prompts.messages(
-        "image_plan", question=asked, pictures=len(given), tools=list(tools)
+        "image_plan", question=question, pictures=len(user_pictures), tools=list(tools)
     )
-    reply = yield from planned(planner, messages, request, _EXAMPLE)
+    reply = yield from make_plan(planner, messages, request, _EXAMPLE)
 
     def read(inside: str, before: Sequence[ImageItem | None]) -> ImageItem | str:
-        return read_item(inside, len(before), len(given))
+        return read_item(inside, len(before), len(user_pictures))
 
     def call(
         item: ImageItem,
         made: Sequence[Part],
         title: str,
     ) -> Call:
-        media = made or [media_part(given[number]) for number in item.reference]
+        media = made or [media_part(user_pictures[number]) for number in item.reference]
         return tools[item.tool].call(
             item.prompt, *media, title=title, **request.params.options_of("image")
         )
 
-    tools_of_kind = PlaceholderTools("image", tools, read, call, white)
-    places = find(reply, "<image_start>", "</?image_end>")
-    fill = partial(filled, reply, "image", profile)
-    return (yield from carried_out(tools_of_kind, request, places, max_items, fill))
+    placeholder_tools = PlaceholderTools("image", tools, read, call, white)
+    places = find_placeholders(reply, "<image_start>", "</?image_end>")
+    fill = partial(fill_placeholders, reply, "image", profile)
+    return (yield from carry_out(placeholder_tools, request, places, max_items, fill))
 
 
 def read_item(
@@ -107,38 +107,41 @@ def read_item(
     before: int,
     pictures: int,
 ) -> ImageItem | str:
-    """The item of what stands inside of a placeholder, or why it is malformed.
+    """The item in a placeholder, or the reason why it is malformed.
 
-    ``before`` is how many placeholders stand before it, malformed or not, ``pictures``
-    how many the user gave.
+    ``before`` is the number of earlier placeholders, malformed or not. ``pictures`` is
+    the number of the user's pictures.
     """
     beginning = _BEGINNING.match(inside)
     middle = beginning and _MIDDLE.search(inside, beginning.end())
     end = middle and _END.search(inside, middle.end())
     if not (beginning and middle and end):
-        return "it is not in the form that was asked for"
+        return "it does not have the required form"
     prompt = inside[beginning.end() : middle.start()]
-    written = inside[middle.end() : end.start()]
-    if not written:
+    reference_text = inside[middle.end() : end.start()]
+    if not reference_text:
         return ImageItem("gen", prompt)
-    names = written.split(",")
-    made = all(name.startswith("#") for name in names)
-    known = []
+    names = reference_text.split(",")
+    are_placeholders = all(name.startswith("#") for name in names)
+    references = []
     for name in names:
-        number = number_below(name[1:] if made else name, before if made else pictures)
+        number = number_below(
+            name[1:] if are_placeholders else name,
+            before if are_placeholders else pictures,
+        )
         if number is None:
             return (
-                f"[{written:.40}] is not of the {pictures} pictures of the user, nor "
-                f"of the {before} before it"
+                f"[{reference_text:.40}] is not one of the user's {pictures} pictures, "
+                f"nor of the {before} earlier placeholders"
             )
-        known.append(number)
-    return ImageItem("edit_gen" if made else "edit", prompt, known)
+        references.append(number)
+    return ImageItem("edit_gen" if are_placeholders else "edit", prompt, references)
 
 
 @cache
 def white() -> Part:
-    """The picture in the place of one that was not made, as in the released script:
-    1024 pixels a side."""
+    """The picture in place of one that was not made: white, 1024 pixels a side, as in
+    the released script."""
     from PIL import Image
 
     return media_part(png(Image.new("RGB", (1024, 1024), "white")))

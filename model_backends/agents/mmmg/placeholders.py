@@ -1,6 +1,6 @@
-"""Placeholders of a plan: found in a reply, and filled with what was made for them.
+"""Finds the placeholders of a plan in a reply, and fills them with media.
 
-A reply is hostile: finding and reading take time linear in its length.
+A reply may be hostile, so both take time linear in its length.
 """
 
 from __future__ import annotations
@@ -16,94 +16,96 @@ _NUMBER = re.compile(r"\d{1,9}")
 
 
 class Placeholder(NamedTuple):
-    """``reply[start:end]`` is the whole, ``inside`` what stands between its marks."""
+    """A placeholder: ``reply[start:end]``. ``inside`` is the text between its marks."""
 
     start: int
     end: int
     inside: str
 
 
-def find(
+def find_placeholders(
     reply: str, opening: str, closing: str, *, lines: bool = False
 ) -> list[Placeholder]:
-    """The placeholders of a reply; with ``lines`` they may span several. ``closing`` is
-    a pattern.
+    """The placeholders of a reply. With ``lines`` they may span several lines.
+    ``closing`` is a regular expression.
 
-    >>> find("<a>x</a> <a>\\n</a> <a>y", "<a>", "</a>")
+    >>> find_placeholders("<a>x</a> <a>\\n</a> <a>y", "<a>", "</a>")
     [Placeholder(start=0, end=8, inside='x')]
     """
     ends = re.compile(closing if lines else rf"{closing}|\n")
-    found: list[Placeholder] = []
-    at = 0
-    while (start := reply.find(opening, at)) >= 0:
+    placeholders: list[Placeholder] = []
+    position = 0
+    while (start := reply.find(opening, position)) >= 0:
         inside = start + len(opening)
         end = ends.search(reply, inside)
         if end is None:
             break
-        at = end.end()
+        position = end.end()
         if end[0] != "\n":
-            found.append(Placeholder(start, at, reply[inside : end.start()]))
-    return found
+            placeholders.append(
+                Placeholder(start, position, reply[inside : end.start()])
+            )
+    return placeholders
 
 
-def number_below(written: str, limit: int) -> int | None:
-    """The number that is written; None for no number, and for ``limit`` or more."""
-    number = int(written) if _NUMBER.fullmatch(written) else limit
+def number_below(text: str, limit: int) -> int | None:
+    """The number in a text; None without a number, and for ``limit`` or more."""
+    number = int(text) if _NUMBER.fullmatch(text) else limit
     return number if number < limit else None
 
 
-def filled(
+def fill_placeholders(
     reply: str,
     kind: PartKind,
     profile: Profile,
     places: Sequence[Placeholder],
-    made: Sequence[Part | None],
+    media_parts: Sequence[Part | None],
 ) -> Interleaved:
-    """The answer: the reply with a numbered placeholder in each of the valid
-    ``places``, and its medium if it has one.
+    """The answer: the reply with a numbered placeholder at each valid place, with its
+    medium if there is one.
 
-    Malformed placeholders stay as they are written, but for ``</image_end>``, which
-    becomes ``<image_end>`` everywhere.
+    Malformed placeholders stay as written, except that ``</image_end>`` becomes
+    ``<image_end>`` everywhere.
     """
     if profile == "official":
-        return _replaced_everywhere(reply, kind, places, made)
+        return _fill_as_released(reply, kind, places, media_parts)
     parts: list[Part] = []
-    at = 0
-    for number, (place, part) in enumerate(zip(places, made, strict=True)):
-        written = f"<{kind}_start><{kind}_{number}><{kind}_end>"
+    position = 0
+    for number, (place, part) in enumerate(zip(places, media_parts, strict=True)):
+        placeholder = f"<{kind}_start><{kind}_{number}><{kind}_end>"
         media = None if part is None else part.media
-        parts.append(text_part(_one_ending(reply[at : place.start], kind)))
-        parts.append(Part(kind, media=media, raw=written, label=f"{kind}{number}"))
-        at = place.end
-    parts.append(text_part(_one_ending(reply[at:], kind)))
+        parts.append(text_part(_one_ending(reply[position : place.start], kind)))
+        parts.append(Part(kind, media=media, raw=placeholder, label=f"{kind}{number}"))
+        position = place.end
+    parts.append(text_part(_one_ending(reply[position:], kind)))
     return Interleaved(tuple(part for part in parts if part.raw))
 
 
-def _replaced_everywhere(
+def _fill_as_released(
     reply: str,
     kind: PartKind,
     places: Sequence[Placeholder],
-    made: Sequence[Part | None],
+    media_parts: Sequence[Part | None],
 ) -> Interleaved:
-    """As the released script numbers placeholders: what stands inside of one is
-    replaced wherever the reply has it.
+    """The answer with placeholders numbered as in the released script: the text inside
+    a placeholder is replaced everywhere in the reply.
 
-    Of two placeholders with the same words both get the first one's number, and the
-    second number is nowhere. The media keep their order.
+    So two placeholders with equal text both get the first number, and the second number
+    does not occur. The media keep their order.
     """
     text = _one_ending(reply, kind)
     for number, place in enumerate(places):
         text = text.replace(place.inside, f"<{kind}_{number}>")
-    left = list(made)
+    remaining = list(media_parts)
     parts: list[Part] = []
     for part in Interleaved.from_text(text, spellings=("span",)).parts:
-        own = left.pop(0) if part.kind == kind and left else None
-        if own:
-            part = Part(kind, media=own.media, raw=part.raw, label=part.label)  # noqa: PLW2901
+        medium_part = remaining.pop(0) if part.kind == kind and remaining else None
+        if medium_part:
+            part = Part(kind, media=medium_part.media, raw=part.raw, label=part.label)  # noqa: PLW2901
         parts.append(part)
-    for own in left:
-        if own:
-            parts.append(Part(kind, media=own.media))
+    for medium_part in remaining:
+        if medium_part:
+            parts.append(Part(kind, media=medium_part.media))
     return Interleaved(tuple(parts))
 
 

@@ -1,5 +1,5 @@
-"""Carries out a plan with placeholders: reads them, asks the tools in rounds, and puts
-the media in their places."""
+"""Carries out a plan with placeholders: reads them, calls the tools in rounds, and puts
+the media in place."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from mmeval.records import Message, Request
 
 
 class PlaceholderItem(Protocol):
-    """What a valid placeholder asks for."""
+    """The content of a valid placeholder."""
 
     @property
     def tool(self) -> str:
-        """The role that makes it."""
+        """The role of the tool that makes the medium."""
 
     @property
     def needs(self) -> Sequence[int]:
-        """The placeholders whose media it is made of."""
+        """The numbers of the placeholders whose media it needs."""
 
     def to_json(self) -> Mapping[str, Any]: ...
 
@@ -32,8 +32,8 @@ class PlaceholderItem(Protocol):
 T = TypeVar("T", bound=PlaceholderItem)
 
 
-def question(request: Request) -> Interleaved:
-    """Everything that is asked, with the media in their places."""
+def question_of(request: Request) -> Interleaved:
+    """All messages of a request as one question, with the media in place."""
     parts: list[Part] = []
     for message in request.messages:
         if not message.content.empty:
@@ -41,20 +41,20 @@ def question(request: Request) -> Interleaved:
     return Interleaved(tuple(parts[1:]))
 
 
-def planned(
+def make_plan(
     planner: Role, messages: Sequence[Message], request: Request, example: str
 ) -> Program[str]:
-    """The plan, asked with the request's own parameters. Raises CallFailed without
-    one."""
-    own = replace(request.params, options={})
+    """The planner's reply, with the request's parameters but without its options.
+    Raises CallFailed without a reply."""
+    params = replace(request.params, options={})
     reply = yield from ask_one(
-        planner.send(messages, params=own, title="plan", example=example)
+        planner.send(messages, params=params, title="plan", example=example)
     )
     return reply.require().text
 
 
-def by_name(*tools: Tool | None) -> dict[str, Tool]:
-    """The tools that a run has."""
+def tools_by_name(*tools: Tool | None) -> dict[str, Tool]:
+    """The tools that a run has, by name."""
     return {tool.name: tool for tool in tools if tool is not None}
 
 
@@ -62,10 +62,11 @@ def by_name(*tools: Tool | None) -> dict[str, Tool]:
 class PlaceholderTools(Generic[T]):
     """How an agent's placeholders become media of its kind.
 
-    ``read`` gives the item of what stands inside a placeholder, after those of the
-    placeholders before it, or why it is malformed (None in place of an item); ``call``
-    the call for an item, from the media that it needs and its title. ``instead`` stands
-    in the place of a medium that cannot be made.
+    ``read`` takes the text inside a placeholder and the items of the earlier ones (None
+    for malformed ones). It returns the item, or the reason why it is malformed.
+    ``call`` takes an item, the media that it needs, and a title. It returns the call
+    that makes the medium. ``instead`` returns a substitute for a medium that cannot be
+    made.
     """
 
     kind: PartKind
@@ -78,78 +79,85 @@ class PlaceholderTools(Generic[T]):
         self,
         insides: Sequence[str],
     ) -> tuple[list[T | None], list[str]]:
-        """The items of placeholders, None for a malformed one; and why it is."""
+        """The items of placeholders (None for malformed ones), and descriptions of the
+        faults."""
         items: list[T | None] = []
         faults: list[str] = []
-        for at, inside in enumerate(insides):
+        for number, inside in enumerate(insides):
             item = self.read(inside, items)
             if not isinstance(item, str) and item.tool not in self.tools:
                 item = f"no backend makes it (--role {item.tool}=BACKEND)"
             if isinstance(item, str):
-                faults.append(f"placeholder {at} is malformed: {item}")
+                faults.append(f"placeholder {number} is malformed: {item}")
             items.append(None if isinstance(item, str) else item)
         return items, faults
 
-    def made(
+    def make_media(
         self, items: Sequence[T | None], order: Sequence[Sequence[int]]
     ) -> Program[tuple[dict[int, Part], dict[int, str]]]:
-        """The media of items that are made in this order, and why others are not."""
-        valid = [at for at, item in enumerate(items) if item is not None]
-        lost: dict[int, str] = {}
+        """Make the media of items in this order. Returns them, and the reasons for the
+        missing ones, by number."""
+        valid = [number for number, item in enumerate(items) if item is not None]
+        failures: dict[int, str] = {}
 
-        def asked(at: int, made: Mapping[int, Part]) -> Call | None:
-            item = items[at]
-            assert item is not None  # what is none is in no round
-            media = [made[need] for need in item.needs if need in made]
+        def call_for(number: int, media_by_number: Mapping[int, Part]) -> Call | None:
+            item = items[number]
+            assert item is not None  # rounds hold only valid items
+            needed = [need for need in item.needs if need in media_by_number]
+            media = [media_by_number[need] for need in needed]
             if len(media) == len(item.needs):
-                return self.call(item, media, f"{self.kind}{valid.index(at)}")
-            lost[at] = "what it needs was not made"
+                return self.call(item, media, f"{self.kind}{valid.index(number)}")
+            failures[number] = "a medium that it needs was not made"
             return None
 
-        def taken(at: int, reply: Reply) -> Part | None:
-            item = items[at]
+        def medium_of(number: int, reply: Reply) -> Part | None:
+            item = items[number]
             assert item is not None
             part = self.tools[item.tool].made(reply)
             if isinstance(part, Part):
                 return part
-            lost[at] = part
+            failures[number] = part
             return self.instead()
 
-        return (yield from in_rounds(order, asked, taken)), lost
+        return (yield from in_rounds(order, call_for, medium_of)), failures
 
 
-def carried_out(
-    tools_of_kind: PlaceholderTools[T],
+def carry_out(
+    placeholder_tools: PlaceholderTools[T],
     request: Request,
     places: Sequence[Placeholder],
     max_items: int,
-    filled: Callable[[Sequence[Placeholder], Sequence[Part | None]], Interleaved],
+    fill: Callable[[Sequence[Placeholder], Sequence[Part | None]], Interleaved],
 ) -> Program[AgentAnswer]:
-    """The answer to a plan with these placeholders; ``filled`` puts media, or None,
-    into the places of valid ones."""
+    """The answer to a plan with these placeholders. ``fill`` builds it from the valid
+    placeholders and their media (or None)."""
     warnings = []
-    if not places and tools_of_kind.kind in request.wants:
+    if not places and placeholder_tools.kind in request.wants:
         warnings.append("the plan has no placeholder")
     if len(places) > max_items:
         warnings.append(
-            f"placeholders after the first {max_items} of {len(places)} stay as they "
-            "are written"
+            f"only the first {max_items} of {len(places)} placeholders are used; the "
+            "others stay as written"
         )
-    items, faults = tools_of_kind.items([place.inside for place in places[:max_items]])
-    order, never = rounds_of([None if item is None else item.needs for item in items])
-    made, lost = yield from tools_of_kind.made(items, order)
-    lost |= dict.fromkeys(never, "it needs a malformed one")
+    items, faults = placeholder_tools.items(
+        [place.inside for place in places[:max_items]]
+    )
+    order, unresolved = rounds_of(
+        [None if item is None else item.needs for item in items]
+    )
+    media, failures = yield from placeholder_tools.make_media(items, order)
+    failures |= dict.fromkeys(unresolved, "it needs a malformed placeholder")
     warnings += faults
-    for at, why in sorted(lost.items()):
-        warnings.append(f"placeholder {at} has no medium of its own: {why}")
-    valid = [at for at, item in enumerate(items) if item is not None]
-    answer = filled(
-        [places[at] for at in valid],
-        [made.get(at) or tools_of_kind.instead() for at in valid],
+    for number, why in sorted(failures.items()):
+        warnings.append(f"the medium of placeholder {number} was not made: {why}")
+    valid = [number for number, item in enumerate(items) if item is not None]
+    answer = fill(
+        [places[number] for number in valid],
+        [media.get(number) or placeholder_tools.instead() for number in valid],
     )
     evidence = {
         "items": [None if item is None else item.to_json() for item in items],
         "rounds": order,
-        "never_resolved": never,
+        "never_resolved": unresolved,
     }
     return AgentAnswer(answer, evidence, warnings)

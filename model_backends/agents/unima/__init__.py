@@ -1,2 +1,2 @@
-"""UniMA: an agent that describes what it is given, plans a report, checks it, and has
+"""UniMA: an agent that describes its input, plans a report, checks the report, and has
 its items made."""

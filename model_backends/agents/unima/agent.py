@@ -1,4 +1,4 @@
-"""UniMA, the agent of UniM: it describes what it is given, plans a report, checks it,
+"""UniMA, the agent of UniM: it describes its input, plans a report, checks the report,
 and has its items made."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from mmeval.backend import Tool
 from mmeval.backend.agent import AgentAnswer, AgentProgram, Prompts, agent
 from mmeval.media import PART_KINDS, Interleaved, PartKind
-from mmeval.model_backends.agents.unima.generating import generated
+from mmeval.model_backends.agents.unima.generating import make_answer
 from mmeval.model_backends.agents.unima.items import read_question
 from mmeval.model_backends.agents.unima.replies import FaultyStep, ReportCheck
 from mmeval.model_backends.agents.unima.report import PLANNER, ItemMaker, Report
@@ -51,18 +51,18 @@ def unima(
     max_cycles: ZeroOrMore = 3,
     max_items: OneOrMore = 32,
 ) -> AgentProgram:
-    """The agent of UniM, with its parts to switch off.
+    """The agent of UniM. Its parts can be switched off.
 
-    ``tcdc=false``: plain captions, none conditioned on the task. ``ter=false``: the
-    plan is made of captions, conditioned on the task, and the question in other words
-    alone, in one step that nobody checks. ``verification=false``: no check of the
-    report. ``judger=false``: a failed check begins again at step 1, instead of the step
-    that the judger blames. After ``max_cycles`` repairs the last report is used.
-    ``max_items`` is how many items an answer has at most.
+    ``tcdc=false`` uses plain captions, not conditioned on the task. ``ter=false`` plans
+    in one unchecked step, from the captions conditioned on the task and the paraphrased
+    question. ``verification=false`` skips the check of the report. ``judger=false``
+    repeats from step 1 after a failed check, instead of the step that the judger
+    blames. After ``max_cycles`` repairs the last report is used. ``max_items`` is the
+    maximum number of items in an answer.
     """
-    drawn = (text_to_image, image_edit)
-    heard = (text_to_speech, clone_speech, text_to_sound, text_to_music)
-    tools = (*drawn, *heard, text_to_video, point_completion)
+    image_tools = (text_to_image, image_edit)
+    audio_tools = (text_to_speech, clone_speech, text_to_sound, text_to_music)
+    tools = (*image_tools, *audio_tools, text_to_video, point_completion)
     makers = [
         ItemMaker(tool.name, tool.makes, tool.about, tool)
         for tool in tools
@@ -70,25 +70,25 @@ def unima(
     ]
     makers += [ItemMaker(PLANNER, kind, about) for kind, about in _WRITTEN.items()]
     makers = [maker for maker in makers if maker.kind in request.wants]
-    # those that need words alone come first
+    # makers that need only text come first
     makers.sort(key=lambda maker: len(maker.takes))
-    given = request.params
-    # What bounds an answer (stop, max_tokens) is of no use for steps whose replies are
+    params = request.params
+    # Limits of an answer (stop, max_tokens) must not apply to steps, whose replies are
     # JSON.
-    sampled = GenerationParams(
-        temperature=given.temperature, top_p=given.top_p, top_k=given.top_k
+    step_params = GenerationParams(
+        temperature=params.temperature, top_p=params.top_p, top_k=params.top_k
     )
     steps = Steps(
         read_question(request),
-        replace(planner, params=sampled),
-        given,
+        replace(planner, params=step_params),
+        params,
         prompts,
         makers,
         max_items,
     )
-    assert receiver is not None  # as the planner stands in
+    assert receiver is not None  # the planner is its substitute
     if receiver.name == planner.name:
-        receiver = replace(receiver, params=sampled)
+        receiver = replace(receiver, params=step_params)
     report, exhausted = None, False
     answer, error = Interleaved(), None
     try:
@@ -105,12 +105,12 @@ def unima(
         if report is None:
             answer = yield from steps.answer_in_words()
         else:
-            answer = yield from generated(report, steps)
-    except CallFailed as lost:  # its evidence is kept
-        error = lost.error
+            answer = yield from make_answer(report, steps)
+    except CallFailed as failure:  # the evidence is kept
+        error = failure.error
     if exhausted:
         steps.warnings.append(
-            "verification_exhausted: the last report is used, which did not pass its "
+            "verification_exhausted: the last report is used, although it failed its "
             "check"
         )
     evidence = steps.results.evidence(report if ter else None, exhausted=exhausted)
@@ -125,13 +125,13 @@ def _report(
     judger: bool,
     max_cycles: int | None,
 ) -> Program[tuple[Report | None, bool]]:
-    """Steps 1 to 4, and the check of what they give. Where it fails they are repeated
-    from the step that is at fault.
+    """Steps 1 to 4, and the check of their report. If it fails, they are repeated from
+    the faulty step.
 
-    That is step 3 for a plan in which tags, captions and tools do not agree, which is
-    found without asking. Step 4 is code, so that step 3 is repeated where it is blamed.
-    No check where ``max_cycles`` is None; None without any plan. Returned with the
-    report is whether its check failed when no repair was left.
+    If tags, captions and tools of a plan do not agree, the faulty step is step 3; no
+    model is needed to find that. Step 4 is code, so step 3 is repeated if it is blamed.
+    Without ``max_cycles`` there is no check. Returns the report (None without a plan),
+    and True if its check failed after the last repair.
     """
     step = 1
     for cycle in count():
@@ -139,25 +139,25 @@ def _report(
             yield from steps.condition(tcdc=tcdc)
         if step <= 2:
             yield from steps.analyse(code_interpreter)
-        planned = yield from steps.plan()
+        has_plan = yield from steps.plan()
         report = steps.report()
-        if report is None or max_cycles is None or not planned:
+        if report is None or max_cycles is None or not has_plan:
             return report, False
-        verdict: ReportCheck | None = ReportCheck(False, report.faults)
+        check: ReportCheck | None = ReportCheck(False, report.faults)
         if not report.faults:
-            verdict = yield from steps.check(report)
-        if verdict is None:
+            check = yield from steps.check(report)
+        if check is None:
             return report, False
-        noted: dict[str, Any] = {"pass": verdict.passed, "issues": verdict.issues}
-        steps.results.checks.append(noted)
-        if verdict.passed or cycle == max_cycles:
-            return report, not verdict.passed
-        fault = FaultyStep(3 if report.faults else 1, "")
+        check_row: dict[str, Any] = {"pass": check.passed, "issues": check.issues}
+        steps.results.checks.append(check_row)
+        if check.passed or cycle == max_cycles:
+            return report, not check.passed
+        faulty_step = FaultyStep(3 if report.faults else 1, "")
         if judger and not report.faults:
-            fault = yield from steps.judge(report, verdict.issues)
-        noted |= {"faulty_step": fault.step, "reason": fault.reason}
-        step = fault.step
-        steps.results.feedback = list(verdict.issues)
-        if fault.reason:
-            steps.results.feedback.append(fault.reason)
-    raise AssertionError("it counts for ever")
+            faulty_step = yield from steps.judge(report, check.issues)
+        check_row |= {"faulty_step": faulty_step.step, "reason": faulty_step.reason}
+        step = faulty_step.step
+        steps.results.feedback = list(check.issues)
+        if faulty_step.reason:
+            steps.results.feedback.append(faulty_step.reason)
+    raise AssertionError("unreachable: count() does not end")

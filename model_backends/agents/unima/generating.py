@@ -1,4 +1,4 @@
-"""Has the items of a report made, and puts them in the places of their tags."""
+"""Makes the items of a report, and puts them in the places of their tags."""
 
 from __future__ import annotations
 
@@ -13,29 +13,25 @@ from mmeval.model_backends.agents.unima.steps import Steps, bare, not_empty
 from mmeval.program import Call, Program, Reply
 
 
-def generated(report: Report, steps: Steps) -> Program[Interleaved]:
-    """The answer of a report: its text, with what tools and planner make of the
-    captions alone.
-
-    The tag of an item that is not made has no medium.
-    """
+def make_answer(report: Report, steps: Steps) -> Program[Interleaved]:
+    """The answer for a report: its text, with the items that tools and the planner make
+    from the captions. The tag of an item that is not made has no medium."""
     items = report.items
-    numbers = {item.label: at for at, item in enumerate(items)}
+    numbers = {item.label: number for number, item in enumerate(items)}
 
-    def call(at: int, made: Mapping[int, Part]) -> Call | None:
-        item = items[at]
+    def call(number: int, made: Mapping[int, Part]) -> Call | None:
+        item = items[number]
         parts: dict[str, Part] = {}
         for use in item.uses:
             if use not in numbers:
                 parts[use] = bare(steps.question.items[use])
             elif numbers[use] in made:
                 parts[use] = bare(made[numbers[use]])
-        given = {part.kind for part in parts.values()}
-        lacking = sorted(item.maker.takes - given)
-        if lacking:
+        available_kinds = {part.kind for part in parts.values()}
+        missing = sorted(item.maker.takes - available_kinds)
+        if missing:
             steps.warnings.append(
-                f"{item.label} is not made: the {lacking[0]} that it is made of was "
-                "not made"
+                f"{item.label} is not made: the {missing[0]} that it needs was not made"
             )
             return None
         if item.maker.tool is None:
@@ -52,20 +48,20 @@ def generated(report: Report, steps: Steps) -> Program[Interleaved]:
             )
         options = steps.params.options_of(item.maker.kind)
         takes = item.maker.takes
-        taken = {use: part for use, part in parts.items() if part.kind in takes}
-        words = _in_words(item.caption, taken)
+        tool_inputs = {use: part for use, part in parts.items() if part.kind in takes}
+        text = _without_tags(item.caption, tool_inputs)
         tool = item.maker.tool
-        return tool.call(words, *taken.values(), title="generate", **options)
+        return tool.call(text, *tool_inputs.values(), title="generate", **options)
 
-    def read(at: int, reply: Reply) -> Part | None:
-        item = items[at]
+    def read(number: int, reply: Reply) -> Part | None:
+        item = items[number]
         if item.maker.tool is None:
-            if not steps.usable(reply, f"{item.label} is not made"):
+            if not steps.is_usable(reply, f"{item.label} is not made"):
                 return None
-            words = _unfenced(reply.text)
+            text = _unfenced(reply.text)
             if item.maker.kind == "code":
-                return Part("code", text=words)
-            data = words.encode("utf-8", "replace")
+                return Part("code", text=text)
+            data = text.encode("utf-8", "replace")
             return media_part(Media.from_bytes(data), "document")
         part = item.maker.tool.made(reply)
         if isinstance(part, Part):
@@ -79,31 +75,31 @@ def generated(report: Report, steps: Steps) -> Program[Interleaved]:
     order, _ = rounds_of(needs)
     made = yield from in_rounds(order, call, read)
     contents = {}
-    for at, part in sorted(made.items()):
-        contents[items[at].label] = part.media or part.text or ""
+    for number, part in sorted(made.items()):
+        contents[items[number].label] = part.media or part.text or ""
     return Interleaved.from_text(report.text, contents, spellings=TAG)
 
 
 def _unfenced(text: str) -> str:
-    """The first fenced block of a text; the whole text without one. It takes time in
-    proportion to the text, whatever a model writes."""
+    """The first fenced block of a text; the whole text without one. Takes linear time,
+    whatever a model writes."""
     rest = text.partition("```")[2]
     inner = rest.partition("\n")[2]
     block, closing, _ = inner.partition("```")
     return block.removesuffix("\n") if closing else text.strip()
 
 
-def _in_words(caption: str, taken: Mapping[str, Part]) -> str:
-    """A caption for a tool, which knows no tags: ``<<image2>>`` becomes ``image 1``
-    where that one comes first."""
-    seen: dict[str, int] = {}
+def _without_tags(caption: str, inputs: Mapping[str, Part]) -> str:
+    """A caption for a tool, which does not know tags: ``<<image2>>`` becomes ``image
+    1`` if it is the tool's first image."""
+    counts: dict[str, int] = {}
     names: dict[str, str] = {}
-    for label, part in taken.items():
-        seen[part.kind] = seen.get(part.kind, 0) + 1
-        names[label] = f"{part.kind} {seen[part.kind]}"
-    pieces, at = [], 0
+    for label, part in inputs.items():
+        counts[part.kind] = counts.get(part.kind, 0) + 1
+        names[label] = f"{part.kind} {counts[part.kind]}"
+    pieces, position = [], 0
     for tag in find(caption, TAG):
-        pieces.append(caption[at : tag.start])
+        pieces.append(caption[position : tag.start])
         pieces.append(names.get(tag.label, tag.kind))
-        at = tag.end
-    return "".join([*pieces, caption[at:]])
+        position = tag.end
+    return "".join([*pieces, caption[position:]])

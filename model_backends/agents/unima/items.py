@@ -1,4 +1,4 @@
-"""The question as words, and what it holds beside words as items with a tag each."""
+"""Splits the question into text with tags, and the tagged items."""
 
 from __future__ import annotations
 
@@ -13,70 +13,69 @@ TAG = ("tag",)
 
 
 class TaggedQuestion(NamedTuple):
-    """What is asked: words with a tag for each item, and the items by label
-    (``image1``). ``taken`` are all labels that the user names, with an item or
-    without."""
+    """A question: text with a tag for each item, and the items by label (``image1``).
+    ``used_labels`` are all labels in the user's messages, with or without an item."""
 
     words: str
     items: dict[str, Part]
-    taken: frozenset[str]
+    used_labels: frozenset[str]
 
     def next_label(self, kind: str) -> str:
-        """The label of the first item of a kind in an answer: its number goes on from
-        those of the question."""
+        """The label of the first item of a kind in an answer. Numbers continue those of
+        the question."""
         last = 0
         for label in self.items:
             if label_kind(label) == kind:
                 last = max(last, int(label.removeprefix(kind)))
-        return _free(kind, self.taken, last + 1)
+        return _unused_label(kind, self.used_labels, last + 1)
 
 
 def read_question(request: Request) -> TaggedQuestion:
-    """The question of a request. An item without a label of its own gets a free one.
+    """The question of a request. An item without its own label gets an unused one.
 
-    Tags in a system message are examples of how to write them.
+    Tags in a system message are only examples, so they do not count.
     """
-    asked = [message for message in request.messages if not message.content.empty]
-    taken: set[str] = set()
-    for message in asked:
+    messages = [message for message in request.messages if not message.content.empty]
+    used_labels: set[str] = set()
+    for message in messages:
         if message.role == "system":
             continue
         for part in message.content.parts:
-            taken.update(tag.label for tag in find(part.raw, TAG))
-            if _numbered(part.label):
-                taken.add(part.label)
+            used_labels.update(tag.label for tag in find(part.raw, TAG))
+            if _has_number(part.label):
+                used_labels.add(part.label)
     items: dict[str, Part] = {}
 
-    def shown(part: Part) -> str:
+    def text_of(part: Part) -> str:
         if part.kind == "text" or part.dangling:
             return part.raw
         label = part.label
         earlier = items.get(label, part)
-        if not _numbered(label) or _content(earlier) != _content(part):
-            label = _free(part.kind, taken)
-        taken.add(label)
+        if not _has_number(label) or _content(earlier) != _content(part):
+            label = _unused_label(part.kind, used_labels)
+        used_labels.add(label)
         items[label] = part
         return f"<<{label}>>"
 
     texts = []
-    for message in asked:
+    for message in messages:
         parts = [part for part in message.content.parts if part.kind != "reasoning"]
-        texts.append("".join(map(shown, parts)))
-    return TaggedQuestion("\n\n".join(texts), items, frozenset(taken))
+        texts.append("".join(map(text_of, parts)))
+    return TaggedQuestion("\n\n".join(texts), items, frozenset(used_labels))
 
 
-def _free(
+def _unused_label(
     kind: str,
-    taken: Collection[str],
+    used_labels: Collection[str],
     first: int = 1,
 ) -> str:
     number = first
-    while f"{kind}{number}" in taken:
+    while f"{kind}{number}" in used_labels:
         number += 1
     return f"{kind}{number}"
 
 
-def _numbered(label: str) -> bool:
+def _has_number(label: str) -> bool:
     return label_kind(label) is not None and label != label_kind(label)
 
 

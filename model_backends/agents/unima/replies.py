@@ -1,5 +1,4 @@
-"""What the planner replies in each step, as JSON: read, and refused where it cannot be
-used."""
+"""Reads the planner's JSON replies in each step. Unusable replies raise ReplyError."""
 
 from __future__ import annotations
 
@@ -19,14 +18,16 @@ _NAMES: Mapping[type, str] = {
 
 
 class DataAnalysis(NamedTuple):
-    """What is to be computed before planning, if anything: a report without results,
-    and a program that finds them."""
+    """The computation before planning: a report without results (None if not needed),
+    and a program that computes them."""
 
     report: Mapping[str, Any] | None
     code: str = ""
 
 
 class ReportCheck(NamedTuple):
+    """The result of the check of a report."""
+
     passed: bool
     issues: list[str]
 
@@ -39,72 +40,74 @@ class FaultyStep(NamedTuple):
 
 
 def tcdc(
-    known: Collection[str],
+    labels: Collection[str],
 ) -> Callable[[str], Mapping[str, str]]:
-    """Reads captions of these items, conditioned on the task. Some may be left out."""
+    """A reader of captions for these items, conditioned on the task. A reply may omit
+    items."""
 
     def read(text: str) -> Mapping[str, str]:
-        written = _texts(_fields(text, tcdc=dict)["tcdc"])
-        found = {canonical_label(name): written[name] for name in written}
-        return {name: found[name] for name in known if name in found}
+        captions = _texts(_fields(text, tcdc=dict)["tcdc"])
+        by_label = {canonical_label(name): captions[name] for name in captions}
+        return {name: by_label[name] for name in labels if name in by_label}
 
     return read
 
 
 def paraphrase(text: str) -> str:
-    found: str = _fields(text, paraphrased_question=str)["paraphrased_question"]
-    if not found.strip():
+    question: str = _fields(text, paraphrased_question=str)["paraphrased_question"]
+    if not question.strip():
         raise ReplyError("paraphrased_question is empty")
-    return found
+    return question
 
 
 def data_analysis(text: str) -> DataAnalysis:
     if not _fields(text, needs_data_analysis=bool)["needs_data_analysis"]:
         return DataAnalysis(None)
-    found = _fields(text, needs_data_analysis=bool, data_report=dict)
-    return DataAnalysis(found["data_report"], str(found.get("code") or ""))
+    fields = _fields(text, needs_data_analysis=bool, data_report=dict)
+    return DataAnalysis(fields["data_report"], str(fields.get("code") or ""))
 
 
 def plan(text: str) -> Mapping[str, Any]:
-    """The three keys of a plan, in their types; whether they agree is not read here."""
-    found = _fields(text, modalities_content=dict, text_content=str, tool_list=dict)
-    if not found["text_content"].strip():
+    """The three keys of a plan, with checked types. Whether they agree is checked
+    later."""
+    fields = _fields(text, modalities_content=dict, text_content=str, tool_list=dict)
+    if not fields["text_content"].strip():
         raise ReplyError("text_content is empty")
-    contents = found["modalities_content"]
+    contents = fields["modalities_content"]
     return {
         "modalities_content": {kind: _texts(contents[kind]) for kind in contents},
-        "text_content": found["text_content"],
-        "tool_list": _texts(found["tool_list"]),
+        "text_content": fields["text_content"],
+        "tool_list": _texts(fields["tool_list"]),
     }
 
 
 def verdict(text: str) -> ReportCheck:
-    found = _fields(text, **{"pass": bool})
-    issues = found.get("issues") or []
+    fields = _fields(text, **{"pass": bool})
+    issues = fields.get("issues") or []
     if not isinstance(issues, list):
         issues = [issues]
-    return ReportCheck(found["pass"], list(map(str, issues)))
+    return ReportCheck(fields["pass"], list(map(str, issues)))
 
 
 def fault(text: str) -> FaultyStep:
-    found = _fields(text, faulty_step=int)
-    return FaultyStep(found["faulty_step"], str(found.get("reason") or ""))
+    fields = _fields(text, faulty_step=int)
+    return FaultyStep(fields["faulty_step"], str(fields.get("reason") or ""))
 
 
-def _fields(text: str, **wanted: type) -> dict[str, Any]:
-    """The object of a reply whose wanted keys have values of these types. Raises
+def _fields(text: str, **types: type) -> dict[str, Any]:
+    """The object in a reply, whose keys have values of these ``types``. Raises
     ReplyError."""
-    found = read_object(text, wanted)
-    for name, kind in wanted.items():
-        if type(found[name]) is not kind:
+    fields = read_object(text, types)
+    for name, kind in types.items():
+        if type(fields[name]) is not kind:
             raise ReplyError(f"{name} is not {_NAMES[kind]}")
-    return found
+    return fields
 
 
-def _texts(found: object) -> dict[str, str]:
-    """An object whose values are texts. Raises ReplyError."""
-    values = list(found.values()) if isinstance(found, dict) else [None]
-    if not all(isinstance(value, str) for value in values):
+def _texts(value: object) -> dict[str, str]:
+    """A value that must be an object of texts. Raises ReplyError."""
+    values = list(value.values()) if isinstance(value, dict) else [None]
+    if not all(isinstance(item, str) for item in values):
         raise ReplyError("it holds what is not text, where every name has a text")
-    texts: dict[str, str] = found  # type: ignore[assignment]  # checked above
+    texts: dict[str, str] = value  # type: ignore[assignment]  # checked above
     return texts

@@ -1,5 +1,4 @@
-"""The fourth step: checks a plan by its form, and reads the items that can be made of
-it."""
+"""Step 4: checks the form of a plan, and reads the items that can be made."""
 
 from __future__ import annotations
 
@@ -12,13 +11,13 @@ from mmeval.media import PartKind, canonical_label, find, label_kind
 from mmeval.model_backends.agents.unima.items import TAG, TaggedQuestion
 
 PLANNER = "planner"
-"""Makes what is written: code and documents."""
+"""The maker of written items: code and documents."""
 MAX_FAULTS = 10
-"""How many faults of a plan are named; the others are counted."""
+"""Number of a plan's faults that are listed. The others are counted."""
 
 
 class ItemMaker(NamedTuple):
-    """What makes a kind of item: a tool, or the planner (``tool`` is None)."""
+    """The maker of a kind of item: a tool, or the planner (``tool`` is None)."""
 
     name: str
     kind: PartKind
@@ -27,14 +26,13 @@ class ItemMaker(NamedTuple):
 
     @property
     def takes(self) -> frozenset[PartKind]:
-        """The kinds of medium that it changes or continues: it cannot do without
-        them."""
+        """The kinds of media that it requires, to change or continue them."""
         if self.tool is None:
             return frozenset()
         return frozenset(self.tool.takes) - {"text"}
 
     def to_json(self) -> dict[str, str]:
-        """What the planner is told of it."""
+        """The description for the planner."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -44,8 +42,8 @@ class ItemMaker(NamedTuple):
 
 
 class ReportItem(NamedTuple):
-    """An item of the answer. ``uses`` are the labels of the items that it is made of:
-    of the question, or before it."""
+    """An item of the answer. ``uses`` are the labels of the items that it needs: items
+    of the question, or earlier ones."""
 
     label: str
     caption: str
@@ -54,8 +52,8 @@ class ReportItem(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What can be made of a plan, in the order of the text, and everything that is
-    wrong with the plan."""
+    """The items of a plan that can be made, in the order of the text, and the plan's
+    faults."""
 
     text: str
     items: list[ReportItem]
@@ -82,10 +80,10 @@ def read_report(
 ) -> Report:
     """The report of a plan.
 
-    Every tag of the text has to have a caption and a tool, every caption and every tool
-    a tag, all of the same kind and number. A caption names items of the question and
-    items before its own, no others. What is at fault is not made, but for an item with
-    a wrong tool: that one is made by the first maker of its kind.
+    Each tag in the text needs a caption and a tool; each caption and each tool needs a
+    tag; all with the same kind and number. A caption may name only items of the
+    question and earlier items. A faulty item is not made. Only an item with a wrong
+    tool is still made, by the first maker of its kind.
     """
     faults: list[str] = []
     labels = Counter(tag.label for tag in find(plan["text_content"], TAG))
@@ -94,14 +92,14 @@ def read_report(
             faults.append(f"{label} stands {times} times in the text")
     captions = _captions(plan["modalities_content"], faults)
     tools = plan["tool_list"]
-    named = {canonical_label(name): tools[name] for name in tools}
+    tool_of = {canonical_label(name): tools[name] for name in tools}
     for label in [label for label in captions if label not in labels]:
         faults.append(f"{label} has a caption, and no tag in the text")
-    for label in [label for label in named if label not in captions]:
+    for label in [label for label in tool_of if label not in captions]:
         faults.append(f"{label} has a tool, and no caption")
     items: dict[str, ReportItem] = {}
     for label in labels:
-        if label in question.taken:
+        if label in question.used_labels:
             faults.append(f"{label} is an item of the question; an answer has new ones")
             continue
         if label not in captions:
@@ -110,7 +108,7 @@ def read_report(
         if len(items) == max_items:
             faults.append(f"there are more than {max_items} items")
             break
-        maker = _maker(label, named.get(label), makers, faults)
+        maker = _maker(label, tool_of.get(label), makers, faults)
         if maker is None:
             continue
         before = {*question.items, *items}
@@ -126,8 +124,8 @@ def _captions(
     contents: Mapping[str, Mapping[str, str]], faults: list[str]
 ) -> dict[str, str]:
     captions: dict[str, str] = {}
-    for kind, found in contents.items():
-        for name, caption in found.items():
+    for kind, captions_of_kind in contents.items():
+        for name, caption in captions_of_kind.items():
             label = canonical_label(name)
             if label_kind(label) is None or label_kind(label) != label_kind(kind):
                 faults.append(
@@ -143,17 +141,17 @@ def _captions(
 def _maker(
     label: str, tool: str | None, makers: Sequence[ItemMaker], faults: list[str]
 ) -> ItemMaker | None:
-    """What makes an item; None where nothing makes its kind."""
-    able = [maker for maker in makers if maker.kind == label_kind(label)]
-    if not able:
+    """The maker of an item; None if no maker makes its kind."""
+    makers_of_kind = [maker for maker in makers if maker.kind == label_kind(label)]
+    if not makers_of_kind:
         faults.append(f"{label}: nothing makes this kind")
         return None
-    for maker in able:
+    for maker in makers_of_kind:
         if maker.name == tool:
             return maker
-    given = "no tool" if tool is None else f"the tool {tool[:40]}"
-    faults.append(f"{label} has {given}; there is {able[0].name}")
-    return able[0]
+    stated = "no tool" if tool is None else f"the tool {tool[:40]}"
+    faults.append(f"{label} has {stated}; there is {makers_of_kind[0].name}")
+    return makers_of_kind[0]
 
 
 def _item(
@@ -163,7 +161,7 @@ def _item(
     before: Collection[str],
     faults: list[str],
 ) -> ReportItem | None:
-    """An item; None where its caption does not name what it has to be made of."""
+    """An item; None if its caption does not name an item that it needs."""
     named = dict.fromkeys(tag.label for tag in find(caption, TAG))
     uses = tuple(use for use in named if use in before)
     unknown = [use for use in named if use not in before]
@@ -172,10 +170,10 @@ def _item(
             f"the caption of {label} names {unknown[0]}, which is no item of the "
             "question and none before it"
         )
-    lacking = sorted(maker.takes - {label_kind(use) for use in uses})
-    if lacking:
+    missing = sorted(maker.takes - {label_kind(use) for use in uses})
+    if missing:
         faults.append(
-            f"{label}: {maker.name} needs {lacking[0]}, and the caption names no such "
+            f"{label}: {maker.name} needs {missing[0]}, and the caption names no such "
             "item by its tag"
         )
         return None

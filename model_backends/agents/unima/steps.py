@@ -1,5 +1,5 @@
-"""The steps before anything is made: each asks the planner, or the receiver, and reads
-what it replies."""
+"""The steps before items are made. Each calls the planner or the receiver, and reads
+its reply."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass
 class StepResults:
-    """What the steps have found so far; None for a step that was not asked, or has no
+    """The results of the steps so far; None for a step that did not run or had no
     usable reply."""
 
     captions: Mapping[str, str] = field(default_factory=dict)
@@ -36,21 +36,21 @@ class StepResults:
     plan: Mapping[str, Any] | None = None
     checks: list[dict[str, Any]] = field(default_factory=list)
     feedback: list[str] = field(default_factory=list)
-    """What was wrong when a step is asked again."""
+    """The faults, for a step that runs again."""
 
     def values(self, question: TaggedQuestion) -> dict[str, Value]:
-        """What the prompts of the steps may read."""
+        """The variables of the steps' prompts."""
         return {
             "question": question.words,
             "paraphrased_question": self.paraphrased or question.words,
-            "captions": written({**self.captions, **(self.tcdc or {})}),
-            "data_report": written(self.data_report),
-            "plan": written(self.plan),
+            "captions": json_text({**self.captions, **(self.tcdc or {})}),
+            "data_report": json_text(self.data_report),
+            "plan": json_text(self.plan),
             "feedback": self.feedback,
         }
 
     def evidence(self, report: Report | None, *, exhausted: bool) -> dict[str, Any]:
-        """What is recorded with an answer that was made of the report."""
+        """The evidence that is recorded with the answer of a report."""
         return {
             "tcdc": self.tcdc,
             "paraphrased_question": self.paraphrased,
@@ -64,12 +64,12 @@ class StepResults:
 
 @dataclass
 class Steps:
-    """Asks the steps, and notes on ``warnings`` which had no usable reply."""
+    """Runs the steps. ``warnings`` lists steps without a usable reply."""
 
     question: TaggedQuestion
     planner: Role
     params: GenerationParams
-    """Of the request: their options are those of the tools."""
+    """The parameters of the request, with the options for the tools."""
     prompts: Prompts
     makers: Sequence[ItemMaker]
     max_items: int
@@ -77,14 +77,14 @@ class Steps:
     warnings: list[str] = field(default_factory=list)
 
     def receive(self, receiver: Role, detector: Role | None) -> Program[None]:
-        """A caption of each item, and of pictures the objects in it."""
+        """A caption of each item, and the objects in each picture."""
         calls: list[tuple[str, Call]] = []
         for label, part in self.question.items.items():
-            asked = [("receive", receiver.variant(part.kind))]
+            roles_by_prompt = [("receive", receiver.variant(part.kind))]
             if detector is not None and part.kind == "image":
-                asked.append(("detect", detector))
+                roles_by_prompt.append(("detect", detector))
             item = Interleaved((bare(part),))
-            for prompt, role in asked:
+            for prompt, role in roles_by_prompt:
                 messages = self.prompts.messages(prompt, kind=part.kind, item=item)
                 call = role.send(
                     messages,
@@ -97,13 +97,15 @@ class Steps:
         answers = (yield from ask_all([call for _, call in calls])) if calls else []
         captions: dict[str, str] = {}
         for (label, call), reply in zip(calls, answers, strict=True):
-            if self.usable(reply, f"{label} is not described by the role {call.role}"):
+            if self.is_usable(
+                reply, f"{label} is not described by the role {call.role}"
+            ):
                 lines = filter(None, (captions.get(label), reply.text.strip()))
                 captions[label] = "\n".join(lines)
         self.results.captions = captions
 
     def condition(self, *, tcdc: bool) -> Program[None]:
-        """Step 1: captions conditioned on the task, and the question in other words, at
+        """Step 1: captions conditioned on the task, and the paraphrased question, at
         the same time."""
         results, captions = self.results, self.results.captions
         read = replies.tcdc(captions)
@@ -111,18 +113,18 @@ class Steps:
         if tcdc and captions:
             example = {"tcdc": dict.fromkeys(captions, "a thing")}
             calls.append(self._call("tcdc", read, example))
-        reworded = {"paraphrased_question": "What is it?"}
-        calls.append(self._call("paraphrase", replies.paraphrase, reworded))
-        *first, last = yield from ask_all(calls)
-        for reply in first:
+        paraphrase_example = {"paraphrased_question": "What is it?"}
+        calls.append(self._call("paraphrase", replies.paraphrase, paraphrase_example))
+        *caption_replies, paraphrase_reply = yield from ask_all(calls)
+        for reply in caption_replies:
             results.tcdc = self._read(reply, read, "the plain captions are used")
         results.paraphrased = self._read(
-            last, replies.paraphrase, "the question is used as it was asked"
+            paraphrase_reply, replies.paraphrase, "the question is used as it was asked"
         )
 
     def analyse(self, code_interpreter: Tool | None) -> Program[None]:
-        """Step 2: a report on data where one is needed, with what a program found,
-        where one is written and run."""
+        """Step 2: a data report if one is needed, with the results of a program if one
+        is written and run."""
         report = {"inputs": "two numbers", "steps": "add them", "results": "4"}
         example = {"needs_data_analysis": True, "data_report": report}
         runs = int(code_interpreter is not None)
@@ -130,48 +132,55 @@ class Steps:
             example["code"] = "print(4)"
         read = replies.data_analysis
         reply = yield from ask_one(self._call("data", read, example, runs=runs))
-        found = self._read(reply, read, "there is no data report")
-        self.results.data_report = None if found is None else found.report
-        if found is None or found.report is None or not found.code:
+        analysis = self._read(reply, read, "no data report is used")
+        self.results.data_report = None if analysis is None else analysis.report
+        if analysis is None or analysis.report is None or not analysis.code:
             return
         if code_interpreter is None:
             self.warnings.append(
-                "a program was written that nothing runs (--role "
+                "a program was written but not run: no interpreter is set (--role "
                 "code_interpreter=BACKEND)"
             )
             return
         items = self.question.items.values()
         files = [bare(part) for part in items if part.media is not None]
-        program = Part("code", found.code, raw=found.code)
-        ran = yield from ask_one(code_interpreter.call(program, *files, title="data"))
-        error = ran.response.error
+        program = Part("code", analysis.code, raw=analysis.code)
+        program_reply = yield from ask_one(
+            code_interpreter.call(program, *files, title="data")
+        )
+        error = program_reply.response.error
         if error is not None:
             self.warnings.append(
-                f"{error.kind}: {error.message:.200}: the data report lacks its results"
+                "the data report lacks its results "
+                f"({error.kind}: {error.message:.200})"
             )
         self.results.data_report = {
-            **found.report,
-            "code": found.code,
-            "results": ran.text,
+            **analysis.report,
+            "code": analysis.code,
+            "results": program_reply.text,
         }
 
     def plan(self, title: str = "plan") -> Program[bool]:
-        """Step 3: the plan of the answer. Without one that can be read the last one
-        stays, and False is returned."""
+        """Step 3: the plan of the answer. Without a readable plan, the last one stays
+        and False is returned."""
         makers = [maker.to_json() for maker in self.makers]
         labels: dict[str, str] = {
             maker.kind: self.question.next_label(maker.kind) for maker in self.makers
         }
-        # an item of each kind that is made of words alone
-        first: dict[str, ItemMaker] = {}
+        # the example has one item of each kind that needs only text
+        makers_by_kind: dict[str, ItemMaker] = {}
         for maker in reversed(self.makers):
             if not maker.takes:
-                first[maker.kind] = maker
-        tags = [f"<<{labels[kind]}>>" for kind in first]
+                makers_by_kind[maker.kind] = maker
+        tags = [f"<<{labels[kind]}>>" for kind in makers_by_kind]
         example = {
-            "modalities_content": {kind: {labels[kind]: "a thing"} for kind in first},
+            "modalities_content": {
+                kind: {labels[kind]: "a thing"} for kind in makers_by_kind
+            },
             "text_content": " ".join(["It is:", *tags]),
-            "tool_list": {labels[kind]: maker.name for kind, maker in first.items()},
+            "tool_list": {
+                labels[kind]: maker.name for kind, maker in makers_by_kind.items()
+            },
         }
         call = self._call(
             "plan",
@@ -182,12 +191,12 @@ class Steps:
             labels=labels,
         )
         reply = yield from ask_one(call)
-        found = self._read(reply, replies.plan, "no plan can be read")
-        self.results.plan = found or self.results.plan
-        return found is not None
+        plan = self._read(reply, replies.plan, "no plan can be read")
+        self.results.plan = plan or self.results.plan
+        return plan is not None
 
     def report(self) -> Report | None:
-        """Step 4: the report of the plan, if there is one."""
+        """Step 4: the report of the plan; None without a plan."""
         if self.results.plan is None:
             return None
         report = read_report(
@@ -197,13 +206,13 @@ class Steps:
         return report
 
     def check(self, report: Report) -> Program[replies.ReportCheck | None]:
-        """The checker's verdict, who sees the question and the report alone. None where
-        there is none."""
+        """The check of a report by the planner, who sees only the question and the
+        report. None without a usable reply."""
         call = self._call(
             "check",
             replies.verdict,
             {"pass": True, "issues": []},
-            report=written(report.to_json()),
+            report=json_text(report.to_json()),
         )
         reply = yield from ask_one(call)
         return self._read(reply, replies.verdict, "the report is not checked")
@@ -211,44 +220,43 @@ class Steps:
     def judge(
         self, report: Report, issues: Sequence[str]
     ) -> Program[replies.FaultyStep]:
-        """The earliest step that is at fault; the first one, where the judger names
-        none."""
+        """The earliest faulty step; step 1 if the judger names none."""
         example = {"faulty_step": 3, "reason": "an item is missing"}
         call = self._call(
             "judge",
             replies.fault,
             example,
-            report=written(report.to_json()),
+            report=json_text(report.to_json()),
             issues=issues,
         )
         reply = yield from ask_one(call)
-        found = self._read(reply, replies.fault, "it begins again at step 1")
-        if found is None:
+        faulty_step = self._read(reply, replies.fault, "step 1 is repeated")
+        if faulty_step is None:
             return replies.FaultyStep(1, "")
-        if 1 <= found.step <= 4:
-            return found
+        if 1 <= faulty_step.step <= 4:
+            return faulty_step
         self.warnings.append(
-            f"the judger names step {found.step}, which does not exist: it begins "
-            "again at step 1"
+            f"the judger names step {faulty_step.step}, which does not exist; step 1 "
+            "is repeated"
         )
-        return replies.FaultyStep(1, found.reason)
+        return replies.FaultyStep(1, faulty_step.reason)
 
     def answer_in_words(self) -> Program[Interleaved]:
-        """The planner's answer without a plan. Raises CallFailed without one."""
-        self.warnings.append("there is no plan: the planner answers in words alone")
+        """The planner's answer without a plan. Raises CallFailed without a reply."""
+        self.warnings.append("without a plan, the planner answers with text only")
         messages = self.prompts.messages("answer", **self.results.values(self.question))
         reply = yield from ask_one(
             self.planner.send(messages, title="generate", example="It is a thing.")
         )
         return reply.require()
 
-    def usable(self, reply: Reply, otherwise: str) -> bool:
-        """Whether a reply can be used. Raises CallFailed for an error that another try
-        may not meet."""
-        what = reply.problem()
-        if what:
-            self.warnings.append(f"{otherwise}: {what}")
-        return not what
+    def is_usable(self, reply: Reply, otherwise: str) -> bool:
+        """True if a reply can be used. Raises CallFailed for an error that a retry may
+        avoid."""
+        problem = reply.problem()
+        if problem:
+            self.warnings.append(f"{otherwise}: {problem}")
+        return not problem
 
     def _call(
         self,
@@ -274,11 +282,11 @@ class Steps:
         read: Callable[[str], T],
         otherwise: str,
     ) -> T | None:
-        return read(reply.text) if self.usable(reply, otherwise) else None
+        return read(reply.text) if self.is_usable(reply, otherwise) else None
 
 
 def bare(part: Part) -> Part:
-    """An item as it is sent: without its tag."""
+    """An item without its tag, for requests."""
     return replace(part, raw=part.text or "", label="")
 
 
@@ -286,5 +294,5 @@ def not_empty(response: Response) -> str:
     return "" if response.text.strip() else "the reply is empty"
 
 
-def written(value: object) -> str:
+def json_text(value: object) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False, indent=1)
