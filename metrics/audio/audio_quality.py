@@ -1,4 +1,4 @@
-"""Quality of a sound without a reference: clean, structured, loud enough, whole."""
+"""Quality of sounds without a reference, by their signal."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ percussive sound."""
 
 
 class Combining(NamedTuple):
-    """The switches that say how the measured terms become one number."""
+    """The switches that combine the measured terms into one number."""
 
     combination: Combination
     apply_b_per: bool
@@ -81,44 +81,45 @@ def audio_quality(
     rounding: Rounding = "none",
     unreadable: Unreadable = "zero",
 ) -> Score:
-    """How well the answer's sounds are made, by the signal alone; the mean over them.
+    """Mean quality of the answer's sounds, by the signal alone.
 
-    Range 0 to 1, higher is better. Of each sound, in one channel at 48 kHz and without
-    the silence around it, ten scores are taken: signal to noise, structure of the
-    spectrum, dynamic range, loudness (-22 to -14 LUFS are best), level (nothing
-    clipped, no offset, little silence), transients, crest, bandwidth, spectral
-    contrast, movement of chroma. Their geometric mean is multiplied by factors for
-    clipping, gaps, noise, hiss, high frequencies without structure and low contrast,
-    and by bonuses for music in noise and for periodicity; limited to 0..1 and raised to
-    a power. Samples beyond full scale, which MP3 and files of floats may hold, count as
-    they are. Silence is 0, except in the sixth digit. The answer's sounds are its sound
-    files and videos that it names as sound.
+    Range 0 to 1, higher is better. A sound is used in one channel at 48 kHz, without
+    the silence around it. Ten scores are taken: signal to noise, structure of the
+    spectrum, dynamic range, loudness (best at -22 to -14 LUFS), level (no clipping, no
+    offset, little silence), transients, crest, bandwidth, spectral contrast, movement
+    of chroma. Their geometric mean is multiplied by factors for clipping, gaps, noise,
+    hiss, high frequencies without structure and low contrast, and by bonuses for music
+    in noise and for periodicity. The product is limited to 0..1 and raised to a power.
+    Silence is about
+    0. The items are sound files, and videos that the answer names as sound.
 
-    A file that is missing or damaged is a sound of quality 0. One that has no
-    quality leaves the answer unscored: it is shorter than 0.4 seconds, so that its
-    loudness is not defined, or longer than 15 minutes, or above another limit of
-    decoding. An answer without a sound is inapplicable.
+    A file that is missing or damaged is 0. A sound shorter than 0.4 seconds (its
+    loudness is undefined), longer than 15 minutes, or above another limit of decoding
+    leaves the answer unscored. Inapplicable without a sound.
 
-    Switches: ``combination`` is ``released``, with weights, or ``paper``, where all
-    scores weigh the same; ``hpss_margin``, 1 to 1000, separates harmonic, percussive
-    and other sound, whose ratio is the signal to noise of music; with 1 no other sound
-    is left, so that all music counts as free of noise; null leaves this estimate out.
-    ``apply_b_per``: whether the bonus of periodicity counts. ``final_power``: null for
-    that of the combination, 0.7 and 1. ``rounding``: ``none``, or to 0.0001 as
-    ``released``. ``unreadable``: a missing or damaged file is ``zero``, or
-    ``unscored``. Profile ``official`` is the released script: ``hpss_margin`` 1, no
-    bonus of periodicity, rounded, and files that cannot be read unscored.
+    It does not know what a sound is, or whether it was requested. Loud, tonal sound
+    scores high; steady tones and noise of any colour score low. White noise 40 dB below
+    the sound, or one clipped sample in a hundred, costs more than half. A short pause
+    raises the number; from half a second on it is a gap. ``transient_score`` is about
+    0.75 for every sound, by its definition.
 
-    Evidence, for each sound: every measured term, under the names of the released
-    report and not rounded: levels in decibels, shares from 0 to 1, scores, penalties
-    and bonuses; ``q01`` before the power, ``quality_0_100`` behind it. ``snr_db_hpss``
-    with a margin of 1 is rounding noise. ``lufs`` is null for silence.
+    Switches:
 
-    It does not recognise what a sound is, or whether it was asked for. Loud, tonal
-    sound scores high; steady tones and noise of any colour score low.
-    ``transient_score`` is about 0.75 for every sound, by its definition. Steps of its
-    envelope that differ by rounding alone count as equal; the release's score of a
-    steady tone depends on the processor.
+    - ``combination``: ``released``, with weights, or ``paper``, where all scores weigh
+      the same.
+    - ``hpss_margin``: the margin, 1 to 1000, that separates harmonic and percussive
+      sound from the rest. Their ratio is the signal to noise of music. With 1 there is
+      no rest, so all music counts as free of noise. Null leaves this estimate out.
+    - ``apply_b_per``: whether the bonus for periodicity counts.
+    - ``final_power``: null for the power of the combination, 0.7 or 1.
+    - ``rounding``: ``none``, or hundredths of a percent as ``released``.
+    - ``unreadable``: a missing or damaged file is 0 (``zero``) or has no quality
+      (``unscored``).
+
+    Evidence: for each sound all terms, under the names of the released report: levels
+    in decibels, shares from 0 to 1, scores, penalties and bonuses; ``q01`` before the
+    power, ``quality_0_100`` after it. ``snr_db_hpss`` with a margin of 1 is rounding
+    noise. ``lufs`` is null for silence.
     """
     how = Combining(combination, apply_b_per, final_power, rounding)
 
@@ -137,7 +138,7 @@ def audio_quality(
 
 
 def quality_of(heard: Heard, how: Combining) -> ItemScore:
-    """The quality of a recording from its measured terms, with all of them."""
+    """The quality of a recording from its measured terms, which are the evidence."""
     scores = scores_of(heard)
     factors = factors_of(heard, scores)
     whole = combined(

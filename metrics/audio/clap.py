@@ -1,4 +1,4 @@
-"""CLAP: how alike sounds are to its audio encoder, and the metric made of it."""
+"""CLAP: similarity of sounds by its audio encoder."""
 
 from __future__ import annotations
 
@@ -40,11 +40,10 @@ class _Encoder(NamedTuple):
 def embeddings(clips: Sequence[Samples], model: Mapping[str, Any]) -> Vectors:
     """The embedding of each clip, of length 1, as float32 of shape (clips, width).
 
-    Clips are mono at 22050 Hz; one without samples is silence. A clip that is longer
-    than the encoder's window (ten seconds) is cut to a random part, always the same for
-    the same clip; a shorter one is padded with silence. The padding is named, since
-    newer versions of transformers would repeat the clip instead, unlike the released
-    scorer's version.
+    Clips are mono at 22050 Hz; one without samples is silence. A random part of a clip
+    longer than the encoder's window (ten seconds) is used, always the same for the same
+    clip. A shorter clip is padded with silence, explicitly, since newer versions of
+    transformers would repeat it, unlike the released scorer's version.
     """
     import numpy as np
 
@@ -98,17 +97,21 @@ def clap_similarity(
     model: Annotated[str | Mapping[str, Any], CLAP] = CLAP_NAME,
     nearest: OneOrMore = NEAREST,
 ) -> list[Score]:
-    """How alike the answer's sound is to the sounds of the sample's references.
-    The mean of the largest cosines between their embeddings by CLAP.
+    """Similarity of the answer's sound to the sounds of the references, by CLAP.
 
-    Range -1 to 1, higher is better: 1 is the same sound. All sounds of all references
-    count. An answer that has not exactly one sound, or one that is damaged, is
-    0, with the reason as evidence. Unscored without an answer, without a reference's
-    sound, and where one of those cannot be decoded. Of a sound of more than ten seconds
-    a part of ten seconds counts.
+    Range -1 to 1, higher is better: 1 for the same sound. It is the mean of the largest
+    cosines between CLAP's embeddings, over all sounds of all references. An answer
+    without exactly one sound, or with a damaged one, is 0, with the ``reason`` as
+    evidence. Unscored without an answer, or without a reference's sound that can be
+    decoded. Of a sound of more than ten seconds a random part of ten seconds counts,
+    always the same.
 
-    Switches: ``model`` is a CLAP model without feature fusion, by its name on the hub
-    or as a folder; ``nearest`` is how many of the largest cosines are averaged.
+    Switches:
+
+    - ``model``: a CLAP model without feature fusion, by its name on the hub (about 0.6
+      GB) or as a folder.
+    - ``nearest``: how many of the largest cosines are averaged.
+
     Evidence: every cosine.
     """
     return [_similarity(trial, model, nearest) for trial in trials]
@@ -138,7 +141,7 @@ def _similarity(
 
 
 def _encoder(folder: Path, device: str) -> _Encoder:
-    """The encoder; UsageError with feature fusion, which hears long clips otherwise."""
+    """The encoder. Raises UsageError for a model with feature fusion."""
     transformers = need("transformers", "hf")
     with opening(folder):
         config = transformers.ClapConfig.from_pretrained(folder, local_files_only=True)
@@ -155,8 +158,7 @@ def _encoder(folder: Path, device: str) -> _Encoder:
 
 
 def _cropped(samples: Samples, encoder: _Encoder) -> Samples:
-    """The part of a clip that fits the encoder, at a random start seeded by the
-    clip."""
+    """The part of a clip that fits the encoder; the clip seeds its random start."""
     import numpy as np
 
     most = int(encoder.features.nb_max_samples)

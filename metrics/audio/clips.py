@@ -1,4 +1,4 @@
-"""Clips: the sound of an answer as metrics work on it, mono at one rate."""
+"""Clips: the sound of an answer as metrics use it, mono at one rate."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def clip(media: Media, *, limits: DecodeLimits = DEFAULT_LIMITS) -> Samples:
     """A medium's whole sound: mono float32 (n,), n at least 1, at ``RATE``, read-only.
 
     Channels are averaged, then resampled as librosa loads a file by default (soxr, high
-    quality, n rounded up). Made once and kept with the medium, up to a length
-    (``mmeval.media.decode.memo``) of 12 minutes. Raises the errors of
-    ``mmeval.media.decode``, by whose limits an hour is the longest sound.
+    quality, n rounded up). Kept with the medium if it is at most 12 minutes long
+    (``mmeval.media.decode.memo``). Raises the errors of ``mmeval.media.decode``, whose
+    limits allow an hour.
     """
     sound = audio(media, limits=limits)
     samples = resampled(one_channel(sound.samples), sound.rate, RATE)
@@ -51,9 +51,8 @@ def one_channel(samples: Samples) -> Samples:
 def the_only_clip(trial: Trial) -> Samples | Score:
     """The clip of an answer with exactly one sound, or the score of any other answer.
 
-    No sound, several of them, and one that is damaged or no sound at all are wrong
-    answers: 0, with the reason. A trial without an answer is unscored, and so is one
-    whose sound exceeds the limits, since it was not decoded.
+    Without exactly one sound, or with a damaged one, it is 0 with the reason. Without
+    an answer, or above the limits of decoding, it is unscored.
     """
     found = the_only_medium(trial, "audio", "sounds")
     if isinstance(found, Score):
@@ -62,13 +61,12 @@ def the_only_clip(trial: Trial) -> Samples | Score:
 
 
 def produced(sound: Media) -> Samples | Score:
-    """The clip of an answer's sound: 0 if undecodable, unscored if beyond the
-    limits."""
+    """The clip of an answer's sound; 0 if it is damaged, unscored beyond the limits."""
     return decoded(sound, clip)
 
 
 def decodable(sound: Media, called: str = "") -> Media | Score:
-    """A decodable sound of the answer, or its score; ``called`` begins the reason."""
+    """A decodable sound of the answer, or its score. ``called`` begins the reason."""
     found = produced(sound)
     if not isinstance(found, Score):
         return sound
@@ -79,7 +77,7 @@ def decodable(sound: Media, called: str = "") -> Media | Score:
 
 
 def the_only_decodable(trial: Trial) -> Media | Score:
-    """The answer's only sound if decodable, else the score of ``the_only_clip``."""
+    """The answer's only sound, if decodable, else the score of ``the_only_clip``."""
     sound = the_only_medium(trial, "audio", "sounds")
     if isinstance(sound, Score):
         return sound

@@ -1,4 +1,4 @@
-"""Intensity: does the answer's sound become louder or quieter where it should?"""
+"""Intensity: whether the answer's sound becomes louder or quieter as requested."""
 
 from __future__ import annotations
 
@@ -61,25 +61,34 @@ def intensity(
     hop: OneOrMore = HOP,
     short_end: ShortEnd = "nothing",
 ) -> Score:
-    """1 when the sound fades in or out at its start or end as the row asks, else 0.
+    """1 if the sound fades in or out at its start or end as requested, else 0.
 
-    Range 0 to 1, higher is better. The label under ``intensity_key`` is a pair:
-    ``start`` or ``end``, and ``fade in`` or ``fade out``. Silence at both ends is cut
-    off; the first or last seconds are measured. A straight line is fitted to the peaks
-    of their loudness (root mean square, scaled to 0..1) over time in seconds: it fades
-    in when the slope is above ``steepness`` and its standard error below ``error``, and
-    fades out when it falls as clearly. A sound without such a line (no peak, one point,
-    constant loudness, less than two seconds) does neither. An answer that has not
-    exactly one sound, or one that is damaged, is 0, with the reason as evidence.
-    Unscored without an answer or a label.
+    Range 0 to 1, higher is better. Silence at both ends is cut off, and the first or
+    last seconds are measured. A straight line is fitted to the peaks of their loudness
+    (root mean square, scaled to 0..1) over the time in seconds. A sound without such a
+    line (no peak, one point, constant loudness, less than two seconds) does not fade.
+    An answer without exactly one sound, or with a damaged one, is 0, with the
+    ``reason`` as evidence. Unscored without an answer or a label.
 
-    Switches: ``seconds`` at most, and half the sound at most, are measured; peaks are
-    at least ``distance`` frames apart; the first and the last frame count as peaks
-    where the nearest one is ``margin`` frames away or more; ``top_db`` below the
-    loudest frame is silence; ``frame`` and ``hop`` are in samples at 22050 Hz;
-    ``short_end`` is what is measured at the end of a sound shorter than two seconds:
-    ``nothing``, or the ``whole`` (profile ``official``). Evidence: slope, standard
-    error and the trend that was found, and the reason where there is no line.
+    Labels, for example: ``{"intensity": ["start", "fade in"]}``.
+
+    Switches:
+
+    - ``intensity_key``: the label: ``start`` or ``end``, and ``fade in`` or ``fade
+      out``.
+    - ``steepness``, ``error``: it fades in if the slope is above the first, and its
+      standard error below the second. It fades out if it falls as clearly.
+    - ``seconds``: how many seconds are measured. It is at most half of the sound, in
+      whole seconds.
+    - ``distance``: the least distance between peaks, in frames.
+    - ``margin``: the first and the last frame count as peaks if the nearest peak is
+      this many frames away, or more.
+    - ``top_db``: decibels below the loudest frame from which a frame is silent.
+    - ``frame``, ``hop``: samples of a frame, and between two, at 22050 Hz.
+    - ``short_end``: what is measured at the end of a sound below two seconds:
+      ``nothing``, or the ``whole``.
+
+    Evidence: ``slope``, ``stderr`` and ``trend``, and a ``reason`` if there is no line.
     """
     clip = the_only_clip(trial)
     if isinstance(clip, Score):

@@ -35,12 +35,12 @@ _RECIPE = "clap clips 2"
 
 REFERENCE_SOUNDS = HubModel(
     ("|".join((*TABLES, "")), "audio/*.wav|*/*.mp3|*/*.wav|*/*.ogg|*/*.flac"),
-    by_hand="see docs/metrics.md",
+    by_hand="mmeval ls metrics sound_class says how to get it",
 )
 
 
 def class_name(label: str) -> str:
-    """A label as tables and folders write it.
+    """A label in the form of tables and folders.
 
     >>> class_name(" Door wood knock")
     'door_wood_knock'
@@ -54,8 +54,8 @@ def classes(folder: Path) -> Mapping[str, Sequence[Path]]:
     found = _by_table(folder, tables[0]) if tables else _by_folder(folder)
     if not found:
         raise MissingDataError(
-            f"{folder}: it has no clips by class; see the reference sounds in "
-            "docs/metrics.md"
+            f"{folder} has no clips by class; mmeval ls metrics sound_class describes "
+            "the folder"
         )
     return found
 
@@ -92,7 +92,7 @@ def _by_folder(folder: Path) -> dict[str, list[Path]]:
 def class_embeddings(
     references: Mapping[str, Any], label: str, model: Mapping[str, Any]
 ) -> Vectors:
-    """The embeddings of a class, cached by mmeval by the content of model and clips.
+    """The embeddings of a class, in mmeval's cache by the content of model and clips.
 
     Raises UnknownNameError for a class that the folder does not have, and the errors of
     ``mmeval.media.decode`` for a clip that cannot be decoded.
@@ -111,7 +111,7 @@ def _classes_once(folder: str, _fingerprint: str) -> Mapping[str, Sequence[Path]
 
 
 class _Hashed(dict[str, Any]):
-    """A model's value as a key for caches: only its files count."""
+    """A model's value as a cache key: only its files count."""
 
     def __hash__(self) -> int:  # type: ignore[override]  # a dict has none
         return hash(self["fingerprint"])

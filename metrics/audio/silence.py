@@ -1,6 +1,6 @@
-"""Silence: where a clip is silent and where it is not, by its energy.
+"""Silence: which parts of a clip are silent, by energy.
 
-Silence is defined as in librosa 0.11 (``effects.trim``, ``effects.split``): the root
+The definition is that of librosa 0.11 (``effects.trim``, ``effects.split``): the root
 mean square of overlapping frames, centred on multiples of the hop, lies some decibels
 below that of the loudest frame. A clip that is silent throughout therefore counts as
 sound.
@@ -73,9 +73,9 @@ def segments(
 ) -> list[Interval]:
     """Parts of a clip between pauses: silences over ``gap`` seconds between sounds.
 
-    The first begins with the first sound, every other one with the sound after a pause.
-    Each ends with the last sound before the next pause, the last one with the clip. An
-    empty clip has none.
+    The first part begins with the first sound, each other one with the sound after a
+    pause. Each ends with the last sound before the next pause, the last one with the
+    clip. An empty clip has none.
     """
     found: list[Interval] = []
     for heard in sounding(samples, top_db, frame=frame, hop=hop):
@@ -96,7 +96,7 @@ def rms(
 ) -> Samples:
     """The RMS of frames centred on multiples of the hop; a clip is zero past its ends.
 
-    There are ``n // hop + 1`` of them, and none of an empty clip.
+    There are ``n // hop + 1`` of them, and none for an empty clip.
     """
     import numpy
 

@@ -1,4 +1,4 @@
-"""Silence segments: do pauses make the wanted number of segments of a sound?"""
+"""Silence segments: whether pauses divide a sound into the requested segments."""
 
 from __future__ import annotations
 
@@ -24,16 +24,20 @@ def silence_segments(
     frame: OneOrMore = silence.FRAME,
     hop: OneOrMore = silence.HOP,
 ) -> Score:
-    """1 when pauses divide the answer's sound into as many segments as wanted, else 0.
+    """1 if pauses divide the answer's sound into the requested segments, else 0.
 
-    Range 0 to 1, higher is better. A pause is a silence of more than ``gap`` seconds
-    between two sounds; silence at the beginning and at the end is not a pause. A sound
-    that is silent throughout is one segment. An answer that has not exactly one sound,
-    or one that is damaged, is 0, with the reason as evidence. Unscored without
-    an answer.
+    Range 0 to 1, higher is better. Silence at the beginning and at the end is not a
+    pause. A sound that is silent throughout is one segment. An answer without exactly
+    one sound, or with a damaged one, is 0, with the ``reason`` as evidence. Unscored
+    without an answer.
 
-    Switches: ``segments`` is the wanted number; what lies ``top_db`` decibels or more
-    below the loudest frame is silent; ``frame`` and ``hop`` are in samples at 22050 Hz.
+    Switches:
+
+    - ``segments``: the requested number.
+    - ``gap``: a silence of more seconds, between two sounds, is a pause.
+    - ``top_db``: decibels below the loudest frame from which a frame is silent.
+    - ``frame``, ``hop``: samples of a frame, and between two, at 22050 Hz.
+
     Evidence: the lengths of the segments in samples.
     """
     clip = the_only_clip(trial)

@@ -1,4 +1,4 @@
-"""Sound class: is the answer's sound, or a part of it, of the wanted class?"""
+"""Sound class: whether the answer's sound, or a part of it, is of a requested class."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Heard(NamedTuple):
 
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Why a sample cannot be scored, whatever the answer; empty when it can."""
+    """Why a sample cannot be scored, whatever the answer is; empty if it can."""
     labels, keys = sample.metadata, _keys(switches)
     named = [key for key in keys if labels.get(key)]
     if not named:
@@ -101,33 +101,49 @@ def sound_class(
     end_key: str = "end",
     range_key: str = "range",
 ) -> list[Score]:
-    """The share of the wanted classes that are found where they should be. Found means
-    that CLAP's similarity to reference clips of the class is above a threshold.
+    """The share of the requested classes of sound that CLAP finds where they should be.
 
-    Range 0 to 1, higher is better. The similarity is the mean of the ``nearest``
-    largest cosines between the part and the class's clips. With ``exclude`` a class
-    passes when its similarity lies below the threshold; at the threshold it never
-    passes. An answer that has not exactly one sound, or one that is damaged, is
-    0, with the reason as evidence, also with ``exclude``. Unscored without an answer,
-    without the labels, for a class that the reference sounds do not have, and where one
-    of those cannot be decoded.
+    Range 0 to 1, higher is better. The similarity of a part to a class is the mean of
+    the largest cosines with the class's reference clips. An answer without exactly one
+    sound, or with a damaged one, is 0, with the ``reason`` as evidence, also with
+    ``exclude``. Unscored without an answer or its labels, for a class without reference
+    sounds, and if one of these cannot be decoded.
 
-    ``window`` says which part of the sound is scored:
+    Labels, for example: ``{"target": "siren"}``.
 
-    - ``whole``: all of it, for the class of the label ``target_key``.
-    - ``range``: from one to another fraction of its length, as the label ``range_key``
-      says.
-    - ``begin_end``: its first and its last whole seconds, ``seconds`` of them or half
-      of the sound if that is less, for the classes of ``start_key`` and ``end_key``; a
-      row may have one of them. Of a sound below two seconds half is not a whole second.
-      Then ``short`` decides: with ``whole`` both parts are the whole sound; with
-      ``empty_begin`` the beginning is silence and the end is the whole sound, as in the
-      released scorer.
-    - ``silence_segments``: its two segments with a pause between them (see the metric
-      ``silence_segments``, which has ``gap`` and ``top_db`` too), for the same labels;
-      0 when there are not exactly two.
+    Switches:
 
-    Evidence: by label, the class, its similarity, and whether it passes.
+    - ``model``: a CLAP model without feature fusion, by its name on the hub (about 0.6
+      GB) or as a folder.
+    - ``references``: a folder of reference sounds, such as ESC-50 (0.9 GB,
+      github.com/karolpiczak/ESC-50) or OpenMIC-2018 (0.2 GB,
+      zenodo.org/records/1432913). It has ``audio/*.wav`` and a table with the columns
+      ``filename`` and ``category`` (``meta/esc50.csv``, ``esc50.csv`` or
+      ``dataset.csv``), or a folder for each class with ``0.mp3``, ``1.mp3`` and so on
+      (or wav, ogg, flac), of which the first hundred count. For OpenMIC make folders of
+      the clips with one label alone, with relevance 1.
+    - ``window``: the part of the sound that is scored.
+
+      - ``whole``: all of it, for the class of ``target_key``.
+      - ``range``: the part between the two fractions of ``range_key``, for the same
+        class.
+      - ``begin_end``: the first and the last seconds, for the classes of ``start_key``
+        and ``end_key``. A row may have one of them.
+      - ``silence_segments``: both segments around a pause, for the same classes; 0
+        unless there are exactly two.
+
+    - ``threshold``: a class is found if its similarity is above this. MMMG's
+      instruments use 0.62.
+    - ``exclude``: a class passes if its similarity is below the threshold.
+    - ``nearest``: how many of the largest cosines are averaged.
+    - ``seconds``: the length of both parts of ``begin_end``; at most half of the sound,
+      in whole seconds.
+    - ``short``: for a sound below two seconds both parts are the ``whole`` sound, or
+      the beginning is silence (``empty_begin``), as in the released scorer.
+    - ``gap``, ``top_db``: those of ``silence_segments``.
+    - ``target_key``, ``start_key``, ``end_key``, ``range_key``: the labels.
+
+    Evidence: for each label its class, the similarity, and whether it passes.
     """
     switches: dict[str, Any] = {
         "window": window,
@@ -192,8 +208,7 @@ def _heard(trial: Trial, switches: Mapping[str, Any]) -> list[_Heard] | Score:
 def _parts(
     clip: Samples, switches: Mapping[str, Any], labels: Mapping[str, Any]
 ) -> tuple[Samples, ...] | Score:
-    """The parts of a clip in their labels' order, or the score 0 where any is
-    missing."""
+    """The parts of a clip in the order of their labels, or 0 if one is missing."""
     window: Window = switches["window"]
     if window == "begin_end":
         longest = switches["seconds"]

@@ -1,4 +1,4 @@
-"""How alike pictures, or a picture and a text, are to CLIP."""
+"""Similarity of two pictures, or of a picture and a text, by CLIP."""
 
 from __future__ import annotations
 
@@ -40,21 +40,24 @@ def clip_image_similarity(
     missing: Missing = "zero",
     vectors: PathOrName = "",
 ) -> list[Score]:
-    """How alike the answer's and the reference's pictures are to CLIP.
-    The cosine of their embeddings, in order; the mean over them.
+    """Cosine of the CLIP embeddings of the answer's and reference's pictures, in order.
 
-    Range -1 to 1, higher is better: 1 for the same picture; any two pictures lie well
-    above 0. An answer with fewer or more pictures than the reference, or with one that
-    is damaged, is 0, with the reason as evidence, or with ``missing: dropped``
-    inapplicable. Only the first reference counts. Unscored without its picture, and
-    where that cannot be decoded.
+    Range -1 to 1, higher is better; the mean over pairs. It is 1 for the same picture,
+    and well above 0 for any two. An answer with another number of pictures, or with a
+    damaged one, is 0, with the ``reason`` as evidence. The first reference counts.
+    Unscored without a picture in it that can be decoded.
 
-    Switches: ``model`` is a CLIP model, by its name on the hub or as a folder;
-    ``size``: pictures of two sizes are embedded as they are (``own``), or both with the
-    lesser height and the lesser width (``smaller``, see ``image_similarity``), rounded
-    down to bytes; ``vectors``: a file of embeddings that were made elsewhere, each line
-    ``{"sha256" or "text", "vector"}``, the first of a picture's file, in place of the
-    model. Evidence: each cosine.
+    Switches:
+
+    - ``model``: a CLIP model, by its name on the hub (about 1.7 GB) or as a folder.
+    - ``size``: pictures of two sizes stay as they are (``own``), or both get the
+      smaller height and width (``smaller``), as for ``image_similarity``, in bytes.
+    - ``missing``: an answer without the right pictures is 0 (``zero``) or inapplicable
+      (``dropped``).
+    - ``vectors``: a file of embeddings in place of the model. Each line is ``{"sha256"
+      or "text", "vector"}``, with the SHA-256 of a picture's file.
+
+    Evidence: the cosine of each pair.
     """
     embed = embedder(model, vectors)
     asked = [pairs_of(trial) for trial in trials]
@@ -94,18 +97,21 @@ def clip_text_similarity(
     missing: Missing = "zero",
     vectors: PathOrName = "",
 ) -> list[Score]:
-    """How well the answer's pictures fit the words that asked for them, to CLIP. The
-    cosine of the embeddings of each picture and of the text; the mean over pictures.
+    """Cosine of the CLIP embeddings of the answer's pictures and of the requested text.
 
-    Range -1 to 1, higher is better; what fits well is seldom above .35. Of the text the
-    first 77 tokens count. An answer without a picture, or with one that is
-    damaged, is 0, with the reason as evidence, or with ``missing: dropped``
-    inapplicable. Unscored without a text.
+    Range -1 to 1, higher is better; the mean over pictures. A good fit is seldom above
+    .35. CLIP reads the first 77 tokens of a text. An answer without a picture, or with
+    a damaged one, is 0, with the ``reason`` as evidence. Unscored without a text.
 
-    Switches: ``text_key`` is the label that holds the text; without one it is the text
-    of the sample's input. ``model``, ``size`` and ``vectors`` are as for
-    ``clip_image_similarity``; where the reference has another number of pictures, they
-    stay as they are. Evidence: each cosine.
+    Labels, for example: ``{"Text_Prompt": "a hare in the snow"}``.
+
+    Switches:
+
+    - ``text_key``: the label with the text. Without it the text of the input counts.
+    - ``model``, ``missing``, ``vectors``: those of ``clip_image_similarity``.
+    - ``size``: as there, if the reference has as many pictures as the answer.
+
+    Evidence: the cosine of each picture.
     """
     embed = embedder(model, vectors)
     asked = [_pictures_and_text(trial, text_key) for trial in trials]
@@ -134,8 +140,7 @@ def clip_text_similarity(
 
 
 def text_of(sample: Sample, key: str) -> str:
-    """The text under a label, or of the input without a key; empty where there is
-    none."""
+    """The text under a label, or of the input without a key; empty without a text."""
     if not key:
         texts = [message.content.words.strip() for message in sample.input]
         return " ".join(filter(None, texts))
@@ -165,7 +170,7 @@ def _pictures_and_text(trial: Trial, key: str) -> tuple[Sequence[Media], str] | 
 
 
 def _resized(answer: Media, reference: Media) -> list[Shown]:
-    """Both pictures at the smaller size, where theirs differ."""
+    """Both pictures at the smaller height and width, if their sizes differ."""
     try:
         one, other = rgb(answer), rgb(reference)
     except ContentError:  # it is met again, and reported, where they are embedded
@@ -186,8 +191,7 @@ def _resized(answer: Media, reference: Media) -> list[Shown]:
 def _cosine(
     media: Media, answer: Vector | ContentError, other: Vector | ContentError
 ) -> float | Score:
-    """The cosine of a picture of the answer and what it is compared with, or the score
-    without one."""
+    """The cosine of an answer's picture and another embedding, or the score without."""
     if isinstance(other, ContentError):
         return Score.unscored(str(other))
     if isinstance(answer, ContentError):

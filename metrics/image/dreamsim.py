@@ -34,7 +34,7 @@ DREAMSIM = HubModel(
         "ensemble_lora/adapter_config.json",
         "ensemble_lora/adapter_model.safetensors|ensemble_lora/adapter_model.bin",
     ),
-    by_hand="see docs/metrics.md",
+    by_hand="mmeval ls metrics dreamsim says how to get it",
 )
 Which = Literal["only", "last"]
 _AT_ONCE = 16
@@ -46,7 +46,7 @@ class _Pair(NamedTuple):
 
 
 def _fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Why a sample cannot be scored, whatever the answer; empty when it can."""
+    """Why a sample cannot be scored, whatever the answer is; empty if it can."""
     if switches["region"] != "bbox":
         return ""
     key = switches["bbox_key"]
@@ -72,21 +72,33 @@ def dreamsim(
     bbox_key: str = "bbox",
     margin: OneOrMore = 10,
 ) -> list[Score]:
-    """How similar the answer's picture and another look: 1 less DreamSim's distance.
+    """How similar two pictures look to people: 1 less DreamSim's distance.
 
-    Range -1 to 1, higher is better: 1 for the same picture; pictures of the same kind
-    lie well above 0, and values below it are rare. Each picture is squeezed to 224 x
-    224 pixels (bicubic). An answer without the picture, or with one that is
-    damaged, is 0, with the reason as evidence. Unscored without an answer, and where
-    the other picture or the box is missing or unusable.
+    Range -1 to 1, higher is better: 1 for the same picture. Pictures of one kind lie
+    well above 0, and values below 0 are rare. Each picture is squeezed to 224 x 224
+    pixels (bicubic). An answer without the picture, or with a damaged one, is 0, with
+    the ``reason`` as evidence. Unscored without an answer, or if the other picture or
+    the box is missing or unusable.
 
-    Switches: ``model`` is a folder with the released files. ``pictures``: ``only``, the
-    answer must have exactly one picture; ``last``, its last one is taken. ``against``:
-    the first picture of the first ``reference``, or of the ``input``. ``region``: the
-    ``whole`` pictures, or the part of both in the padded ``bbox`` (see
-    ``edit_outside_ssim``, which has ``bbox_key`` and ``margin`` too), where the answer
-    must have exactly one picture, whatever ``pictures`` says, and it is first brought
-    to the size of the other. Evidence: the distance.
+    The released networks are computed without the package ``dreamsim``, with the same
+    results. In a batch the last digits may differ.
+
+    Labels, for example: ``{"bbox": [40, 6, 60, 26]}``.
+
+    Switches:
+
+    - ``model``: a folder with the files of ``dreamsim_ensemble_checkpoint.zip`` (about
+      1.1 GB), from the releases of github.com/ssundaram21/dreamsim, and with
+      ``dino_vitbase16_pretrain.pth`` of github.com/facebookresearch/dino in
+      ``checkpoints/``.
+    - ``pictures``: the answer must have ``only`` one picture, or its ``last`` one
+      counts.
+    - ``against``: the first picture of the first ``reference``, or of the ``input``.
+    - ``region``: the ``whole`` pictures, or the padded ``bbox`` in both. For a box the
+      answer must have exactly one picture, which is first resized to the other's size.
+    - ``bbox_key``, ``margin``: those of ``edit_outside_ssim``.
+
+    Evidence: the ``distance``.
     """
     asked = _Asked(pictures, against, region, bbox_key, margin)
     pairs = [asked.pair(trial) for trial in trials]

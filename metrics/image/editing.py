@@ -1,4 +1,4 @@
-"""Edited pictures: the box that should change, and how well the rest was kept."""
+"""Edited pictures: the box that should change, and how well the rest is kept."""
 
 from __future__ import annotations
 
@@ -58,19 +58,24 @@ def edit_outside_ssim(
     bbox_key: str = "bbox",
     margin: OneOrMore = 10,
 ) -> Score:
-    """The SSIM of the edited picture and another outside the region meant to change.
+    """SSIM of the edited picture and the original, outside the box that should change.
 
-    Range -1 to 1, higher is better; 1 when not a pixel differs. It is the SSIM of the
-    two whole pictures after the box is painted black in both, so the box counts as
-    perfect agreement. The answer's picture is first brought to the size of the other
-    one (bicubic). The answer must have exactly one picture, and one that can be
-    decoded: otherwise it is 0, and the evidence says why. Unscored where the sample
+    Range -1 to 1, higher is better; 1 when no pixel differs. The box is painted black
+    in both pictures, so it counts as perfect agreement. The answer's picture is first
+    resized to the size of the other (bicubic). An answer without exactly one picture
+    that can be decoded is 0, with the ``reason`` as evidence. Unscored if the sample
     lacks the picture or a usable box.
 
-    Switches: ``against`` compares with the first picture of the ``input`` or of the
-    ``reference``; ``bbox_key`` is the label that holds the box as ``[left, top, right,
-    bottom]`` in pixels of that picture; ``margin``: the box is widened on each side by
-    one in so many of the picture's width, and of its height, and cut at its edges.
+    Labels, for example: ``{"bbox": [40, 6, 60, 26]}``.
+
+    Switches:
+
+    - ``against``: the first picture of the ``input``, or of the ``reference``.
+    - ``bbox_key``: the label with the box ``[left, top, right, bottom]``, in pixels of
+      that picture.
+    - ``margin``: the box is widened on each side by the width or height divided by
+      this, and cut at the edges.
+
     Evidence: ``ssim`` and ``padded_box``.
     """
     edit = edit_of(trial, against=against, bbox_key=bbox_key, margin=margin)
@@ -98,8 +103,10 @@ def edit_of(
     bbox_key: str = "bbox",
     margin: int = 10,
 ) -> Edit | Score:
-    """The edit of a trial, or its score without one. 0 for a fault of the answer,
-    unscored for one of the sample. The switches are those of ``edit_outside_ssim``."""
+    """The edit of a trial, or its score: 0 for a fault of the answer, else unscored.
+
+    The arguments are the switches of ``edit_outside_ssim``.
+    """
     original = other_picture(trial.sample, against)
     if isinstance(original, Score):
         return original
@@ -130,9 +137,10 @@ def padded_box(
     size: tuple[int, int],
     margin: int = 10,
 ) -> Box:
-    """A box widened on each side and cut at the edges of a picture of ``size``. By one
-    in ``margin`` of the picture's width and height, rounded down; these are its
-    ``size``.
+    """A box widened on each side and cut at the edges of a picture.
+
+    ``size`` is the picture's width and height. Each side grows by one in ``margin`` of
+    it, rounded down.
 
     >>> padded_box([-1, 30, 90, 80], (150, 120))
     Box(left=0, top=18, right=105, bottom=92)
@@ -148,7 +156,7 @@ def padded_box(
 
 
 def box_fault(label: Any, key: str) -> str:
-    """Why a label is not a box, or empty. A box may begin outside the picture."""
+    """Why a label is not a box; empty if it is. A box may begin outside the picture."""
     wanted = (
         f"the row's label {key!r} must be a box [left, top, right, bottom] of whole "
         "numbers"
@@ -174,7 +182,7 @@ _FAR = 1e9
 
 
 def cropped(pixels: Pixels, box: Box) -> Image:
-    """The part of a picture that a box holds."""
+    """The part of a picture inside a box."""
     part = pixels[box.top : box.bottom, box.left : box.right]
     return picture(part.copy())
 

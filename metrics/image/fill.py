@@ -1,4 +1,4 @@
-"""Fill: is a region or border filled with one colour, but not the area beside it?"""
+"""Fill: whether a region or border has one colour, and the area beside it has not."""
 
 from __future__ import annotations
 
@@ -61,29 +61,34 @@ def region_fill(
     hue_high: float = 0.85,
     penalty_distance: float = 16.0,
 ) -> Score:
-    """How evenly a region has the wanted colour, less how far the fill runs over.
+    """How evenly a region has the requested colour, less how far the fill runs over.
 
     Range 0 to 1, higher is better. The value is the SSIM of the region with an even
-    area of its mean colour, less the share of the neighbouring band whose pixels have
-    that colour, too; not under 0. It is 0 where the mean colour is not the wanted one:
-    for white and black by its distance in RGB, for other colours by its hue alone. So
-    grey, whose hue counts as 0, passes as red and as orange: the benchmark's rule, in
-    both profiles.
+    area of its mean colour, less the share of pixels of that colour in the band beside
+    it, and at least 0. It is 0 if the mean colour is not the requested one. White and
+    black are compared by their distance in RGB, other colours by hue alone. Grey has
+    hue 0, so it passes as red and as orange: the benchmark's rule.
 
-    The answer must have exactly one picture, one that can be decoded and whose region
-    has at least 7 pixels a side: otherwise it is 0, and the evidence says why.
-    Transparency is dropped, in both profiles. Unscored where the labels name no region
-    or no colour.
+    The answer must have exactly one picture that can be decoded, with a region of at
+    least 7 pixels a side. Otherwise it is 0, with the ``reason`` as evidence.
+    Transparency is dropped. Unscored if the labels do not name a region and a colour.
 
-    Switches: ``region_key`` and ``color_key`` are the labels (``left third``;
-    ``green``), ``colors`` the table of colours. The edges of regions are the shares
-    ``half``, ``thirds`` and ``quarters`` of the picture's side; the band beside a
-    region is the other half, the middle third, the quarter next to it.
-    ``black_white_distance`` is the largest distance that passes for white and black;
-    another colour fails when its hue, 0 to 1 on a circle, differs by more than
-    ``hue_low`` and by less than ``hue_high``. A pixel that is no farther than
-    ``penalty_distance`` from the mean colour has run over. Evidence: ``ssim``,
-    ``penalty``, ``avg_color`` and ``color_ok``.
+    Labels, for example: ``{"region": "left half", "color": "green"}``.
+
+    Switches:
+
+    - ``region_key``: the label with the region: ``left``, ``right``, ``upper`` or
+      ``lower``, and ``half``, ``third`` or ``quarter``.
+    - ``color_key``: the label with the name of the colour.
+    - ``colors``: the colours by name, each as red, green and blue.
+    - ``half``, ``thirds``, ``quarters``: where regions end, as shares of the side.
+    - ``black_white_distance``: the largest distance from white or black, 0 to 441.
+    - ``hue_low``, ``hue_high``: a hue, 0 to 1 on a circle, is wrong if it differs by
+      more than the first and less than the second.
+    - ``penalty_distance``: a pixel in the band has run over if its colour is at most
+      this far from the mean colour.
+
+    Evidence: ``ssim``, ``penalty``, ``avg_color`` and ``color_ok``.
     """
     fault = region_fault(trial.sample, region_key)
     fault = fault or color_fault(trial.sample, color_key, colors)
@@ -114,18 +119,24 @@ def border_fill(
     hue_high: float = 0.85,
     penalty_distance: float = 16.0,
 ) -> Score:
-    """How evenly the border has the wanted colour, less how far the fill runs inside.
+    """How evenly the border has the requested colour, less how far it runs inside.
 
-    Range 0 to 1, higher is better. The border is the share ``border`` of the width on
-    the left and right, and of the height above and below; of each side the part beside
-    the square in the picture's middle counts. The four pieces, laid side by side, are
-    scored as a region of ``region_fill``; the band beside them is the border of what is
-    inside, of the same share.
+    Range 0 to 1, higher is better. The border has four pieces, each beside the square
+    in the middle of the picture. Laid side by side they are scored as a region of
+    ``region_fill``; the band beside them is the border of the inner part, of the same
+    share.
 
-    The answer must have exactly one picture, one that can be decoded and whose border
-    has at least 7 pixels a side when its pieces lie together: otherwise it is 0, and
-    the evidence says why. Unscored where the label names no colour. The other switches
-    and the evidence are those of ``region_fill``.
+    The answer must have exactly one picture that can be decoded, with a border of at
+    least 7 pixels a side. Otherwise it is 0, with the ``reason`` as evidence. Unscored
+    if the label does not name a colour.
+
+    Labels, for example: ``{"color": "blue"}``.
+
+    Switches: ``border`` is the width of the border, as a share of the picture's width
+    and height. ``color_key``, ``colors``, ``black_white_distance``, ``hue_low``,
+    ``hue_high`` and ``penalty_distance`` are those of ``region_fill``.
+
+    Evidence: as for ``region_fill``.
     """
     fault = color_fault(trial.sample, color_key, colors)
     pixels = Score.unscored(fault) if fault else the_only(trial)
@@ -219,7 +230,7 @@ _PARTS = ("half", "third", "quarter")
 
 
 def region_fault(sample: Sample, key: str) -> str:
-    """Why a label names no region; empty when it does."""
+    """Why a label does not name a region; empty if it does."""
     region = sample.metadata.get(key)
     words = region.split() if isinstance(region, str) else []
     if len(words) == 2 and words[0] in _SIDES and words[1] in _PARTS:
@@ -258,9 +269,11 @@ def bands_of(
 
 
 def border_strip(pixels: Pixels, border: float) -> Pixels:
-    """The four pieces of a picture's border, one below the other. Each is as wide as
-    the picture's shorter side: above, left and right (turned a quarter to the left),
-    below."""
+    """The four pieces of a picture's border, one below the other.
+
+    Each is as wide as the picture's shorter side: above, left and right (turned a
+    quarter to the left), below.
+    """
     import numpy
 
     height, width = pixels.shape[:2]

@@ -1,4 +1,4 @@
-"""The quality of pictures without a reference."""
+"""Quality of pictures without a reference."""
 
 from __future__ import annotations
 
@@ -47,31 +47,35 @@ def image_quality(
     short_side: ZeroOrMore = SHORTEST_SIDE,
     unreadable: Unreadable = "zero",
 ) -> Score:
-    """The mean quality of an answer's pictures: how close to undamaged photographs.
+    """Mean quality of the answer's pictures: how close to undamaged photographs.
 
-    Range 0 to 1, higher is better. By default 1 - NIQE / ``worst``, limited to 0 and 1:
-    see ``niqe``. A picture of any size and mode is used as it is stored: transparency
-    is dropped, grey used for all three channels, and the orientation (EXIF) ignored.
-    One whose shorter side is under ``short_side`` pixels is first enlarged to it
-    (bicubic). One in which fewer than two patches are finite (blank, or rising evenly)
-    is 0.
+    Range 0 to 1, higher is better: 1 - NIQE / ``worst``, limited to 0 and 1 (see
+    ``niqe``). Natural pictures have a NIQE of about 3 to 6, strongly blurred ones 10,
+    blocky ones more than 20. Pictures are used as stored: transparency is dropped, grey
+    is used for all channels, and the orientation (EXIF) is ignored. A picture with
+    fewer than two patches that are not flat is 0. One that is missing or damaged is 0;
+    one above the limits of decoding leaves the answer unscored. Inapplicable without a
+    picture.
 
-    A picture that is missing or damaged is 0, or has no quality where
-    ``unreadable`` is ``unscored``; one above the limits of decoding, enlarged or not,
-    has none. Inapplicable where the answer has no picture.
+    It ignores colours, content, and whether the picture is what was requested.
+    Drawings, diagrams and screenshots count as bad photographs. Half a pixel of blur or
+    a light JPEG does not lower it: NIQE ranks damages that can be seen.
 
-    With ``method: released`` (profile ``official``) the quality is that of the released
-    script: 1 less a stand-in for BRISQUE over 100, rounded to four digits, which lies
-    between .86 and .94 whatever the picture shows; none for a picture of one pixel a
-    side, where the script fails.
+    Switches:
 
-    It ignores colours, content and whether the picture is what was asked for; drawings,
-    text and diagrams count as bad photographs.
+    - ``method``: ``niqe``, or ``released`` for the stand-in of the released script, by
+      OpenCV (extra ``ocr``): 1 less a stand-in for BRISQUE over 100, to four digits. It
+      lies between .86 and .94 whatever the picture shows.
+    - ``worst``: the NIQE from which on the quality is 0.
+    - ``short_side``: a picture whose shorter side has fewer pixels is enlarged to this
+      (bicubic), and the enlarging is measured too.
+    - ``unreadable``: a missing or damaged file is 0 (``zero``) or has no quality
+      (``unscored``).
 
-    Evidence: ``items``, of each picture its ``label`` and ``quality``, with ``niqe``,
+    Evidence: ``items``, for each picture its ``label`` and ``quality``, with ``niqe``,
     how many ``patches`` are finite ``of`` how many, and the flags ``enlarged`` and
-    ``too_few_patches``; of the released script ``brisque`` and ``niqe`` (its stand-ins)
-    and ``features_scale1`` and ``features_scale2``.
+    ``too_few_patches``. With ``released``: ``brisque`` and ``niqe`` (its stand-ins),
+    ``features_scale1`` and ``features_scale2``.
     """
 
     def measured(media: Media) -> ItemScore:
@@ -105,7 +109,7 @@ def image_quality(
 
 
 def quality_of(distance: float, *, worst: float = WORST_NIQE) -> float:
-    """The quality of a picture of this NIQE."""
+    """The quality of a picture with a NIQE of ``distance``."""
     return 1 - min(max(distance, 0.0), worst) / worst
 
 

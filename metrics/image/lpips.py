@@ -1,4 +1,4 @@
-"""LPIPS: how alike pictures look to people, by AlexNet."""
+"""LPIPS: how similar pictures look to people, by AlexNet."""
 
 from __future__ import annotations
 
@@ -46,20 +46,30 @@ def lpips(
     lpips_range: Literal["standard", "official"] = "standard",
     missing: Missing = "zero",
 ) -> list[Score]:
-    """How alike the answer's and the reference's pictures look to people.
-    1 less the distance of LPIPS, in order; the mean over them.
+    """How similar the answer's and reference's pictures look to people, in order.
 
-    Range up to 1, higher is better: 1 for the same picture, below 0 for very different
-    ones. An answer with fewer or more pictures than the reference, or with one that
-    is damaged or has a side under 31 pixels, is 0, with the reason as evidence,
-    or with ``missing: dropped`` inapplicable. Only the first reference counts. Unscored
-    without its picture, and where that cannot be decoded or is too small.
+    The value is 1 less LPIPS's distance, the mean over pairs. Range up to 1, higher is
+    better: 1 for the same picture, below 0 for very different ones. An answer with
+    another number of pictures, with a damaged one, or with one below 31 pixels a side
+    is 0, with the ``reason`` as evidence. The first reference counts. Unscored without
+    a picture in it that can be decoded and is large enough.
 
-    Switches: ``model`` is a folder with the released files; ``size``: pictures of two
-    sizes are wrong (``own``), or both get the lesser height and the lesser width
-    (``smaller``, see ``image_similarity``); ``lpips_range``: the network is given the
-    numbers from -1 to 1 that it expects, or 0 to 1, as MME-Unify's script does
-    (``official``). Evidence: the distance of each pair.
+    The released networks are computed without the package ``lpips``, with the same
+    results. In a batch the last digits may differ.
+
+    Switches:
+
+    - ``model``: a folder (about 0.2 GB) with ``alexnet-owt-7be5be79.pth`` of
+      torchvision's model zoo, and ``alex.pth`` of
+      github.com/richzhang/PerceptualSimilarity (lpips/weights/v0.1).
+    - ``size``: pictures of two sizes are wrong (``own``), or both get the smaller
+      height and width (``smaller``), as for ``image_similarity``.
+    - ``lpips_range``: the network gets numbers from -1 to 1, as it expects
+      (``standard``), or from 0 to 1, as in MME-Unify's script (``official``).
+    - ``missing``: an answer without the right pictures is 0 (``zero``) or inapplicable
+      (``dropped``).
+
+    Evidence: the distance of each pair.
     """
     asked = [_pairs(trial, size) for trial in trials]
     every: list[_Pair] = []
@@ -82,8 +92,7 @@ _Pair = tuple["Pixels", "Pixels"]
 
 
 def _pairs(trial: Trial, size: Size) -> list[_Pair] | Score:
-    """The pixels of both sides of each pair, or the score of a trial that lacks
-    some."""
+    """The pixels of each pair of pictures, or the score of a trial without them."""
     media = pairs_of(trial)
     if isinstance(media, Score):
         return media
@@ -121,7 +130,7 @@ def _pair(
 def _distances(
     pairs: Sequence[_Pair], model: str | Mapping[str, Any], *, signed: bool
 ) -> list[float]:
-    """The distance of each pair; those of one size go through the network together."""
+    """The distance of each pair. Pairs of one size go through the network together."""
     found = [0.0] * len(pairs)
     by_size: dict[tuple[int, int], list[int]] = {}
     for at, pair in enumerate(pairs):

@@ -25,17 +25,22 @@ MOST = 100.0
 def psnr(
     trial: Trial, *, size: Size = "own", most: float = MOST, missing: Missing = "zero"
 ) -> Score:
-    """The ratio of peak signal to noise, in decibels, of an answer's pictures.
-    Each is compared with the reference's picture, in order; the mean over them.
+    """Peak signal-to-noise ratio of the answer's and reference's pictures, in decibels.
 
-    Range 0 to ``most``, higher is better. That of equal pictures is infinite, which has
-    no mean: they count ``most``, and so does what is above it. An answer with fewer or
-    more pictures than the reference, or with one that is damaged, is 0, with the
-    reason as evidence, or with ``missing: dropped`` inapplicable. Only the first
-    reference counts. Unscored without its picture, and where that cannot be decoded.
+    Range 0 to ``most``, higher is better. Pictures are compared in order, and the mean
+    counts. The ratio of equal pictures is infinite, so they count ``most``, like
+    anything above it. An answer with another number of pictures, or with a damaged one,
+    is 0, with the ``reason`` as evidence. The first reference counts. Unscored without
+    a picture in it that can be decoded.
 
-    Switches: ``size``: pictures of two sizes are wrong (``own``), or both get the
-    lesser height and the lesser width (``smaller``, see ``image_similarity``).
+    Switches:
+
+    - ``size``: pictures of two sizes are wrong (``own``), or both get the smaller
+      height and width (``smaller``), as for ``image_similarity``.
+    - ``most``: the value of equal pictures, in decibels.
+    - ``missing``: an answer without the right pictures is 0 (``zero``) or inapplicable
+      (``dropped``).
+
     Evidence: the value of each pair.
     """
 

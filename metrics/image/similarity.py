@@ -1,5 +1,4 @@
-"""How alike the pictures of an answer and of its reference are, pixel by pixel, as
-scikit-image computes it."""
+"""Similarity of an answer's and its reference's pictures by pixels, by scikit-image."""
 
 from __future__ import annotations
 
@@ -63,28 +62,32 @@ def image_similarity(
     gaussian: bool = False,
     most: float = 100.0,
 ) -> Score:
-    """A measure of the likeness of the answer's and the reference's pictures, in order;
-    the mean over them.
+    """Mean similarity of the answer's and reference's pictures, in order.
 
-    ``psnr``: the ratio of peak signal to noise in decibels, 0 to ``most``, higher is
-    better. That of equal pictures is infinite, which has no mean: they count ``most``,
-    and so does what is above it. ``mse``: the mean squared error of the numbers 0 to
-    255, 0 to 65025, and ``nrmse``: its root divided by that of the mean square of the
-    reference, 0 upwards; lower is better. ``ssim``: structural similarity, -1 to 1,
-    higher is better.
+    The ``measure`` sets range and direction. An answer with another number of pictures,
+    with a damaged one, or with one too small for the window has the worst value. The
+    first reference counts. Unscored without a picture in it, or with one that is
+    damaged or too small, and for the ``nrmse`` of a black one.
 
-    An answer with fewer or more pictures than the reference, with one that is
-    damaged, or one too small for the window has the worst value: 0 of ``psnr`` and
-    ``ssim``, 65025 of ``mse``, 1 (a black picture) of ``nrmse``. Only the first
-    reference counts. Unscored when it has no picture, one that is damaged or is
-    too small, and for the ``nrmse`` of a black one.
+    Switches:
 
-    Switches: ``measure``; ``sizes``: ``reference``, the answer's picture gets the size
-    of the reference's (Lanczos), or ``smaller``, both get the lesser height and the
-    lesser width (bilinear, without smoothing or rounding, as in MME-Unify); ``window``,
-    the side of the window of ``ssim`` in pixels; ``gaussian`` weighs it as Wang et al.
-    do, 11 pixels wide, in its place; ``most`` decibels. Evidence: the value of each
-    pair.
+    - ``measure``:
+
+      - ``psnr``: peak signal-to-noise ratio in decibels, 0 to ``most``, higher is
+        better; worst 0. Equal pictures, whose ratio is infinite, count ``most``.
+      - ``mse``: mean squared error of bytes, 0 to 65025, lower is better; worst 65025.
+      - ``nrmse``: its root over the root mean square of the reference, 0 upwards, lower
+        is better; worst 1, the value of a black picture.
+      - ``ssim``: structural similarity, -1 to 1, higher is better; worst 0.
+
+    - ``sizes``: for pictures of two sizes: the answer's gets the size of the
+      ``reference`` (Lanczos), or both get the ``smaller`` height and width (bilinear,
+      without smoothing or rounding), as in MME-Unify.
+    - ``window``: the side of the window of ``ssim``, odd, in pixels.
+    - ``gaussian``: weigh the window as Wang et al. do, 11 pixels wide.
+    - ``most``: the largest ``psnr``.
+
+    Evidence: the value of each pair.
     """
     smallest = 1
     if measure == "ssim":
@@ -113,8 +116,10 @@ def likeness(
     most: float,
     smallest: int,
 ) -> float | Score:
-    """One measure of two pictures, as ``image_similarity`` has it; both sides must have
-    ``smallest`` pixels."""
+    """One ``measure`` of two pictures, as in ``image_similarity``.
+
+    A picture with a side under ``smallest`` pixels is wrong.
+    """
     from skimage import metrics
 
     one: Numbers

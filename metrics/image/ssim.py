@@ -36,14 +36,14 @@ processor's cache."""
 def ssim(trial: Trial) -> Score:
     """Mean structural similarity of the answer's and reference's pictures, in order.
 
-    Range -1 to 1, higher is better; 1 when no pixel differs, and a little below 0 is
-    possible. A picture of the answer is first brought to the size of its partner
-    (Lanczos). An answer with fewer or more pictures than the reference, or with one
-    that is damaged, is 0, and the evidence says why. Only the first reference
-    counts. Unscored when it has no picture, or one that is damaged or is smaller
-    than 7 pixels a side.
+    Range -1 to 1, higher is better; 1 when no pixel differs. A picture of the answer is
+    first resized to its partner's size (Lanczos). Transparency is dropped, and the
+    stored colours count. An answer with another number of pictures, or with a damaged
+    one, is 0, with the ``reason`` as evidence. The first reference counts. Unscored
+    without a picture in it, or with one that is damaged or smaller than 7 pixels a
+    side.
 
-    Evidence: ``ssim``, the value of each pair.
+    Evidence: ``ssim`` of each pair.
     """
 
     def measure(one: Pixels, other: Pixels) -> float:
@@ -53,12 +53,12 @@ def ssim(trial: Trial) -> Score:
 
 
 def ssim_of(one: Pixels, other: Pixels) -> float:
-    """The structural similarity of equally large pictures: -1 to 1, 1 when equal.
+    """The structural similarity of pictures of one size: -1 to 1, 1 when equal.
 
-    As ``structural_similarity`` of scikit-image gives it for bytes with the channels
-    last and its defaults: uniform windows of 7 x 7, constants .01 and .03 of the range
-    255, sample covariance, and the mean over channels and over the windows that lie
-    inside the picture, of which no side may be under 7 pixels.
+    As ``structural_similarity`` of scikit-image for bytes, with the channels last and
+    its defaults: uniform windows of 7 x 7, constants .01 and .03 of the range 255,
+    sample covariance, and the mean over channels and over the windows inside the
+    picture. No side may be under 7 pixels.
     """
     import numpy
 
@@ -79,11 +79,11 @@ def _similarities(
     other: Numbers,
     channels: int,
 ) -> float:
-    """SSIM's sum over windows of some rows; pixels are ``channels`` numbers apart.
+    """The sum of SSIM over the windows of some rows; a pixel has ``channels`` numbers.
 
-    Sums of 49 bytes fit 16 bits, those of their products and all of what is subtracted
-    32 bits: everything up to the fractions is exact. The variances are only needed as a
-    sum, so their squares are summed together.
+    Sums of 49 bytes fit 16 bits; sums of their products, and all that is subtracted,
+    fit 32 bits. So everything before the fractions is exact. Only the sum of the
+    variances is needed, so their squares are summed together.
     """
     import numpy
 

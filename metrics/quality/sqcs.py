@@ -30,13 +30,18 @@ def sqcs(
     ),
     eta: Share = ETA,
 ) -> Score:
-    """Correctness, partly by quality: ``correctness * (eta + (1 - eta) * quality)``.
+    """Correctness, weighted by quality: ``correctness * (eta + (1 - eta) * quality)``.
 
-    Range 0 to 1, higher is better. ``of`` names the two outputs that it is made of, the
-    correctness first; both must lie between 0 and 1. Unscored where a piece is, with
-    the bounds that follow from the known one, unless the score is known nevertheless:
-    with correctness 0 it is 0, whatever the quality. Evidence: the value of each piece,
-    null where there is none, and ``eta``.
+    Range 0 to 1, higher is better. Both pieces must lie between 0 and 1. Unscored if a
+    piece is unscored, with the bounds that follow from the other. With correctness 0 it
+    is 0, whatever the quality.
+
+    Switches:
+
+    - ``of``: the two outputs that it is made of, the correctness first.
+    - ``eta``: how much of the correctness counts whatever the quality.
+
+    Evidence: the value of each piece, null for one without a value, and ``eta``.
     """
     pieces = {name: scores[name] for name in of}
     spans: list[Range] = []

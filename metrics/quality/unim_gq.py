@@ -37,20 +37,21 @@ whether items are left out, and of which pieces."""
     reference_free=True,
 )
 def unim_gq(scores: Mapping[str, Score], *, of: Sequence[str] = PIECES) -> Score:
-    """The mean quality of an answer's items: its text, each file, each piece of code.
+    """Mean quality of all items of an answer: its text, each file, each piece of code.
 
-    Range 0 to 1, higher is better. ``of`` names the outputs that score the items of one
-    modality each. The items are pooled from their evidence, so that every item counts
-    the same, not every modality; each is limited to 0 and 1. A piece whose evidence has
-    no ``items`` counts as one item. Unscored while an item is, with the bounds that
-    follow. Unavailable items (a piece without its judge, for example) are left out; the
-    evidence then has ``gq_partial``, and ``without`` with the pieces, whether or not
-    the answer has such items. An answer with only such items is unavailable; it is
-    inapplicable where no piece finds items. Further evidence: by piece the ``count`` of
-    its items and their ``mean``.
+    Range 0 to 1, higher is better. The items are taken from the evidence of other
+    metrics, so nothing is decoded twice, and every item counts the same. Each quality
+    is limited to 0 and 1. A piece whose evidence has no ``items`` counts as one item.
 
-    It ignores items of a modality without a piece, and whether an item is what was
-    asked for.
+    Items of a piece that is unavailable (no judge, no weights) are left out. The
+    evidence then has ``gq_partial``, and the pieces under ``without``, even if the
+    answer has no such items. Unscored if an item is, with bounds. Unavailable if all
+    items are left out, inapplicable without an item. It ignores items of a modality
+    without a piece, and whether an item is what was requested.
+
+    Switches: ``of`` names the metrics whose items count.
+
+    Evidence: for each piece the ``count`` of its items and their ``mean``.
     """
     known: list[float] = []
     spans: list[_Span] = []

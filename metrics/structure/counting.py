@@ -29,7 +29,7 @@ without zeros."""
 
 
 class Item(NamedTuple):
-    """One counted thing; two of equal ``kind`` and ``name`` are one, written twice."""
+    """A counted item; equal ``kind`` and ``name`` mean one item, written twice."""
 
     kind: str
     name: str
@@ -59,8 +59,7 @@ def structures_of(
     unit: Unit,
     spelling: SpellingName | Sequence[SpellingName],
 ) -> Structures | Score:
-    """The counts of first reference and answer; an unscored score when one is
-    missing."""
+    """The counts of first reference and answer, or unscored if one is missing."""
     sides = sides_of(trial)
     if isinstance(sides, Score):
         return sides

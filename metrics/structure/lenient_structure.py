@@ -20,14 +20,15 @@ def lenient_structure(
 ) -> Score:
     """The share of the reference's modalities that the answer has, in any number.
 
-    Range 0 to 1, higher is better; 1 when none is missing. Additional modalities of the
-    answer do not matter. Text is not a modality here, and hidden reasoning is ignored.
-    The first reference is the target. Unscored when it has no modality; an answer
-    without any is 0.
+    Range 0 to 1, higher is better; 1 when no modality is missing. Additional modalities
+    of the answer do not matter. Text and hidden reasoning are not counted. The first
+    reference is the target. An answer without a modality is 0. Unscored when the
+    reference has no modality.
 
-    Switches as in ``strict_structure``: ``mode`` (of which only ``unique_no_echo`` can
-    change this score), ``count``, ``spelling``. Evidence: the counts and the exact
-    fraction.
+    Switches: ``mode``, ``count`` and ``spelling`` are those of ``strict_structure``. Of
+    the modes only ``unique_no_echo`` can change this score.
+
+    Evidence: the counts of both sides, and the exact fraction.
     """
     found = structures_of(trial, mode=mode, unit=count, spelling=spelling)
     if isinstance(found, Score):

@@ -14,8 +14,10 @@ Combine = Literal["product", "mean", "minimum"]
 
 
 def _span_of(spans: Sequence[Range], combine: Combine) -> Range:
-    """The range of a combination, by the ranges of its pieces.
-    A factor known to be 0 makes a product 0, whatever the others."""
+    """The range of a combination, from the ranges of its pieces.
+
+    A factor known to be 0 makes a product 0, whatever the others are.
+    """
     low = high = 1.0
     if combine == "product":
         for span in spans:
@@ -32,7 +34,7 @@ def _span_of(spans: Sequence[Range], combine: Combine) -> Range:
 
 
 def overall_range(ranges: Mapping[str, Range], switches: Mapping[str, Any]) -> Range:
-    """The range of the score; for a product of shares it is 0 to 1."""
+    """The range of the score, from the ranges of its pieces."""
     return _span_of(list(ranges.values()), switches["combine"])
 
 
@@ -42,13 +44,17 @@ def overall(
 ) -> Score:
     """The product of other scores of the same trial, or their mean, or the smallest.
 
-    ``of`` names these scores. Range: from those of its pieces; an SSIM may be negative,
-    and so may a product with it. Higher is better where that holds for all of its
-    pieces.
+    The range follows from the ranges of the pieces: 0 to 1 for shares, and below 0 with
+    an SSIM. Higher is better if that holds for all pieces. Unscored when a piece is
+    unscored, with the bounds that follow from the others. A factor of 0 makes a product
+    0 even then.
 
-    Unscored when a piece is, with the bounds that follow from the known ones, unless
-    the score is known nevertheless: a factor 0 makes a product 0. The evidence holds
-    the value of each piece, null where there is none.
+    Switches:
+
+    - ``of``: the outputs of the task's other metrics.
+    - ``combine``: ``product``, ``mean`` or ``minimum``.
+
+    Evidence: the value of each piece, null for one without a value.
     """
     spans: list[Range] = []
     for score in scores.values():
@@ -61,8 +67,10 @@ def overall(
 
 
 def combined(pieces: Mapping[str, Score], span: Range, **evidence: Any) -> Score:
-    """The score of a combination that lies in ``span``: unscored while a piece that
-    matters is."""
+    """The score of a combination that lies in ``span``.
+
+    Unscored if a piece without a value matters, that is if ``span`` has a width.
+    """
     low, high = span
     values: dict[str, float | None] = {}
     unknown: dict[str, Score] = {}

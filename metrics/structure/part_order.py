@@ -1,4 +1,4 @@
-"""Part order: does the answer have the right kinds of part in the right order?"""
+"""Part order: whether the answer has the right kinds of part in the right order."""
 
 from __future__ import annotations
 
@@ -38,19 +38,26 @@ def part_order(
     dangling: bool = True,
     reading: Reading = "parts",
 ) -> Score:
-    """1 when the answer's parts come in an accepted order, else 0.
+    """1 if the answer's parts come in an accepted order, else 0.
 
-    Range 0 to 1, higher is better. An order is a word of letters, one for each part: t
+    Range 0 to 1, higher is better. An order is a word with a letter for each part: t
     text, i image, a audio, v video, d document, c code, 3 for 3D. Neighbouring texts
-    are one part, blank text is not a part, hidden reasoning is left out. The accepted
-    orders are the switch ``orders``, else the sample's metadata under ``order_key`` (a
-    word or a list of words), else those of the references. Unscored without any of the
-    three. An empty answer is 0.
+    are one part. Blank text and hidden reasoning are not parts. An empty answer is 0.
+    Unscored without an accepted order.
 
-    Switches: ``dangling`` says whether a placeholder without its medium counts as a
-    part; ``reading`` is ``parts`` or ``official_text`` (profile ``official``), which
-    reads the answer's text as the released evaluator does, oddities included. Evidence:
-    the order found (null where the official reading gives up) and those accepted.
+    Labels, for example: ``{"order": ["ti"]}``.
+
+    Switches:
+
+    - ``orders``: the accepted orders of all samples. Without them the label counts, and
+      without a label the orders of the references.
+    - ``order_key``: the label with an accepted order, or a list of them.
+    - ``dangling``: whether a placeholder without its medium counts as a part.
+    - ``reading``: ``parts``, or ``official_text`` to read the answer's text as the
+      released evaluator does, with its oddities.
+
+    Evidence: the order ``found`` (null if the official reading fails), and those
+    accepted.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -87,7 +94,7 @@ def order_of(content: Interleaved, *, dangling: bool = True) -> str:
 
 
 def official_order(response: str) -> str | None:
-    """The order as the released evaluator reads a text; None where it gives up."""
+    """The order as the released evaluator reads a text; None if its reading fails."""
     lead, *pieces = _MEDIUM.split(response)
     kinds = _TOKEN.findall(response)
     if len(pieces) != len(kinds):
@@ -111,7 +118,7 @@ _TOKEN = re.compile(r"<(image|audio)_\d+>")
 
 
 def official_text(answer: Interleaved) -> str:
-    """The answer's text; media beside it stand where they came, as in the release."""
+    """The answer's text, with a placeholder for each untagged medium, as released."""
     pieces: list[str] = []
     for number, part in enumerate(answer.parts):
         if part.raw or part.kind not in ("image", "audio"):

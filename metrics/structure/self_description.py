@@ -1,8 +1,7 @@
 """Self-description: an answer's statements about its own picture, in a given form.
 
-Each kind of statement has a parser of its own, which judged metrics use;
-``self_description`` shows what they read. An answer is hostile: everything here takes
-time linear in its length.
+Each kind of statement has a parser, which the judged metrics use too. Answers may be
+hostile, so every parser takes time linear in the length of the answer.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ Letters = Annotated[str, Checked(_letters_fault)]
 
 
 def statement_fault(sample: Sample, switches: Mapping[str, Any]) -> str:
-    """Why a row lacks the labels of a statement; empty when it has them."""
+    """The label that a row lacks for its kind of statement; empty if it lacks none."""
     keys: list[str] = []
     if switches["kind"] in ("colors", "sizes"):
         keys.append(switches["object_key"])
@@ -73,26 +72,36 @@ def self_description(
     most: int = MOST_WORDS,
     statements: Statements = "standard",
 ) -> Score:
-    """1 for an answer that describes its own picture in the requested form, else 0.
+    """1 if the answer describes its own picture in the requested form, else 0.
 
-    Range 0 to 1, higher is better. Whether it is true is checked by a judge:
-    ``judge_self_count`` and the other metrics of this name. Unscored without an answer,
-    and where the row lacks a label that the kind needs. ``kind`` is
+    Range 0 to 1, higher is better. Whether the description is true is not checked here:
+    ``judge_self_count`` and the other ``judge_self_*`` metrics ask a judge. Unscored
+    without an answer, and if the row lacks a label that the kind needs.
 
-    - ``count``: a number, as in ``<count>4</count>``;
-    - ``text``: ``<text>...</text>`` of ``least`` to ``most`` words, on one line;
-    - ``colors``: a JSON object from each of the row's ``object_key`` to a different one
-      of ``color_key``;
-    - ``sizes``: a JSON list of the row's ``object_key`` from the smallest to the
-      largest, on one line;
-    - ``letters``: a JSON list of two of the ``letters``, on one line;
-    - ``pattern``: a description, as in ``<<three circles in a row>>``, on one line;
-    - ``words``: any words beside exactly one picture with exactly one place, or at
-      least one of both with ``many``.
+    Switches:
 
-    ``statements`` is ``standard`` or ``official`` (the profile), where a count is its
-    last digit, a list of sizes may name a thing twice (the first entries count), and
-    words are split at single blanks. Evidence: ``statement``, null where there is none.
+    - ``kind``: the form.
+
+      - ``count``: a number, as in ``<count>4</count>``.
+      - ``text``: ``<text>...</text>`` of ``least`` to ``most`` words, on one line.
+      - ``colors``: a JSON object from each of the row's objects to one of its colours,
+        all different.
+      - ``sizes``: a JSON list of the row's objects from the smallest to the largest, on
+        one line.
+      - ``letters``: a JSON list of two of the ``letters``, on one line.
+      - ``pattern``: a description, as in ``<<three circles in a row>>``, on one line.
+      - ``words``: any words beside exactly one picture in exactly one place.
+
+    - ``many``: with ``words``, several pictures and places are accepted.
+    - ``object_key``, ``color_key``: the labels with the objects and the colours.
+    - ``least``, ``most``: how many words a text may have.
+    - ``letters``: the letters to choose from.
+    - ``statements``: ``standard``, or ``official`` to read as the released evaluator
+      does: a count is its last digit, a list of sizes may repeat an object (the first
+      entries count), and words are separated by single blanks, so a row of dots is a
+      text.
+
+    Evidence: the ``statement``, or null.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -140,8 +149,11 @@ def said_by(answer: Interleaved, statements: Statements = "standard") -> Said:
 def words_beside(
     answer: Interleaved, statements: Statements = "standard", *, many: bool = False
 ) -> str | None:
-    """The words of an answer that has exactly one picture, in one place. With ``many``
-    at least one. None for others, whose words may be about any picture."""
+    """The words of an answer with exactly one picture, in one place; else None.
+
+    With ``many``, several are accepted. The words of other answers may be about any
+    picture.
+    """
     said = said_by(answer, statements)
     pictures = len(media_of(answer, "image"))
     fewest, highest = min(said.places, pictures), max(said.places, pictures)
@@ -172,11 +184,11 @@ def text_in(
 ) -> str | None:
     """The text in ``<text>...</text>`` on one line, of ``least`` to ``most`` words.
 
-    A letter or a digit is required: after normalisation a row of dots is empty, and an
+    It must have a letter or a digit: a row of dots is empty after normalisation, so an
     empty picture would be right.
 
-    Official oddity: words are the pieces between single blanks, so a double blank adds
-    one, and dots are words.
+    Official oddity: words are separated by single blanks, so a double blank adds a
+    word, and dots are words.
     """
     found = first_enclosed(words, "<text>", "</text>")
     if found is None:
@@ -194,8 +206,10 @@ def text_in(
 def colors_in(
     words: str, objects: Sequence[str], colors: Sequence[str]
 ) -> dict[str, str] | None:
-    """The first ``{...}``, where it is JSON from these objects to these colours.
-    Exactly these, in their spelling; it may span lines."""
+    """The first ``{...}``, if it is JSON from exactly these objects to these colours.
+
+    It may span lines.
+    """
     start = words.find("{")
     end = words.find("}", start)
     if start < 0 or end < 0:
@@ -232,8 +246,9 @@ def letters_in(
     letters: str,
     count: int,
 ) -> list[int] | None:
-    """The first ``[...]`` on one line, if it is a JSON list of so many of the letters,
-    as their places in ``letters``; capitals and blanks around them do not matter.
+    """The first ``[...]`` on one line, if it is a JSON list of ``count`` letters.
+
+    Returns their places in ``letters``. Case and blanks around a letter do not matter.
 
     >>> letters_in('["A", "B"]', "abc", 2)
     [0, 1]
@@ -253,8 +268,7 @@ def pattern_in(words: str) -> str | None:
 
 
 def texts_in(words: str) -> list[str] | None:
-    """The first list of texts that stands on one line as strict JSON; None without
-    one."""
+    """The first list of texts that is strict JSON on one line; None without one."""
     found = first_enclosed(words, "[", "]")
     if found is None:
         return None
@@ -269,7 +283,7 @@ def first_enclosed(
     opening: str,
     closing: str,
 ) -> str | None:
-    """The first piece between two marks, with them, on one line; None without one."""
+    """The first piece from one mark to another on one line, marks included, or None."""
     for line in text.split("\n"):
         start = line.find(opening)
         if start >= 0:
@@ -280,7 +294,7 @@ def first_enclosed(
 
 
 def texts_of(labels: Mapping[str, Any], key: str) -> list[str]:
-    """The texts under a label, one or a list; empty when there is anything else."""
+    """The texts under a label, which is a text or a list; empty for anything else."""
     items = labels.get(key)
     if isinstance(items, str):
         items = [items]

@@ -18,20 +18,24 @@ def strict_structure(
     count: Unit = "tags",
     spelling: SpellingName | list[SpellingName] = "tag",
 ) -> Score:
-    """The mean F1, by modality, between the numbers of items of reference and answer.
+    """Mean F1 over modalities of the numbers of items, between answer and reference.
 
-    Range 0 to 1, higher is better; 1 when every modality occurs exactly as often as in
-    the reference. A modality that only one side has contributes 0. Text is not a
-    modality here, index numbers and order do not matter, and hidden reasoning is
-    ignored. The first reference is the target. Unscored when neither side has an item,
-    because then there is nothing to average; an answer without items against a
-    reference with some is 0.
+    Range 0 to 1, higher is better. It is 1 when every modality occurs exactly as often
+    as in the reference. A modality that only one side has contributes 0. Text and
+    hidden reasoning are not counted; order and index numbers do not matter. The first
+    reference is the target. An answer without items, against a reference with some, is
+    0. Unscored when neither side has an item.
 
-    Switches: ``mode`` is ``occurrences`` (each tag counts), ``unique`` (each distinct
-    tag once) or ``unique_no_echo`` (also, tags of the input do not count in the
-    answer); ``count`` is ``tags`` (placeholders in the text), ``files`` (media and code
-    that are present) or ``parts`` (both); ``spelling`` names the placeholder spelling,
-    or a list of them. Evidence: the counts and the exact fraction.
+    Switches:
+
+    - ``mode``: ``occurrences`` counts every tag, ``unique`` each distinct tag once.
+      ``unique_no_echo`` also ignores tags of the answer that are in the input.
+    - ``count``: ``tags`` counts placeholders in the text, ``files`` media and code that
+      are present, ``parts`` both. Use ``files`` for a model that returns media without
+      writing tags. Scores by different units are not comparable; UniM's are by tags.
+    - ``spelling``: the spelling of placeholders, or a list of spellings.
+
+    Evidence: the counts of both sides, and the exact fraction.
     """
     found = structures_of(trial, mode=mode, unit=count, spelling=spelling)
     if isinstance(found, Score):

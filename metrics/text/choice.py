@@ -1,4 +1,4 @@
-"""Choice: does the answer name the right option of a multiple-choice question?"""
+"""Choice: whether the answer names the right option of a multiple-choice question."""
 
 from __future__ import annotations
 
@@ -24,18 +24,42 @@ from mmeval.records import Sample, Score, Trial
 def choice(
     trial: Trial, *, options_key: str = "options", answer_key: str = "answer"
 ) -> Score:
-    """1 when the answer names the right option and no other, else 0.
+    """1 if the answer names the right option and no other, else 0.
 
     Range 0 to 1, higher is better. An answer that names no option, or several, is
-    wrong, not unscored; results count such answers. How an answer is read:
-    ``mmeval.metrics.text.choices.reader.find_choice``.
+    wrong; results count such answers. Unscored without a right answer among the
+    options.
 
-    The options are the sample's metadata under ``options_key``: a list of texts
-    (lettered from A) or a mapping from letters to texts; without them any letter can be
-    named. The right one is the metadata under ``answer_key`` (a letter, a number
-    counted from 0, or an option's text), else the first reference's text. Unscored when
-    there is no right answer or it is none of the options. Evidence: the letter found,
-    the right one, and the rule.
+    The answer is read by the first of these rules that finds an option:
+
+    1. ``json``, ``tag``, ``box``: the answer of a JSON object (``{"answer": "B"}``), of
+       a tag such as ``<answer>``, or of TeX's ``\\boxed``.
+    2. ``whole``: the answer is a letter or an option's text, in any brackets, quotes
+       and marks. A letter that no option has ends the search.
+    3. ``last line``: the same of the last line.
+    4. ``stated``: the last statement (``Answer: B``, ``B is correct``, ``I choose B``),
+       in 17 languages.
+    5. ``first line``: as ``last line``.
+    6. ``option``: the last ``option B``.
+    7. ``line``: the start of a line before a mark (``B. because``).
+    8. ``brackets``, ``letter``: a capital in brackets, else one that stands alone and
+       is neither an article nor a pronoun.
+    9. ``text``: the text of an option as whole words. Longer texts hide shorter ones.
+
+    Thinking blocks and markup are removed first. A rejected option (``not A but B``) is
+    not read. Options that are listed together (``B or C``) are several; of two letters
+    that stand apart the first counts.
+
+    Labels, for example: ``{"options": ["a cat", "a dog"], "answer": "B"}``.
+
+    Switches:
+
+    - ``options_key``: the label with the options, a list of texts (lettered from A) or
+      a mapping from letters to texts. Without it any letter can be named.
+    - ``answer_key``: the label with the right option: a letter, a number from 0, or an
+      option's text. Without it the first reference's text counts.
+
+    Evidence: the letter ``found``, the ``right`` one, and the ``rule``.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")

@@ -48,24 +48,38 @@ def text_constraints(
     lower_keywords: bool = True,
     missing: Missing = "zero",
 ) -> Score:
-    """1 when the answer's text meets every constraint of the row, else 0.
+    """1 if the answer's text meets every constraint of the row, else 0.
 
     Range 0 to 1, higher is better. The text is that of the answer's text parts, in
-    small letters, without white space at its ends. A constraint is a list that begins
-    with its kind, and the label holds one or a list of them: ``exact_match``, ``start``
-    and ``end`` with a text that is first normalised as speech; ``keyword_include`` and
-    ``keyword_exclude`` with keywords, all of which, or none, must occur anywhere;
-    ``keyword_count`` with a keyword and how often it must occur; ``length_word`` with
-    how many words there must be. Numbers are written as ``== 10`` or ``>= 20 and count
-    <= 35``. Unscored for any other label.
+    small letters, without white space at its ends. Unscored if the label has another
+    form; ``mmeval check`` names such rows.
 
-    Switches: ``constraint_key`` is the label. ``normalise`` is ``none``, for texts that
-    are transcripts already, or ``speech`` to normalise the answer as one.
-    ``lower_keywords`` puts keywords in small letters like the text; the released script
-    does not, so that a keyword in capitals is never found. ``missing`` says what an
-    answer without text is: ``zero``, or ``empty_text`` as in the released script, where
-    a missing text excludes all keywords and is short. Evidence: each constraint,
-    whether it is met, and the number found where one is counted.
+    The label holds a constraint or a list of them:
+
+    - ``["exact_match", TEXT]``: the text is TEXT, normalised as speech.
+    - ``["start", TEXT]``, ``["end", TEXT]``: it begins or ends with TEXT, normalised as
+      speech.
+    - ``["keyword_include", WORD, ...]``: it contains every keyword, anywhere.
+    - ``["keyword_exclude", WORD, ...]``: it contains none of them.
+    - ``["keyword_count", WORD, NUMBER]``: how often it contains the keyword.
+    - ``["length_word", NUMBER]``: how many words it has. ``can't`` and ``it's`` are two
+      words each.
+
+    NUMBER is a comparison such as ``== 10``, ``< 20`` or ``>= 20 and count <= 35``.
+
+    Labels, for example: ``{"constraint": ["keyword_include", "harbour", "lamp"]}``.
+
+    Switches:
+
+    - ``constraint_key``: the label.
+    - ``normalise``: ``none`` for texts that are transcripts, or ``speech`` to normalise
+      the answer as one.
+    - ``lower_keywords``: compare keywords in small letters, like the text. The released
+      script does not, so it never finds a keyword with a capital.
+    - ``missing``: an answer without text is 0 (``zero``), or an ``empty_text`` that can
+      meet constraints, as in the released script.
+
+    Evidence: each constraint, whether it is ``met``, and the number ``found``.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -112,7 +126,7 @@ class Comparison(NamedTuple):
 
 
 class Constraint(NamedTuple):
-    """One constraint: kind, texts or keywords, and the wanted number if it counts."""
+    """A constraint: kind, texts or keywords, and the required number if it counts."""
 
     kind: str
     words: tuple[str, ...]
@@ -216,7 +230,9 @@ def _constraint(written: Any) -> Constraint:
 
 
 def comparison_of(written: str) -> Comparison:
-    """A condition such as ``>= 20 and count <= 35``, not executed. Raises UsageError.
+    """A condition such as ``>= 20 and count <= 35``. It is parsed, never executed.
+
+    Raises UsageError for another form.
 
     >>> comparison_of(">= 20 and count <= 35").holds(36)
     False

@@ -1,4 +1,4 @@
-"""Exact match: is the answer's text one of the references?"""
+"""Exact match: whether the answer's text is one of the references."""
 
 from __future__ import annotations
 
@@ -29,19 +29,31 @@ def exact_match(
     ignore_numbers: bool = False,
     strip: bool = True,
 ) -> Score:
-    """1 when the answer's text equals the text of any reference, else 0.
+    """1 if the answer's text equals the text of any reference, else 0.
 
-    Range 0 to 1, higher is better. Texts are compared as written, placeholders included
-    and hidden reasoning left out; the bytes of media are not compared. An empty answer
-    matches an empty reference. Unscored without references.
+    Range 0 to 1, higher is better. Placeholders are compared as text; hidden reasoning
+    and the bytes of media are not compared. An empty answer equals an empty reference.
+    Unscored without references.
 
-    Switches, in the order in which they apply to both sides: ``extract`` finds the
-    answer in a text (``last_number``, ``boxed``, ``{after: MARK}`` or a regular
-    expression). An answer in which it finds nothing scores 0; a reference in which it
-    finds nothing is compared whole. ``regexes_to_ignore`` are deleted, ``ignore_case``
-    folds letters, ``ignore_punctuation`` deletes ASCII punctuation, ``ignore_numbers``
-    digits, ``strip`` (on by default) drops white space at both ends. Evidence: both
-    sides as they were compared; ``answer`` is null where nothing was extracted.
+    Switches, in the order in which they apply to both sides:
+
+    - ``extract``: where the answer is in a text. An answer in which nothing is found is
+      0; a reference in which nothing is found is compared whole.
+
+      - ``last_number``: the last number, without thousands separators and currencies. A
+        decimal comma becomes a point.
+      - ``boxed``: the content of the last ``\\boxed{...}``.
+      - ``{after: "####"}``: the text after the last such mark.
+      - ``'answer is (\\w+)'``: the last match of a regular expression, its first group
+        if it has one.
+
+    - ``regexes_to_ignore``: regular expressions whose matches are deleted.
+    - ``ignore_case``: fold letters.
+    - ``ignore_punctuation``: delete ASCII punctuation.
+    - ``ignore_numbers``: delete digits.
+    - ``strip``: drop white space at both ends.
+
+    Evidence: both sides as compared; ``answer`` is null if nothing was extracted.
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):

@@ -1,4 +1,4 @@
-"""Finds the answer inside a longer text: the switch ``extract`` of text metrics."""
+"""Finds the answer in a longer text: the switch ``extract`` of text metrics."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ Regexes: TypeAlias = Annotated[Sequence[str], Checked(_regexes_fault)]
 
 
 def extracted(text: str, extract: Extract) -> str | None:
-    """The answer in a text; None where the text has none.
+    """The answer in a text; None if the text has none.
 
-    Of several the last counts, as a text that reasons ends with its answer. Of a
+    The last of several counts, since a text that reasons ends with its answer. Of a
     regular expression it is the first group that is not empty, or the whole match
     without groups.
 
@@ -76,7 +76,7 @@ def extracted(text: str, extract: Extract) -> str | None:
 
 
 def _last_boxed(text: str) -> str:
-    """What the last ``\\boxed{...}`` that is closed holds, inner braces included."""
+    """The content of the last closed ``\\boxed{...}``, inner braces included."""
     content = ""
     opened: list[int | None] = []
     for brace in _BRACES.finditer(text):

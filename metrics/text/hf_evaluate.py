@@ -42,25 +42,27 @@ def hf_evaluate(
     trust_remote_code: bool = False,
     aggregation: str = "mean",
 ) -> Score:
-    """One number that a metric of the ``evaluate`` library gives, for each answer or
-    for all together.
+    """A number from a metric of the ``evaluate`` library, per answer or for all.
 
-    Range and direction are those of the metric that is named; say the direction with
+    Range and direction are those of the library's metric; state the direction with
     ``higher_is_better`` in the task's ``metric_list``. The answer's text is the
-    prediction, the first reference's text the reference. With ``aggregation:
-    hf_evaluate`` all of them are computed in one call, as a metric of a corpus (BLEU)
-    has to be; a single answer has no value then. With any other aggregation each answer
-    is computed alone. Unscored without references, unavailable when the metric cannot
-    be loaded (no network and not in the cache).
+    prediction, the first reference's text the reference. Unscored without references.
+    Unavailable if the metric cannot be loaded (no network and not in the cache).
 
-    Switches: ``name`` is a metric of the library (``rouge``), or one whose code runs
-    here only with the user's consent: a metric of a user on the hub (``owner/name``),
-    or the path of a folder with a metric script, beginning with ``/`` or ``.`` (then
-    relative to the file in which it stands). The consent is ``trust_remote_code``,
-    which the flag of that name sets and no file can. ``field`` picks a number of the
-    result (needed when there are several); ``kwargs`` go to its ``compute``;
-    ``all_references`` gives it the list of all references. Evidence: the whole result,
-    or the ``prediction`` and its ``reference``.
+    Switches:
+
+    - ``name``: a metric of the library (``rouge``), of an account on the hub
+      (``owner/name``), or a folder (``./name``, relative to the task file). Code of the
+      last two runs only with the flag ``--trust_remote_code``.
+    - ``trust_remote_code``: set by that flag. A file cannot set it.
+    - ``field``: the number to use, if the metric gives several.
+    - ``kwargs``: arguments of its ``compute``.
+    - ``all_references``: pass the list of all references.
+    - ``aggregation``: set by the task's ``aggregation``. With ``hf_evaluate`` all
+      answers are computed in one call, as BLEU requires, and a single answer has no
+      value.
+
+    Evidence: the whole result, or the ``prediction`` and its ``reference``.
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):
@@ -79,12 +81,12 @@ def hf_evaluate(
 
 
 def together(scores: Scores) -> Estimate:
-    """The number of all scored answers by one call, for ``aggregation: hf_evaluate`` of
-    the metric of that name.
+    """The number of all scored answers in one call, with the metric ``hf_evaluate``.
 
-    It is unknown without a scored answer, and where the library fails or gives no such
-    number, which is logged once. Its standard error is bootstrapped: one more call for
-    each draw. Raises UsageError for another metric.
+    A metric of a corpus, such as BLEU, needs it. It is about fifty times faster than
+    one call per answer. No number without a scored answer, or if the library fails,
+    with one warning. The standard error is bootstrapped, with one more call per draw
+    (``--bootstrap_iters``). Raises UsageError for another metric.
     """
     pairs = [row.evidence for row in scores if row.status == "scored"]
     if not pairs:
@@ -148,7 +150,9 @@ _OF_THE_LIBRARY = re.compile(r"(?:evaluate-(?:metric|measurement|comparison)/)?\
 
 def _is_of_the_library(name: str) -> bool:
     """Whether a name means the library's own metric, not a script of this name.
-    The library looks into the working folder first, where a script is foreign code."""
+
+    The library searches the working folder first, where a script is foreign code.
+    """
     if not _OF_THE_LIBRARY.fullmatch(name):
         return False
     script = f"{name.rpartition('/')[2]}.py"
@@ -157,10 +161,10 @@ def _is_of_the_library(name: str) -> bool:
 
 @cache
 def _load(name: str) -> Any:
-    """The library's (untyped) object, or the unavailable score with the reason.
+    """The library's (untyped) metric, or an unavailable score with the reason.
 
-    Loading takes seconds, and failing may take a network timeout: each name is tried
-    once a process.
+    Loading takes seconds, and a failure may take a network timeout: each name is tried
+    once per process.
     """
     library = need("evaluate", "datasets")
     try:

@@ -1,4 +1,4 @@
-"""Includes: does the answer's text contain a reference?"""
+"""Includes: whether the answer's text contains a reference."""
 
 from __future__ import annotations
 
@@ -33,16 +33,20 @@ def _check(sample: Sample, switches: Mapping[str, Any]) -> str:  # noqa: ARG001
 def includes(
     trial: Trial, *, ignore_case: bool = True, whole_words: bool = True
 ) -> Score:
-    """1 when the answer's text contains the text of any reference, else 0.
+    """1 if the answer's text contains the text of any reference, else 0.
 
-    Range 0 to 1, higher is better. Texts are compared as written, with white space as
-    single blanks, placeholders included and hidden reasoning left out. Unscored without
-    references, or where all are empty. An answer that names several possibilities, or
-    rejects the reference, contains it too: use ``choice`` or ``exact_match`` there.
+    Range 0 to 1, higher is better. White space counts as single blanks, placeholders
+    are text, and hidden reasoning is left out. Unscored without references, or if all
+    are empty. An answer that names several possibilities, or rejects the reference,
+    contains it too: use ``choice`` or ``exact_match`` for such questions.
 
-    Switches: ``ignore_case`` (on by default) folds letters. With ``whole_words`` (on by
-    default) a reference does not match inside a longer word or number. Evidence: the
-    references that were found.
+    Switches:
+
+    - ``ignore_case``: fold letters.
+    - ``whole_words``: a reference does not match inside a longer word or number, so
+      ``ash`` is not in ``ashes``, nor ``3`` in ``3.5``.
+
+    Evidence: the references that are ``included``.
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):

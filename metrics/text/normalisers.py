@@ -35,9 +35,10 @@ def ocr(text: str) -> str:
 
 
 def speech(text: str) -> str:
-    """Whisper's normaliser of English, as MMMG's released scorer uses it, for Chinese
-    too. Small letters, no punctuation, numbers as digits, contractions written out,
-    American spellings, nothing that stands in brackets.
+    """Whisper's normaliser of English; MMMG's released scorer uses it for Chinese too.
+
+    Small letters, no punctuation, numbers as digits, contractions written out, American
+    spellings, nothing in brackets.
 
     >>> speech("It's twenty-one (or so) colours, Mr. Smith!")
     'it is 21 colors mister smith'
@@ -50,7 +51,7 @@ def plain(text: str) -> str:
 
 
 def han(text: str) -> str:
-    """The Chinese characters alone: U+4E00 to U+9FFF.
+    """Only the Chinese characters: U+4E00 to U+9FFF.
 
     >>> han("“和平”, hè píng")
     '和平'
@@ -67,9 +68,10 @@ NORMALISERS: Mapping[Normaliser, Callable[[str], str]] = {
 
 @functools.cache
 def _whisper() -> Callable[[str], str]:
-    """The library's normaliser, less four contractions that the tokeniser of
-    transformers does not know. The released scorer takes the latter, which has the same
-    table of British spellings from its checkpoint."""
+    """The library's normaliser without four contractions.
+
+    The tokeniser of transformers, which the released scorer uses, does not know them.
+    """
     from whisper_normalizer.english import EnglishTextNormalizer
 
     made = EnglishTextNormalizer()

@@ -32,8 +32,7 @@ _LATEX_FRACTION = re.compile(
 
 
 class WrittenNumber(NamedTuple):
-    """A number of a text: as plain ASCII without signs of thousands, and its exact
-    value."""
+    """A number of a text: ASCII without thousands separators, and its exact value."""
 
     text: str
     value: Fraction
@@ -43,11 +42,11 @@ def last_number(text: str) -> WrittenNumber | None:
     """The last number of a text; None without any.
 
     A fraction is one number: ``3/4``, ``\\frac{3}{4}``. A date such as ``3/4/2024`` is
-    not a fraction. A sign of per cent, a currency and a unit are not read.
+    not a fraction. Percent signs, currencies and units are ignored.
 
     A comma before groups of three digits separates thousands: ``1,200``. One comma
-    before other digits is a decimal comma, also in ``0,125`` and ``1.234,56``. Of more
-    commas, as in ``1,2,3``, each separates two numbers.
+    before other digits is a decimal comma, also in ``0,125`` and ``1.234,56``. Several
+    commas, as in ``1,2,3``, separate numbers.
 
     >>> last_number("Of 1,200 trees, $1,150.50 were paid.")
     WrittenNumber(text='1150.50', value=Fraction(2301, 2))

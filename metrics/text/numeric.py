@@ -1,4 +1,4 @@
-"""Numeric: is the answer's number that of a reference?"""
+"""Numeric: whether the answer's number is that of a reference."""
 
 from __future__ import annotations
 
@@ -37,18 +37,22 @@ def numeric(
     tolerance: _Tolerance = 0.0,
     relative_tolerance: _Tolerance = 0.0,
 ) -> Score:
-    """1 when the last number of the answer equals that of any reference, else 0.
+    """1 if the last number of the answer equals that of any reference, else 0.
 
     Range 0 to 1, higher is better. ``1,000``, ``1000.0`` and ``1e3`` are equal, as are
     ``3/4`` and ``0.75``. A comma before groups of three digits separates thousands; one
     comma before other digits is a decimal comma, so ``3,5`` equals ``3.5``. Currencies,
-    units and a sign of per cent are not read: ``50%`` is 50. An answer without a number
-    scores 0. Unscored without references, or where none holds a number.
+    units and percent signs are ignored: ``50%`` is 50. An answer without a number is 0.
+    Unscored without a reference that has a number.
 
-    Switches: ``extract`` finds the answer in a text first, as that of ``exact_match``.
-    Numbers are equal that differ by ``tolerance`` at most, or by
-    ``relative_tolerance`` times the reference; both are 0 by default. Evidence: the
-    answer's number and those of the references, rounded as floating point numbers are.
+    Switches:
+
+    - ``extract``: where the answer is in a text, as for ``exact_match``.
+    - ``tolerance``: the largest difference between equal numbers.
+    - ``relative_tolerance``: the same, as a share of the reference.
+
+    Evidence: the answer's number and those of the references, as floating point
+    numbers.
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):

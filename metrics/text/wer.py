@@ -20,16 +20,19 @@ Normaliser = Literal["basic", "none"]
     source="the usual definition, computed by jiwer",
 )
 def wer(trial: Trial, *, normalise: Normaliser = "basic") -> Score:
-    """Word errors (substituted, deleted, inserted) for each word of the reference.
+    """Word errors (substitutions, deletions, insertions) per word of the reference.
 
     Range 0 to infinity, lower is better: 0 is a perfect transcript, 1 an empty one, and
-    inserted words lead above 1. The answer's text parts are compared, without
-    placeholders, code and hidden reasoning. Of several references the nearest counts. A
-    reference that is empty after normalising is passed over; unscored when all are.
+    insertions lead above 1. The answer's text parts are compared, without placeholders,
+    code and hidden reasoning; a medium between two words separates them. The nearest of
+    several references counts. Unscored if every reference is empty after normalising.
 
-    Switch: ``normalise`` is ``basic`` (small letters, no ASCII punctuation, single
-    blanks) or ``none`` (only white space separates words). Evidence: the numbers of
-    errors, and both sides as they were compared.
+    Switches:
+
+    - ``normalise``: ``basic`` (small letters, no ASCII punctuation, single blanks) or
+      ``none`` (words are separated by white space).
+
+    Evidence: the numbers of errors, and both sides as compared.
     """
     sides = sides_of(trial)
     if isinstance(sides, Score):

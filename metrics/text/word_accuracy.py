@@ -1,4 +1,4 @@
-"""Word accuracy: how well a text matches a wanted one, in words or in characters."""
+"""Word accuracy: how well a text matches its target, in words or in characters."""
 
 from __future__ import annotations
 
@@ -38,23 +38,29 @@ def word_accuracy(
     unit: Unit = "word",
     blanks: Blanks = "drop",
 ) -> Score:
-    """1 less the errors (substituted, deleted, inserted) per wanted word; at least 0.
+    """1 less the errors per word of the target text, and at least 0.
 
-    Range 0 to 1, higher is better. The answer's text parts are compared, without
-    placeholders, code and reasoning. The wanted text is the sample's label under
-    ``target_key``, else the first reference's text. A label may hold several texts, in
-    a list or a mapping: each is compared with the answer's line of the same number (a
-    missing line is empty, and all remaining lines belong to the last), and the errors
-    and words of all are summed up. Unscored without a wanted text, or where it is empty
-    after normalising; with ``ocr`` it never is, so that an empty answer to an empty
-    wanted text is right.
+    Range 0 to 1, higher is better. Errors are substituted, deleted and inserted words.
+    The answer's text parts are compared, without placeholders, code and reasoning. A
+    target of several texts is compared line by line: a missing line is empty, and all
+    remaining lines belong to the last text. Errors and words of all are summed.
+    Unscored without a target, or if it is empty after normalising.
 
-    Switches: ``normalise`` is ``ocr`` (small letters; no accents and no ASCII
-    punctuation), ``speech`` (Whisper's normaliser of English) or ``none``. ``unit`` is
-    ``word`` or ``character``; ``blanks`` says whether characters are compared without
-    blanks on both sides (``drop``), without those of the wanted text alone
-    (``drop_wanted``, the released script), or with them (``keep``). Evidence: the
-    errors, the length of the wanted text, and both sides as they were compared.
+    Labels, for example: ``{"text": "the lamp is lit"}``.
+
+    Switches:
+
+    - ``target_key``: the label with the target, a text or several in a list or mapping.
+      Without it the first reference's text counts.
+    - ``normalise``: ``ocr`` (small letters, no accents, no ASCII punctuation),
+      ``speech`` (Whisper's normaliser of English) or ``none``. With ``ocr`` a text
+      without words becomes one special word, so an empty answer to an empty target is
+      right.
+    - ``unit``: ``word`` or ``character``.
+    - ``blanks``: for characters: ``drop`` them on both sides, ``drop_wanted`` only in
+      the target (the released script), or ``keep`` them.
+
+    Evidence: ``errors``, the ``length`` of the target, and both sides as compared.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")
@@ -72,8 +78,7 @@ def word_accuracy(
 
 
 class Accuracy(NamedTuple):
-    """The result of a comparison: ``errors`` in ``length`` wanted words or
-    characters."""
+    """The ``errors`` in a target of ``length`` words or characters."""
 
     errors: int
     length: int
@@ -104,10 +109,10 @@ def accuracy_of(
     unit: Unit = "word",
     blanks: Blanks = "drop",
 ) -> Accuracy:
-    """The accuracy over pairs of found and wanted texts, errors and lengths summed up.
+    """The accuracy over pairs of an answer's text and its target; errors are summed.
 
-    The arguments are the switches of ``word_accuracy``. With an empty wanted text, each
-    word of the found text is an error.
+    The arguments are the switches of ``word_accuracy``. With an empty target, each word
+    of the answer is an error.
     """
     clean = NORMALISERS[normalise]
     errors = length = 0

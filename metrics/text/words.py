@@ -1,4 +1,4 @@
-"""Words of a text, cut as NLTK's Treebank tokeniser cuts English, without NLTK."""
+"""Words of a text, split as NLTK's Treebank tokeniser splits English, without NLTK."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _SHORTENED_IT = re.compile(r"(?<= )('t)(is|was)\b", re.IGNORECASE)
 def tokens_of(text: str) -> list[str]:
     """Words, endings and marks of a text, apart: ``do n't``, ``it 's``, ``can not``.
 
-    As ``nltk.word_tokenize``, except for its data: there a full stop after an
-    abbreviation (``Dr.``) belongs to it, here only after a single letter. The time is
-    linear in the length.
+    As ``nltk.word_tokenize``, but without its list of abbreviations: here a full stop
+    belongs only to a single letter, there also to ``Dr.``. The time is linear in the
+    length.
 
     >>> tokens_of("We can't wait: it's 3.5 km.")
     ['We', 'ca', "n't", 'wait', ':', 'it', "'s", '3.5', 'km', '.']
@@ -42,8 +42,8 @@ def tokens_of(text: str) -> list[str]:
 def count_words(text: str) -> int:
     """Count the words of a text: tokens of letters and digits, or with an apostrophe.
 
-    A closing quotation mark is cut as two apostrophes, so it counts as a word, as it
-    does in MMMG's released scorer. Transcripts that are normalised have none.
+    A closing quotation mark becomes two apostrophes, so it counts as a word, as in
+    MMMG's released scorer. Normalised transcripts have none.
 
     >>> count_words("We can't wait: it's fun!")
     7

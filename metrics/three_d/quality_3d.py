@@ -1,18 +1,19 @@
 """Quality of 3D items without a reference: topology T, geometry G and sampling S.
 
-Each term is a weighted sum of measures from 0 to 1; ``variation`` is one less e to the
+Each term is a weighted sum of measures from 0 to 1. ``variation`` is 1 less e to the
 minus interquartile range over median.
 
-Mesh. T: watertight .35, edges of at most two faces .25, faces that cut no other .2, one
-part .2 (0 from four). G: little variation of the angles between neighbours .4, few
+Mesh. T: watertight .35, edges of at most two faces .25, faces without intersections .2,
+one part .2 (0 from four). G: little variation of the angles between neighbours .4, few
 above 60 degrees .3, triangles near equilateral .3. S: little variation of areas .4, of
-vertex valences .25, of the spacing of 5000 random points .2, few of these far out .15.
+vertex valences .25, of the spacing of 5000 random points .2, few outliers among these
+.15.
 
 Cloud. T (0 under 8 points): like a surface, by the dimension of 20 neighbours .45, no
-lonely points .35 (about .95 by construction), normals that agree .2. G (0 under 32):
+isolated points .35 (about .95 by construction), normals that agree .2. G (0 under 32):
 flat neighbourhoods .45, normals alike through 16 and 64 points .35, normals that agree
-.2. S (0 under 16): little variation of the spacing .5, few points far out .25, like a
-surface .25.
+.2. S (0 under 16): little variation of the spacing .5, few outliers .25, like a surface
+.25.
 """
 
 from __future__ import annotations
@@ -117,42 +118,50 @@ def quality_3d(
     rounding: Rounding = "none",
     unreadable: Unreadable = "zero",
 ) -> Score:
-    """How sound 3D items are: the mean of topology (T), geometry (G), sampling (S).
+    """Quality of 3D items: mean of topology (T), geometry (G) and sampling (S).
 
-    Range 0 to 1, higher is better. Meshes and point clouds (obj, off, ply, stl, glTF;
-    without faces: a cloud), moved and scaled to a box whose largest side is 1. For a
-    mesh, T measures that it is closed, in one piece and without self-intersections, G
-    that its angles and triangles are even, S that areas, valences and spacing are; for
-    a cloud they measure that it lies in a surface, is locally flat and smooth, and
-    evenly spaced without outliers. The weights: ``mmeval.metrics.three_d.quality_3d``.
+    Range 0 to 1, higher is better. Formats: obj, off, ply, stl, glTF; a file without
+    faces is a cloud. Items are scaled so that the largest side of their box is 1.
 
-    Switches: ``combination``: .3, .4, .3 as ``released``, or equal thirds as in the
-    ``paper``. ``ply``: a PLY file is used as ``stored``, or always as a ``cloud``
-    without its faces; other files without faces then have no score. ``merge_vertices``:
-    points at exactly one place are one (seams of textures and STL files repeat them).
-    ``dangling``: vertices that no face uses are ``dropped`` or ``kept`` (they lower S).
-    ``degenerate``: faces that have a corner twice are ``dropped``, and so are angles at
-    faces without a direction, or both ``kept``. ``defects``: edges of more than two
-    faces, and faces that cut others with which they share no vertex (of at most 1000,
-    drawn at random), are ``counted``, or ``dead`` as in the released scorer, where no
-    mesh has any. ``triangles``: an ``equilateral`` one has 1, or one half as
-    ``released``. ``angles``: between normals of clouds, ``absolute``, as their sign
-    says nothing, or ``signed``. ``neighbours``: those ``present``, or as ``released``:
-    with 20 points or fewer one infinitely far away; no score with 8 to 12 and with 32
-    points. ``rounding`` ``released``: to hundredths of a percent. ``unreadable``: a
-    file that is missing or damaged, or holds no vertices, is 0 (``zero``) or has no
-    quality (``unscored``). Profile ``official`` sets all of them but ``combination`` as
-    the released scorer has them.
+    - Mesh: T measures that it is closed, in one piece and without self-intersections, G
+      that its angles and triangles are even, S that areas, valences and spacing are
+      even.
+    - Cloud: they measure that it lies in a surface, is locally flat and smooth, and is
+      evenly spaced without outliers.
 
-    Random numbers are seeded by the file: it always has the same score; S of one shape
-    in two files may differ by .01. A file of more than a million faces, two million
-    vertices or half a million points (ten thousand at one place, unless merged) has no
-    quality. Unscored without an answer, inapplicable without a 3D item. Ignored:
-    colours, textures, content and size. A line of points counts as a surface; an open
-    sheet is not watertight. Noise hardly lowers the score of a mesh whose angles vary
-    anyway; a few outliers change the scale for all other points.
+    Item values: missing or damaged files are 0. A file of more than a million faces,
+    two million vertices or half a million points (ten thousand at one place, unless
+    merged) leaves the answer unscored. Inapplicable without a 3D item. Random numbers
+    are seeded by the file, so a file always has the same score; S of one shape in two
+    files may differ by .01.
 
-    Evidence: T, G, S and every measure of each item by name.
+    It ignores colours, textures, content and size. A hole costs the term of a closed
+    mesh, whatever its size. A line of points counts as a surface. Noise hardly lowers
+    the score of a mesh with varying angles. A few outliers change the scale of all
+    other points.
+
+    Switches:
+
+    - ``combination``: weights .3, .4, .3 as ``released``, or equal ones as in the
+      ``paper``.
+    - ``ply``: a PLY file is used as ``stored``, or always as a ``cloud``; then other
+      files without faces have no score.
+    - ``merge_vertices``: points at exactly one place are one. Seams of textures and STL
+      files repeat points.
+    - ``dangling``: vertices of no face are ``dropped`` or ``kept`` (they lower S).
+    - ``degenerate``: faces with a corner twice, and angles at faces without a
+      direction, are ``dropped`` or ``kept``.
+    - ``defects``: edges of more than two faces, and faces that cut others (of at most
+      1000, drawn at random), are ``counted``, or ``dead`` as in the released scorer.
+    - ``triangles``: an ``equilateral`` one has 1, or one half as ``released``.
+    - ``angles``: between normals of clouds, ``absolute`` or ``signed``.
+    - ``neighbours``: those ``present``, or as ``released``: with 20 points or fewer one
+      is infinitely far away, and 8 to 12 or 32 points have no score.
+    - ``rounding``: ``none``, or hundredths of a percent as ``released``.
+    - ``unreadable``: a file that is missing, damaged or without vertices is 0
+      (``zero``) or has no quality (``unscored``).
+
+    Evidence: T, G, S and every measure of each item.
     """
     rules = _Rules(
         combination=combination,
@@ -216,8 +225,7 @@ def _released_fault(
     stored: Geometry,
     rules: _Rules,
 ) -> str:
-    """Why the released scorer has no score for a file.
-    Empty if it has one, or is not followed."""
+    """Why the released scorer has no score for a file; empty otherwise."""
     if len(stored.faces):
         return ""
     if rules.ply == "cloud" and media.mime != PLY:

@@ -1,4 +1,4 @@
-"""Quality of videos by DOVER, whose weights are the user's to bring."""
+"""Quality of videos by DOVER, with weights that the user provides."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mmeval.system import need
 NETWORK = "dover.pt"
 DOVER = HubModel(
     (NETWORK,),
-    by_hand="see docs/metrics.md",
+    by_hand="mmeval ls metrics video_quality says how to get it",
 )
 DOVER_NAME = "VQAssessment/DOVER"
 
@@ -63,23 +63,28 @@ def video_quality(
     unreadable: Unreadable = "zero",
     seed: int = 0,
 ) -> list[Score]:
-    """How good videos look by DOVER's technical and aesthetic branches; their mean.
+    """Mean quality of the answer's videos, by DOVER's technical and aesthetic branches.
 
-    Range 0 to 1, higher is better. The technical branch sees 7 x 7 fragments of 32 x 32
-    pixels in three clips of 32 frames, the aesthetic one 32 whole frames of 224 x 224;
-    which ones follows from the video and ``seed``. A video that is too short is
-    repeated from its start, and one of less than 224 pixels a side is enlarged. A video
-    that is missing or damaged is 0, or with ``unreadable: unscored``, as in
-    the release, has no quality; one above the limits of decoding has none. Inapplicable
-    without a video.
+    Range 0 to 1, higher is better. The technical branch gets 7 x 7 fragments of 32 x 32
+    pixels in three clips of 32 frames, the aesthetic branch 32 whole frames of 224 x
+    224. A video that is too short is repeated from its start, and one below 224 pixels
+    a side is enlarged. A video that is missing or damaged is 0; one above the limits of
+    decoding leaves the answer unscored. Inapplicable without a video.
 
-    It ignores sound, whether the video shows what was asked for, and all other frames.
+    It ignores the sound, all other frames, and whether the video is what was requested.
 
-    ``model`` is a folder with ``dover.pt``, a TorchScript module of two arguments: the
-    technical view (3, 3, 32, 224, 224) and the aesthetic one (1, 3, 32, 224, 224), both
-    as clips, colours, frames, rows, columns, normalised. It returns the scores of each,
-    of which the mean is taken. Without it the metric is unavailable. Evidence: both
-    means.
+    Switches:
+
+    - ``model``: a folder with ``dover.pt``, a TorchScript module of both branches,
+      traced with the code of github.com/VQAssessment/DOVER. It takes the technical view
+      (3, 3, 32, 224, 224) and the aesthetic view (1, 3, 32, 224, 224), as normalised
+      (clips, colours, frames, rows, columns), and returns the scores of both branches,
+      whose means count. Without it the metric is unavailable.
+    - ``unreadable``: a missing or damaged file is 0 (``zero``) or has no quality
+      (``unscored``).
+    - ``seed``: chooses the frames, together with the video's content.
+
+    Evidence: the mean of each branch.
     """
 
     def quality(media: Media) -> ItemScore:
@@ -102,8 +107,7 @@ class _Network(NamedTuple):
 
 
 def branch_means(model: Mapping[str, Any], views: Views) -> tuple[float, float]:
-    """The mean score of each branch. Raises WeightsError unless the module gives
-    two."""
+    """The mean score of each branch. Raises WeightsError without two of them."""
     torch = need("torch", "hf")
     network = loaded(model, _network)
     with opening(network.folder), torch.inference_mode():

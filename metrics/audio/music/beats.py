@@ -1,5 +1,4 @@
-"""The times of beats in music: by Beat This, without a tempo model behind it, or by
-librosa."""
+"""The times of beats in music: by Beat This without a tempo model, or by librosa."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 BEAT_THIS = HubModel(
     ("|".join(CHECKPOINTS),),
     unless="tracker=librosa",
-    by_hand="see docs/metrics.md",
+    by_hand="mmeval ls metrics tempo says how to get it",
 )
 BEAT_THIS_NAME = "CPJKU/beat_this"
 """As its authors name it; it is not a model of the hub."""
@@ -42,8 +41,8 @@ def beats(clip: Samples, model: Mapping[str, Any]) -> list[float]:
     """The times of beats, in seconds, rising.
 
     ``clip`` is mono at 22050 Hz. ``model`` is the value of a switch with the mark
-    ``BEAT_THIS``. A beat is a frame that is more likely one than not (a logit above 0)
-    and that no frame near it exceeds; of neighbours that are equal the middle is taken.
+    ``BEAT_THIS``. A beat is a frame with a logit above 0 that no near frame exceeds; of
+    equal neighbours the middle is taken.
     """
     import numpy as np
 
@@ -54,11 +53,10 @@ def beats(clip: Samples, model: Mapping[str, Any]) -> list[float]:
 
 
 def librosa_beats(clip: Samples) -> list[float]:
-    """The times of beats, in seconds, rising, by librosa's dynamic programming (Ellis,
-    2007).
+    """The times of beats, in seconds, rising, by librosa (Ellis, 2007).
 
     ``clip`` is mono at 22050 Hz. The times are those of frames, 23 milliseconds apart.
-    A quick tempo may be heard as half of it, and a slow one as twice.
+    A fast tempo may be detected as half of it, and a slow one as twice.
     """
     if len(clip) < 2 * SHORTEST:  # a frame of librosa
         return []

@@ -1,4 +1,4 @@
-"""Tempo: has the answer's music as many beats a minute as it should?"""
+"""Tempo: whether the answer's music has the requested beats a minute."""
 
 from __future__ import annotations
 
@@ -47,20 +47,27 @@ def tempo(
     model: Annotated[str | Mapping[str, Any], BEAT_THIS] = BEAT_THIS_NAME,
     top_db: AboveZero = TRIM_DB,
 ) -> list[Score]:
-    """1 when the tempo differs from the wanted one by less than ``tolerance``, else 0.
+    """1 if the music's tempo differs from the requested one by less than ``tolerance``.
 
-    Range 0 to 1, higher is better. The label under ``tempo_key`` is the wanted number.
-    Silence at both ends is cut off; the beats that Beat This finds in the rest are
-    counted and divided by its minutes. Twice or half the tempo is wrong. An answer that
-    has not exactly one sound, or one that is damaged, is 0, with the reason as
-    evidence. Unscored without an answer or a label.
+    Range 0 to 1, higher is better; 0 otherwise. Silence at both ends is cut off. The
+    beats that Beat This finds in the rest are divided by its minutes. Twice or half the
+    tempo is wrong. An answer without exactly one sound, or with a damaged one, is 0,
+    with the ``reason`` as evidence. Unscored without an answer or a label.
 
-    Switches: ``tolerance`` is in beats a minute; ``model`` has the checkpoint
-    ``final0`` of Beat This; what lies ``top_db`` decibels or more below the loudest
-    frame is silent. With ``tracker: librosa`` no model is needed: the tempo is that of
-    the mean time between the beats that librosa finds, which does not compare with
-    published numbers. Evidence: the beats a minute that were found, how many beats, and
-    the seconds.
+    Labels, for example: ``{"tempo": 120}``.
+
+    Switches:
+
+    - ``tempo_key``: the label with the beats a minute.
+    - ``tolerance``: in beats a minute.
+    - ``tracker``: ``beat_this``, or ``librosa`` (extra ``librosa``), which needs no
+      model. Its tempo is that of the mean time between beats, and from about 170 it may
+      be half. It is not comparable with published numbers.
+    - ``model``: a folder with the checkpoint ``final0.ckpt`` of Beat This (about 0.1
+      GB; github.com/CPJKU/beat_this names its source). The package is not needed.
+    - ``top_db``: decibels below the loudest frame from which a frame is silent.
+
+    Evidence: ``bpm``, the number of ``beats``, and the ``seconds``.
     """
     network = bound(model) if tracker == "beat_this" else None
     scores: list[Score] = []

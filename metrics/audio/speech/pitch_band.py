@@ -1,4 +1,4 @@
-"""Pitch band: is the voice as high or low as it should be, for a man or a woman?"""
+"""Pitch band: whether a voice is as high or low as requested, for a man or a woman."""
 
 from __future__ import annotations
 
@@ -81,25 +81,36 @@ def pitch_band(
 ) -> list[Score]:
     """How high, or low, the answer's voice is within the pitch band of men or women.
 
-    Range 0 to 1, higher is better. The label under ``pitch_key`` is ``high`` or
-    ``low``; a row without it asks for no pitch, and any sound is 1. Asked for a high
-    voice, the value is 0 at the lower end of the band and below it, 1 at the upper end
-    and above, and grows linearly between; for a low voice it is the other way round.
-    The pitch is Praat's: the voiced moments of the whole sound are sorted into narrow
-    bands, and in the one that holds most loudness the mean is taken, weighted by
-    loudness. A sound without a voiced moment is 0, also one that is too short to
-    measure (below 0.08 seconds). An answer that has not exactly one sound, or one that
-    is damaged, is 0, with the reason as evidence. Unscored without an answer,
-    and with another label.
+    Range 0 to 1, higher is better. For a ``high`` voice the value is 0 up to the lower
+    end of the band, 1 from the upper end, and linear between. For a ``low`` voice it is
+    the other way round. A row without the label is 1 for any sound. The pitch is
+    Praat's: the voiced moments are sorted into narrow bands, and the mean is taken in
+    the band with most loudness, weighted by loudness. A sound without a voiced moment,
+    or below 0.08 seconds, is 0. An answer without exactly one sound, or with a damaged
+    one, is 0, with the ``reason`` as evidence. Unscored without an answer, and for
+    another label.
 
-    Switches: ``gender`` chooses the band; where it is empty a ``model`` finds the
-    gender from the first ``seconds`` of the sound, where ``male_class`` stands for a
-    man. ``male_low`` to ``female_high`` are the ends of the bands in mel. ``floor`` and
-    ``ceiling`` of the pitch and ``intensity_floor``, the lowest pitch whose periods the
-    loudness shall not show, are in hertz, ``step`` in samples at 22050 Hz; there is one
-    band fewer than ``edges``. With ``analysis: pyin`` librosa finds the pitch in place
-    of Praat, which does not compare with published numbers. Evidence: the pitch in mel,
-    and the gender.
+    Praat is the package praat-parselmouth (extra ``pitch``, GPL), which the extra
+    ``all`` does not install.
+
+    Labels, for example: ``{"pitch": "high"}``.
+
+    Switches:
+
+    - ``pitch_key``: the label.
+    - ``gender``: the band, ``male`` or ``female``. If it is empty, a model decides.
+    - ``model``, ``seconds``, ``male_class``: the model, as for ``speaker_gender``.
+    - ``male_low``, ``male_high``, ``female_low``, ``female_high``: the ends of the
+      bands, in mel.
+    - ``floor``, ``ceiling``: the lowest and highest pitch, in hertz.
+    - ``intensity_floor``: the lowest pitch whose periods are not changes of loudness,
+      in hertz.
+    - ``step``: samples at 22050 Hz between two moments.
+    - ``edges``: the number of edges of the narrow bands; there is one band fewer.
+    - ``analysis``: ``praat``, or ``pyin`` of librosa (extra ``librosa``), within a mel
+      of it on clean voices. It is not comparable with published numbers.
+
+    Evidence: the pitch in ``mel``, and the ``gender``.
     """
     how: dict[str, Any] = {
         "floor": floor,

@@ -1,4 +1,4 @@
-"""Speakers: is the voice of the answer the one that was asked for?"""
+"""Speakers: whether the answer's voice is the requested one."""
 
 from __future__ import annotations
 
@@ -52,15 +52,23 @@ def speaker_gender(
     male_class: int = MALE_CLASS,
     gender_key: str = "gender",
 ) -> list[Score]:
-    """1 when the answer's voice has the gender in the sample's label, else 0.
+    """1 if the answer's voice has the gender in the sample's label, else 0.
 
-    Range 0 to 1, higher is better. An answer that has not exactly one sound, or one
-    that is damaged, is 0, with the reason as evidence. Unscored without an
-    answer, and without a label that is ``male`` or ``female``.
+    Range 0 to 1, higher is better. An answer without exactly one sound, or with a
+    damaged one, is 0, with the ``reason`` as evidence. Unscored without an answer, or
+    without a label that is ``male`` or ``female``.
 
-    Switches: ``model`` is a classifier of speech; ``male_class`` is its class for men;
-    it is given the first ``seconds`` of the sound, and silence after a shorter one.
-    Evidence: the gender found, and how sure the model is.
+    Labels, for example: ``{"gender": "female"}``.
+
+    Switches:
+
+    - ``model``: a classifier of speech, by its name on the hub (about 1.3 GB) or as a
+      folder.
+    - ``seconds``: how much of the sound is used. A shorter one is padded with silence.
+    - ``male_class``: the model's class for men.
+    - ``gender_key``: the label.
+
+    Evidence: the gender ``heard``, and the model's ``certainty``.
     """
     sounds = [the_only_decodable(trial) for trial in trials]
     only = [sound for sound in sounds if isinstance(sound, Media)]
@@ -112,26 +120,32 @@ def speaker_similarity(
     seconds: float = LONGEST_SECONDS,
     order_key: str = "order",
 ) -> list[Score]:
-    """1 when voices meant as one person's have cosines above a threshold, else 0.
+    """1 if voices that should be one person's have cosines above a threshold, else 0.
 
-    Range 0 to 1, higher is better. ``against`` says what is compared:
+    Range 0 to 1, higher is better. An answer without the required sounds, or with a
+    damaged one, is 0, with the ``reason`` as evidence. Unscored without an answer or
+    the label, and if the sound of the data is missing or damaged.
 
-    - ``input``: the answer's only sound with the first sound of the sample's input.
-    - ``reference``: the answer's only sound with the first sound of the first
-      reference.
-    - ``turns``: the answer's sounds with each other, every two turns that have the same
-      speaker. The label ``order_key`` lists the speakers of the turns; an answer with
-      another number of sounds is 0. Different speakers need not differ, and without two
-      turns of one speaker there is nothing to fail.
+    Switches:
 
-    An answer without the wanted sounds, or with one that is damaged, is 0, with
-    the reason as evidence. Unscored without an answer, without the label, and where the
-    sound of the data is missing or damaged.
+    - ``against``: what is compared.
 
-    Switches: ``model`` is an x-vector model. ``threshold`` is .93 in every released
-    scorer; the paper says .86. The first ``seconds`` of each sound are used; the
-    released scorer uses all of it, however much memory that takes. Evidence: the cosine
-    of each pair.
+      - ``input``: the answer's only sound with the first sound of the input.
+      - ``reference``: the answer's only sound with the first sound of the first
+        reference.
+      - ``turns``: the answer's sounds with each other, for every two turns of one
+        speaker. The answer must have a sound for each turn. Different speakers need not
+        differ.
+
+    - ``model``: an x-vector model, by its name on the hub (about 0.4 GB) or as a
+      folder. It gets each sound alone. The released scorer pads eight together, so its
+      numbers depend on the neighbours.
+    - ``threshold``: .93 in every released scorer; the paper says .86.
+    - ``seconds``: how much of each sound is used. The model's memory grows with its
+      square.
+    - ``order_key``: the label that lists the speakers of the turns: ``[0, 1, 0]``.
+
+    Evidence: the cosine of each pair, and the threshold.
     """
     switches = {"against": against, "order_key": order_key}
     asked = [_pairs(trial, switches) for trial in trials]
@@ -159,8 +173,7 @@ def speaker_similarity(
 def _pairs(
     trial: Trial, switches: Mapping[str, Any]
 ) -> dict[str, tuple[Media, Media]] | Score:
-    """The pairs of sounds that should have one voice, by their names in the
-    evidence."""
+    """The pairs of sounds that should have one voice, by name in the evidence."""
     if trial.output is None:
         return Score.unscored("there is no answer to score")
     if fault := _voice_fault(trial.sample, switches):

@@ -1,4 +1,4 @@
-"""Speech rate: is the speech of the answer as fast or as slow as it should be?"""
+"""Speech rate: whether the answer's speech is as fast or slow as requested."""
 
 from __future__ import annotations
 
@@ -61,24 +61,31 @@ def speech_rate(
     characters_high: float = 272.0,
     top_db: AboveZero = TRIM_DB,
 ) -> list[Score]:
-    """How fast, or slow, the answer's speech is: words a minute, within a band.
+    """How fast, or slow, the answer's speech is, within a band of words a minute.
 
-    Range 0 to 1, higher is better. The label under ``speed_key`` is ``high`` or
-    ``low``; a row without it asks for no rate, and any sound is 1. Asked for fast
-    speech, the value is 0 at the lower end of the band and below it, 1 at the upper end
-    and above, and grows linearly between; for slow speech it is the other way round.
-    The words are those of Whisper's transcript, normalised as it normalises English and
-    split at single blanks, so that an empty transcript counts as one word; of Chinese
-    the characters are counted, blanks included. The minutes are those of the sound
-    without the silence at both ends. An answer that has not exactly one sound, or one
-    that is damaged, is 0, with the reason as evidence. Unscored without an
-    answer, and with another label.
+    Range 0 to 1, higher is better. For ``high`` speed the value is 0 up to the lower
+    end of the band, 1 from the upper end, and linear between. For ``low`` speed it is
+    the other way round. A row without the label is 1 for any sound. Words are those of
+    Whisper's transcript, normalised as English and split at single blanks, so an empty
+    transcript has one word. For Chinese the characters count, with blanks. The minutes
+    are those of the sound without silence at both ends. An answer without exactly one
+    sound, or with a damaged one, is 0, with the ``reason`` as evidence. Unscored
+    without an answer, and for another label.
 
-    Switches: with ``source`` as ``text``, the words are those of the answer's text and
-    no model is asked; ``model``, ``processor`` and ``language`` are those of the metric
-    ``transcript``; the four next ones are the ends of the bands; what lies ``top_db``
-    decibels or more below the loudest frame is silent. Evidence: the rate, how much was
-    counted, and the seconds.
+    Labels, for example: ``{"speed": "low"}``.
+
+    Switches:
+
+    - ``speed_key``: the label.
+    - ``source``: the words of the ``transcript``, or of the answer's ``text``, without
+      a model.
+    - ``model``, ``processor``, ``language``: those of ``transcript``.
+    - ``words_low``, ``words_high``: the ends of the band, in words a minute.
+    - ``characters_low``, ``characters_high``: the same for Chinese, in characters a
+      minute.
+    - ``top_db``: decibels below the loudest frame from which a frame is silent.
+
+    Evidence: the ``rate``, how much was ``counted``, and the ``seconds``.
     """
     sounds: list[Media | Score] = []
     heard: list[Media] = []

@@ -1,4 +1,4 @@
-"""Transcript constraints: do the answer's spoken words meet the row's constraints?"""
+"""Transcript constraints: whether spoken words meet the row's constraints."""
 
 from __future__ import annotations
 
@@ -87,19 +87,27 @@ def transcript_constraints(
 ) -> list[Score]:
     """The share of the row's constraints that Whisper's transcripts of sounds meet.
 
-    Range 0 to 1, higher is better. The label under ``constraint_key`` is a constraint
-    or a list of them (see ``text_constraints``), which are met together: then the
-    answer must have exactly one sound, and is 0 or 1. Or it maps the numbers of turns,
-    from 0, to such labels: then the answer must have as many sounds as the label
-    ``order_key`` has speakers, and the mean over those turns counts. An answer with
-    another number of sounds, or with one that is damaged, is 0, with the reason
-    as evidence. Unscored without an answer, and where the labels are none of this.
+    Range 0 to 1, higher is better. The label holds one constraint or a list of them
+    (see ``text_constraints``). Then the answer must have exactly one sound, which is 1
+    if it meets all of them, else 0. Or the label maps the numbers of turns, from 0, to
+    such constraints. Then the answer must have a sound for each speaker in the order,
+    and the mean over the turns counts. An answer with another number of sounds, or with
+    a damaged one, is 0, with the ``reason`` as evidence. Unscored without an answer,
+    and for labels of another form.
 
-    Switches: ``model``, ``processor`` and ``language`` are those of ``transcript``,
-    ``lower_keywords`` that of ``text_constraints``. ``missing`` says what an answer
-    without any sound is where one is wanted: ``zero``, or ``empty_text`` as in the
-    released scorer, where a missing sound is an empty text, which excludes all keywords
-    and is short. Evidence: by turn, the transcript and each constraint.
+    Labels, for example: ``{"order": [0, 1, 0], "constraint": {"1": ["keyword_include",
+    "kettle"]}}``.
+
+    Switches:
+
+    - ``model``, ``processor``, ``language``: those of ``transcript``.
+    - ``constraint_key``: the label with the constraints.
+    - ``order_key``: the label that lists the speakers of the turns.
+    - ``lower_keywords``: that of ``text_constraints``.
+    - ``missing``: an answer without a sound is 0 (``zero``), or has an ``empty_text``
+      that can meet constraints, as in the released scorer.
+
+    Evidence: for each turn the transcript and each constraint.
     """
     rule = _Rule(constraint_key, order_key, lower_keywords, missing)
     found = [rule.sounds(trial) for trial in trials]

@@ -1,4 +1,4 @@
-"""Transcription: a sound's words by Whisper, and their match with a wanted text."""
+"""Transcription: a sound's words by Whisper, and their match with a target text."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def transcripts(
     processor: Mapping[str, Any],
     language: str = "english",
 ) -> list[str]:
-    """The words of each clip, normalised in every language as Whisper does English.
+    """The words of each clip, normalised as Whisper normalises English.
+
     Small letters, no punctuation, nothing in brackets. Empty without words, and for a
     clip without samples.
 
@@ -90,7 +91,7 @@ def transcripts_of(
     processor: Mapping[str, Any],
     language: str = "english",
 ) -> list[str]:
-    """``transcripts`` of sounds that can be decoded, each made once for all metrics."""
+    """``transcripts`` of decodable sounds, each computed once for all metrics."""
     key = ("transcript", model["fingerprint"], processor["fingerprint"], language)
     return remembered_all(
         sounds,
@@ -125,21 +126,26 @@ def transcript(
     blanks: Blanks = "drop",
     text_key: str = "text",
 ) -> list[Score]:
-    """How much of the wanted text is spoken in the answer's sound. 1 less the errors
-    (substituted, deleted, inserted) for each word of Whisper's transcript, and not
-    below 0.
+    """Word accuracy of what is spoken in the answer's sound, by Whisper.
 
-    Range 0 to 1, higher is better. The wanted text is the sample's label under
-    ``text_key``, else the first reference's text. Both texts are normalised as Whisper
-    normalises English. An answer that has not exactly one sound, or one that is
-    damaged, is 0, with the reason as evidence. Unscored without an answer, and where no
-    text is wanted.
+    Range 0 to 1, higher is better. It is 1 less the errors (substitutions, deletions,
+    insertions) per word of the target, and at least 0. Both texts are normalised as
+    Whisper normalises English. An answer without exactly one sound, or with a damaged
+    one, is 0, with the ``reason`` as evidence. Unscored without an answer or a target.
 
-    Switches: ``model`` is a Whisper model, ``processor`` the model with its tokenizer
-    and feature extractor; ``language`` is the spoken language, as Whisper names it
-    (``english``, ``chinese``). ``unit`` is ``word`` or ``character``; ``blanks`` is
-    that of ``word_accuracy``, for characters alone. Evidence: the errors, the length of
-    the wanted text, and both sides as they were compared.
+    Labels, for example: ``{"text": "the lamp is lit"}``.
+
+    Switches:
+
+    - ``model``: a Whisper model, by its name on the hub (about 3.1 GB) or as a folder.
+      For Chinese use ``BELLE-2/Belle-whisper-large-v3-zh``.
+    - ``processor``: the model with its tokenizer and feature extractor.
+    - ``language``: the spoken language, as Whisper names it.
+    - ``unit``: ``word`` or ``character``.
+    - ``blanks``: that of ``word_accuracy``.
+    - ``text_key``: the label with the target, else the first reference's text.
+
+    Evidence: ``errors``, the ``length`` of the target, and both sides as compared.
     """
     sounds = [the_only_decodable(trial) for trial in trials]
     only = [sound for sound in sounds if isinstance(sound, Media)]

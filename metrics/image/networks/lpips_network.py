@@ -23,7 +23,7 @@ TRUNKS = ("alexnet-owt-7be5be79.pth", "alexnet-owt-4df8aa71.pth")
 HEADS = "alex.pth"
 LPIPS = HubModel(
     ("|".join(TRUNKS), HEADS),
-    by_hand="see docs/metrics.md",
+    by_hand="mmeval ls metrics lpips says how to get it",
 )
 LPIPS_NAME = "richzhang/PerceptualSimilarity"
 SMALLEST = 31

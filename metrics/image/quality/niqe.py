@@ -64,25 +64,25 @@ class Distance(NamedTuple):
     looks_at="image",
 )
 def niqe(trial: Trial) -> Score:
-    """The mean NIQE of an answer's pictures: distance from undamaged photographs.
+    """Mean NIQE of the answer's pictures: their distance from undamaged photographs.
 
-    Range 0 upwards without a bound, lower is better: about 3 to 6 for photographs, 10
-    where they are blurred, above 20 where they are blocky. A picture of any size and
-    mode is used as it is stored: transparency is dropped, grey used for all three
-    channels, and the orientation (EXIF) ignored. Its brightness is cut into patches of
-    96 x 96 pixels, without a remainder at the right and the bottom. In full and in half
-    size, each patch gives 18 numbers that describe how its normalised brightness and
-    the products of neighbours are distributed. The value is the distance between their
-    normal distribution over the patches and that over undamaged photographs.
+    Range 0 upwards, lower is better: about 3 to 6 for photographs, 10 for blurred and
+    above 20 for blocky ones. Pictures are used as stored: transparency is dropped, grey
+    is used for all channels, and the orientation (EXIF) is ignored. The brightness is
+    cut into patches of 96 x 96 pixels, without a remainder at the right and the bottom.
+    Each patch gives 18 numbers in full and in half size, which describe the
+    distribution of normalised brightness and of the products of neighbours. NIQE is the
+    distance between the normal distribution of these numbers and that of undamaged
+    photographs.
 
-    It ignores colours and content; clean drawings, text and plain diagrams are far from
-    photographs, too. Unscored where a picture has fewer than two finite patches (it is
-    small, or uniform in most places), is missing, cannot be decoded or is above the
-    limits of decoding; inapplicable where the answer has no picture. In wide flat areas
-    the sign of rounding errors has a small effect.
+    It ignores colours and content. Clean drawings, text and diagrams are far from
+    photographs too. In wide flat areas the sign of rounding errors has a small effect.
+    Unscored if a picture has fewer than two finite patches (it is small, or mostly
+    uniform), is missing, damaged, or above the limits of decoding. Inapplicable without
+    a picture.
 
-    Evidence: ``items``, of each picture its ``label``, ``niqe``, how many ``patches``
-    are finite ``of`` how many.
+    Evidence: ``items``, for each picture its ``label``, ``niqe``, and how many
+    ``patches`` are finite ``of`` how many.
     """
     if trial.output is None:
         return Score.unscored("there is no answer to score")

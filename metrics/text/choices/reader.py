@@ -45,8 +45,7 @@ def find_choice(answer: str, options: Options) -> ChosenOption:
 
     The first of these rules that finds an option of the question decides: ``json``,
     ``tag``, ``box``, ``whole``, ``last line``, ``stated``, ``first line``, ``option``,
-    ``line``, ``brackets``, ``letter``, ``text``. Each is described in
-    ``docs/metrics.md``, under "How some of them read".
+    ``line``, ``brackets``, ``letter``, ``text``. The metric ``choice`` describes each.
 
     >>> find_choice("I think the answer is (B).", {"A": "a cat", "B": "a dog"})
     ChosenOption(letter='B', rule='stated')

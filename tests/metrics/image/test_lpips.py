@@ -97,4 +97,4 @@ def test_without_the_weights_it_says_where_they_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", "/nowhere")
-    assert "docs/metrics.md" in missing_weights(bind(lpips))
+    assert "ls metrics lpips" in missing_weights(bind(lpips))

@@ -120,7 +120,7 @@ def test_without_a_video_an_answer_is_zero_and_without_weights_it_is_unavailable
         missing_weights(bind(video_quality, switches))
         for switches in ({}, {"model": str(tmp_path)})
     )
-    assert "docs/metrics.md" in nameless and f"lacks {NETWORK}" in empty
+    assert "ls metrics video_quality" in nameless and f"lacks {NETWORK}" in empty
     folders = model, model, saved(tmp_path, OneBranch())
     marks = [
         bind(video_quality, {"model": folder}).models["model"]["fingerprint"]
