@@ -6,6 +6,7 @@ import argparse
 import inspect
 import os
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
@@ -18,7 +19,7 @@ from mmeval.cli.parser import add_flags
 from mmeval.errors import MmevalError, UnknownNameError, UsageError
 from mmeval.report.log import begin_log
 from mmeval.report.markdown import cell, table_lines
-from mmeval.report.terminal import print_text
+from mmeval.report.terminal import columns, print_text
 from mmeval.settings.flags import BY_NAME
 from mmeval.settings.resolve import resolve
 from mmeval.system.wording import listed
@@ -113,6 +114,8 @@ def run(args: argparse.Namespace) -> int:
         return print_tasks((args.what,), settings["include_path"].value, pattern)
     headers, row = _TABLES.get(args.what, _PLUGIN_TABLE)
     _print(headers, _rows(args.what, pattern, row))
+    if args.what == "metrics" and pattern in plugins.names("mmeval.metrics"):
+        _print_description(pattern)
     return 0
 
 
@@ -258,6 +261,29 @@ def _metric_row(
         cell(", ".join(needs), limit=200),
         cell(owner),
     ]
+
+
+def _print_description(name: str) -> None:
+    """Print the docstring of a metric, as the page of metrics shows it."""
+    from mmeval.metric.contract import load_metric
+
+    try:
+        docstring = inspect.getdoc(load_metric(name).function) or ""
+    except MmevalError:  # the table has it among the broken ones
+        return
+    lines: list[str] = []
+    for paragraph in docstring.replace("``", "`").split("\n\n"):
+        lines.append("")
+        for item in re.split(r"\n(?= *(?:-|\d\.) )", paragraph):
+            margin = re.match(r" *", item)
+            bullet = re.match(r" *(?:-|\d\.) ", item)
+            lines += textwrap.wrap(
+                " ".join(item.split()),
+                columns(),
+                initial_indent=margin[0] if margin else "",
+                subsequent_indent=" " * len(bullet[0]) if bullet else "",
+            )
+    print_text("\n".join(lines) + "\n")
 
 
 def _tool_row(

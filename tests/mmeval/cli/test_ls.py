@@ -59,3 +59,11 @@ def test_tags_fit_a_terminal_and_one_that_is_named_comes_with_all_its_tasks(
         line for line in capsys.readouterr().out.splitlines() if "leaderboard" in line
     )
     assert row.count(", ") == 12
+
+
+@pytest.mark.parametrize(("pattern", "is_described"), [("wer", True), ("we*", False)])
+def test_a_metric_that_is_named_is_described(
+    pattern: str, is_described: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["ls", "metrics", pattern])
+    assert ("- `normalise`" in capsys.readouterr().out) is is_described
