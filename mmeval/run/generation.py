@@ -106,6 +106,10 @@ class Generation:
             raise several.exceptions[0] from None
         except TimeoutError:
             pass  # what has not come by now is not waited for
+        finally:
+            # the last answers may come while it leaves
+            if self._leaving is not None:
+                self._leaving.cancel()
         if self._failure is not None:
             raise self._failure
         await self._drain()

@@ -45,7 +45,7 @@ class Process:
     ) -> None:
         self.exitcode: int | None = None
         self.line = Connection(os.dup(args[1].fileno()))
-        # on a slow machine the worker's thread and the loop's kill it at once
+        # the clock of these tests jumps: the loop may kill it while its thread does
         self.kill_lock = threading.Lock()
         self.made.append(self)
 

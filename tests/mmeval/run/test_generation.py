@@ -1,4 +1,5 @@
 import asyncio
+import gc
 import signal
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -220,6 +221,7 @@ async def test_a_reply_that_has_arrived_is_kept_by_a_run_that_is_left(
     error: type[Exception],
     ends: float,
     tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with bench(tmp_path, task(rows=rows), Arriving()) as at:
         for moment in signals:
@@ -229,6 +231,9 @@ async def test_a_reply_that_has_arrived_is_kept_by_a_run_that_is_left(
         with pytest.raises(error):
             await interruptible(at.generation, at.generate(), Quiet())
         assert (len(at.broker.journal), now()) == (1, pytest.approx(ends, abs=0.2))
+    del at
+    gc.collect()
+    assert caplog.messages == [], "asyncio logs a task whose error is never read"
 
 
 async def test_a_sample_that_cannot_be_stored_stops_the_run_with_its_own_error(

@@ -80,6 +80,22 @@ def answer(server: WireServer | ScriptedServer, **arguments: Any) -> Response:
     return answers(server, asked("k"), **arguments)[0]
 
 
+def stopped(server: WireServer, notes: Path) -> None:
+    """A call that is stopped once its job is polled."""
+
+    async def run() -> None:
+        backend = backend_of(server)
+        backend.keep_notes_in(notes)
+        call = asyncio.ensure_future(backend.generate(asked("k")))
+        while f"GET {JOB}" not in server.asked:
+            await asyncio.sleep(0.01)
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+        await backend.close()
+
+    asyncio.run(run())
+
+
 def posts(server: WireServer) -> int:
     return server.asked.count(f"POST {VIDEOS}")
 
@@ -207,10 +223,8 @@ def test_the_time_of_a_call_is_that_of_its_job() -> None:
 
 
 def test_a_job_that_outlasts_its_call_is_polled_by_the_next_try() -> None:
-    with server_of([UNDER_WAY] * 10 + [DONE]) as server:
-        first, *others = answers(
-            server, *[asked("k")] * 6, timeout=0.4, poll_seconds=0.1
-        )
+    with server_of([UNDER_WAY, DONE]) as server:
+        first, *others = answers(server, *[asked("k")] * 4, timeout=2, poll_seconds=60)
     assert kind_of(first) == "timeout"
     assert kind_of(others[-1]) == ""
     assert posts(server) == 1
@@ -226,10 +240,9 @@ def test_without_a_job_no_next_try_is_promised_one() -> None:
 
 def test_a_resumed_run_goes_on_with_the_job(tmp_path: Path) -> None:
     with server_of([UNDER_WAY] * 9 + [DONE]) as server:
-        begun = answer(server, notes=tmp_path, timeout=0.1, poll_seconds=0.06)
-        # the failure was journalled, which changes the key
+        stopped(server, tmp_path)
+        # a failure that is journalled changes the key
         [ended] = answers(server, asked("another"), notes=tmp_path)
-    assert kind_of(begun) == "timeout"
     assert kind_of(ended) == ""
     assert posts(server) == 1
 
@@ -307,7 +320,7 @@ def test_a_job_of_a_server_that_is_asked_no_more_is_asked_for_anew(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with server_of([UNDER_WAY]) as before, server_of() as after:
-        answer(before, notes=tmp_path, timeout=0.1)
+        stopped(before, tmp_path)
         response = answer(after, notes=tmp_path)
     assert response.error is None
     assert posts(after) == 1
@@ -336,7 +349,7 @@ def test_equal_calls_at_once_share_a_job(tmp_path: Path) -> None:
 
 def test_a_damaged_note_ends_the_run(tmp_path: Path) -> None:
     with server_of([UNDER_WAY]) as server:
-        answer(server, notes=tmp_path, timeout=0.1)
+        stopped(server, tmp_path)
         [note] = tmp_path.iterdir()
         note.write_text("{")
         with pytest.raises(StorageError, match=note.name):

@@ -155,7 +155,7 @@ def test_an_answer_that_nobody_wanted_in_the_background_is_not_asked_again() -> 
 
 def test_a_resumed_run_goes_on_with_the_answer(tmp_path: Path) -> None:
     with server_of([GOING] * 5 + [READY]) as server:
-        begun = answers(server, tmp_path, "k", timeout=0.2, poll_seconds=0.1)
+        begun = answers(server, tmp_path, "k", timeout=2, poll_seconds=60)
         # the failure was journalled, which changes the key
         ended = answers(server, tmp_path, "another")
     assert begun == ["timeout"]
