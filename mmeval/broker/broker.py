@@ -243,9 +243,9 @@ class Broker:
             return _unkept(call.request, sent.error)
 
         unknown = runtime.capabilities.unknown_options(call.request.params)
-        payee = runtime.payee(call.role)
+        endpoint = runtime.endpoint(call.role)
         # answers of a sample, and of an agent whose calls are cached, cost nothing
-        cache = None if payee is None else self._cache
+        cache = None if endpoint is None else self._cache
         # what was refused before is not drawn again
         first = self.journal.refusals(key)
         # a sample gives the same answer for ever
@@ -277,7 +277,7 @@ class Broker:
                 response,
                 by=question.by,
                 attempt=failures,
-                to=payee if cached is None else None,
+                to=endpoint if cached is None else None,
                 in_place=runtime.in_place,
                 refused=bool(fault),
             )
@@ -355,11 +355,11 @@ class Broker:
             transcript = Transcript(newest=question.newest)
             return await self.run(program, inner, transcript), 0
 
-        payee = runtime.payee(question.call.role)
+        endpoint = runtime.endpoint(question.call.role)
         # a server's answers are kept here, and the words of a ticket cost time
         ticket = NO_TICKET
         if runtime.role.batcher is not None:
-            ticket = question.ticket(payee, draw, remarks)
+            ticket = question.ticket(endpoint, draw, remarks)
         tries = Tries()
         try:
             return await runtime.ask(request, ticket, tries)
@@ -374,7 +374,7 @@ class Broker:
                         tries.last,
                         by=question.by,
                         attempt=tries.failed - 1,
-                        to=payee,
+                        to=endpoint,
                     )
             raise
 

@@ -33,7 +33,7 @@ from mmeval.errors import MmevalError, StoppedError
 from mmeval.records.digests import digest
 from mmeval.records.request import Request
 from mmeval.records.response import RETRYABLE, UNANSWERED, Response
-from mmeval.store.spending import Payee
+from mmeval.store.spending import ModelEndpoint
 from mmeval.store.ticket import Ticket
 
 Send: TypeAlias = Callable[[Request, Ticket], Awaitable[Response]]
@@ -99,7 +99,7 @@ class BackendRuntime:
     _retries: int
     _breaker: Breaker
     _loading: Loading
-    _payees: dict[str, Payee]
+    _endpoints: dict[str, ModelEndpoint]
     """Who is paid, by role."""
     _is_closed: bool
 
@@ -145,7 +145,7 @@ class BackendRuntime:
             or answerer is not None
             or isinstance(backend, Startable),
         )
-        self._payees = {}
+        self._endpoints = {}
         self._is_closed = False
 
     def plays(self, roles: Sequence[str]) -> None:
@@ -160,18 +160,18 @@ class BackendRuntime:
     def stopped(self) -> bool:
         return self.role.limiter.stopped.is_set()
 
-    def payee(self, role: str) -> Payee | None:
+    def endpoint(self, role: str) -> ModelEndpoint | None:
         """Who is paid for a call of a role; None where this backend is not called for
         it."""
         if self.samples is not None or self.programs is not None:
             return None
-        payee = self._payees.get(role)
-        if payee is None:
+        endpoint = self._endpoints.get(role)
+        if endpoint is None:
             is_local = isinstance(self.backend, BatchBackend | LocalWork)
             address = str(self.identity.get("base_url", ""))
-            payee = Payee(role, self.model_name, is_local, address)
-            self._payees[role] = payee
-        return payee
+            endpoint = ModelEndpoint(role, self.model_name, is_local, address)
+            self._endpoints[role] = endpoint
+        return endpoint
 
     async def ask(
         self, request: Request, ticket: Ticket, failed: Tries | None = None

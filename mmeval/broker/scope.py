@@ -11,7 +11,7 @@ from mmeval.records.request import GenerationParams
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange
 from mmeval.store.journal import JournalEntry
-from mmeval.store.spending import Payee
+from mmeval.store.spending import ModelEndpoint
 from mmeval.store.ticket import Ticket
 
 
@@ -96,7 +96,7 @@ class Question(NamedTuple):
 
     def ticket(
         self,
-        payee: Payee | None,
+        endpoint: ModelEndpoint | None,
         draw: int,
         remarks: Sequence[str],
     ) -> Ticket:
@@ -105,7 +105,7 @@ class Question(NamedTuple):
             self.scope.trial,
             self.key,
             self.by,
-            payee,
+            endpoint,
             draw=draw,
             remarks=tuple(remarks),
         )

@@ -127,16 +127,16 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
             tasks = [ahead.task(position) for position in range(len(selection.tasks))]
         asyncio.run(broker.close())
 
-        payees = {}
+        endpoints = {}
         for role, runtime in broker.roles.items():
-            payee = runtime.payee(role)
-            if payee is not None:
-                payees[role] = payee
+            endpoint = runtime.endpoint(role)
+            if endpoint is not None:
+                endpoints[role] = endpoint
         asked = {MODEL}
         calls_to_send = 0.0
         for task in tasks:
             asked.update(task.loads)
-            for role in payees.keys() & task.loads.keys():
+            for role in endpoints.keys() & task.loads.keys():
                 calls_to_send += task.loads[role].calls
         places = {}
         for role, backend in backends.named.items():
@@ -163,7 +163,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
             answers_beside=beside,
             tasks=tuple(tasks),
             places=places,
-            payees=payees,
+            endpoints=endpoints,
             prices=prices,
             limits=limits,
             spent=tuple(bills(journal.spending, prices)),

@@ -16,7 +16,7 @@ from mmeval.forecast.estimate import NOTHING, Load, TokenRange
 from mmeval.records.request import Request
 from mmeval.run.costs.budget import Limits
 from mmeval.run.costs.prices import MILLION, Bill, Prices
-from mmeval.store.spending import Payee
+from mmeval.store.spending import ModelEndpoint
 from mmeval.task.task import Task
 
 RECORD_BYTES = 1500
@@ -76,7 +76,7 @@ class Host(NamedTuple):
 
 @dataclass(frozen=True)
 class Forecast:
-    """The forecast of a run; ``payees`` are the roles whose calls are sent."""
+    """The forecast of a run; ``endpoints`` are the roles whose calls are sent."""
 
     folder: Path
     answers: int
@@ -87,7 +87,7 @@ class Forecast:
     tasks: tuple[TaskForecast, ...]
     places: Mapping[str, Host]
     """The roles that are asked, and the model under test."""
-    payees: Mapping[str, Payee]
+    endpoints: Mapping[str, ModelEndpoint]
     prices: Prices
     limits: Limits
     spent: tuple[Bill, ...]
@@ -146,10 +146,10 @@ class Forecast:
 
     def dollars(self, role: str, load: Load) -> TokenRange | None:
         """The cost of a load; None where the price is unknown."""
-        payee = self.payees.get(role)
-        if payee is None or not load.calls:
+        endpoint = self.endpoints.get(role)
+        if endpoint is None or not load.calls:
             return NOTHING
-        price = self.prices.of(payee)
+        price = self.prices.of(endpoint)
         if price is None:
             return None
         tokens_in = load.tokens_in.times(price.input / MILLION)

@@ -117,9 +117,9 @@ def _shown(text: str) -> str:
 def _money(forecast: Forecast) -> Iterator[str]:
     loads = forecast.by_role()
     named = {}
-    for role, payee in forecast.payees.items():
-        if role in loads and loads[role].calls and not payee.local:
-            named[payee.model] = forecast.prices.of(payee)
+    for role, endpoint in forecast.endpoints.items():
+        if role in loads and loads[role].calls and not endpoint.local:
+            named[endpoint.model] = forecast.prices.of(endpoint)
     unknown = []
     for model, price in named.items():
         if price is None:

@@ -31,7 +31,7 @@ from mmeval.media.media import Media, stored_path
 from mmeval.records.response import Response
 from mmeval.store.media_store import MediaStore
 from mmeval.store.segment import INBOX, JournalLine, Segment, key_hash, receipt_path
-from mmeval.store.spending import Payee, Spending
+from mmeval.store.spending import ModelEndpoint, Spending
 from mmeval.store.ticket import Ticket, line_head
 from mmeval.system.folders import link_or_copy
 from mmeval.system.json_lines import DamagedLine, to_line, unsealed
@@ -167,7 +167,7 @@ class Journal:
         *,
         by: str = "",
         attempt: int = 0,
-        to: Payee | None = None,
+        to: ModelEndpoint | None = None,
         in_place: bool = False,
         refused: bool = False,
     ) -> JournalEntry:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from mmeval.records.response import Response
 
 
-class Payee(NamedTuple):
+class ModelEndpoint(NamedTuple):
     """Who was asked: role, the name that calls are priced by, whether it is local, and
     the address of a server. A local model costs nothing but electricity."""
 
@@ -91,32 +91,32 @@ class Spending:
 
     def __init__(self) -> None:
         # a plain tuple finds what an equal Payee has put there
-        self._by_payee: dict[tuple[Any, ...], Spent] = {}
+        self._by_endpoint: dict[tuple[Any, ...], Spent] = {}
 
-    def __iter__(self) -> Iterator[tuple[Payee, Spent]]:
-        for payee, spent in sorted(self._by_payee.items()):
-            yield Payee(*payee), spent
+    def __iter__(self) -> Iterator[tuple[ModelEndpoint, Spent]]:
+        for endpoint, spent in sorted(self._by_endpoint.items()):
+            yield ModelEndpoint(*endpoint), spent
 
     @property
     def total(self) -> Spent:
-        return sum(self._by_payee.values(), Spent())
+        return sum(self._by_endpoint.values(), Spent())
 
     def add_line(self, row: Mapping[str, Any]) -> None:
         """Count a line of a journal."""
-        if payee := row["to"]:
-            self._of(tuple(payee)).add_line(row)
+        if endpoint := row["to"]:
+            self._of(tuple(endpoint)).add_line(row)
 
     def add(
         self,
-        payee: Payee,
+        endpoint: ModelEndpoint,
         response: Response,
         tries: int,
     ) -> None:
         """Count an answer or a failure that has just come, with all its tries."""
-        self._of(payee).add(response, tries)
+        self._of(endpoint).add(response, tries)
 
-    def _of(self, payee: tuple[Any, ...]) -> Spent:
-        found = self._by_payee.get(payee)
+    def _of(self, endpoint: tuple[Any, ...]) -> Spent:
+        found = self._by_endpoint.get(endpoint)
         if found is None:
-            found = self._by_payee[payee] = Spent()
+            found = self._by_endpoint[endpoint] = Spent()
         return found

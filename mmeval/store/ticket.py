@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmeval.records.request import Request
-from mmeval.store.spending import NOT_SENT, Payee
+from mmeval.store.spending import NOT_SENT, ModelEndpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Ticket:
     trial: str
     key: str = ""
     by: str = ""
-    to: Payee | None = None
+    to: ModelEndpoint | None = None
     attempt: int = 0
     draw: int = 0
     remarks: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ def line_head(
     request_digest: str,
     *,
     by: str = "",
-    to: Payee | None = None,
+    to: ModelEndpoint | None = None,
     attempt: int = 0,
 ) -> dict[str, Any]:
     """The beginning of a journal line: everything but the time and the response."""

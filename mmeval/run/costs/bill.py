@@ -25,7 +25,7 @@ def spent_words(bills: Sequence[Bill]) -> str:
     if total.videos:
         words.append(f"videos made: {total.videos:,}")
     known = known_dollars(bills)
-    unknown = sorted({bill.payee.model for bill in bills if bill.usd is None})
+    unknown = sorted({bill.endpoint.model for bill in bills if bill.usd is None})
     if known is not None and unknown:
         words.append(f"{dollars(known)} without {', '.join(unknown)}")
     elif known is not None:
@@ -36,7 +36,7 @@ def spent_words(bills: Sequence[Bill]) -> str:
 def known_dollars(bills: Iterable[Bill]) -> float | None:
     """The dollars of the bills with a price, local models left out; None without
     any."""
-    billed = [bill.usd for bill in bills if not bill.payee.local]
+    billed = [bill.usd for bill in bills if not bill.endpoint.local]
     known = [usd for usd in billed if usd is not None]
     return sum(known) if known else None
 
@@ -49,8 +49,8 @@ def spent_json(bills: Sequence[Bill]) -> dict[str, Any]:
     by_role = []
     for bill in bills:
         row: dict[str, Any] = {
-            "role": bill.payee.role,
-            "model": bill.payee.model,
+            "role": bill.endpoint.role,
+            "model": bill.endpoint.model,
             "usd": None,
         }
         if bill.usd is not None:

@@ -25,7 +25,7 @@ from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.run.costs.bill import spent_words
 from mmeval.run.costs.prices import FREE, Price, Prices, bills, is_billed, line_to_add
-from mmeval.store.spending import Payee, Spending, Spent
+from mmeval.store.spending import ModelEndpoint, Spending, Spent
 from mmeval.store.ticket import Ticket
 
 log = logging.getLogger(__name__)
@@ -62,29 +62,31 @@ def check_prices(
 ) -> None:
     """Refuse a budget in dollars without all prices: UsageError with the line to
     add."""
-    payees = []
+    endpoints = []
     for role, backend in backends.items():
         if is_billed(backend):
             address = str(backend.identity.get("base_url", ""))
-            payees.append(Payee(role, asked_model(backend.identity), address=address))
-    _prices_of(payees, limits, prices)
+            endpoints.append(
+                ModelEndpoint(role, asked_model(backend.identity), address=address)
+            )
+    _prices_of(endpoints, limits, prices)
 
 
 def _prices_of(
-    payees: Collection[Payee], limits: Limits, prices: Prices
-) -> dict[Payee, Price]:
+    endpoints: Collection[ModelEndpoint], limits: Limits, prices: Prices
+) -> dict[ModelEndpoint, Price]:
     """The price of each payee; zero where no dollars are counted. Raises UsageError
     with a line to add for each model without one."""
     if limits.usd is None:
-        return dict.fromkeys(payees, FREE)
-    known: dict[Payee, Price] = {}
+        return dict.fromkeys(endpoints, FREE)
+    known: dict[ModelEndpoint, Price] = {}
     roles: dict[str, list[str]] = {}
-    for payee in payees:
-        price = prices.of(payee)
+    for endpoint in endpoints:
+        price = prices.of(endpoint)
         if price is None:
-            roles.setdefault(payee.model, []).append(payee.role)
+            roles.setdefault(endpoint.model, []).append(endpoint.role)
         else:
-            known[payee] = price
+            known[endpoint] = price
     if not roles:
         return known
     named = " and ".join(f"{model} ({', '.join(of)})" for model, of in roles.items())
@@ -143,8 +145,8 @@ class Budget:
         self.reached = False
         self._prices, self._spending = prices, spending
         self._calls, self._tokens = spending.total.calls, spending.total.tokens
-        paid = _prices_of([payee for payee, _ in spending], limits, prices)
-        self._usd = sum(paid[payee].cost(used) for payee, used in spending)
+        paid = _prices_of([endpoint for endpoint, _ in spending], limits, prices)
+        self._usd = sum(paid[endpoint].cost(used) for endpoint, used in spending)
         self._reserved: list[_Cost] = []  # of each call in flight
         self._call_ended = asyncio.Event()
 
@@ -156,15 +158,15 @@ class Budget:
         # of roles with one backend the last one names it
         watched = {id(runtime): (role, runtime) for role, runtime in roles.items()}
         for role, runtime in watched.values():
-            payee = runtime.payee(role)
-            if payee is None:
+            endpoint = runtime.endpoint(role)
+            if endpoint is None:
                 continue
             used = Spent()
             for other, spent in self._spending:
-                if other.model == payee.model:
+                if other.model == endpoint.model:
                     used += spent
-            price = _prices_of([payee], self.limits, self._prices)[payee]
-            account = _Account(payee.model, price, used)
+            price = _prices_of([endpoint], self.limits, self._prices)[endpoint]
+            account = _Account(endpoint.model, price, used)
             runtime.send = partial(self._pay, account, runtime, runtime.send)
 
     def findings(self) -> Iterator[Finding]:

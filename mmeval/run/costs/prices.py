@@ -36,7 +36,7 @@ from mmeval.backend.contract import (
     SampleBackend,
 )
 from mmeval.errors import MissingDataError, did_you_mean
-from mmeval.store.spending import Payee, Spending, Spent
+from mmeval.store.spending import ModelEndpoint, Spending, Spent
 from mmeval.system.yaml_document import Document, KeyPath, Problem, read_document
 
 MILLION = 1_000_000
@@ -87,9 +87,11 @@ class Prices:
 
     models: Mapping[str, Price] = field(default_factory=dict)
 
-    def of(self, payee: Payee) -> Price | None:
+    def of(self, endpoint: ModelEndpoint) -> Price | None:
         """The price of calls of a payee; None: unknown. Local models are free."""
-        return FREE if payee.local else self.of_model(payee.model, payee.address)
+        return (
+            FREE if endpoint.local else self.of_model(endpoint.model, endpoint.address)
+        )
 
     def of_model(self, name: str, address: str = "") -> Price | None:
         """The user's price of a name, else of the name without date, else of the
@@ -182,7 +184,7 @@ class Bill(NamedTuple):
     """The usage and cost of calls to one payee; ``usd`` is None for an unknown price.
     ``source`` is that of the price."""
 
-    payee: Payee
+    endpoint: ModelEndpoint
     spent: Spent
     usd: float | None
     source: str = ""
@@ -191,12 +193,12 @@ class Bill(NamedTuple):
 def bills(spending: Spending, prices: Prices) -> list[Bill]:
     """The bill of each payee of a run folder."""
     found = []
-    for payee, spent in spending:
-        price = prices.of(payee)
+    for endpoint, spent in spending:
+        price = prices.of(endpoint)
         if price is None:
-            found.append(Bill(payee, spent, None))
+            found.append(Bill(endpoint, spent, None))
         else:
-            found.append(Bill(payee, spent, price.cost(spent), price.source))
+            found.append(Bill(endpoint, spent, price.cost(spent), price.source))
     return found
 
 

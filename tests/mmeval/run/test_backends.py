@@ -134,8 +134,11 @@ def test_work_of_this_machine_has_its_own_limit_unless_the_role_says_otherwise_a
         "model": 3,
         "judge": 64,
     }
-    payees = [runtime.payee(role) for role, runtime in runtimes.items()]
-    assert [payee is not None and payee.local for payee in payees] == [True, False]
+    endpoints = [runtime.endpoint(role) for role, runtime in runtimes.items()]
+    assert [endpoint is not None and endpoint.local for endpoint in endpoints] == [
+        True,
+        False,
+    ]
     given = BackendSpec("computing", {"max_connections": 5}, instance=Computing())
     assert (
         Backends({"model": given})

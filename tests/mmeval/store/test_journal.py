@@ -12,13 +12,13 @@ from mmeval.records.response import Response, Usage
 from mmeval.store.journal import MAX_READERS, Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.segment import JournalLine, Segment
-from mmeval.store.spending import Payee
+from mmeval.store.spending import ModelEndpoint
 from mmeval.store.ticket import Ticket, raw_head
 from mmeval.system.json_lines import sealed, to_line
 from tests.support.engine import file_limit, opened
 from tests.support.toy import picture, reply, request
 
-MODEL = Payee("model", "m", local=True)
+MODEL = ModelEndpoint("model", "m", local=True)
 
 
 def written(folder: Path, **answers: Response) -> Path:

@@ -5,15 +5,15 @@ import pytest
 
 from mmeval.media import Media, media_part
 from mmeval.records.response import Response, Usage, answered
-from mmeval.store.spending import Payee, Spent
+from mmeval.store.spending import ModelEndpoint, Spent
 from mmeval.system.json_lines import from_line, to_line
 from tests.support.engine import opened
 from tests.support.openai_calls import MP4
 from tests.support.toy import picture, reply
 
-MODEL = Payee("model", "m")
-JUDGE = Payee("judge", "j")
-LOCAL = Payee("model", "weights", local=True)
+MODEL = ModelEndpoint("model", "m")
+JUDGE = ModelEndpoint("judge", "j")
+LOCAL = ModelEndpoint("model", "weights", local=True)
 
 
 def answer(

@@ -12,7 +12,7 @@ from mmeval.records.request import Request
 from mmeval.records.response import Response, Usage
 from mmeval.run.costs.budget import Budget, Limits, check_prices
 from mmeval.run.costs.prices import Price, Prices
-from mmeval.store.spending import Payee, Spending
+from mmeval.store.spending import ModelEndpoint, Spending
 from mmeval.store.ticket import Ticket
 from tests.support.toy import Toy, ToyLocal, reply, request
 
@@ -195,7 +195,7 @@ def test_models_without_a_price_are_refused_together_with_the_lines_to_add() -> 
     assert "toy-2 (judge, captioner) and toy-3 (checker)" in first
     assert lines == ["  toy-2: {input: 0, output: 0}", "  toy-3: {input: 0, output: 0}"]
     before = Spending()
-    before.add(Payee("judge", "toy-2"), paid(1), tries=1)
+    before.add(ModelEndpoint("judge", "toy-2"), paid(1), tries=1)
     with pytest.raises(UsageError) as caught:
         Budget(Limits(usd=1.0), PRICES, before)
     assert caught.value.name == "toy-2"

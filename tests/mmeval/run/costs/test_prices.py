@@ -106,9 +106,9 @@ def test_the_users_file_lies_over_the_list_of_a_servers_provider_and_what_neithe
         asked = BackendRuntime(
             OpenAIBackend(model=model, base_url=address), limit=1, retries=0, live=int
         )
-        payee = asked.payee("model")
-        assert payee is not None
-        assert (found.of(payee) is not None) is listed_there, address
+        endpoint = asked.endpoint("model")
+        assert endpoint is not None
+        assert (found.of(endpoint) is not None) is listed_there, address
     painter = found.of_model("gemini-2.5-flash-image")
     assert painter is not None and painter.output == 30, (
         "a picture's tokens, not those of words"
