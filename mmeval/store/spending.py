@@ -25,7 +25,7 @@ from an agent, whose own calls have lines of their own."""
 
 
 @dataclass(slots=True)
-class Spent:
+class CallTotals:
     """What was used. ``calls`` counts every try, the failed ones too. ``answered``
     counts calls with an answer, accepted or not. Tokens are the servers' counts, and
     ``batched_...`` those among them that were asked in batches; ``images`` and
@@ -80,8 +80,8 @@ class Spent:
             self.batched_input_tokens += tokens_in
             self.batched_output_tokens += tokens_out
 
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(
+    def __add__(self, other: CallTotals) -> CallTotals:
+        return CallTotals(
             *(getattr(self, f.name) + getattr(other, f.name) for f in fields(self))
         )
 
@@ -91,15 +91,15 @@ class Spending:
 
     def __init__(self) -> None:
         # a plain tuple finds what an equal Payee has put there
-        self._by_endpoint: dict[tuple[Any, ...], Spent] = {}
+        self._by_endpoint: dict[tuple[Any, ...], CallTotals] = {}
 
-    def __iter__(self) -> Iterator[tuple[ModelEndpoint, Spent]]:
+    def __iter__(self) -> Iterator[tuple[ModelEndpoint, CallTotals]]:
         for endpoint, spent in sorted(self._by_endpoint.items()):
             yield ModelEndpoint(*endpoint), spent
 
     @property
-    def total(self) -> Spent:
-        return sum(self._by_endpoint.values(), Spent())
+    def total(self) -> CallTotals:
+        return sum(self._by_endpoint.values(), CallTotals())
 
     def add_line(self, row: Mapping[str, Any]) -> None:
         """Count a line of a journal."""
@@ -115,8 +115,8 @@ class Spending:
         """Count an answer or a failure that has just come, with all its tries."""
         self._of(endpoint).add(response, tries)
 
-    def _of(self, endpoint: tuple[Any, ...]) -> Spent:
+    def _of(self, endpoint: tuple[Any, ...]) -> CallTotals:
         found = self._by_endpoint.get(endpoint)
         if found is None:
-            found = self._by_endpoint[endpoint] = Spent()
+            found = self._by_endpoint[endpoint] = CallTotals()
         return found

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mmeval.run.costs.prices import Bill
-from mmeval.store.spending import Spent
+from mmeval.store.spending import CallTotals
 
 
 def spent_words(bills: Sequence[Bill]) -> str:
     """One line: ``calls: 1,203, tokens in: 84,210, out: 9,120, 0.30 USD``. Where only
     some prices are known, the models without one are named; where none is, there are
     no dollars."""
-    total = sum((bill.spent for bill in bills), Spent())
+    total = sum((bill.spent for bill in bills), CallTotals())
     words = [f"calls: {total.calls:,}"]
     if total.tokens:
         words += [
@@ -59,12 +59,12 @@ def spent_json(bills: Sequence[Bill]) -> dict[str, Any]:
         if bill.source:
             row["prices"] = bill.source
         by_role.append(row | _counts(bill.spent))
-    total = sum((bill.spent for bill in bills), Spent())
+    total = sum((bill.spent for bill in bills), CallTotals())
     usd = round(sum(known), 6) if len(known) == len(bills) else None
     return {"usd": usd, **_counts(total), "by_role": by_role}
 
 
-def _counts(spent: Spent) -> dict[str, int]:
+def _counts(spent: CallTotals) -> dict[str, int]:
     counts = {
         "calls": spent.calls,
         "input_tokens": spent.input_tokens,

@@ -25,7 +25,7 @@ from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.run.costs.bill import spent_words
 from mmeval.run.costs.prices import FREE, Price, Prices, bills, is_billed, line_to_add
-from mmeval.store.spending import ModelEndpoint, Spending, Spent
+from mmeval.store.spending import CallTotals, ModelEndpoint, Spending
 from mmeval.store.ticket import Ticket
 
 log = logging.getLogger(__name__)
@@ -111,7 +111,7 @@ class _Account:
 
     name: str
     price: Price
-    used: Spent
+    used: CallTotals
     in_flight: int = 0
     warned: bool = False
 
@@ -161,7 +161,7 @@ class Budget:
             endpoint = runtime.endpoint(role)
             if endpoint is None:
                 continue
-            used = Spent()
+            used = CallTotals()
             for other, spent in self._spending:
                 if other.model == endpoint.model:
                     used += spent
@@ -212,14 +212,14 @@ class Budget:
         self._reserved.append(reserved)
         self._calls += 1
         account.in_flight += 1
-        used = Spent(calls=1)
+        used = CallTotals(calls=1)
         try:
             if send is not None:
                 response = await send(request, ticket)
             else:
                 assert runtime.model is not None
                 response = await runtime.model.generate(request)
-            used = Spent()
+            used = CallTotals()
             if response.error is None or response.error.kind != "unreachable":
                 used.add(response)
             return response
@@ -261,7 +261,7 @@ class Budget:
         self,
         account: _Account,
         reserved: _Cost,
-        used: Spent,
+        used: CallTotals,
     ) -> None:
         self._reserved.remove(reserved)
         account.in_flight -= 1
@@ -269,7 +269,7 @@ class Budget:
         self._calls += used.calls - 1  # one was counted when it was sent
         self._usd += account.price.cost(used)
         self._tokens += used.tokens
-        of_any_answer = account.price.cost(Spent(answered=1, images=1, videos=1))
+        of_any_answer = account.price.cost(CallTotals(answered=1, images=1, videos=1))
         by_tokens = self.limits.by_usage and not of_any_answer
         if by_tokens and used.answered and not used.tokens and not account.warned:
             account.warned = True

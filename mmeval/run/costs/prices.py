@@ -36,7 +36,7 @@ from mmeval.backend.contract import (
     SampleBackend,
 )
 from mmeval.errors import MissingDataError, did_you_mean
-from mmeval.store.spending import ModelEndpoint, Spending, Spent
+from mmeval.store.spending import CallTotals, ModelEndpoint, Spending
 from mmeval.system.yaml_document import Document, KeyPath, Problem, read_document
 
 MILLION = 1_000_000
@@ -64,7 +64,7 @@ class Price:
     source: str = ""
     per_video: float = 0.0
 
-    def cost(self, spent: Spent) -> float:
+    def cost(self, spent: CallTotals) -> float:
         """US dollars."""
         saved = 1 - self.batch
         tokens_in = spent.input_tokens - saved * spent.batched_input_tokens
@@ -185,7 +185,7 @@ class Bill(NamedTuple):
     ``source`` is that of the price."""
 
     endpoint: ModelEndpoint
-    spent: Spent
+    spent: CallTotals
     usd: float | None
     source: str = ""
 

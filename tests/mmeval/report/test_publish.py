@@ -10,7 +10,7 @@ from mmeval.findings.finding import Finding, Subject
 from mmeval.report.publish import publish, write_at_end
 from mmeval.run.costs.prices import Bill
 from mmeval.settings.report_options import ReportContext
-from mmeval.store.spending import ModelEndpoint, Spent
+from mmeval.store.spending import CallTotals, ModelEndpoint
 from tests.support.outcomes import outcome, result, task
 from tests.support.stored_runs import Told, text, write_run
 
@@ -42,7 +42,9 @@ def test_findings_are_one_warning_but_for_those_that_were_shown(
     shown: tuple[Finding, ...],
     lines: list[str],
 ) -> None:
-    bills = (Bill(ModelEndpoint("model", "m"), Spent(calls=1, answered=1), usd=None),)
+    bills = (
+        Bill(ModelEndpoint("model", "m"), CallTotals(calls=1, answered=1), usd=None),
+    )
     more: dict[str, Any] = {"findings": (LOST, CUT), "bills": bills}
     found = outcome(tmp_path, result("a"), tasks=(task("a"),), **more)
     with caplog.at_level(logging.INFO, "mmeval"):

@@ -5,7 +5,7 @@ import pytest
 
 from mmeval.media import Media, media_part
 from mmeval.records.response import Response, Usage, answered
-from mmeval.store.spending import ModelEndpoint, Spent
+from mmeval.store.spending import CallTotals, ModelEndpoint
 from mmeval.system.json_lines import from_line, to_line
 from tests.support.engine import opened
 from tests.support.openai_calls import MP4
@@ -27,7 +27,7 @@ def test_every_try_is_counted_by_its_payee_and_a_later_session_goes_on_from_ther
     tmp_path: Path,
 ) -> None:
     spent = {
-        MODEL: Spent(
+        MODEL: CallTotals(
             4,
             answered=2,
             input_tokens=30,
@@ -36,8 +36,8 @@ def test_every_try_is_counted_by_its_payee_and_a_later_session_goes_on_from_ther
             batched_input_tokens=10,
             batched_output_tokens=5,
         ),
-        JUDGE: Spent(calls=7, answered=1, input_tokens=7, output_tokens=3),
-        LOCAL: Spent(calls=1, answered=1, input_tokens=4, output_tokens=4),
+        JUDGE: CallTotals(calls=7, answered=1, input_tokens=7, output_tokens=3),
+        LOCAL: CallTotals(calls=1, answered=1, input_tokens=4, output_tokens=4),
     }
     with opened(tmp_path) as journal:
         journal.append("a", "d", answer(10, 5, batched=True), to=MODEL)
@@ -71,7 +71,7 @@ def test_an_answer_that_only_a_receipt_holds_is_counted_once_it_is_found(
         journal._own._write_receipt(head, answer(10, 5, 1), [picture(1)])
     for _ in range(2):
         with opened(tmp_path) as journal:
-            assert dict(journal.spending) == {MODEL: Spent(2, 1, 10, 5, 1)}
+            assert dict(journal.spending) == {MODEL: CallTotals(2, 1, 10, 5, 1)}
 
 
 @pytest.mark.parametrize("usage", [[1], "many", {"in": 1}], ids=str)

@@ -1,12 +1,12 @@
 from mmeval.run.costs.bill import spent_json, spent_words
 from mmeval.run.costs.prices import Bill
-from mmeval.store.spending import ModelEndpoint, Spent
+from mmeval.store.spending import CallTotals, ModelEndpoint
 
-MODEL = Bill(ModelEndpoint("model", "m"), Spent(1200, 1100, 84_000, 9_000, 3), 0.5)
-JUDGE = Bill(ModelEndpoint("judge", "j"), Spent(3, 3, 210, 120), None)
-LOCAL = Bill(ModelEndpoint("captioner", "c", local=True), Spent(1, 1, 5, 5), 0.0)
+MODEL = Bill(ModelEndpoint("model", "m"), CallTotals(1200, 1100, 84_000, 9_000, 3), 0.5)
+JUDGE = Bill(ModelEndpoint("judge", "j"), CallTotals(3, 3, 210, 120), None)
+LOCAL = Bill(ModelEndpoint("captioner", "c", local=True), CallTotals(1, 1, 5, 5), 0.0)
 CENT, TINY = (
-    Bill(ModelEndpoint("model", "m"), Spent(1, 1, 0, 0, 1), usd)
+    Bill(ModelEndpoint("model", "m"), CallTotals(1, 1, 0, 0, 1), usd)
     for usd in (0.01, 0.000012)
 )
 
@@ -34,7 +34,7 @@ def test_one_line_has_calls_tokens_pictures_and_dollars() -> None:
 
 
 def test_videos_are_counted_where_some_were_made() -> None:
-    paid = Bill(ModelEndpoint("model", "m"), Spent(calls=2, videos=2), 0.8)
+    paid = Bill(ModelEndpoint("model", "m"), CallTotals(calls=2, videos=2), 0.8)
     assert spent_words([paid]) == "calls: 2, videos made: 2, 0.80 USD"
     assert (spent_json([paid])["videos"], "videos" in spent_json([JUDGE])) == (2, False)
 

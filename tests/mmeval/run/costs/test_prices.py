@@ -10,7 +10,7 @@ from mmeval.errors import MissingDataError, TaskFileError
 from mmeval.model_backends.openai import OpenAIBackend
 from mmeval.model_backends.reference import ReferenceBackend
 from mmeval.run.costs.prices import Price, Prices, is_billed, line_to_add, load_prices
-from mmeval.store.spending import Spent
+from mmeval.store.spending import CallTotals
 from tests.support.toy import ToyLocal, cast_agent
 
 CHEAP, DEAR = Price(1, 2), Price(10, 20)
@@ -42,16 +42,16 @@ def test_a_name_has_its_own_price_or_that_of_its_undated_name_or_of_the_longest_
 
 def test_a_video_has_a_price_of_its_own() -> None:
     price = Price(input=0.0, output=0.0, per_video=0.4)
-    assert price.cost(Spent(answered=5, videos=3)) == pytest.approx(1.2)
+    assert price.cost(CallTotals(answered=5, videos=3)) == pytest.approx(1.2)
 
 
 def test_a_cost_is_that_of_tokens_pictures_and_answers_of_servers_alone() -> None:
     price = Price(input=2.0, output=8.0, per_image=0.04, per_call=0.5)
-    used = Spent(
+    used = CallTotals(
         calls=5, answered=3, input_tokens=500_000, output_tokens=250_000, images=2
     )
     assert price.cost(used) == pytest.approx(1.0 + 2.0 + 0.08 + 1.5)
-    half = Spent(
+    half = CallTotals(
         input_tokens=500_000,
         output_tokens=250_000,
         batched_input_tokens=250_000,
