@@ -15,7 +15,7 @@ from mmeval.errors import MmevalError
 from mmeval.records.digests import canonical_json
 from mmeval.records.request import Request
 from mmeval.records.response import Response
-from mmeval.store.ticket import Ticket
+from mmeval.store.call_context import CallContext
 
 MEDIUM_WEIGHT = 4000
 """What a medium counts in a request's length, in characters: a picture takes about a
@@ -39,7 +39,7 @@ class BatchRow(NamedTuple):
     """A row of a batch."""
 
     request: Request
-    ticket: Ticket
+    context: CallContext
 
 
 Deliver: TypeAlias = Callable[[int, Response], None]
@@ -144,17 +144,17 @@ class Batcher:
         """Get ready to answer. Raises what keeps the backend from it."""
         await self._answerer.start()
 
-    async def ask(self, request: Request, ticket: Ticket) -> Response:
+    async def ask(self, request: Request, context: CallContext) -> Response:
         """The answer to a request. Raises what concerns every call of the backend."""
         loop = asyncio.get_running_loop()
         waiting = _Waiting(
-            BatchRow(request, ticket),
+            BatchRow(request, context),
             loop.create_future(),
             loop.time(),
             length(request),
         )
         self._groups.setdefault(likeness(request), []).append(waiting)
-        self._trials[ticket.trial] += 1
+        self._trials[context.trial] += 1
         try:
             self._consider()
             return await waiting.future
@@ -324,7 +324,7 @@ class Batcher:
             return
         call.open = False
         self._open_rows -= call.sent
-        trial = call.asked.ticket.trial
+        trial = call.asked.context.trial
         self._trials[trial] -= 1
         if not self._trials[trial]:
             del self._trials[trial]

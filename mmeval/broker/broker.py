@@ -26,9 +26,9 @@ from mmeval.program.calls import Call, Program, Reply, next_asked, placed
 from mmeval.records.digests import call_seed, line_digest
 from mmeval.records.request import Request
 from mmeval.records.response import ErrorInfo, Response
+from mmeval.store.call_context import NO_CONTEXT
 from mmeval.store.journal import Journal, JournalEntry
 from mmeval.store.response_cache import ResponseCache
-from mmeval.store.ticket import NO_TICKET
 from mmeval.system.json_lines import to_line
 
 T = TypeVar("T")
@@ -338,7 +338,7 @@ class Broker:
         request: Request,
         question: Question,
         draw: int,
-        remarks: tuple[str, ...],
+        warnings: tuple[str, ...],
     ) -> tuple[Response, int]:
         """The reply of a role, by its kind, and how many tries failed before it."""
         scope = question.scope
@@ -356,13 +356,13 @@ class Broker:
             return await self.run(program, inner, transcript), 0
 
         endpoint = runtime.endpoint(question.call.role)
-        # a server's answers are kept here, and the words of a ticket cost time
-        ticket = NO_TICKET
+        # a server's answers are kept here, and the texts of a context cost time
+        context = NO_CONTEXT
         if runtime.role.batcher is not None:
-            ticket = question.ticket(endpoint, draw, remarks)
+            context = question.context(endpoint, draw, warnings)
         tries = Tries()
         try:
-            return await runtime.ask(request, ticket, tries)
+            return await runtime.ask(request, context, tries)
         except BaseException:  # also where the call is cancelled
             # The tries of a call that is given up are journalled, so that later
             # sessions count them; what ends the call is worth more than their record.

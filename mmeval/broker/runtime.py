@@ -33,10 +33,10 @@ from mmeval.errors import MmevalError, StoppedError
 from mmeval.records.digests import digest
 from mmeval.records.request import Request
 from mmeval.records.response import RETRYABLE, UNANSWERED, Response
+from mmeval.store.call_context import CallContext
 from mmeval.store.spending import ModelEndpoint
-from mmeval.store.ticket import Ticket
 
-Send: TypeAlias = Callable[[Request, Ticket], Awaitable[Response]]
+Send: TypeAlias = Callable[[Request, CallContext], Awaitable[Response]]
 
 RATE_LIMIT_TRIES = 100
 """How often a call may be refused for its rate; it waits longer each time, so this is
@@ -174,7 +174,7 @@ class BackendRuntime:
         return endpoint
 
     async def ask(
-        self, request: Request, ticket: Ticket, failed: Tries | None = None
+        self, request: Request, context: CallContext, failed: Tries | None = None
     ) -> tuple[Response, int]:
         """The answer and how many tries failed before it; failed calls are retried.
         Errors of the connection are retried within the limits. ``failed`` counts the
@@ -189,11 +189,11 @@ class BackendRuntime:
         while True:
             response: Response | None
             if breaker.outage.on:
-                response = await self._look(request, ticket)
+                response = await self._look(request, context)
                 if response is None:  # another call has found it
                     continue
             else:
-                response = await self._once(request, ticket)
+                response = await self._once(request, context)
                 breaker.outage.note(response.error)
             error = response.error
             if error is None:
@@ -208,7 +208,7 @@ class BackendRuntime:
                 raise StoppedError("the call was given up")
             if error.kind not in UNANSWERED:
                 request = request.replied()
-            ticket = replace(ticket, attempt=ticket.attempt + 1)
+            context = replace(context, attempt=context.attempt + 1)
             if failed is not None:
                 failed.note(response)
             if error.kind == "auth":
@@ -226,7 +226,7 @@ class BackendRuntime:
             await self._rest(pause * random.uniform(0.5, 1.0))
             tries += 1
 
-    async def _look(self, request: Request, ticket: Ticket) -> Response | None:
+    async def _look(self, request: Request, context: CallContext) -> Response | None:
         """Test a backend that is out of reach with a call in its turn, one at a time;
         None where another has found it."""
         outage = self._breaker.outage
@@ -235,13 +235,13 @@ class BackendRuntime:
             if not outage.on:
                 return None
             await wait(outage.pause(), unless=self.role.limiter.stopped)
-            response = await self._once(request, ticket)
+            response = await self._once(request, context)
             outage.looked(response.error)
             if response.error is not None and outage.endless:
                 raise self._breaker.give_up(outage.verdict(response.error.message))
             return response
 
-    async def _once(self, request: Request, ticket: Ticket) -> Response:
+    async def _once(self, request: Request, context: CallContext) -> Response:
         limiter = self.role.limiter
         await limiter.acquire()
         started = time.monotonic()
@@ -253,7 +253,7 @@ class BackendRuntime:
                 await self._loaded()
             response: object
             if self.send is not None:
-                response = await self.send(request, ticket)
+                response = await self.send(request, context)
             else:
                 assert self.model is not None
                 response = await self.model.generate(request)

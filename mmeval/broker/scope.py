@@ -10,9 +10,9 @@ from mmeval.program.calls import Call, Reply, reply_to
 from mmeval.records.request import GenerationParams
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange
+from mmeval.store.call_context import CallContext
 from mmeval.store.journal import JournalEntry
 from mmeval.store.spending import ModelEndpoint
-from mmeval.store.ticket import Ticket
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +94,20 @@ class Question(NamedTuple):
         """Its place, as the journal notes it."""
         return f"{self.scope.name}#{self.path}"
 
-    def ticket(
+    def context(
         self,
         endpoint: ModelEndpoint | None,
         draw: int,
-        remarks: Sequence[str],
-    ) -> Ticket:
+        warnings: Sequence[str],
+    ) -> CallContext:
         """What goes with the call to the process that answers it."""
-        return Ticket(
+        return CallContext(
             self.scope.trial,
             self.key,
             self.by,
             endpoint,
             draw=draw,
-            remarks=tuple(remarks),
+            warnings=tuple(warnings),
         )
 
 

@@ -12,7 +12,7 @@ from mmeval.backend.contract import ServerBatches
 from mmeval.errors import MmevalError, StoppedError
 from mmeval.records.request import Request
 from mmeval.records.response import RETRYABLE, Response
-from mmeval.store.ticket import Ticket
+from mmeval.store.call_context import CallContext
 
 log = logging.getLogger(__name__)
 
@@ -65,14 +65,14 @@ class ServerBatcher:
         self._collecting = False
         self._stopped: MmevalError | None = None
 
-    async def ask(self, request: Request, ticket: Ticket) -> Response:
+    async def ask(self, request: Request, context: CallContext) -> Response:
         """The answer by a batch, else alone. Raises what concerns every call of the
         backend."""
-        if not ticket.attempt and self._batches.takes(request):
+        if not context.attempt and self._batches.takes(request):
             if self._stopped is not None:
                 raise self._stopped
             loop = asyncio.get_running_loop()
-            row = _Row(request, ticket.trial, loop.create_future())
+            row = _Row(request, context.trial, loop.create_future())
             self._waiting.append(row)
             self._open.add(row)
             self._newest = loop.time()

@@ -29,9 +29,9 @@ from mmeval.broker.batcher import BatchRow
 from mmeval.errors import EXIT_UNEXPECTED, MmevalError, StorageError, UsageError
 from mmeval.records.digests import digest
 from mmeval.records.response import Response
+from mmeval.store.call_context import raw_head
 from mmeval.store.media_store import MediaStore
 from mmeval.store.segment import JournalLine, Segment
-from mmeval.store.ticket import raw_head
 from mmeval.store.writer_lock import hold
 from mmeval.system.processes import settle_signals
 from mmeval.system.secrets import without_secrets
@@ -222,15 +222,15 @@ class WorkerDesk:
     def _deliver(
         self, batch: Sequence[BatchRow], position: int, response: Response
     ) -> None:
-        request, ticket = batch[position]
+        request, context = batch[position]
         written = None
         if response.output is not None:  # a failure answers no later call
             try:
-                if ticket.remarks:
+                if context.warnings:
                     response = replace(
-                        response, warnings=(*response.warnings, *ticket.remarks)
+                        response, warnings=(*response.warnings, *context.warnings)
                     )
-                written = self.segment.keep(raw_head(ticket, request), response)
+                written = self.segment.keep(raw_head(context, request), response)
                 response = written.response
             except StorageError:
                 raise

@@ -143,7 +143,7 @@ class WorkerPool:
             self._deaths[worker] = 0
             if row.written is not None:
                 self._journal.adopt(
-                    asked.ticket, asked.request.digest, worker.segment, row.written
+                    asked.context, asked.request.digest, worker.segment, row.written
                 )
             deliver(row.position, row.response)
 
@@ -151,13 +151,13 @@ class WorkerPool:
             most = await worker.answer(batch, reported)
         except ModelDiedError as death:
             # deliver what the dead worker had written and not reported
-            calls = {row.ticket.key: row.request.digest for row in open_rows.values()}
+            calls = {row.context.key: row.request.digest for row in open_rows.values()}
             found = self._journal.recover(worker.segment, calls)
             for position, row in list(open_rows.items()):
-                if row.ticket.key in found:
+                if row.context.key in found:
                     del open_rows[position]
                     self._deaths[worker] = 0
-                    deliver(position, found[row.ticket.key])
+                    deliver(position, found[row.context.key])
             self._ready.discard(worker)
             if self._lost is None:
                 self._replace(worker, str(death), len(open_rows))

@@ -29,10 +29,10 @@ from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.render import terminal_lines
 from mmeval.media.media import Media, stored_path
 from mmeval.records.response import Response
+from mmeval.store.call_context import CallContext, line_head
 from mmeval.store.media_store import MediaStore
 from mmeval.store.segment import INBOX, JournalLine, Segment, key_hash, receipt_path
 from mmeval.store.spending import ModelEndpoint, Spending
-from mmeval.store.ticket import Ticket, line_head
 from mmeval.system.folders import link_or_copy
 from mmeval.system.json_lines import DamagedLine, to_line, unsealed
 
@@ -203,7 +203,11 @@ class Journal:
         return JournalEntry(request_digest, written.response, written.line, written.at)
 
     def adopt(
-        self, ticket: Ticket, request_digest: str, segment: Path, written: JournalLine
+        self,
+        context: CallContext,
+        request_digest: str,
+        segment: Path,
+        written: JournalLine,
     ) -> None:
         """Take note of an answer that a worker has written into a segment of its
         own."""
@@ -211,11 +215,11 @@ class Journal:
         entry = JournalEntry(
             request_digest, written.response, written.line, written.at, raw=True
         )
-        hashed = key_hash(ticket.key)
+        hashed = key_hash(context.key)
         self._index[hashed] = self._place(segment, written.offset)
         self._adopted[hashed] = entry
-        if ticket.to is not None:
-            self.spending.add(ticket.to, written.response, 1 + ticket.attempt)
+        if context.to is not None:
+            self.spending.add(context.to, written.response, 1 + context.attempt)
 
     def recover(self, segment: Path, calls: Mapping[str, str]) -> dict[str, Response]:
         """The answers that a dead worker had for ``calls`` without having reported

@@ -25,12 +25,12 @@ from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.run.costs.bill import spent_words
 from mmeval.run.costs.prices import FREE, Price, Prices, bills, is_billed, line_to_add
+from mmeval.store.call_context import CallContext
 from mmeval.store.spending import CallTotals, ModelEndpoint, Spending
-from mmeval.store.ticket import Ticket
 
 log = logging.getLogger(__name__)
 
-Send = Callable[[Request, Ticket], Awaitable[Response]]
+Send = Callable[[Request, CallContext], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class Budget:
         runtime: BackendRuntime,
         send: Send | None,
         request: Request,
-        ticket: Ticket,
+        context: CallContext,
     ) -> Response:
         while not self._fits(account):
             if self._spent_limits and not self._reserved:
@@ -215,7 +215,7 @@ class Budget:
         used = CallTotals(calls=1)
         try:
             if send is not None:
-                response = await send(request, ticket)
+                response = await send(request, context)
             else:
                 assert runtime.model is not None
                 response = await runtime.model.generate(request)

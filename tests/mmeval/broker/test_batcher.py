@@ -10,7 +10,7 @@ from mmeval.broker.batch_answer import ThisProcess
 from mmeval.broker.batcher import Batcher, BatchRow, Deliver, least_padded, length
 from mmeval.errors import StoppedError, StorageError
 from mmeval.records.request import Request
-from mmeval.store.ticket import Ticket
+from mmeval.store.call_context import CallContext
 from tests.support.engine import now
 from tests.support.toy import ToyLocal, asked_text, picture, reply, request
 
@@ -50,7 +50,9 @@ class Answers:
 async def asked(batcher: Batcher, *texts: str | Request, trial: str = "") -> list[str]:
     """Ask at the same time, each text for a trial of its own unless one is given."""
     requests = [request(text) if isinstance(text, str) else text for text in texts]
-    calls = [batcher.ask(one, Ticket(trial or f"trial {id(one)}")) for one in requests]
+    calls = [
+        batcher.ask(one, CallContext(trial or f"trial {id(one)}")) for one in requests
+    ]
     return [
         f"{response.error.kind}: {response.error.message}"
         if response.error
@@ -134,7 +136,7 @@ async def test_the_next_batch_begins_before_the_answers_of_the_last_one_are_read
             return most
 
     async def trial(text: str) -> int:
-        await batcher.ask(request(text), Ticket(text))
+        await batcher.ask(request(text), CallContext(text))
         return len(backend.batches)
 
     backend = Thread()
@@ -290,7 +292,7 @@ async def test_trials_that_were_just_answered_may_bring_the_next_company_however
 
     async def twice(trial: str) -> None:
         for turn in ("one", "two"):
-            await batcher.ask(request(f"{trial} {turn}"), Ticket(trial))
+            await batcher.ask(request(f"{trial} {turn}"), CallContext(trial))
 
     await asyncio.gather(*map(twice, "abcd"))
     assert list(map(len, slow.batches)) == [3, 3, 2]

@@ -37,10 +37,10 @@ from mmeval.records.digests import call_seed
 from mmeval.records.request import Request
 from mmeval.records.response import Response, Usage
 from mmeval.records.sample import user
+from mmeval.store.call_context import CallContext, raw_head
 from mmeval.store.media_store import MediaStore
 from mmeval.store.response_cache import ResponseCache
 from mmeval.store.segment import Segment
-from mmeval.store.ticket import Ticket, raw_head
 from tests.support import tiny_media
 from tests.support.engine import brokered
 from tests.support.toy import (
@@ -663,7 +663,7 @@ def left_by_a_worker(broker: Broker, folder: Path, question: str, answer: str) -
     asked = Call("model", request(question))
     key = broker.question(asked, scope(), "0", Transcript(), shared=True).key
     segment = Segment(folder / "journal", MediaStore(folder / "media"))
-    segment.keep(raw_head(Ticket("t", key), asked.request), reply(answer))
+    segment.keep(raw_head(CallContext("t", key), asked.request), reply(answer))
     segment.close()
 
 
@@ -712,12 +712,12 @@ async def test_an_answer_that_has_just_come_is_left_to_the_task_that_asked_for_i
         await asyncio.sleep(0.5)
         asked = Call("model", request("question 1"))
         question = broker.question(asked, scope(), "0", Transcript(), shared=True)
-        ticket = Ticket("t", question.key)
+        context = CallContext("t", question.key)
         segment = Segment(tmp_path / "journal", MediaStore(tmp_path / "media"))
         raw = segment.keep(
-            raw_head(ticket, asked.request), reply("<think>hm</think>raw")
+            raw_head(context, asked.request), reply("<think>hm</think>raw")
         )
-        broker.journal.adopt(ticket, asked.request.digest, segment.path, raw)
+        broker.journal.adopt(context, asked.request.digest, segment.path, raw)
         second = await broker.run(asks("question 1"), scope("b"))
     assert (await first, second) == (["answer 1"], ["answer 1"])
 

@@ -9,7 +9,7 @@ from mmeval.broker.runtime import BackendRuntime
 from mmeval.errors import BackendDownError, StoppedError
 from mmeval.records.request import Request
 from mmeval.records.response import ErrorInfo, ErrorKind, Response
-from mmeval.store.ticket import Ticket
+from mmeval.store.call_context import CallContext
 from tests.support.engine import now
 from tests.support.toy import Toy, asked_text, reply, request
 
@@ -47,7 +47,7 @@ async def asked(
 ) -> list[asyncio.Task[tuple[Response, int]]]:
     """So many calls, under way for a moment."""
     calls = [
-        asyncio.create_task(role.ask(request(f"question {i}"), Ticket(f"t{i}")))
+        asyncio.create_task(role.ask(request(f"question {i}"), CallContext(f"t{i}")))
         for i in range(count)
     ]
     await asyncio.sleep(0.03)
@@ -159,7 +159,7 @@ async def test_a_call_waits_longer_before_each_try(
         return Response(error=error) if len(times) <= len(pauses) else reply("at last")
 
     response, tries = await runtime(Toy(answers=answer), retries=len(pauses)).ask(
-        request(), Ticket("t")
+        request(), CallContext("t")
     )
     assert (response.text, tries) == ("at last", len(pauses))
     for (least, most), before, after in zip(pauses, times, times[1:], strict=False):
@@ -177,7 +177,7 @@ async def test_a_backend_that_stays_away_is_given_up_for_every_call(
     backend = Away(away=False)
     role = runtime(backend)
     if answered:
-        assert (await role.ask(request("question 0"), Ticket("before")))[
+        assert (await role.ask(request("question 0"), CallContext("before")))[
             0
         ].error is None
     backend.away = True
@@ -188,7 +188,7 @@ async def test_a_backend_that_stays_away_is_given_up_for_every_call(
         for reason in reasons
     )
     tries = len(backend.asked)
-    await lost(role.ask(request("another"), Ticket("t")))
+    await lost(role.ask(request("another"), CallContext("t")))
     assert len(backend.asked) == tries
 
 

@@ -14,7 +14,7 @@ from mmeval.errors import (
     UsageError,
 )
 from mmeval.records.response import Response
-from mmeval.store.ticket import Ticket
+from mmeval.store.call_context import CallContext
 from tests.support.engine import now
 from tests.support.toy import Toy, ToyLocal, reply, request
 
@@ -35,7 +35,7 @@ class Loaded(Toy):
 
 class Failing:
     """Answers the second time, after a second; ``attempts`` are those of the
-    tickets."""
+    contexts."""
 
     places = 1
 
@@ -46,7 +46,7 @@ class Failing:
     async def start(self) -> None: ...
 
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
-        self.attempts.append(batch[0].ticket.attempt)
+        self.attempts.append(batch[0].context.attempt)
         await asyncio.sleep(1)
         deliver(
             0,
@@ -71,7 +71,7 @@ async def test_a_backend_is_started_once_when_it_is_asked() -> None:
     role = runtime(backend := Loaded())
     assert backend.starts == 0
     await asyncio.gather(
-        *(role.ask(request(f"question {i}"), Ticket(f"t{i}")) for i in range(3))
+        *(role.ask(request(f"question {i}"), CallContext(f"t{i}")) for i in range(3))
     )
     assert (backend.starts, len(backend.asked)) == (1, 3)
 
@@ -94,7 +94,7 @@ async def test_every_call_fails_where_a_backend_cannot_be_started(
     role.plays(["judge"])
     for _ in range(2):
         with pytest.raises(StartFailedError) as lost:
-            await role.ask(request(), Ticket("t"))
+            await role.ask(request(), CallContext("t"))
     assert (backend.starts, backend.asked) == (1, [])
     assert heard == [(role.model_name, True), ("", True)]
     assert (str(lost.value), lost.value.exit_code) == (message, code)
@@ -110,14 +110,14 @@ async def test_what_is_to_be_done_first_keeps_a_backend_from_being_asked() -> No
         backend := Toy(), limit=8, retries=0, live=lambda: 1, first=refuse
     )
     with pytest.raises(StartFailedError) as lost:
-        await role.ask(request(), Ticket("t"))
+        await role.ask(request(), CallContext("t"))
     assert (lost.value.exit_code, backend.asked) == (EXIT_USAGE, [])
 
 
 async def test_a_worker_is_given_the_number_of_tries_that_failed_before() -> None:
     failing = Failing()
     response, tries = await runtime(ToyLocal(), retries=1, answerer=failing).ask(
-        request(), Ticket("t")
+        request(), CallContext("t")
     )
     assert (response.text, tries, failing.attempts) == ("at last", 1, [0, 1])
 
@@ -129,7 +129,7 @@ async def test_a_call_that_outlives_the_run_is_not_made_again() -> None:
         ),
         retries=3,
     )
-    call = asyncio.ensure_future(role.ask(request(), Ticket("t")))
+    call = asyncio.ensure_future(role.ask(request(), CallContext("t")))
     await asyncio.sleep(0.1)
     await role.close()
     with pytest.raises(StoppedError):
@@ -139,7 +139,7 @@ async def test_a_call_that_outlives_the_run_is_not_made_again() -> None:
 
 async def test_a_server_that_gives_no_response_has_failed() -> None:
     role = runtime(Toy(answers=lambda _: "hello"))  # type: ignore[arg-type,return-value]  # what an author may have written
-    answered, _ = await role.ask(request(), Ticket("t"))
+    answered, _ = await role.ask(request(), CallContext("t"))
     assert answered.error is not None
     assert (
         answered.error.kind,
@@ -154,5 +154,5 @@ async def test_no_call_waits_for_a_model_that_is_not_asked_any_more(
     role = runtime(ToyLocal(), answerer=Failing())
     asyncio.get_running_loop().call_later(1, role.stop)
     with pytest.raises(StoppedError):
-        await role.ask(request(), Ticket("t"))
+        await role.ask(request(), CallContext("t"))
     assert now() < 60

@@ -9,7 +9,7 @@ from mmeval.broker.server_batcher import LONG_QUIET, QUIET
 from mmeval.errors import BackendDownError, StoppedError
 from mmeval.records.request import Request
 from mmeval.records.response import Response
-from mmeval.store.ticket import Ticket
+from mmeval.store.call_context import CallContext
 from tests.support.engine import now
 from tests.support.toy import Toy, asked_text, reply, request
 
@@ -63,7 +63,9 @@ def runtime(batches: Batches, live: int, retries: int = 0) -> BackendRuntime:
 
 
 async def ask(role: BackendRuntime, *words: str) -> list[Response | BaseException]:
-    calls = (role.ask(request(word), Ticket(f"t{i}")) for i, word in enumerate(words))
+    calls = (
+        role.ask(request(word), CallContext(f"t{i}")) for i, word in enumerate(words)
+    )
     found = await asyncio.gather(*calls, return_exceptions=True)
     return [one if isinstance(one, BaseException) else one[0] for one in found]
 
@@ -77,7 +79,9 @@ async def test_calls_of_all_kinds_go_together_once_no_more_come(
     role.observer.waiting = said.append
     early = asyncio.create_task(ask(role, "a", "b"))
     await asyncio.sleep(QUIET / 2)
-    late = asyncio.create_task(role.ask(request("c", temperature=1.0), Ticket("t2")))
+    late = asyncio.create_task(
+        role.ask(request("c", temperature=1.0), CallContext("t2"))
+    )
     await asyncio.gather(early, late)
     assert batches.sent == [(pytest.approx(QUIET / 2 + quiet), 3)]
     assert said == ["a batch", ""]
@@ -135,7 +139,7 @@ async def test_a_stop_leaves_a_batch_at_its_server_at_once_and_a_later_call_is_r
     await asyncio.sleep(0)
     role.stop()
     assert role.role.batcher is not None
-    late = asyncio.create_task(role.role.batcher.ask(request("f"), Ticket("t0")))
+    late = asyncio.create_task(role.role.batcher.ask(request("f"), CallContext("t0")))
     assert [type(one) for one in (*await calls, *await waiting)] == [StoppedError] * 3
     with pytest.raises(StoppedError):
         await late

@@ -20,13 +20,13 @@ from mmeval.broker.worker_desk import (
     WorkerStartError,
 )
 from mmeval.errors import StorageError
-from mmeval.store.ticket import Ticket
+from mmeval.store.call_context import CallContext
 from tests.support.toy import reply, request
 
 READY, ROW, DONE = Path("segment"), AnswerRow(0, reply("answer"), None), BatchDone(3)
 WARNING = WorkerMessage(30, "a warning")
 GARBLED, END = b"nothing that can be read", None
-BATCH = [BatchRow(request(), Ticket("t"))]
+BATCH = [BatchRow(request(), CallContext("t"))]
 
 
 class Process:

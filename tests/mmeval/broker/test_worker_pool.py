@@ -12,7 +12,7 @@ from mmeval.broker.worker_pool import WorkerPool, worker_jobs
 from mmeval.errors import BackendDownError, StoppedError, StorageError
 from mmeval.records.digests import digest
 from mmeval.records.response import Response
-from mmeval.store.ticket import Ticket
+from mmeval.store.call_context import CallContext
 from tests.support.engine import now
 from tests.support.parallel import ToyParallel
 from tests.support.toy import asked_text, reply, request
@@ -88,9 +88,9 @@ class Notes:
         self._found = found or {}
 
     def adopt(
-        self, ticket: Ticket, request_digest: str, segment: Path, written: object
+        self, context: CallContext, request_digest: str, segment: Path, written: object
     ) -> None:
-        self.adopted.append((ticket.key, segment.name))
+        self.adopted.append((context.key, segment.name))
 
     def recover(self, segment: Path, calls: Mapping[str, str]) -> dict[str, Response]:
         return {key: response for key, response in self._found.items() if key in calls}
@@ -112,7 +112,9 @@ def pool(folder: Path, journal: Notes, copies: int = 1) -> WorkerPool:
 async def answered(of: WorkerPool, *texts: str) -> dict[int, str]:
     """The answers to a batch by their place; the error under -1."""
     found: dict[int, str] = {}
-    batch = [BatchRow(request(text), Ticket("t", f"key of {text}")) for text in texts]
+    batch = [
+        BatchRow(request(text), CallContext("t", f"key of {text}")) for text in texts
+    ]
     try:
         assert (
             await of.answer(

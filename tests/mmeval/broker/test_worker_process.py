@@ -24,8 +24,8 @@ from mmeval.errors import (
 )
 from mmeval.records.request import Request
 from mmeval.run.options import BackendSpec, RunOutcome
+from mmeval.store.call_context import CallContext
 from mmeval.store.journal import Journal
-from mmeval.store.ticket import Ticket
 from mmeval.system.json_lines import from_line
 from tests.support.parallel import ToyParallel, answered, notes
 from tests.support.toy import request, run_toy, sample, task
@@ -75,9 +75,9 @@ def test_a_model_that_cannot_be_loaded_ends_the_run_and_blames_no_sample(
     assert (lost.subject.metric, lost.count) == ("toy_verdict", 3)
 
 
-def batch(*requests: Request, remarks: tuple[str, ...] = ()) -> list[BatchRow]:
+def batch(*requests: Request, warnings: tuple[str, ...] = ()) -> list[BatchRow]:
     return [
-        BatchRow(one, Ticket("t", f"k{i}", remarks=remarks))
+        BatchRow(one, CallContext("t", f"k{i}", warnings=warnings))
         for i, one in enumerate(requests)
     ]
 
@@ -141,7 +141,7 @@ def test_a_worker_writes_an_answer_before_it_reports_it(
         at.open()
         told.clear()
         assert at.answer(
-            batch(request("question 1"), request("odd 2"), remarks=("made smaller",))
+            batch(request("question 1"), request("odd 2"), warnings=("made smaller",))
         )
         good, odd, done = told
         assert (good.position, good.response.text, good.response.warnings) == (

@@ -9,11 +9,11 @@ from mmeval.findings.finding import Finding, Subject
 from mmeval.media.media import Media
 from mmeval.media.parts import Interleaved, Part, media_part, text_part
 from mmeval.records.response import Response, Usage
+from mmeval.store.call_context import CallContext, raw_head
 from mmeval.store.journal import MAX_READERS, Journal
 from mmeval.store.media_store import MediaStore
 from mmeval.store.segment import JournalLine, Segment
 from mmeval.store.spending import ModelEndpoint
-from mmeval.store.ticket import Ticket, raw_head
 from mmeval.system.json_lines import sealed, to_line
 from tests.support.engine import file_limit, opened
 from tests.support.toy import picture, reply, request
@@ -317,17 +317,17 @@ class Worker:
 
     def keep(
         self, key: str, response: Response, *, draw: int = 0
-    ) -> tuple[Ticket, JournalLine]:
-        ticket = Ticket("trial", key, by="t#0", to=MODEL, attempt=1, draw=draw)
-        return ticket, self.segment.keep(raw_head(ticket, request(key)), response)
+    ) -> tuple[CallContext, JournalLine]:
+        context = CallContext("trial", key, by="t#0", to=MODEL, attempt=1, draw=draw)
+        return context, self.segment.keep(raw_head(context, request(key)), response)
 
     def report(self, key: str, response: Response) -> JournalLine:
-        ticket, line = self.keep(key, response)
-        self.journal.adopt(ticket, request(key).digest, self.segment.path, line)
+        context, line = self.keep(key, response)
+        self.journal.adopt(context, request(key).digest, self.segment.path, line)
         return line
 
     def receipt(self, key: str, response: Response, *, draw: int = 0) -> None:
-        head = raw_head(Ticket("trial", key, to=MODEL, draw=draw), request(key))
+        head = raw_head(CallContext("trial", key, to=MODEL, draw=draw), request(key))
         self.segment._write_receipt(head, response, [picture(7)])
 
 

@@ -18,7 +18,7 @@ from mmeval.errors import (
 )
 from mmeval.model_backends.openai import OpenAIBackend, batches
 from mmeval.records import Request, Response
-from mmeval.store.ticket import Ticket
+from mmeval.store.call_context import CallContext
 from mmeval.system import to_line
 from tests.support.mock_openai_server import MockServer
 from tests.support.openai_calls import MP4, generate_all, medium, request
@@ -104,7 +104,7 @@ def test_two_judges_of_a_run_folder_get_answers_of_their_own(
             backend, limit=1, retries=0, live=lambda: 2, notes=tmp_path
         )
         found = await asyncio.gather(
-            *(role.ask(one, Ticket(f"t{i}")) for i, one in enumerate(ASKED[:2]))
+            *(role.ask(one, CallContext(f"t{i}")) for i, one in enumerate(ASKED[:2]))
         )
         await role.close()
         return {response.served for response, _ in found}

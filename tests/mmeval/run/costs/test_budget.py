@@ -12,8 +12,8 @@ from mmeval.records.request import Request
 from mmeval.records.response import Response, Usage
 from mmeval.run.costs.budget import Budget, Limits, check_prices
 from mmeval.run.costs.prices import Price, Prices
+from mmeval.store.call_context import CallContext
 from mmeval.store.spending import ModelEndpoint, Spending
-from mmeval.store.ticket import Ticket
 from tests.support.toy import Toy, ToyLocal, reply, request
 
 PRICES = Prices({"toy-1": Price(input=0, output=1_000_000)})
@@ -49,7 +49,8 @@ def under(budget: Budget, runtime: BackendRuntime) -> Budget:
 async def outcomes(runtime: BackendRuntime, count: int) -> list[Response]:
     """The answers to so many calls at once; those that were not made are left out."""
     calls = (
-        runtime.ask(request(f"question {i}"), Ticket(f"t/{i}")) for i in range(count)
+        runtime.ask(request(f"question {i}"), CallContext(f"t/{i}"))
+        for i in range(count)
     )
     found = await asyncio.gather(*calls, return_exceptions=True)
     assert all(isinstance(item, tuple | StoppedError) for item in found), found
@@ -104,13 +105,13 @@ async def test_failed_tries_count_and_unreachable_servers_do_not() -> None:
         lambda _: Response.failed(next(left), "no"),  # type: ignore[arg-type]
     )
     assert runtime.send is not None
-    found = [await runtime.send(request(), Ticket("t")) for _ in range(4)]
+    found = [await runtime.send(request(), CallContext("t")) for _ in range(4)]
     assert ([one.error and one.error.kind for one in found], budget.reached) == (
         kinds,
         False,
     )
     with pytest.raises(StoppedError):
-        await runtime.send(request(), Ticket("t"))
+        await runtime.send(request(), CallContext("t"))
     assert len(toy.asked) == 4
 
 
@@ -119,7 +120,9 @@ async def test_a_call_that_waits_for_its_place_is_not_made_once_the_run_is_stopp
 ):
     budget, runtime, toy = asked(Limits(tokens=1000))
     calls = [
-        asyncio.create_task(runtime.ask(request(f"question {i}"), Ticket(f"t/{i}")))
+        asyncio.create_task(
+            runtime.ask(request(f"question {i}"), CallContext(f"t/{i}"))
+        )
         for i in range(3)
     ]
     await asyncio.sleep(0.5)
@@ -167,7 +170,9 @@ async def test_a_local_model_needs_no_price_and_its_batches_are_made_before_the_
 ):
     free = BackendRuntime(ToyLocal(), limit=64, retries=0, live=lambda: 1)
     Budget(Limits(usd=0.01), Prices(), Spending()).watch({"model": free})
-    assert (await free.ask(request("question 1"), Ticket("t")))[0].text == "answer 1"
+    assert (await free.ask(request("question 1"), CallContext("t")))[
+        0
+    ].text == "answer 1"
     await free.close()
     toy = ToyLocal(max_batch_size=4)
     runtime = BackendRuntime(toy, limit=64, retries=0, live=lambda: 64)

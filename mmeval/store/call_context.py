@@ -1,4 +1,4 @@
-"""Tickets: what goes with a call so that the process with its answer can keep it."""
+"""The context of a call: what the process that answers it needs to keep the answer."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from mmeval.store.spending import NOT_SENT, ModelEndpoint
 
 
 @dataclass(frozen=True, slots=True)
-class Ticket:
+class CallContext:
     """Whose call it is, and how the journal names it.
 
     ``key`` is the call's name in the journal, ``by`` its place in a program, ``to`` who
     is paid for it (None: no call is sent). ``attempt`` counts the tries that failed
-    before, ``draw`` the replies to this call that were refused. ``remarks`` are
+    before, ``draw`` the replies to this call that were refused. ``warnings`` are
     warnings that the answer gets, of what was done to the request.
     """
 
@@ -25,10 +25,10 @@ class Ticket:
     to: ModelEndpoint | None = None
     attempt: int = 0
     draw: int = 0
-    remarks: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
-NO_TICKET = Ticket("")
+NO_CONTEXT = CallContext("")
 """For a backend whose answers this process keeps, and whose calls wait for no
 company."""
 
@@ -54,10 +54,14 @@ def line_head(
     return head
 
 
-def raw_head(ticket: Ticket, request: Request) -> dict[str, Any]:
+def raw_head(context: CallContext, request: Request) -> dict[str, Any]:
     """The beginning of a worker's line, with ``w``: the answer was not checked.
     Its value is how many replies to the call were refused before this one."""
-    ticket_head = line_head(
-        ticket.key, request.digest, by=ticket.by, to=ticket.to, attempt=ticket.attempt
+    head = line_head(
+        context.key,
+        request.digest,
+        by=context.by,
+        to=context.to,
+        attempt=context.attempt,
     )
-    return {**ticket_head, "w": ticket.draw}
+    return {**head, "w": context.draw}
