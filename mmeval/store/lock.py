@@ -32,7 +32,7 @@ _POLL_SECONDS = 0.05
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
-class HeldError(Exception):
+class LockHeldError(Exception):
     """Another process has the lock; the text is who."""
 
 
@@ -94,7 +94,7 @@ def becomes_free(file: Path, patience: float) -> bool:
             try:
                 has_locks = _flock(descriptor, fcntl.LOCK_EX)
                 break
-            except HeldError:
+            except LockHeldError:
                 if time.monotonic() >= until:
                     return False
                 time.sleep(_POLL_SECONDS)
@@ -109,7 +109,7 @@ def _flock(descriptor: int, kind: int) -> bool:
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise HeldError(
+        raise LockHeldError(
             os.pread(descriptor, 200, 0).decode(errors="replace").strip()
         ) from None
     except OSError as error:
@@ -127,7 +127,7 @@ def _taken_lease(file: Path, *, shared: bool) -> SoftFileLease:
         return lease
     host = _this_host()
     if _is_at_work(lease, host):
-        raise HeldError(_holder(lease))
+        raise LockHeldError(_holder(lease))
     log.warning(
         "%s: waiting for a sign of %s, %.0f seconds at most",
         lease.lock_file,
@@ -143,11 +143,11 @@ def _taken_lease(file: Path, *, shared: bool) -> SoftFileLease:
             return lease
         state = _state(lease)
         if _is_touched(before, state) or _is_at_work(lease, host):
-            raise HeldError(_holder(lease))
+            raise LockHeldError(_holder(lease))
         before = state
     # some file systems, NFS among them, cannot exchange two names at once
     advice = f"if it is gone, remove {lease.lock_file}"
-    raise HeldError(f"{_holder(lease)}, which gives no sign; {advice}")
+    raise LockHeldError(f"{_holder(lease)}, which gives no sign; {advice}")
 
 
 def _leases_end(file: Path, until: float) -> bool:

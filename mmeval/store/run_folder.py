@@ -32,7 +32,7 @@ from mmeval.errors import IdentityChangedError, RunLockedError, StorageError, Us
 from mmeval.findings.finding import Finding
 from mmeval.records.score import FORMAT_VERSION
 from mmeval.store.journal import Journal
-from mmeval.store.lock import HeldError, Lock
+from mmeval.store.lock import Lock, LockHeldError
 from mmeval.store.media_store import MediaStore
 from mmeval.store.shard import MERGED
 from mmeval.store.writer_lock import wait_for_writers
@@ -236,7 +236,7 @@ def _locked(folder: Path) -> Lock:
             wait_for_writers(folder)
             failed.pop_all()
             return lock
-    except HeldError as held:
+    except LockHeldError as held:
         raise RunLockedError(
             f"{folder}: another process is working here ({held}). Wait for it, or "
             "name another --run_id"

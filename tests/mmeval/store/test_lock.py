@@ -16,7 +16,7 @@ from filelock import SoftFileLease
 
 from mmeval.errors import RunLockedError, StorageError, UsageError
 from mmeval.store import lock as module
-from mmeval.store.lock import HeldError, Lock, becomes_free
+from mmeval.store.lock import Lock, LockHeldError, becomes_free
 from mmeval.store.run_folder import RunFolder
 from mmeval.store.writer_lock import hold, wait_for_writers
 
@@ -68,7 +68,7 @@ def test_a_lock_is_refused_while_another_holds_it(tmp_path: Path) -> None:
     file = tmp_path / "run.lock"
     with (
         closing(Lock(file)),
-        pytest.raises(HeldError, match=f"pid {os.getpid()}"),
+        pytest.raises(LockHeldError, match=f"pid {os.getpid()}"),
     ):
         Lock(file)
 
@@ -96,7 +96,7 @@ def test_a_lease_of_a_process_at_work_on_this_host_is_refused_at_once(
     start = time.monotonic()
     with (
         closing(Lock(file)),
-        pytest.raises(HeldError, match=f"pid {os.getpid()}"),
+        pytest.raises(LockHeldError, match=f"pid {os.getpid()}"),
     ):
         Lock(file)
     assert time.monotonic() - start < module.BEAT_SECONDS
@@ -108,7 +108,7 @@ def test_a_lease_of_another_host_is_refused_when_it_is_touched(
 ) -> None:
     lease = lease_of(tmp_path, process=7, host="another")
     monkeypatch.setattr(time, "sleep", lambda _: os.utime(lease, (1, 1)))
-    with pytest.raises(HeldError, match="pid 7 on another") as refused:
+    with pytest.raises(LockHeldError, match="pid 7 on another") as refused:
         Lock(tmp_path / "run.lock")
     assert "remove" not in str(refused.value), "its holder is at work"
     assert "waiting for a sign of pid 7 on another" in caplog.text
@@ -120,7 +120,7 @@ def test_a_lease_that_cannot_be_taken_over_is_named_to_be_removed(
 ) -> None:
     lease = lease_of(tmp_path, process=7, host="another")
     monkeypatch.setattr(module, "_is_acquired", lambda _: False)
-    with pytest.raises(HeldError, match=f"if it is gone, remove {lease}"):
+    with pytest.raises(LockHeldError, match=f"if it is gone, remove {lease}"):
         Lock(tmp_path / "run.lock")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mmeval.store import lock as module
-from mmeval.store.lock import HeldError, Lock
+from mmeval.store.lock import Lock, LockHeldError
 from tests.mmeval.store.test_lock import ended_process, lease_of
 
 LEASE_SECONDS = 0.5
@@ -83,7 +83,7 @@ def start_in_each(folders: list[Path], barrier: Any, seed: int, results: Any) ->
 def started(folder: Path) -> Lock | None:
     try:
         return Lock(folder / "run.lock")
-    except HeldError:
+    except LockHeldError:
         return None
 
 
