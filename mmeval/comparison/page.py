@@ -27,7 +27,7 @@ from mmeval.report.page.shell import run_rows, write_shell
 from mmeval.report.page.tables import paper
 from mmeval.report.page.writer import PREVIEW_SECONDS, Made, PageWriter, new_report
 from mmeval.results.numbers import NumberRow, number_rows
-from mmeval.store.paths import Wanted
+from mmeval.store.paths import TrialFilter
 
 OUTCOMES = ("won", "lost", "tied", "one-sided")
 WON, LOST, TIED, ONE_SIDED = range(4)
@@ -82,7 +82,7 @@ def write_comparison(found: Comparison, folder: Path) -> Made:
         )
         for number, run in enumerate(found.runs):
 
-            def chosen(task: str, number: int = number) -> Wanted:
+            def chosen(task: str, number: int = number) -> TrialFilter:
                 places = wanted.get((number, task), ())
                 return lambda index, repeat: (index, repeat) in places
 

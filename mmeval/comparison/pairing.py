@@ -22,7 +22,7 @@ from mmeval.aggregate.statistics import Interval
 from mmeval.records.digests import digest
 from mmeval.results.stored_run import StoredRun, StoredTask, TaskRow, counted_by
 from mmeval.results.task_results import fill, is_faulty
-from mmeval.store.paths import Wanted
+from mmeval.store.paths import TrialFilter
 
 TrialName = tuple[str, int]
 """A sample and a repeat."""
@@ -83,7 +83,7 @@ class TaskScores:
         self.parts, self._label, self._worst = parts, label, worst or {}
         self.offsets: list[int] = []
         self._recorded: set[int] = set()
-        self._counts: list[Wanted] = []
+        self._counts: list[TrialFilter] = []
         offset = 0
         for part in parts:
             self.offsets.append(offset)

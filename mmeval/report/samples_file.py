@@ -20,7 +20,7 @@ from mmeval.records.trial import Trial, finish_reason, warnings_of
 from mmeval.results.stored_run import ScoreRows
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
-from mmeval.store.paths import Wanted, trial_key
+from mmeval.store.paths import TrialFilter, trial_key
 from mmeval.store.task_records import trial_rows
 from mmeval.system.folders import replaced_file
 from mmeval.task.task import Task
@@ -158,7 +158,7 @@ def _sha(text: str) -> str:
 
 
 def sample_rows(
-    folder: Path, task: Task, score_set: Path | None, wanted: Wanted
+    folder: Path, task: Task, score_set: Path | None, trial_filter: TrialFilter
 ) -> Iterator[SampleRow]:
     """A task's samples with their trials and scores, in the order of the data set.
     ``score_set`` is the folder of the task's scores, None when nothing was scored."""
@@ -166,7 +166,9 @@ def sample_rows(
     media = MediaStore(folder / "media")
     with closing(Journal(folder / "journal", media, writable=False)) as journal:
         every = trial_rows(folder, task.name)
-        chosen = (rows for rows in every if wanted(rows.trial["i"], rows.trial["n"]))
+        chosen = (
+            rows for rows in every if trial_filter(rows.trial["i"], rows.trial["n"])
+        )
         by_sample = groupby(chosen, key=lambda rows: int(rows.trial["i"]))
         for index, of_sample in by_sample:
             sample: Sample | None = None

@@ -21,7 +21,7 @@ from mmeval.metric.scoring.verdict_log import FILE as VERDICTS
 from mmeval.metric.scoring.votes import with_votes
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
-from mmeval.store.paths import Wanted, every_trial, trial_key
+from mmeval.store.paths import TrialFilter, every_trial, trial_key
 from mmeval.store.run_folder import RunFolder, journal_findings
 from mmeval.store.shard import shards_of
 from mmeval.store.task_records import first_calls, trial_rows
@@ -103,12 +103,16 @@ class StoredTask:
         trial; later ones of a trial stand for it."""
         return first_calls(self.folder, self.name)
 
-    def trials(self, wanted: Wanted = every_trial) -> Iterator[StoredTrial | None]:
-        """Each wanted trial in its latest form in data set order, then None for each
-        damaged line."""
+    def trials(
+        self, trial_filter: TrialFilter = every_trial
+    ) -> Iterator[StoredTrial | None]:
+        """The latest form of each trial that the filter keeps, in data set order;
+        then None for each damaged line."""
         scores, verdicts = ScoreRows(self.score_set), _Verdicts(self.score_set)
         damaged: list[int] = []
-        for row, sample, size in trial_rows(self.folder, self.name, damaged, wanted):
+        for row, sample, size in trial_rows(
+            self.folder, self.name, damaged, trial_filter
+        ):
             key = trial_key(row["i"], row["n"])
             scored, scored_size = scores.of(key, row["d"])
             yield StoredTrial(
@@ -349,7 +353,7 @@ class _Verdicts:
             self._file.close()
 
 
-def counted_by(asked: Mapping[str, Any] | None) -> Wanted:
+def counted_by(asked: Mapping[str, Any] | None) -> TrialFilter:
     """The trials that the numbers count, by ``asked`` of their task in a results
     file."""
     if asked is None:

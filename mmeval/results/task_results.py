@@ -16,7 +16,7 @@ from mmeval.aggregate.summary import combine, summarise
 from mmeval.errors import MmevalError, PluginError
 from mmeval.metric.scoring.score_set import ScoreSet, finished_rows
 from mmeval.records.score import NO_OPTION, UNUSED_REPLY, Cause, Result, Score
-from mmeval.store.paths import Wanted
+from mmeval.store.paths import TrialFilter
 from mmeval.task.task import CombinedNumber, Group, GroupMetric, Task
 
 
@@ -64,12 +64,12 @@ class TaskNumbers:
 def task_results(
     task: TaskNumbers,
     scores: Path,
-    wanted: Wanted,
+    trial_filter: TrialFilter,
     suspended: Collection[str] = (),
     *,
     bootstrap_iters: int = BOOTSTRAP_ITERS,
 ) -> list[Result]:
-    """A task's numbers over the wanted trials, from its score set's finished rows.
+    """A task's numbers over the trials that the filter keeps, from finished rows.
     ``suspended`` names the numbers whose scoring was given up during the run: they get
     counts and bounds alone."""
     columns: dict[str, Scores] = {}
@@ -79,7 +79,7 @@ def task_results(
             higher_is_better=number.higher_is_better,
             switches=number.switches,
         )
-    fill(columns, finished_rows(scores, wanted))
+    fill(columns, finished_rows(scores, trial_filter))
     if not columns:
         return []
     first = task.numbers[0].name
@@ -125,7 +125,7 @@ class UnscoredReasons:
 
 def unscored_reasons(
     scores: ScoreSet,
-    wanted: Wanted,
+    trial_filter: TrialFilter,
     name: str,
 ) -> UnscoredReasons:
     """Why the trials that one number lacks have no score.
@@ -133,7 +133,7 @@ def unscored_reasons(
     Refused answers that the user leaves out are none of these.
     """
     found = UnscoredReasons()
-    for row in finished_rows(scores.folder, wanted):
+    for row in finished_rows(scores.folder, trial_filter):
         score = row["scores"].get(name, {})
         if row["status"] != "ok" or score.get("status") != "unscored":
             continue

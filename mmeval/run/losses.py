@@ -26,7 +26,7 @@ from mmeval.run.jobs import DataFault
 from mmeval.run.options import RunOutcome
 from mmeval.run.progress import RunTally
 from mmeval.run.task_run import TaskRun
-from mmeval.store.paths import Wanted
+from mmeval.store.paths import TrialFilter
 
 MAX_REASONS = 5
 """Reasons of one number that are kept in words; the others are counted."""
@@ -132,7 +132,7 @@ def on_numbers(outcome: RunOutcome) -> Iterator[Finding]:
 
 def unscored(
     runs: Sequence[TaskRun],
-    wanted: Mapping[str, Wanted],
+    chosen: Mapping[str, TrialFilter],
     results: Sequence[Result],
     *,
     again: str,
@@ -154,8 +154,8 @@ def unscored(
         of_pieces = sum(lost.get((result.task, name), 0) for name in bound.pieces)
         has_own = _lost(result) > of_pieces and not result.suspended
         if has_own and run.scores is not None:
-            chosen = wanted[result.task]
-            reasons = unscored_reasons(run.scores, chosen, result.metric)
+            trial_filter = chosen[result.task]
+            reasons = unscored_reasons(run.scores, trial_filter, result.metric)
             yield from _by_reason(result, reasons, bound, again)
 
 
@@ -194,7 +194,7 @@ def _by_reason(
 
 
 def unread_replies(
-    runs: Sequence[TaskRun], wanted: Mapping[str, Wanted]
+    runs: Sequence[TaskRun], chosen: Mapping[str, TrialFilter]
 ) -> Iterator[Finding]:
     """The replies of judges that could not be read and count, as a switch has it. They
     are in the scores' evidence (``mmeval.metric.judge.verdict.UNREAD``); rows are read
@@ -205,7 +205,7 @@ def unread_replies(
                 bound = metric.bound
                 if run.scores is None or bound.params.get(switch) != value:
                     continue
-                rows = finished_rows(run.scores.folder, wanted[run.task.name])
+                rows = finished_rows(run.scores.folder, chosen[run.task.name])
                 names = bound.metric.outputs
                 count = 0
                 for row in rows:
@@ -223,7 +223,7 @@ def unread_replies(
 
 def nothing_to_score(
     runs: Sequence[TaskRun],
-    wanted: Mapping[str, Wanted],
+    chosen: Mapping[str, TrialFilter],
     results: Iterable[Result],
 ) -> Iterator[Finding]:
     """The metrics with nothing to score of tasks without any number. Of a task's rows
@@ -239,18 +239,18 @@ def nothing_to_score(
         names = numbers.get(task, ())
         if run.scores is not None and names:
             folder = run.scores.folder
-            for name, reason in _first_reasons(folder, wanted[task], names):
+            for name, reason in _first_reasons(folder, chosen[task], names):
                 subject = Subject(task, name)
                 cause = f"nothing to score: {reason}"
                 yield Finding("unscored", subject, cause=cause, severity="note")
 
 
 def _first_reasons(
-    folder: Path, wanted: Wanted, names: Collection[str]
+    folder: Path, trial_filter: TrialFilter, names: Collection[str]
 ) -> Iterator[tuple[str, str]]:
     """The first reason of each number."""
     left = dict.fromkeys(names)
-    for row in finished_rows(folder, wanted):
+    for row in finished_rows(folder, trial_filter):
         for name in list(left):
             if score := row["scores"].get(name):
                 yield name, str(score.get("reason", ""))

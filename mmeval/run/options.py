@@ -17,7 +17,7 @@ from mmeval.metric.device import AUTO as AUTO_DEVICE
 from mmeval.metric.scoring.verdict_log import Served
 from mmeval.records.score import Result
 from mmeval.run.costs.prices import Bill
-from mmeval.store.paths import Wanted
+from mmeval.store.paths import TrialFilter
 from mmeval.store.shard import Shard
 from mmeval.task.task import Selection, TaskOverrides
 
@@ -167,7 +167,7 @@ class RunOutcome:
     started: str
     seconds: float
     exit_code: int
-    chosen: Mapping[str, Wanted] = field(default_factory=dict)
+    chosen: Mapping[str, TrialFilter] = field(default_factory=dict)
     """By task, whether a sample's index in a repeat belongs to the run: its folder may
     hold more."""
     rows: Mapping[str, int] = field(default_factory=dict)

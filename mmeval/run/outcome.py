@@ -18,7 +18,7 @@ from mmeval.records.score import Result
 from mmeval.results.task_results import TaskNumbers, task_results
 from mmeval.run.options import RunCounts, RunOutcome
 from mmeval.run.task_run import TaskRun
-from mmeval.store.paths import Wanted
+from mmeval.store.paths import TrialFilter
 
 LOST: tuple[Kind, ...] = (
     "bad_sample",
@@ -31,13 +31,13 @@ LOST: tuple[Kind, ...] = (
 
 def finished_results(
     runs: Sequence[TaskRun],
-    wanted: Mapping[str, Wanted],
+    chosen: Mapping[str, TrialFilter],
     scorer: Scorer | None,
     *,
     bootstrap_iters: int,
     suspended: Mapping[str, Collection[str]],
 ) -> list[Result]:
-    """Order the score rows, and make each task's numbers over its ``wanted`` trials.
+    """Order the score rows, and make each task's numbers over its ``chosen`` trials.
 
     They are made where the scoring happened, so that this process need not import what
     they take; without a ``scorer`` nothing was scored. ``suspended`` names, by task,
@@ -54,7 +54,7 @@ def finished_results(
             task_results,
             TaskNumbers.of(run.task),
             run.scores.folder,
-            wanted[name],
+            chosen[name],
             suspended.get(name, ()),
             bootstrap_iters=bootstrap_iters,
         )

@@ -24,7 +24,7 @@ from mmeval.run.progress import Progress, RunTally
 from mmeval.run.suspension import Suspension
 from mmeval.run.task_run import TaskRun
 from mmeval.store.journal import Journal
-from mmeval.store.paths import Wanted
+from mmeval.store.paths import TrialFilter
 from mmeval.store.run_folder import RunFolder
 from mmeval.task.task import Task
 
@@ -50,7 +50,7 @@ class OpenRun:
 class Conclusion:
     """What a source knows of its trials when they are done."""
 
-    chosen: Mapping[str, Wanted]
+    chosen: Mapping[str, TrialFilter]
     """By task, which trials of the folder count."""
     again: str
     """The command that scores the rest."""

@@ -39,10 +39,10 @@ class LockHeldError(Exception):
 class Lock:
     """A lock that this process holds until ``close`` or its end.
 
-    An exclusive one is held alone, ``shared`` ones by several. Raises HeldError while
-    it cannot be had, and OSError where the file cannot be written or locked. Where
-    there are no locks, it waits for the next sign of a holder on another host: ten
-    seconds where that is at work, a minute where it is not.
+    One process holds an exclusive lock; several hold a ``shared`` one. Raises
+    LockHeldError if another process holds the lock, OSError if the file cannot be
+    written or locked. Without kernel locks this waits for a sign of a holder on another
+    host: 10 seconds if the holder works, 60 if it does not.
     """
 
     def __init__(self, file: Path, *, shared: bool = False) -> None:
@@ -105,7 +105,7 @@ def becomes_free(file: Path, patience: float) -> bool:
 
 def _flock(descriptor: int, kind: int) -> bool:
     """Whether the kernel's lock was had; False where the file system has none. Raises
-    HeldError."""
+    LockHeldError."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -120,7 +120,7 @@ def _flock(descriptor: int, kind: int) -> bool:
 
 
 def _taken_lease(file: Path, *, shared: bool) -> SoftFileLease:
-    """The lease of a file, or with ``shared`` one of several. Raises HeldError."""
+    """The lease of a file, or with ``shared`` one of several. Raises LockHeldError."""
     name = f"{file.name}.{secrets.token_hex(6)}" if shared else file.name
     lease = _lease(file.with_name(f"{name}.lease"))
     if _is_acquired(lease):

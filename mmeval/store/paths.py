@@ -1,12 +1,12 @@
-"""A run folder's trials by sample and repeat: their order, and which are wanted."""
+"""A run folder's trials by sample and repeat: their order and their filter."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-Wanted = Callable[[int, int], bool]
-"""Whether the trial of a sample's place and a repeat is one of the run's: a folder may
-hold more."""
+TrialFilter = Callable[[int, int], bool]
+"""True if a trial belongs to the run, given its sample's index and its repeat. A folder
+may hold more trials."""
 
 
 def every_trial(_index: int, _repeat: int) -> bool:

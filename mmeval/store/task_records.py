@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from mmeval.records.sample import Sample
-from mmeval.store.paths import Wanted, every_trial, trial_key
+from mmeval.store.paths import TrialFilter, every_trial, trial_key
 from mmeval.system.json_lines import (
     drop_damaged,
     line_at,
@@ -163,20 +163,20 @@ def trial_rows(
     folder: Path,
     task: str,
     damaged: list[int] | None = None,
-    wanted: Wanted = every_trial,
+    trial_filter: TrialFilter = every_trial,
 ) -> Iterator[TrialRows]:
     """Every recorded trial of a task, in the order of the data; one is held at a time.
 
     A trial whose sample a killed process did not get to write is left out: the run
     itself makes both again. ``damaged`` gets the numbers of damaged lines, first those
-    of samples. Only ``wanted`` trials are read in full.
+    of samples. Only ``trial_filter`` trials are read in full.
     """
     sample_file, trial_file = _files(folder, task)
     samples = {int(row["i"]): offset for offset, row in read_rows(sample_file, damaged)}
     latest: dict[int, int] = {}
     for offset, row in read_rows(trial_file, damaged):
         index, repeat = row["i"], row["n"]
-        if wanted(index, repeat):
+        if trial_filter(index, repeat):
             latest[trial_key(index, repeat)] = offset
     if not latest or not samples:
         return

@@ -25,7 +25,7 @@ from mmeval.metric.scoring.verdict_log import verdict_log
 from mmeval.metric.scoring.votes import with_votes
 from mmeval.records.digests import digest
 from mmeval.records.score import ScoreStatus
-from mmeval.store.paths import Wanted, trial_key
+from mmeval.store.paths import TrialFilter, trial_key
 from mmeval.system.folders import write_atomic
 from mmeval.system.json_lines import (
     LineFile,
@@ -206,10 +206,10 @@ def _as_it_is(line: bytes) -> bytes:
     return line
 
 
-def finished_rows(folder: Path, wanted: Wanted) -> Iterator[dict[str, Any]]:
-    """A set's finished rows of the trials that are wanted, in the order of the data."""
+def finished_rows(folder: Path, trial_filter: TrialFilter) -> Iterator[dict[str, Any]]:
+    """A set's finished rows of the trials that the filter keeps, in data order."""
     rows = (row for _, row in read_rows(folder / FINISHED))
-    yield from with_votes(row for row in rows if wanted(row["i"], row["n"]))
+    yield from with_votes(row for row in rows if trial_filter(row["i"], row["n"]))
 
 
 def _merged(lines: list[bytes]) -> bytes:

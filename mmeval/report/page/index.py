@@ -21,7 +21,7 @@ from mmeval.results.stored_run import (
     TaskRow,
     counted_by,
 )
-from mmeval.store.paths import Wanted
+from mmeval.store.paths import TrialFilter
 
 STATUSES = (
     "scored",
@@ -90,7 +90,7 @@ class Index:
         self._levels: dict[str, dict[str, int]] = {}
         self._kinds: dict[str, str] = {}
         self._was_asked = array("b")
-        self._is_counted: Wanted = counted_by(None)
+        self._is_counted: TrialFilter = counted_by(None)
         self._lacking: frozenset[str] = frozenset()
 
     def begin_run(self, run: StoredRun) -> None:

@@ -37,7 +37,7 @@ from mmeval.report.page.tables import papers, tables
 from mmeval.results.compare import metrics_of
 from mmeval.results.numbers import NumberRow, ResultsDocument, number_rows
 from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial
-from mmeval.store.paths import Wanted, every_trial
+from mmeval.store.paths import TrialFilter, every_trial
 from mmeval.store.run_folder import journal_findings
 from mmeval.system.folders import replaced
 
@@ -234,7 +234,9 @@ class PageWriter:
         return self.index.to_json(made=moment, version=__version__, headlines=headlines)
 
     def write_run(
-        self, run: StoredRun, wanted: Callable[[str], Wanted] = lambda _: every_trial
+        self,
+        run: StoredRun,
+        wanted: Callable[[str], TrialFilter] = lambda _: every_trial,
     ) -> None:
         """Write the trials of a run, of each task the ``wanted`` ones."""
         self._lacks_answer = False

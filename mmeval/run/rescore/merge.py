@@ -45,7 +45,7 @@ from mmeval.run.source import Conclusion, OpenRun, Source
 from mmeval.run.suspension import Suspension, score_command
 from mmeval.run.task_run import TaskRun, judged_metrics
 from mmeval.store.journal import Journal
-from mmeval.store.paths import Wanted, every_trial, trial_key
+from mmeval.store.paths import TrialFilter, every_trial, trial_key
 from mmeval.store.run_folder import RunFolder
 from mmeval.store.shard import MERGED, from_progressions, shards_of, state, unmerged
 from mmeval.store.task_records import TaskRecords, trial_rows
@@ -249,9 +249,9 @@ class ShardTrials(Source):
             chosen=chosen,
         )
 
-    def _chosen(self, tasks: Sequence[Task]) -> dict[str, Wanted]:
+    def _chosen(self, tasks: Sequence[Task]) -> dict[str, TrialFilter]:
         known = self._of_whole.get("chosen")
-        chosen: dict[str, Wanted] = {}
+        chosen: dict[str, TrialFilter] = {}
         for task in tasks:
             if known is None:
                 chosen[task.name] = every_trial
@@ -275,7 +275,7 @@ class Merging:
         *,
         data: Mapping[str, Mapping[str, Any]],
         of_whole: Mapping[str, Any],
-        chosen: Mapping[str, Wanted],
+        chosen: Mapping[str, TrialFilter],
     ) -> None:
         self.tally = RunTally()
         self.suspension = Suspension()
@@ -306,18 +306,18 @@ class Merging:
 
     async def run(self) -> None:
         for task in self._run.tasks:
-            wanted = self._chosen[task.task.name]
-            self._count(task, wanted)
-            self._note_remarks(task, wanted)
+            trial_filter = self._chosen[task.task.name]
+            self._count(task, trial_filter)
+            self._note_remarks(task, trial_filter)
         shards = sorted(shard.shard for shard in self._division.shards)
         named = listed([str(shard) for shard in shards], 3)
         self._run.progress.note(f"{self._how_many()} trials of shards {named}")
 
-    def _count(self, task: TaskRun, wanted: Wanted) -> None:
+    def _count(self, task: TaskRun, trial_filter: TrialFilter) -> None:
         name = task.task.name
         latest = {}
         for _, row in read_rows(task.records.trial_file):
-            if wanted(row["i"], row["n"]):
+            if trial_filter(row["i"], row["n"]):
                 key = trial_key(row["i"], row["n"])
                 latest[key] = (row.get("error"), row.get("left_out", ()))
         self._samples[name] = len({key >> 16 for key in latest})
@@ -332,9 +332,11 @@ class Merging:
             failure = None if error is None else ErrorInfo.from_json(error)
             self.tally.recall(failure, left_out)
 
-    def _note_remarks(self, task: TaskRun, wanted: Wanted) -> None:
+    def _note_remarks(self, task: TaskRun, trial_filter: TrialFilter) -> None:
         journal = self._run.broker.journal
-        rows = trial_rows(self._run.folder.path, task.task.name, wanted=wanted)
+        rows = trial_rows(
+            self._run.folder.path, task.task.name, trial_filter=trial_filter
+        )
         for row in rows:
             if "error" not in row.trial:
                 exchanges = stored_exchanges(row.trial, journal)
