@@ -11,7 +11,7 @@ from typing import Any
 
 from mmeval.backend import Capabilities, TaskAhead
 from mmeval.errors import MissingDataError
-from mmeval.interchange import MEDIA_ROOT, Absent, AnswerPlace, open_answers
+from mmeval.interchange import MEDIA_ROOT, AnswerPlace, MissingAnswer, open_answers
 from mmeval.media import PART_KINDS
 from mmeval.records import Request, Response, Sample
 
@@ -99,7 +99,7 @@ class ReplayBackend:
         request: Request,  # noqa: ARG002
     ) -> Response:
         stored = self._answers.answer(task, sample, repeat)
-        if isinstance(stored, Absent):
+        if isinstance(stored, MissingAnswer):
             return Response.failed("no_answer", stored.reason)
         return stored.response
 
@@ -114,7 +114,7 @@ class ReplayBackend:
         for sample in task.samples():
             for repeat in range(task.repeats):
                 stored = self._answers.answer(task.name, sample, repeat)
-                if isinstance(stored, Absent):
+                if isinstance(stored, MissingAnswer):
                     counts["missing"] += 1
                     first_reason = first_reason or stored.reason
                     if stored.place is not None:

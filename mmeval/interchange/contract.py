@@ -40,7 +40,7 @@ class StoredAnswer(NamedTuple):
     response: Response
 
 
-class Absent(NamedTuple):
+class MissingAnswer(NamedTuple):
     """The reason why there is no answer; ``place`` is where an unreadable one
     stands."""
 
@@ -48,7 +48,7 @@ class Absent(NamedTuple):
     place: AnswerPlace | None = None
 
 
-class Answers(Protocol):
+class AnswerSource(Protocol):
     """Opened files of answers. Files outside of the named folder are never read, but
     for media where ``media_root`` says that they are."""
 
@@ -74,7 +74,7 @@ class Answers(Protocol):
         task: str,
         sample: Sample,
         repeat: int,
-    ) -> StoredAnswer | Absent:
+    ) -> StoredAnswer | MissingAnswer:
         """The answer of a trial. Raises UsageError for a damaged one. A medium that is
         missing, or leads out of the folder, is not an error."""
 
@@ -108,7 +108,7 @@ class AnsweredRun:
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportSummary:
     """The result of a writer; ``gaps`` are what the files lack, each as one line.
     ``notes``: what the layout has no place for, and how it was kept; ``manifest`` is
     for the reader, in MANIFEST."""
@@ -131,8 +131,8 @@ class AnswerFormat:
     """
 
     about: str
-    read: Callable[..., Answers] | None = None
-    write: Callable[[AnsweredRun, Path], Exported] | None = None
+    read: Callable[..., AnswerSource] | None = None
+    write: Callable[[AnsweredRun, Path], ExportSummary] | None = None
     unwritten: str = ""
 
     @property
@@ -157,7 +157,7 @@ def open_answers(
     name: str,
     path: Path,
     options: Mapping[str, Any],
-) -> Answers:
+) -> AnswerSource:
     """Open the answers below a path in a format. Raises UsageError,
     MissingDataError."""
     form = load_format(name)

@@ -14,7 +14,7 @@ from mmeval.interchange.contract import (
     AnsweredRun,
     AnsweredTask,
     AnswerFormat,
-    Exported,
+    ExportSummary,
     ScoredTrial,
 )
 from mmeval.metric.scoring.stored_trials import stored_trial
@@ -65,7 +65,7 @@ def export(
     *,
     tasks: Sequence[str] = (),
     force: bool,
-) -> Exported:
+) -> ExportSummary:
     """Write the answers of some tasks of a run (default: all) as the folder ``into``.
 
     An earlier export is replaced only with ``force``, when the new one is complete;

@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from mmeval.errors import UsageError
-from mmeval.interchange.contract import AnsweredRun, AnsweredTask, Exported, ScoredTrial
+from mmeval.interchange.contract import (
+    AnsweredRun,
+    AnsweredTask,
+    ExportSummary,
+    ScoredTrial,
+)
 from mmeval.interchange.sidecar import exact_parts
 from mmeval.media.media import Media
 from mmeval.media.media_type import suffix_for
@@ -78,7 +83,7 @@ class ExportFolder(ABC):
     def finish(self) -> Sequence[str]:
         """Write the files. Returns what they lack besides ``gaps``."""
 
-    def fill(self, run: AnsweredRun) -> Exported:
+    def fill(self, run: AnsweredRun) -> ExportSummary:
         """Write the answers of a run.
 
         Tasks of other benchmarks are left out, which is one of the gaps. Raises
@@ -126,7 +131,7 @@ class ExportFolder(ABC):
         }
         gaps += self._lines(missing)
         gaps += more
-        return Exported(
+        return ExportSummary(
             self.counts["answers"],
             self.counts["media"],
             tuple(gaps),

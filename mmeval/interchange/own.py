@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mmeval.interchange.contract import AnswerFormat, Answers
+from mmeval.interchange.contract import AnswerFormat, AnswerSource
 from mmeval.interchange.run_answers import RunAnswers
 from mmeval.interchange.samples_answers import SamplesAnswers
 from mmeval.results.stored_run import run_folder
 
 
-def read_own(path: Path) -> Answers:
+def read_own(path: Path) -> AnswerSource:
     """Open a run or samples files. Raises MissingDataError without any, UsageError if
     damaged."""
     if path.is_file():

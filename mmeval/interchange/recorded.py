@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange.contract import Absent, AnswerPlace, StoredAnswer
+from mmeval.interchange.contract import AnswerPlace, MissingAnswer, StoredAnswer
 from mmeval.media.media import Media, stored_path
 from mmeval.media.media_type import suffix_for
 from mmeval.media.parts import PART_KINDS, Interleaved, Part, PartKind
@@ -84,18 +84,18 @@ def _medium(row: object, media_root: Path) -> Media:
     return medium
 
 
-def read_or_absent(
+def read_or_missing(
     place: AnswerPlace, name: str, read: Callable[[], Response], *, where: str
-) -> StoredAnswer | Absent:
+) -> StoredAnswer | MissingAnswer:
     """The answer called ``name`` that a function reads, or why it cannot be read.
     ``where`` is what it stands in."""
     try:
         return StoredAnswer(place, read())
     except (UsageError, MissingDataError) as error:
-        return Absent(f"{name}: {error}", place)
+        return MissingAnswer(f"{name}: {error}", place)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         fault = f"{type(error).__name__}: {error}"
-        return Absent(f"{name}: its {where} is damaged ({fault})", place)
+        return MissingAnswer(f"{name}: its {where} is damaged ({fault})", place)
 
 
 def error_of(row: object) -> Response:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange.contract import Absent, AnswerPlace, StoredAnswer
+from mmeval.interchange.contract import AnswerPlace, MissingAnswer, StoredAnswer
 from mmeval.interchange.media_paths import MediaPaths, MediaRoot, missing_remarks
 from mmeval.interchange.recorded import error_of, kinds_of
 from mmeval.interchange.row_layout import AnswerFile, Row, RowLayout
@@ -96,16 +96,23 @@ class RowAnswers:
             counts[self._named(file)] = len(entries)
         return counts
 
-    def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:  # noqa: ARG002
+    def answer(
+        self,
+        task: str,  # noqa: ARG002
+        sample: Sample,
+        repeat: int,
+    ) -> StoredAnswer | MissingAnswer:
         entry = self._entry(sample, repeat)
         if entry is None:
             where = f" in a file *_repeat{repeat}" if repeat else ""
-            return Absent(f"{self._folder} has no answer to {sample.id!r}{where}")
+            return MissingAnswer(
+                f"{self._folder} has no answer to {sample.id!r}{where}"
+            )
         place = AnswerPlace(self._named(entry.file), entry.number)
         try:
             return StoredAnswer(place, self._response(entry, sample))
         except MissingDataError as error:
-            return Absent(f"{sample.id!r}: {error}", place)
+            return MissingAnswer(f"{sample.id!r}: {error}", place)
         except UsageError as error:
             raise UsageError(f"{entry.place}: {error}") from None
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange.contract import Absent, AnswerPlace, StoredAnswer
+from mmeval.interchange.contract import AnswerPlace, MissingAnswer, StoredAnswer
 from mmeval.interchange.recorded import (
     error_of,
     kinds_of,
     parts_of,
     question_of,
-    read_or_absent,
+    read_or_missing,
     recorded_question,
 )
 from mmeval.records.digests import DIGEST_CHARS
@@ -85,7 +85,7 @@ class RunAnswers:
         task: str,
         sample: Sample,
         repeat: int,
-    ) -> StoredAnswer | Absent:
+    ) -> StoredAnswer | MissingAnswer:
         question = question_of(sample)
         names = [task] if task in self._trials else []
         if not names:  # it may be renamed: the only one with this sample and question
@@ -95,22 +95,22 @@ class RunAnswers:
                     names.append(other)
         if len(names) != 1:
             known = ", ".join(self._trials) or "none"
-            return Absent(
+            return MissingAnswer(
                 f"{self._run.folder} has no task {task}; its tasks are: {known}"
             )
         name = names[0]
         made = self._trials[name].get((sample.id, repeat))
         if made is None:
-            return Absent(
+            return MissingAnswer(
                 f"{self._run.folder} has no answer to {sample.id!r}, repeat {repeat}"
             )
         if made.question != question:
-            return Absent(
+            return MissingAnswer(
                 f"what {self._run.folder} answers under {sample.id!r} is another "
                 "question"
             )
         line = made.line
-        return read_or_absent(
+        return read_or_missing(
             AnswerPlace(name, made.number),
             f"{sample.id!r}, repeat {repeat}",
             lambda: self._response(from_line(line)),

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.errors import UsageError
-from mmeval.interchange.contract import Absent, AnswerPlace, StoredAnswer
+from mmeval.interchange.contract import AnswerPlace, MissingAnswer, StoredAnswer
 from mmeval.interchange.recorded import (
     error_of,
     kinds_of,
     parts_of,
     question_of,
-    read_or_absent,
+    read_or_missing,
     recorded_question,
 )
 from mmeval.records.digests import DIGEST_CHARS
@@ -125,24 +125,24 @@ class SamplesAnswers:
         task: str,
         sample: Sample,
         repeat: int,
-    ) -> StoredAnswer | Absent:
+    ) -> StoredAnswer | MissingAnswer:
         name = next(iter(self._files)) if self._single else file_name(task)
         file = self._files.get(name)
         if file is None:
-            return Absent(
+            return MissingAnswer(
                 f"there is no samples file of {task}; there are: "
                 f"{', '.join(self._files)}"
             )
         row = file.rows.get(sample.id)
         if row is None or repeat >= row.repeats:
-            return Absent(
+            return MissingAnswer(
                 f"{file.path} has no answer to {sample.id!r}, repeat {repeat}"
             )
         if row.question != question_of(sample):
-            return Absent(
+            return MissingAnswer(
                 f"what {file.path} answers under {sample.id!r} is another question"
             )
-        return read_or_absent(
+        return read_or_missing(
             AnswerPlace(name, row.first + repeat),
             f"{sample.id!r}, repeat {repeat}",
             partial(file.response, row, repeat),

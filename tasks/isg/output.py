@@ -29,7 +29,7 @@ from mmeval.interchange import (
     OWN,
     AnsweredRun,
     AnswerFormat,
-    Exported,
+    ExportSummary,
     Find,
     MediaRoot,
     Row,
@@ -67,7 +67,7 @@ def read_output(path: Path, media_root: MediaRoot = ()) -> RowAnswers:
     return RowAnswers(LAYOUT, path, media_root)
 
 
-def write_output(run: AnsweredRun, folder: Path) -> Exported:
+def write_output(run: AnsweredRun, folder: Path) -> ExportSummary:
     """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
     return _Folder(folder).fill(run)
 

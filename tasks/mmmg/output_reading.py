@@ -11,10 +11,10 @@ from typing import Any
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import (
     MANIFEST,
-    Absent,
     AnswerPlace,
     MediaPaths,
     MediaRoot,
+    MissingAnswer,
     StoredAnswer,
     error_of,
     exact_files,
@@ -142,25 +142,30 @@ class OutputAnswers:
                 )
         return [*uneven, *missing_remarks(self._missing)]
 
-    def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:  # noqa: ARG002
+    def answer(
+        self,
+        task: str,  # noqa: ARG002
+        sample: Sample,
+        repeat: int,
+    ) -> StoredAnswer | MissingAnswer:
         place = place_of(sample)
         if place is None:
-            return Absent(
+            return MissingAnswer(
                 f"the sample {sample.id!r} is no row of an instruction file of MMMG"
             )
         offsets = self._offsets.get(place.file)
         repeats = self._repeats(place.file)
         name = f"{place.file}.jsonl"
         if offsets is None:
-            return Absent(f"{self._folder} has no {name}")
+            return MissingAnswer(f"{self._folder} has no {name}")
         if repeat >= repeats:
-            return Absent(
+            return MissingAnswer(
                 f"{name} has {repeats} answers to each instruction; --repeats "
                 f"{repeats} asks for no more"
             )
         number = place.row * repeats + repeat
         if number >= len(offsets):
-            return Absent(
+            return MissingAnswer(
                 f"{name} ends after {len(offsets)} answers, before {sample.id!r}, "
                 f"repeat {repeat}"
             )
@@ -173,7 +178,7 @@ class OutputAnswers:
             answers = True
             response = self._response(place.file, row)
         except MissingDataError as error:
-            return Absent(
+            return MissingAnswer(
                 f"{sample.id!r}, repeat {repeat}: {error}",
                 AnswerPlace(place.file, number) if answers else None,
             )

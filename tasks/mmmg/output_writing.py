@@ -12,8 +12,8 @@ from mmeval.errors import ContentError
 from mmeval.interchange import (
     OWN,
     AnsweredRun,
-    Exported,
     ExportFolder,
+    ExportSummary,
     ScoredTrial,
     exact_parts,
 )
@@ -64,7 +64,7 @@ class _Slot(NamedTuple):
     repeat: int
 
 
-def write_output(run: AnsweredRun, folder: Path) -> Exported:
+def write_output(run: AnsweredRun, folder: Path) -> ExportSummary:
     """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
     return _Writer(folder).fill(run)
 

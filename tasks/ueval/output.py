@@ -27,7 +27,7 @@ from mmeval.interchange import (
     OWN,
     AnsweredRun,
     AnswerFormat,
-    Exported,
+    ExportSummary,
     Find,
     MediaRoot,
     PlacedRow,
@@ -62,7 +62,7 @@ def read_output(
     return RowAnswers(_layout(_Fields(text_field, image_field)), path, media_root)
 
 
-def write_output(run: AnsweredRun, folder: Path) -> Exported:
+def write_output(run: AnsweredRun, folder: Path) -> ExportSummary:
     """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
     return _Folder(folder).fill(run)
 

@@ -12,7 +12,7 @@ from mmeval.interchange import (
     MANIFEST,
     AnsweredRun,
     AnsweredTask,
-    Exported,
+    ExportSummary,
     StoredAnswer,
 )
 from mmeval.media import Interleaved, Media
@@ -143,7 +143,7 @@ def unim_trial(
     return Trial(asked, repeat, output=answer)
 
 
-def export_unim(folder: Path, *tasks: AnsweredTask) -> Exported:
+def export_unim(folder: Path, *tasks: AnsweredTask) -> ExportSummary:
     folder.mkdir(parents=True)
     done = write_output(AnsweredRun("teller", tasks), folder)
     (folder / MANIFEST).write_text(json.dumps({"model": "teller", **done.manifest}))

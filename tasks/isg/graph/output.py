@@ -17,8 +17,8 @@ from mmeval.errors import UsageError
 from mmeval.interchange import (
     AnsweredRun,
     AnswerFormat,
-    Exported,
     ExportFolder,
+    ExportSummary,
     ScoredTrial,
 )
 from mmeval.metric.judge import strict_json
@@ -32,7 +32,7 @@ GAPS = {"without": "without questions; no line"}
 NOTES = {"repeats": f"further ones to the same row, in {REPEAT.format('<n>')}"}
 
 
-def write_questions(run: AnsweredRun, folder: Path) -> Exported:
+def write_questions(run: AnsweredRun, folder: Path) -> ExportSummary:
     """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises, and
     for a run without questions."""
     return _Writer(folder).fill(run)

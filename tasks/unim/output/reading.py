@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import (
     MANIFEST,
-    Absent,
     AnswerPlace,
     KeptLines,
     MediaPaths,
     MediaRoot,
+    MissingAnswer,
     Span,
     StoredAnswer,
     error_of,
@@ -143,10 +143,15 @@ class OutputAnswers:
     def remarks(self) -> Sequence[str]:
         return self._remarks
 
-    def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:  # noqa: ARG002
+    def answer(
+        self,
+        task: str,  # noqa: ARG002
+        sample: Sample,
+        repeat: int,
+    ) -> StoredAnswer | MissingAnswer:
         name = key_of_sample(sample)
         if name is None:
-            return Absent(f"the sample {sample.id!r} is none of UniM's")
+            return MissingAnswer(f"the sample {sample.id!r} is none of UniM's")
         key = (name, repeat)
         if key in self._kept:
             return self._answer(key, sample)
@@ -155,14 +160,16 @@ class OutputAnswers:
             return StoredAnswer(AnswerPlace(self._group, number), error_of(error))
         if key in self._broken:
             reason, number = self._broken[key]
-            return Absent(reason, AnswerPlace(self._group, number))
-        return Absent(f"{self._folder} has no answer to {sample.id!r}, repeat {repeat}")
+            return MissingAnswer(reason, AnswerPlace(self._group, number))
+        return MissingAnswer(
+            f"{self._folder} has no answer to {sample.id!r}, repeat {repeat}"
+        )
 
-    def _answer(self, key: _Key, sample: Sample) -> StoredAnswer | Absent:
+    def _answer(self, key: _Key, sample: Sample) -> StoredAnswer | MissingAnswer:
         kept, record = self._kept[key], self._read(key)
         place = AnswerPlace(self._group, kept.number)
         if not (self._any_instruction or same_question(record.question, sample)):
-            return Absent(
+            return MissingAnswer(
                 f"{kept.where}: the record answers another question, "
                 f"{record.question[:80]!r}; where it is meant all "
                 "the same, say any_instruction=true"
@@ -170,7 +177,7 @@ class OutputAnswers:
         try:
             return StoredAnswer(place, record.response(self._folder, self._media))
         except (UsageError, MissingDataError) as error:
-            return Absent(f"{kept.where}: {error}", place)
+            return MissingAnswer(f"{kept.where}: {error}", place)
 
     def close(self) -> None:
         self._records.close()

@@ -13,8 +13,8 @@ from mmeval.interchange import (
     MANIFEST,
     OWN,
     AnsweredRun,
-    Exported,
     ExportFolder,
+    ExportSummary,
     ScoredTrial,
     exact_parts,
     stem_of,
@@ -54,7 +54,7 @@ _LEVELS = {word: int(level) for level, word in DIFFICULTIES.items()}
 _NUMBER = re.compile(r"[1-9][0-9]{0,3}")
 
 
-def write_output(run: AnsweredRun, folder: Path) -> Exported:
+def write_output(run: AnsweredRun, folder: Path) -> ExportSummary:
     """Fill the folder of one model. Raises what :meth:`ExportFolder.fill` raises."""
     return _Writer(folder).fill(run)
 

@@ -8,9 +8,9 @@ from mmeval.backend.contract import WholeAnswers
 from mmeval.backend.create import create_backend
 from mmeval.errors import PluginError, UnknownNameError, UsageError
 from mmeval.interchange.contract import (
-    Absent,
     AnswerFormat,
     AnswerPlace,
+    MissingAnswer,
     StoredAnswer,
     load_format,
     open_answers,
@@ -38,9 +38,11 @@ class Parrots:
     def __init__(self, word: str) -> None:
         self._word = word
 
-    def answer(self, task: str, sample: Sample, repeat: int) -> StoredAnswer | Absent:
+    def answer(
+        self, task: str, sample: Sample, repeat: int
+    ) -> StoredAnswer | MissingAnswer:
         once = StoredAnswer(AnswerPlace(task, 0), answered([text_part(self._word)]))
-        return Absent("once is enough") if repeat else once
+        return MissingAnswer("once is enough") if repeat else once
 
     def close(self) -> None: ...
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.interchange.contract import AnsweredRun, AnswerFormat, Exported
+from mmeval.interchange.contract import AnsweredRun, AnswerFormat, ExportSummary
 from mmeval.interchange.export import export
 from mmeval.report.results_file import write_results
 from mmeval.results.stored_run import StoredRun
@@ -20,9 +20,9 @@ def written(tmp_path: Path, what: str, **options: Any) -> list[Any]:
     write_results(outcome, ReportContext("toy"), moment=datetime.now(UTC))
     found: list[Any] = []
 
-    def write(run: AnsweredRun, folder: Path) -> Exported:
+    def write(run: AnsweredRun, folder: Path) -> ExportSummary:
         found.extend(getattr(run.tasks[0], what)())
-        return Exported(len(found), 0)
+        return ExportSummary(len(found), 0)
 
     stored = StoredRun(outcome.folder)
     export(

@@ -11,8 +11,8 @@ import pytest
 from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange.contract import (
     MANIFEST,
-    Absent,
     AnswerPlace,
+    MissingAnswer,
     StoredAnswer,
 )
 from mmeval.interchange.row_answers import RowAnswers
@@ -83,7 +83,7 @@ def test_a_repeat_is_in_a_file_of_its_own(tmp_path: Path) -> None:
     opened(tmp_path, row())
     answers = opened(tmp_path, row(id="2"), row(), name="a_repeat2.json")
     assert place(answers, repeat=2) == AnswerPlace("a_repeat2.json", 1)
-    assert isinstance(answers.answer("t", Sample("1", ()), 1), Absent)
+    assert isinstance(answers.answer("t", Sample("1", ()), 1), MissingAnswer)
 
 
 def test_an_invalid_row_is_refused_with_its_place(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_an_answer_with_a_missing_file_is_absent_where_the_layout_keeps_no_place
     layout = replace(LAYOUT, keeps_place=False)
     answers = opened(tmp_path, row("b.png"), layout=layout)
     found = answers.answer("t", Sample("1", ()), 0)
-    assert isinstance(found, Absent)
+    assert isinstance(found, MissingAnswer)
     assert found.place == AnswerPlace("a.json", 0)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mmeval.errors import CorruptMediaError, MissingDataError, UsageError
-from mmeval.interchange.contract import Absent
+from mmeval.interchange.contract import MissingAnswer
 from mmeval.interchange.own import read_own
 from mmeval.media.parts import Part
 from mmeval.records.sample import Sample, user
@@ -36,7 +36,7 @@ def stored(
     task: str = "told",
     repeat: int = 0,
 ) -> Any:
-    """``Any``: a StoredAnswer or an Absent, which the test inspects."""
+    """``Any``: a StoredAnswer or a MissingAnswer, which the test inspects."""
     answers = read_own(folder)
     try:
         return answers.answer(task, Sample(sample, (user(words),)), repeat)
@@ -80,7 +80,7 @@ def test_there_is_no_answer_to_what_was_not_asked(tmp_path: Path) -> None:
     folder = one(tmp_path)
     for words, question in asked.items():
         found = stored(folder, **question)
-        assert isinstance(found, Absent)
+        assert isinstance(found, MissingAnswer)
         assert words in found.reason
 
 
@@ -99,7 +99,7 @@ def test_there_is_no_answer_to_what_was_not_asked(tmp_path: Path) -> None:
 )
 def test_a_damaged_answer_is_none(part: Any, words: str, tmp_path: Path) -> None:
     found = stored(write_run(tmp_path, [drawn([part])]))
-    assert isinstance(found, Absent)
+    assert isinstance(found, MissingAnswer)
     assert words in found.reason
 
 
@@ -125,7 +125,7 @@ def test_a_medium_is_found_in_the_store_of_the_folder_and_another_file_is_never_
         made.read()
     ]
     place.write_bytes(b"cut")
-    assert isinstance(stored(folder), Absent)
+    assert isinstance(stored(folder), MissingAnswer)
 
 
 def test_the_digest_is_that_of_the_answers_and_not_of_their_place(
@@ -163,7 +163,7 @@ def test_a_damaged_trial_has_no_answer_and_a_damaged_sample_is_left_out(
     file = one(tmp_path) / "trials" / "told.jsonl"
     rewritten(file, x=[7])
     found = stored(tmp_path)
-    assert isinstance(found, Absent) and found.place == ("told", 0)
+    assert isinstance(found, MissingAnswer) and found.place == ("told", 0)
     assert "damaged" in found.reason
     rewritten(file, x=[["0", "model", "lost"]])
     assert "journal" in stored(tmp_path).reason

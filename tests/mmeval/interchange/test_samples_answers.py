@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mmeval.errors import UsageError
-from mmeval.interchange.contract import Absent, AnswerPlace, Answers
+from mmeval.interchange.contract import AnswerPlace, AnswerSource, MissingAnswer
 from mmeval.interchange.own import read_own
 from mmeval.records.sample import Sample, user
 
@@ -29,11 +29,15 @@ def row(*answers: str | None, id_: str = "1", **more: Any) -> dict[str, Any]:
 
 
 def words_of(
-    answers: Answers, task: str = "t", id_: str = "1", repeat: int = 0, words: str = "?"
+    answers: AnswerSource,
+    task: str = "t",
+    id_: str = "1",
+    repeat: int = 0,
+    words: str = "?",
 ) -> str:
     """The words of an answer, or the reason why there is none."""
     found = answers.answer(task, Sample(id_, (user(words),)), repeat)
-    if isinstance(found, Absent):
+    if isinstance(found, MissingAnswer):
         return found.reason
     return (
         found.response.text
@@ -88,7 +92,7 @@ def test_what_else_a_line_has_of_an_answer_is_kept(tmp_path: Path) -> None:
         write(tmp_path, row("a", None, **more), row("b", id_="2", finish_reason=["?"]))
     )
     found, other = (answers.answer("t", Sample(id_, (user("?"),)), 0) for id_ in "12")
-    assert not isinstance(found, Absent) and not isinstance(other, Absent)
+    assert not isinstance(found, MissingAnswer) and not isinstance(other, MissingAnswer)
     assert found.response.finish_reason == "length"
     assert found.response.warnings == ("cut",)
     assert (other.response.finish_reason, other.response.warnings) == ("stop", ())
@@ -132,5 +136,5 @@ def test_a_line_with_fields_of_other_types_has_no_answer(
 ) -> None:
     answers = read_own(write(tmp_path, row("a", **more)))
     found = answers.answer("t", Sample("1", (user("?"),)), 0)
-    assert isinstance(found, Absent)
+    assert isinstance(found, MissingAnswer)
     assert found.place == AnswerPlace("t", 0)

@@ -14,11 +14,11 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import sidecar
 from mmeval.interchange.contract import (
     MANIFEST,
-    Absent,
     AnsweredRun,
     AnsweredTask,
     AnswerPlace,
-    Exported,
+    ExportSummary,
+    MissingAnswer,
     StoredAnswer,
 )
 from mmeval.media import Interleaved, Media, Part, media_part, text_part
@@ -60,7 +60,7 @@ def answered_task(
     return task_of(task, trials)
 
 
-def exported(folder: Path, run: AnsweredRun) -> Exported:
+def exported(folder: Path, run: AnsweredRun) -> ExportSummary:
     """The folder of a model, written as ``mmeval export`` does."""
     folder.mkdir()
     done = write_output(run, folder)
@@ -106,7 +106,7 @@ def answer(
 
 def absent(answers: OutputAnswers, row: int, repeat: int = 0, **sample: Any) -> str:
     found = answers.answer("tiny", row_sample(row, **sample), repeat)
-    assert isinstance(found, Absent), found
+    assert isinstance(found, MissingAnswer), found
     return found.reason
 
 
@@ -151,7 +151,7 @@ def test_a_missing_answer_has_a_reason_and_a_place_where_only_its_medium_is_miss
     assert " 3 " in absent(answers, 3)
     assert "--repeats 1" in absent(answers, 0, repeat=1)
     assert "i_huge.jsonl" in absent(answers, 0, file="i_huge")
-    assert isinstance(answers.answer("t", Sample("1", (user("?"),)), 0), Absent)
+    assert isinstance(answers.answer("t", Sample("1", (user("?"),)), 0), MissingAnswer)
     places = [answers.answer("tiny", row_sample(row), 0).place for row in (0, 1, 2)]
     assert places == [AnswerPlace("i_tiny", 0), AnswerPlace("i_tiny", 1), None]
     assert (

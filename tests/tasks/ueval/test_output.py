@@ -10,10 +10,10 @@ import pytest
 
 from mmeval.errors import UsageError
 from mmeval.interchange.contract import (
-    Absent,
     AnsweredRun,
     AnsweredTask,
     AnswerPlace,
+    MissingAnswer,
     StoredAnswer,
 )
 from mmeval.interchange.row_answers import RowAnswers
@@ -116,7 +116,7 @@ def test_a_picture_that_is_missing_is_absent_with_its_place(tmp_path: Path) -> N
     found = read_output(written(tmp_path, {"id": 1, "image_answer": ["d.png"]})).answer(
         "t", sample(), 0
     )
-    assert isinstance(found, Absent)
+    assert isinstance(found, MissingAnswer)
     assert (found.place, "d.png" in found.reason) == (
         AnswerPlace("answers.json", 0),
         True,

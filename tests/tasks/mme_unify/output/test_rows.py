@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange.contract import Absent, StoredAnswer
+from mmeval.interchange.contract import MissingAnswer, StoredAnswer
 from mmeval.interchange.row_answers import RowAnswers
 from mmeval.media import Interleaved, Part, text_part
 from mmeval.records import Sample
@@ -208,10 +208,10 @@ def test_an_answer_is_found_by_its_question_as_ids_are_not_unique(
         assert found.place == ("results.json", number)
     assert isinstance(
         answers.answer("t", sample({**TIG, "Text_Prompt": "a bee"}, "tig", 2), 0),
-        Absent,
+        MissingAnswer,
     )
-    assert isinstance(answers.answer("t", sample(TIG, "fir", 1), 0), Absent)
-    assert isinstance(answers.answer("t", Sample("x", ()), 0), Absent)
+    assert isinstance(answers.answer("t", sample(TIG, "fir", 1), 0), MissingAnswer)
+    assert isinstance(answers.answer("t", Sample("x", ()), 0), MissingAnswer)
     assert answers.counts == {"results.json": 5}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mmeval.errors import MissingDataError, UsageError
-from mmeval.interchange import MANIFEST, Absent
+from mmeval.interchange import MANIFEST, MissingAnswer
 from mmeval.media import Interleaved, Part, text_part
 from mmeval.records import ErrorInfo
 from mmeval.tasks.unim.output.reading import OutputAnswers, read_output
@@ -28,7 +28,7 @@ def why_absent(
     answers: OutputAnswers, number: str = "1", repeat: int = 0, **sample: str
 ) -> str:
     found = answers.answer("unim", unim_sample(number, **sample), repeat)
-    assert isinstance(found, Absent), found
+    assert isinstance(found, MissingAnswer), found
     return found.reason
 
 
@@ -123,7 +123,7 @@ def test_answers_are_matched_by_domain_id_repeat_and_question(place: Path) -> No
     assert [response_to(answers, repeat=repeat).text for repeat in (0, 1)] == ["a", "b"]
     assert "'natural_science/physics/1'" in why_absent(answers, domain="physics")
     assert why_absent(answers, repeat=2)
-    assert isinstance(answers.answer("unim", row_sample(0), 0), Absent)
+    assert isinstance(answers.answer("unim", row_sample(0), 0), MissingAnswer)
     write_records(
         place / "out.jsonl", record("a", input={"content": "Draw a fox.", "modal": {}})
     )
