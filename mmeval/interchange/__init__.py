@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mmeval.interchange.row_folder import RowFolder
     from mmeval.interchange.row_layout import (
         AnswerFile,
-        Find,
+        FindMedium,
         PlacedRow,
         Row,
         RowLayout,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
         own_of,
         read_manifest,
     )
-    from mmeval.interchange.spool import KeptLines, Span
+    from mmeval.interchange.spool import LineSpan, TemporaryLines
     from mmeval.system.foreign_lines import line_at, lines_of
 
 __all__ = [
@@ -68,8 +68,8 @@ __all__ = [
     "AnsweredTask",
     "ExportFolder",
     "ExportSummary",
-    "Find",
-    "KeptLines",
+    "FindMedium",
+    "LineSpan",
     "MediaPaths",
     "MediaRoot",
     "MissingAnswer",
@@ -79,8 +79,8 @@ __all__ = [
     "RowFolder",
     "RowLayout",
     "ScoredTrial",
-    "Span",
     "StoredAnswer",
+    "TemporaryLines",
     "error_of",
     "exact_files",
     "exact_part",

@@ -31,7 +31,7 @@ from mmeval.system.foreign_lines import lines_of, list_of
 
 Row: TypeAlias = Mapping[str, Any]
 """An object of a file. ``Any``: each field has its own type, and may be wrong."""
-Find: TypeAlias = Callable[[str], Media | None]
+FindMedium: TypeAlias = Callable[[str], Media | None]
 """Opens the medium at a path; None without a file."""
 
 _REPEAT = re.compile(r".+_repeat([1-9][0-9]{0,3})")
@@ -116,7 +116,7 @@ class RowLayout:
     keyless: str = "answers without an id"
     unique: bool = True
 
-    answer: Callable[[Row, Find], Interleaved]
+    answer: Callable[[Row, FindMedium], Interleaved]
     row: Callable[[Sample, Interleaved | None, Mapping[str, str]], dict[str, Any]]
     sealed: Callable[[Row], object]
     warnings: Callable[[Row, Sample], Sequence[str]] = no_warnings

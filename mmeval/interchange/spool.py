@@ -12,14 +12,14 @@ from mmeval.errors import StorageError
 from mmeval.system.json_lines import from_line, to_line
 
 
-class Span(NamedTuple):
+class LineSpan(NamedTuple):
     """The place of a line, in bytes."""
 
     offset: int
     length: int
 
 
-class KeptLines:
+class TemporaryLines:
     """JSON values on disk, written once and read in any order."""
 
     def __init__(self) -> None:
@@ -32,10 +32,10 @@ class KeptLines:
         self._end = 0
         self._closed = weakref.finalize(self, os.close, self._file)
 
-    def put(self, value: Any) -> Span:
+    def put(self, value: Any) -> LineSpan:
         """Write a value. Raises StorageError where there is no space left."""
         line = to_line(value)
-        span = Span(self._end, len(line))
+        span = LineSpan(self._end, len(line))
         try:
             while line:
                 line = line[os.pwrite(self._file, line, self._end) :]
@@ -44,10 +44,10 @@ class KeptLines:
             raise _no_space(error) from None
         return span
 
-    def line(self, span: Span) -> bytes:
+    def line(self, span: LineSpan) -> bytes:
         return os.pread(self._file, span.length, span.offset)
 
-    def get(self, span: Span) -> Any:
+    def get(self, span: LineSpan) -> Any:
         return from_line(self.line(span))
 
     def close(self) -> None:

@@ -30,7 +30,7 @@ from mmeval.interchange import (
     AnsweredRun,
     AnswerFormat,
     ExportSummary,
-    Find,
+    FindMedium,
     MediaRoot,
     Row,
     RowAnswers,
@@ -82,7 +82,7 @@ def _query_of(sample: Sample) -> Interleaved:
 # --- reading --------------------------------------------------------------------------
 
 
-def _answer(row: Row, find: Find) -> Interleaved:
+def _answer(row: Row, find: FindMedium) -> Interleaved:
     parts: list[Part] = []
     for block in _blocks(row):
         kind, content = block.get("type"), block.get("content")

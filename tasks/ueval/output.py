@@ -28,7 +28,7 @@ from mmeval.interchange import (
     AnsweredRun,
     AnswerFormat,
     ExportSummary,
-    Find,
+    FindMedium,
     MediaRoot,
     PlacedRow,
     Row,
@@ -88,7 +88,7 @@ class _Fields:
             )
         return iter(rows)
 
-    def answer(self, row: Row, find: Find) -> Interleaved:
+    def answer(self, row: Row, find: FindMedium) -> Interleaved:
         """The text, then the pictures."""
         parts: list[Part] = []
         text = self._text(row)

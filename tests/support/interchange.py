@@ -9,7 +9,7 @@ from typing import Any
 from mmeval.errors import UsageError
 from mmeval.interchange.contract import AnsweredTask, ScoredTrial
 from mmeval.interchange.row_layout import (
-    Find,
+    FindMedium,
     Row,
     RowLayout,
     files_named,
@@ -83,7 +83,7 @@ def task_of(
 # A small row layout: ``[{"id": "1", "media": ["b.png"]}]`` in ``a.json``.
 
 
-def answer_in(row: Row, find: Find) -> Interleaved:
+def answer_in(row: Row, find: FindMedium) -> Interleaved:
     names = row["media"]
     if not isinstance(names, list):
         raise UsageError("'media' is not a list")

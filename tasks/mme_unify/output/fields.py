@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mmeval.interchange import Find
+from mmeval.interchange import FindMedium
 from mmeval.media import Interleaved, Part, PartKind, text_part
 from mmeval.tasks.mme_unify.loader import CATEGORIES
 from mmeval.tasks.mme_unify.mme_unify_choice import letter_of
@@ -34,7 +34,7 @@ ANSWER_KEYS = (OUTPUT, FRAMES, TURNS)
 def parts_in(
     task: str,
     row: Mapping[str, Any],
-    find: Find,
+    find: FindMedium,
 ) -> Iterator[Part]:
     """The answer in a row. A file that is named and not there is a part without a
     medium; a value of another kind than the scripts write is not an answer."""
@@ -83,7 +83,7 @@ def _text(value: Any) -> Iterator[Part]:
 
 def _medium(
     path: Any,
-    find: Find,
+    find: FindMedium,
     kind: PartKind = "image",
 ) -> Iterator[Part]:
     if isinstance(path, str) and path:

@@ -29,7 +29,7 @@ from mmeval.interchange import (
     AnsweredRun,
     AnswerFormat,
     ExportSummary,
-    Find,
+    FindMedium,
     MediaRoot,
     Row,
     RowAnswers,
@@ -80,7 +80,7 @@ def write_output(run: AnsweredRun, folder: Path) -> ExportSummary:
     return _Folder(folder).fill(run)
 
 
-def _answer(row: Row, find: Find) -> Interleaved:
+def _answer(row: Row, find: FindMedium) -> Interleaved:
     if row.get("error"):
         return Interleaved()
     return Interleaved(tuple(parts_in(task_in(row), row, find)))

@@ -11,12 +11,12 @@ from mmeval.errors import MissingDataError, UsageError
 from mmeval.interchange import (
     MANIFEST,
     AnswerPlace,
-    KeptLines,
+    LineSpan,
     MediaPaths,
     MediaRoot,
     MissingAnswer,
-    Span,
     StoredAnswer,
+    TemporaryLines,
     error_of,
     files_digest,
     missing_remarks,
@@ -92,7 +92,7 @@ _Key = tuple[AnswerKey, int]
 class _Kept(NamedTuple):
     """A record's place among the kept ones, and its number among all answers."""
 
-    span: Span
+    span: LineSpan
     number: int
     where: str
 
@@ -111,7 +111,7 @@ class OutputAnswers:
         self._folder, self._media = folder, media
         self._any_instruction = any_instruction
         self._manifest = read_manifest(folder)
-        self._records = KeptLines()
+        self._records = TemporaryLines()
         self._kept: dict[_Key, _Kept] = {}
         self._broken: dict[_Key, tuple[str, int]] = {}
         self._failed: dict[_Key, tuple[Any, int]] = {}
