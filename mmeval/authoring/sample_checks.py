@@ -35,8 +35,8 @@ from mmeval.media.embedded import medium_inside
 from mmeval.media.parts import Interleaved, PartKind, text_part
 from mmeval.metric.apply import score_one
 from mmeval.prepare.checks import medium_fault
-from mmeval.prepare.ready import unopened
-from mmeval.prepare.sources import WantedTask
+from mmeval.prepare.ready import open_findings
+from mmeval.prepare.sources import TaskWithFile
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
 from mmeval.run.data_size import fewer_samples, more_rows
@@ -85,7 +85,7 @@ class SampleChecks:
         except (Exception, SystemExit) as error:
             self.read = False
             self.absent = isinstance(error, MissingDataError)
-            yield from unopened(WantedTask(self.task, self.file), error)
+            yield from open_findings(TaskWithFile(self.task, self.file), error)
             return
         is_written = isinstance(dataset, InterleavedDataset)
         yield from self._all(rows_of(dataset), is_written=is_written)

@@ -24,7 +24,7 @@ from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.from_error import finding_of
 from mmeval.media.decode.check import MediaLook
 from mmeval.plugins import package_folder
-from mmeval.prepare.sources import WantedTask, unpinned
+from mmeval.prepare.sources import TaskWithFile, pin_findings
 from mmeval.program.calls import MODEL
 from mmeval.run.availability import (
     check_any,
@@ -204,7 +204,7 @@ def _check_task(
         *_check_kinds(task, context),
         *_check_roles(file, task),
         *_check_package(file),
-        *unpinned(WantedTask(task, file)),
+        *pin_findings(TaskWithFile(task, file)),
     ]
     of_rows = list(data.findings())
     if name in context.optional and data.read and not data.selected:

@@ -16,17 +16,17 @@ from mmeval.findings.finding import Finding
 from mmeval.findings.group import SHOWN
 from mmeval.findings.render import Place, terminal_lines
 from mmeval.media.decode.check import MediaLook
-from mmeval.prepare.checks import damaged
-from mmeval.prepare.groups import together
-from mmeval.prepare.ready import DataCheck, check_data, unfetched, unreached
+from mmeval.prepare.checks import damage_findings
+from mmeval.prepare.groups import check_groups
+from mmeval.prepare.ready import DataCheck, check_data, fetch_findings, hub_findings
 from mmeval.prepare.sizes import (
-    Measured,
-    State,
-    lacking_space,
-    measured,
+    Download,
+    DownloadState,
+    plan_download,
+    space_findings,
     target_folder,
 )
-from mmeval.prepare.sources import fetch, sources, wanted
+from mmeval.prepare.sources import build_tasks, fetch, sources
 from mmeval.report.log import begin_log
 from mmeval.report.terminal import columns, print_text
 from mmeval.run.availability import words_for
@@ -102,35 +102,35 @@ def _run(args: argparse.Namespace) -> int:
         words += f" --data_dir {quote(str(data_dir))}"
     place = Place(words)
     chosen = choose(names, TaskIndex(include_path))
-    tasks = wanted(chosen, TaskOverrides(data_dir=data_dir))
+    tasks = build_tasks(chosen, TaskOverrides(data_dir=data_dir))
     needed = sources(tasks, weights=args.weights)
-    states = {source: measured(source) for source in needed}
-    measures: list[Measured] = []
+    states = {source: plan_download(source) for source in needed}
+    measures: list[Download] = []
     for source, users in needed.items():
         state = states[source]
-        if isinstance(state, Measured):
+        if isinstance(state, Download):
             measures.append(state)
             _print(_described(state, users))
-    findings = list(lacking_space(measures))
+    findings = list(space_findings(measures))
     if findings or args.dry_run:
         for item in tasks:
-            findings += unfetched(item, states)
-        findings += unreached(states, weights=args.weights)
+            findings += fetch_findings(item, states)
+        findings += hub_findings(states, weights=args.weights)
         return _end(findings, place)
     for source, state in states.items():
-        if isinstance(state, Measured):
+        if isinstance(state, Download):
             states[source] = _fetched(state)
     look = MediaLook()
     checks = list(check_data(tasks, states, weights=args.weights, look=look))
     for check in checks:
         _print([_shown(check)])
         findings += check.findings
-    for group in together(chosen, checks):
+    for group in check_groups(chosen, checks):
         verdict = "ready" if group.ready else "not ready"
         rows = f"different rows {group.rows:,}{_media(group.media)}"
         _print([f"{verdict}  {group.group} as a whole: {rows}"])
         findings += group.findings
-    findings += unreached(states, weights=args.weights)
+    findings += hub_findings(states, weights=args.weights)
     findings += look.findings()
     ready = sum(check.ready for check in checks)
     _print([f"tasks ready: {ready:,} of {len(checks):,}"])
@@ -143,7 +143,7 @@ def _end(findings: Sequence[Finding], place: Place) -> int:
     return exit_code(findings)
 
 
-def _fetched(item: Measured) -> State:
+def _fetched(item: Download) -> DownloadState:
     """Fetch a source; return it with what is wrong with its files, or the error. A
     source without files to fetch is fetched too, to make a snapshot of files that other
     commits share."""
@@ -155,10 +155,10 @@ def _fetched(item: Measured) -> State:
         return error
     if item.listing is None or item.source.kind == "model":
         return item
-    return item._replace(damages=tuple(damaged(item.listing.files, folder)))
+    return item._replace(damages=tuple(damage_findings(item.listing.files, folder)))
 
 
-def _described(item: Measured, users: Sequence[str]) -> Iterator[str]:
+def _described(item: Download, users: Sequence[str]) -> Iterator[str]:
     """Describe a source, its size and the part to fetch."""
     yield f"{item.source}, for {listed(users, SHOWN)}"
     if item.listing is None:

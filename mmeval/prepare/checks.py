@@ -31,7 +31,7 @@ Mark: TypeAlias = tuple[str, str]
 
 
 @dataclass
-class Counts:
+class DataCounts:
     """The contents of a data set; ``samples`` are those that each task's filter keeps.
     ``media`` are different files by kind, without those of rows that cannot be asked.
     ``findings`` are about rows that cannot be read or asked, and media that are damaged
@@ -63,12 +63,12 @@ def count(
     place: str = "",
     look: MediaLook | None = None,
     totals: Collection[str] = (),
-) -> Counts:
+) -> DataCounts:
     """Read every row once for all tasks that share the data set. ``place`` identifies
     its rows, whichever are used. Each different medium is decoded while ``look`` has
     time. ``totals`` are the labels to sum."""
     names = [task.name for task in tasks]
-    found = Counts()
+    found = DataCounts()
     found.samples = dict.fromkeys(names, 0)
     found.totals = dict.fromkeys(totals, 0)
     look = MediaLook() if look is None else look
@@ -140,9 +140,9 @@ class _Candidates:
             )
 
 
-def unexpected(
+def count_findings(
     expected: ExpectedKeys,
-    counts: Counts,
+    counts: DataCounts,
     task: str,
 ) -> Iterator[Finding]:
     """Differences between the counts and the task file.
@@ -156,10 +156,10 @@ def unexpected(
     for label, number in expected.totals.items():
         numbers[label] = (number, counts.totals[label])
     media = {} if counts.bad_marks else expected.media
-    yield from different(task, numbers, media, counts.media)
+    yield from number_findings(task, numbers, media, counts.media)
 
 
-def different(
+def number_findings(
     task: str,
     numbers: Mapping[str, tuple[int | None, int]],
     media: Mapping[str, int],
@@ -201,7 +201,7 @@ def wrong_files(
             yield Finding("damaged", subject, cause=cause, severity="error")
 
 
-def damaged(files: Iterable[HubFile], folder: Path) -> Iterator[Finding]:
+def damage_findings(files: Iterable[HubFile], folder: Path) -> Iterator[Finding]:
     """The files of a repository that are missing or differ from the hub."""
     for file in files:
         path = folder / file.path
@@ -247,7 +247,7 @@ def medium_fault(
 def _count_medium(
     part: Part,
     media: Media,
-    found: Counts,
+    found: DataCounts,
     look: MediaLook,
 ) -> str:
     """Count a medium, unless it is missing; what is wrong with a new one."""

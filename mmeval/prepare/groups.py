@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mmeval.findings.finding import Finding
-from mmeval.prepare.checks import Counts, different
+from mmeval.prepare.checks import DataCounts, number_findings
 from mmeval.prepare.ready import DataCheck
 from mmeval.results.groups import tasks_inside
 from mmeval.task.schema import GroupExpectedKeys
@@ -14,7 +14,7 @@ from mmeval.task.selection import ChosenTasks
 
 
 @dataclass(frozen=True)
-class Together:
+class GroupCheck:
     """A group with the contents of its data: different ``rows``, ``media`` by kind,
     without those of rows that cannot be asked. ``findings`` are differences from the
     expected numbers."""
@@ -26,7 +26,9 @@ class Together:
     findings: tuple[Finding, ...] = ()
 
 
-def together(chosen: ChosenTasks, checks: Sequence[DataCheck]) -> Iterator[Together]:
+def check_groups(
+    chosen: ChosenTasks, checks: Sequence[DataCheck]
+) -> Iterator[GroupCheck]:
     """Check the groups whose files have ``expected``, and whose data can all be
     read."""
     by_task = {check.task: check for check in checks}
@@ -36,7 +38,7 @@ def together(chosen: ChosenTasks, checks: Sequence[DataCheck]) -> Iterator[Toget
         own = [by_task[task] for task in tasks_inside(name, members)]
         if expected == GroupExpectedKeys() or not all(check.read for check in own):
             continue
-        whole = Counts()
+        whole = DataCounts()
         for check in own:
             if check.counts is not None:
                 whole.row_marks |= check.counts.row_marks
@@ -45,6 +47,6 @@ def together(chosen: ChosenTasks, checks: Sequence[DataCheck]) -> Iterator[Toget
         rows = len(whole.row_marks)
         numbers = {"rows": (expected.rows, rows)}
         media = {} if whole.bad_marks else expected.media
-        findings = tuple(different(name, numbers, media, whole.media))
+        findings = tuple(number_findings(name, numbers, media, whole.media))
         ready = not findings and all(check.ready for check in own)
-        yield Together(name, ready, rows, whole.media, findings)
+        yield GroupCheck(name, ready, rows, whole.media, findings)

@@ -15,11 +15,11 @@ from mmeval.findings.from_error import PREPARE_DATA, finding_of
 from mmeval.media.decode.check import MediaLook
 from mmeval.media.media import path_inside
 from mmeval.metric.bound import PREPARE_WEIGHTS
-from mmeval.prepare.checks import Counts, count, unexpected, wrong_files
-from mmeval.prepare.sizes import Measured, State
-from mmeval.prepare.sources import Source, WantedTask, data_source, unpinned
+from mmeval.prepare.checks import DataCounts, count, count_findings, wrong_files
+from mmeval.prepare.sizes import Download, DownloadState
+from mmeval.prepare.sources import HubSource, TaskWithFile, data_source, pin_findings
 
-States = Mapping[Source, State]
+DownloadStates = Mapping[HubSource, DownloadState]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class DataCheck:
 
     task: str
     findings: tuple[Finding, ...]
-    counts: Counts | None = None
+    counts: DataCounts | None = None
 
     @property
     def ready(self) -> bool:
@@ -51,8 +51,8 @@ class _DataSet(NamedTuple):
 
 
 def check_data(
-    tasks: Sequence[WantedTask],
-    states: States,
+    tasks: Sequence[TaskWithFile],
+    states: DownloadStates,
     *,
     weights: bool,
     look: MediaLook | None = None,
@@ -63,9 +63,9 @@ def check_data(
     has time.
     """
     findings: dict[str, list[Finding]] = {}
-    shared: dict[_DataSet, list[WantedTask]] = {}
+    shared: dict[_DataSet, list[TaskWithFile]] = {}
     for item in tasks:
-        own = findings[item.task.name] = unfetched(item, states)
+        own = findings[item.task.name] = fetch_findings(item, states)
         if own:
             continue
         data = item.data
@@ -75,10 +75,10 @@ def check_data(
                 item.file.keys.loader, data.folder, data.name, data.split, options
             )
         except MmevalError as error:
-            own += unopened(item, error)
+            own += open_findings(item, error)
             continue
         shared.setdefault(data_set, []).append(item)
-    counts: dict[str, Counts] = {}
+    counts: dict[str, DataCounts] = {}
     for data_set, members in shared.items():
         place = str(data_set._replace(options=""))
         task_list = [item.task for item in members]
@@ -91,37 +91,37 @@ def check_data(
         # a plugin's loader may raise anything and call sys.exit
         except (Exception, SystemExit) as error:
             for item in members:
-                findings[item.task.name] += unopened(item, error)
+                findings[item.task.name] += open_findings(item, error)
             continue
         for item in members:
             counts[item.task.name] = found
             findings[item.task.name] += _of_contents(item, found)
     for item in tasks:
         name = item.task.name
-        own = [*findings[name], *unpinned(item), *_missing_weights(item, weights)]
+        own = [*findings[name], *pin_findings(item), *_missing_weights(item, weights)]
         yield DataCheck(name, tuple(own), counts.get(name))
 
 
-def unfetched(item: WantedTask, states: States) -> list[Finding]:
+def fetch_findings(item: TaskWithFile, states: DownloadStates) -> list[Finding]:
     """Why the hub did not give the data of a task, or not all; empty if it did."""
     source = data_source(item.data)
     state = None if source is None else states.get(source)
     if isinstance(state, MmevalError):
-        return unopened(item, state)
+        return open_findings(item, state)
     if state is None:
         return []
     return [_of_task(finding, item.task.name) for finding in state.damages]
 
 
-def unreached(states: States, *, weights: bool) -> Iterator[Finding]:
+def hub_findings(states: DownloadStates, *, weights: bool) -> Iterator[Finding]:
     """What is wrong with the hub, and weights that it did not give: errors, unless
     there are local files."""
     command = PREPARE_WEIGHTS if weights else PREPARE_DATA
     for source, state in states.items():
         error: MmevalError | None
         severity: Severity
-        if isinstance(state, Measured):
-            error, severity = state.unasked, "note"
+        if isinstance(state, Download):
+            error, severity = state.hub_error, "note"
         else:
             error, severity = state, "error"
         subject = Subject(name=source.repo)
@@ -140,7 +140,7 @@ def unreached(states: States, *, weights: bool) -> Iterator[Finding]:
             yield replace(found, kind="missing_weights")
 
 
-def unopened(item: WantedTask, error: BaseException) -> list[Finding]:
+def open_findings(item: TaskWithFile, error: BaseException) -> list[Finding]:
     """Why the data of a task cannot be opened: files to fetch by hand, else what the
     error states."""
     if isinstance(error, OutOfReachError):
@@ -151,7 +151,7 @@ def unopened(item: WantedTask, error: BaseException) -> list[Finding]:
     return [finding_of(error, item.file.subject_at(("dataset_path",)))]
 
 
-def _of_contents(item: WantedTask, counts: Counts) -> Iterator[Finding]:
+def _of_contents(item: TaskWithFile, counts: DataCounts) -> Iterator[Finding]:
     """What is wrong with data that were read."""
     expected = item.file.keys.expected
     name = item.task.name
@@ -161,7 +161,7 @@ def _of_contents(item: WantedTask, counts: Counts) -> Iterator[Finding]:
         yield replace(finding, severity=severity)
     for finding in counts.findings:
         yield _of_task(finding, name)
-    yield from unexpected(expected, counts, name)
+    yield from count_findings(expected, counts, name)
     yield from wrong_files(name, expected.files, item.data.folder)
 
 
@@ -169,7 +169,7 @@ def _of_task(finding: Finding, task: str) -> Finding:
     return replace(finding, subject=replace(finding.subject, task=task))
 
 
-def _missing_weights(item: WantedTask, weights: bool) -> Iterator[Finding]:
+def _missing_weights(item: TaskWithFile, weights: bool) -> Iterator[Finding]:
     """As a run finds them. The data are ready without, unless they were asked for."""
     for metric in item.task.metrics:
         for finding in metric.bound.lacks(()):
@@ -178,7 +178,7 @@ def _missing_weights(item: WantedTask, weights: bool) -> Iterator[Finding]:
                 yield replace(found, severity="error") if weights else found
 
 
-def by_hand(item: WantedTask) -> Iterator[Finding]:
+def by_hand(item: TaskWithFile) -> Iterator[Finding]:
     """The missing files that the user has to fetch, with where to get and to put
     them."""
     data = item.data

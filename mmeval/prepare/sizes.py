@@ -13,7 +13,7 @@ from mmeval.dataset.hub_cache import cache_folder, cached_snapshot, size_on_disk
 from mmeval.errors import MissingDataError, MmevalError
 from mmeval.findings.finding import Finding, Subject
 from mmeval.metric.model_files import first_of
-from mmeval.prepare.sources import Source
+from mmeval.prepare.sources import HubSource
 from mmeval.system.folders import existing, free_bytes
 from mmeval.system.wording import size
 
@@ -21,14 +21,17 @@ SPARE_BYTES = 64 * 2**20
 """Bytes that stay free on a disk, for other programs."""
 
 
-class Measured(NamedTuple):
-    """A source and its listing on the hub. It has none for the reason ``unasked``, the
-    error of the hub; then only local files are used. ``damages`` are of its files."""
+class Download(NamedTuple):
+    """A source, its listing on the hub, and the files to fetch.
 
-    source: Source
+    ``hub_error`` is why the hub gave no listing; only local files are used then.
+    ``damages`` are findings about the files.
+    """
+
+    source: HubSource
     listing: Listing | None
     to_fetch: tuple[HubFile, ...] = ()
-    unasked: MmevalError | None = None
+    hub_error: MmevalError | None = None
     damages: tuple[Finding, ...] = ()
 
     @property
@@ -36,11 +39,11 @@ class Measured(NamedTuple):
         return sum(file.size for file in self.to_fetch)
 
 
-State: TypeAlias = Measured | MmevalError
+DownloadState: TypeAlias = Download | MmevalError
 """A source, or why neither hub nor machine has it."""
 
 
-def measured(source: Source) -> State:
+def plan_download(source: HubSource) -> DownloadState:
     """Measure a source."""
     try:
         listing = hub.listing(source.repo, source.revision, kind=source.kind)
@@ -52,22 +55,22 @@ def measured(source: Source) -> State:
         else:
             snapshot = cached_snapshot(source.repo, source.revision, source.kind)
             is_here = snapshot is not None
-        return Measured(source, None, unasked=error) if is_here else error
+        return Download(source, None, hub_error=error) if is_here else error
     files = listing.files
     if source.only:
         files = tuple(file for file in files if file.path in source.only)
     listing = Listing(listing.commit, files)
     if source.into is None:
         to_fetch = hub.not_here(source.repo, listing, kind=source.kind)
-        return Measured(source, listing, to_fetch)
+        return Download(source, listing, to_fetch)
     missing: list[HubFile] = []
     for file in files:
         if size_on_disk(source.into / file.path) != file.size:
             missing.append(file)
-    return Measured(source, listing, tuple(missing))
+    return Download(source, listing, tuple(missing))
 
 
-def _chosen(source: Source, listing: Listing) -> Source:
+def _chosen(source: HubSource, listing: Listing) -> HubSource:
     there = {file.path for file in listing.files}
     chosen: list[str] = []
     missing: list[str] = []
@@ -85,7 +88,7 @@ def _chosen(source: Source, listing: Listing) -> Source:
     return replace(source, only=tuple(chosen))
 
 
-def lacking_space(found: Sequence[Measured]) -> Iterator[Finding]:
+def space_findings(found: Sequence[Download]) -> Iterator[Finding]:
     """The disks that a download does not fit on."""
     needed: dict[int, int] = {}
     folders: dict[int, Path] = {}
@@ -106,6 +109,6 @@ def lacking_space(found: Sequence[Measured]) -> Iterator[Finding]:
             )
 
 
-def target_folder(source: Source) -> Path:
+def target_folder(source: HubSource) -> Path:
     """The folder for the files of a source."""
     return cache_folder() if source.into is None else source.into

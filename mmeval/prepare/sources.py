@@ -26,7 +26,7 @@ from mmeval.task.task import Task, TaskOverrides
 UNPINNED = "main"
 
 
-class WantedTask(NamedTuple):
+class TaskWithFile(NamedTuple):
     """A task to prepare, with its file, which describes its data."""
 
     task: Task
@@ -38,7 +38,7 @@ class WantedTask(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Source:
+class HubSource:
     """A repository of the hub at a revision, or the files ``only`` of it. Files have
     their alternatives, as ``HubModel`` writes them. They lie in the cache, or in a
     folder ``into``."""
@@ -54,23 +54,23 @@ class Source:
         return f"{noun} {self.repo} at {self.revision}"
 
 
-def wanted(chosen: ChosenTasks, overrides: TaskOverrides) -> list[WantedTask]:
+def build_tasks(chosen: ChosenTasks, overrides: TaskOverrides) -> list[TaskWithFile]:
     """Build the chosen tasks for a run without other roles. Raises UsageError for
     overrides that cannot be used, MissingDataError where ``--data bundled`` has no
     samples."""
-    found: list[WantedTask] = []
+    found: list[TaskWithFile] = []
     for name, file in chosen.tasks.items():
-        found.append(WantedTask(replace(build(file, overrides), name=name), file))
+        found.append(TaskWithFile(replace(build(file, overrides), name=name), file))
     return found
 
 
 def sources(
-    tasks: Sequence[WantedTask],
+    tasks: Sequence[TaskWithFile],
     *,
     weights: bool,
-) -> dict[Source, list[str]]:
+) -> dict[HubSource, list[str]]:
     """The sources of tasks, each once, with the names of the tasks that need it."""
-    found: dict[Source, tuple[Source, list[str]]] = {}
+    found: dict[HubSource, tuple[HubSource, list[str]]] = {}
     for item in tasks:
         name = item.task.name
         own = data_source(item.data)
@@ -83,7 +83,7 @@ def sources(
                 model = bound.metric.models[switch]
                 if named.folder is None and not model.by_hand:
                     revision = named.revision or UNPINNED
-                    needed.append(Source(named.name, revision, "model", model.files))
+                    needed.append(HubSource(named.name, revision, "model", model.files))
         for source in needed:
             same = replace(source, only=())
             known, users = found.get(same, (source, []))
@@ -94,7 +94,7 @@ def sources(
     return dict(found.values())
 
 
-def data_source(data: TaskData) -> Source | None:
+def data_source(data: TaskData) -> HubSource | None:
     """The source of a task's data; None for data in a local folder."""
     if data.bundled is not None or not is_hub_name(data.path):
         return None
@@ -102,7 +102,7 @@ def data_source(data: TaskData) -> Source | None:
         return None
     revision = data.revision or UNPINNED
     if data.data_dir is None:
-        return Source(data.path, revision)
+        return HubSource(data.path, revision)
     target = data.data_dir / data.path
     if not (target / ".cache" / "huggingface").is_dir():
         # not begun by us, so they may be complete
@@ -112,10 +112,10 @@ def data_source(data: TaskData) -> Source | None:
             pass
         else:
             return None
-    return Source(data.path, revision, into=target)
+    return HubSource(data.path, revision, into=target)
 
 
-def unpinned(item: WantedTask) -> Iterator[Finding]:
+def pin_findings(item: TaskWithFile) -> Iterator[Finding]:
     """That the data set of a task may change, as its revision is not a commit."""
     data = item.data
     try:
@@ -128,7 +128,7 @@ def unpinned(item: WantedTask) -> Iterator[Finding]:
         yield Finding("task_file", item.file.subject_at((key,)), cause=cause)
 
 
-def fetch(source: Source) -> Path:
+def fetch(source: HubSource) -> Path:
     """Fetch the missing files of a source; return its folder. Raises as
     ``hub.snapshot`` does, and KeyboardInterrupt at once, even during a large file."""
     names = [name for item in source.only for name in item.split("|")]

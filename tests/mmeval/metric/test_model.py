@@ -29,7 +29,7 @@ from mmeval.metric.model import (
 )
 from mmeval.metric.model_files import WEIGHTS_DIR
 from mmeval.metric.model_files_error import WeightsError
-from mmeval.prepare.sources import sources, wanted
+from mmeval.prepare.sources import build_tasks, sources
 from mmeval.records.trial import Trial
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
@@ -369,7 +369,7 @@ def test_a_model_that_the_hub_does_not_have_is_never_fetched(
     tmp_path: Path, site: None
 ) -> None:
     task = written(tmp_path, "{metric: weighed}")
-    (item,) = wanted(choose([str(task)], TaskIndex()), TaskOverrides())
+    (item,) = build_tasks(choose([str(task)], TaskIndex()), TaskOverrides())
     metric = replace(item.task.metrics[0], bound=bind(compared))
     by_hand = item._replace(task=replace(item.task, metrics=(metric,)))
     assert len(sources([item], weights=True)) == 1
@@ -516,7 +516,7 @@ def test_a_model_that_is_missing_is_found_with_the_command_that_gets_it(
     def found(folder: str) -> list[Finding]:
         with pytest.MonkeyPatch.context() as patched:
             patched.setenv(WEIGHTS_DIR, str(tmp_path / folder))
-            (item,) = wanted(choose([str(task)], TaskIndex()), TaskOverrides())
+            (item,) = build_tasks(choose([str(task)], TaskIndex()), TaskOverrides())
             return list(item.task.metrics[0].lacks)
 
     write_files(tmp_path / "mine/me/scorer", MODEL)

@@ -14,7 +14,13 @@ from mmeval.findings.finding import Subject
 from mmeval.findings.from_error import PREPARE_DATA
 from mmeval.media.media import Media
 from mmeval.media.parts import Interleaved, Part
-from mmeval.prepare.checks import Counts, Mark, count, damaged, unexpected
+from mmeval.prepare.checks import (
+    DataCounts,
+    Mark,
+    count,
+    count_findings,
+    damage_findings,
+)
 from mmeval.records.sample import Sample, user
 from mmeval.task.schema import ExpectedKeys
 from tests.support.task_folder import write_rows
@@ -46,11 +52,11 @@ def pictured(*paths: Path) -> Sample:
     return Sample("s", input=(user("look"),), references=(Interleaved(parts),))
 
 
-def seen(*samples: Sample) -> Counts:
+def seen(*samples: Sample) -> DataCounts:
     return count(Rows([*samples]), [])
 
 
-def subjects(counts: Counts) -> list[str]:
+def subjects(counts: DataCounts) -> list[str]:
     return [finding.subject.sample for finding in counts.findings]
 
 
@@ -111,14 +117,14 @@ def test_a_row_that_cannot_be_read_ends_the_count() -> None:
     found.samples["t"] = 1
     assert (found.rows, found.read) == (1, False)
     assert subjects(found) == ["row 2 and later ones"]
-    assert [*unexpected(ExpectedKeys(rows=5), found, "t")] == []
+    assert [*count_findings(ExpectedKeys(rows=5), found, "t")] == []
 
 
 def test_numbers_that_differ_are_missing_data_or_another_definition() -> None:
     images: set[Mark] = {("image", f"{number}.png") for number in range(9)}
-    found = Counts(rows=3, samples={"t": 3}, media_marks=images)
+    found = DataCounts(rows=3, samples={"t": 3}, media_marks=images)
     expected = ExpectedKeys(rows=5, samples=3, media={"image": 4, "audio": 1})
-    rows, pictures, sounds = unexpected(expected, found, "t")
+    rows, pictures, sounds = count_findings(expected, found, "t")
     assert (rows.kind, rows.count, rows.of) == ("missing_data", 3, 5)
     assert rows.subject == Subject("t")
     assert (pictures.kind, pictures.count) == ("other_definition", 9)
@@ -126,8 +132,8 @@ def test_numbers_that_differ_are_missing_data_or_another_definition() -> None:
 
 
 def test_media_are_not_compared_beside_rows_that_cannot_be_asked() -> None:
-    found = Counts(samples={"t": 0}, bad_marks={"a row"})
-    assert [*unexpected(ExpectedKeys(media={"image": 4}), found, "t")] == []
+    found = DataCounts(samples={"t": 0}, bad_marks={"a row"})
+    assert [*count_findings(ExpectedKeys(media={"image": 4}), found, "t")] == []
 
 
 @pytest.mark.parametrize(
@@ -145,19 +151,21 @@ def test_files_are_compared_with_those_of_the_hub(
 ) -> None:
     if content is not None:
         (tmp_path / "a.bin").write_bytes(content)
-    assert [finding.kind for finding in damaged([LARGE], tmp_path)] == kinds
+    assert [finding.kind for finding in damage_findings([LARGE], tmp_path)] == kinds
 
 
 def test_a_small_file_is_compared_by_the_digest_of_git(tmp_path: Path) -> None:
     (tmp_path / "b.bin").write_bytes(b"hello\n")
     of_git = "ce013625030ba8dba906f756967f9e9ca394464a"
-    assert [*damaged([HubFile("b.bin", 6, of_git, is_large=False)], tmp_path)] == []
+    assert [
+        *damage_findings([HubFile("b.bin", 6, of_git, is_large=False)], tmp_path)
+    ] == []
 
 
 def test_a_damaged_link_is_mended_at_its_target(tmp_path: Path) -> None:
     (tmp_path / "blob").write_bytes(CONTENT[:5])
     (tmp_path / "a.bin").symlink_to("blob")
-    (finding,) = damaged([LARGE], tmp_path)
+    (finding,) = damage_findings([LARGE], tmp_path)
     blob = tmp_path.resolve() / "blob"
     assert finding.remedy == f"rm {blob} && {PREPARE_DATA}"
 
@@ -193,5 +201,5 @@ def test_a_label_is_summed_over_all_rows() -> None:
     found = count(Rows([*rows, *odd]), [], totals=["criteria"])
     assert found.totals == {"criteria": 6}
     found.samples["t"] = 6
-    (finding,) = unexpected(ExpectedKeys(totals={"criteria": 7}), found, "t")
+    (finding,) = count_findings(ExpectedKeys(totals={"criteria": 7}), found, "t")
     assert (finding.kind, finding.count, finding.of) == ("missing_data", 6, 7)

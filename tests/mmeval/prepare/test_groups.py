@@ -2,9 +2,9 @@ import json
 from pathlib import Path
 
 from mmeval.findings.finding import Subject
-from mmeval.prepare.groups import Together, together
+from mmeval.prepare.groups import GroupCheck, check_groups
 from mmeval.prepare.ready import check_data
-from mmeval.prepare.sources import wanted
+from mmeval.prepare.sources import build_tasks
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
 from mmeval.task.task import TaskOverrides
@@ -37,10 +37,10 @@ def write(folder: Path, expected: str, **tasks: str) -> Path:
     return write_files(folder, {"all.yaml": group}) / "all.yaml"
 
 
-def found(group: Path) -> list[Together]:
+def found(group: Path) -> list[GroupCheck]:
     chosen = choose([str(group)], TaskIndex())
-    tasks = wanted(chosen, TaskOverrides())
-    return list(together(chosen, list(check_data(tasks, {}, weights=False))))
+    tasks = build_tasks(chosen, TaskOverrides())
+    return list(check_groups(chosen, list(check_data(tasks, {}, weights=False))))
 
 
 def test_different_rows_and_media_are_compared_with_what_the_group_expects(
@@ -48,10 +48,10 @@ def test_different_rows_and_media_are_compared_with_what_the_group_expects(
 ) -> None:
     expected = "expected: {rows: 2, media: {image: 1}}"
     alike = write(tmp_path / "alike", expected, one="data", two=HARD)
-    assert found(alike) == [Together("all", True, 2, {"image": 1})]
+    assert found(alike) == [GroupCheck("all", True, 2, {"image": 1})]
     expected = "expected: {rows: 4, media: {image: 2}}"
     apart = write(tmp_path / "apart", expected, one="data", two="others")
-    assert found(apart) == [Together("all", True, 4, {"image": 2})]
+    assert found(apart) == [GroupCheck("all", True, 4, {"image": 2})]
     expected = "expected: {rows: 5, media: {audio: 1}}"
     (whole,) = found(write(tmp_path, expected, one="data", two="data"))
     rows, sounds = whole.findings
@@ -74,4 +74,4 @@ def test_rows_that_cannot_be_asked_are_counted_once_beside_the_others(
         tmp_path, "expected: {rows: 2, media: {image: 1}}", one="data", two=HARD
     )
     (tmp_path / "data/a.png").unlink()
-    assert found(group) == [Together("all", False, 2, {})]
+    assert found(group) == [GroupCheck("all", False, 2, {})]

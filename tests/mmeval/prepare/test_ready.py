@@ -9,8 +9,8 @@ from mmeval.authoring.task_checks import check
 from mmeval.dataset.hub import OutOfReachError
 from mmeval.errors import MissingDataError
 from mmeval.findings.finding import Finding
-from mmeval.prepare.ready import check_data, unreached
-from mmeval.prepare.sources import Source, wanted
+from mmeval.prepare.ready import check_data, hub_findings
+from mmeval.prepare.sources import HubSource, build_tasks
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
 from mmeval.task.task import TaskOverrides
@@ -45,7 +45,7 @@ def test_a_fault_of_data_or_weights_is_the_finding_of_check(
     write_rows(tmp_path / "torn", ROW, {**ROW, "id": "c", **medium})
     file = str(tmp_path / "t.yaml")
     with at_hub("", tmp_path, offline=True):
-        tasks = wanted(choose([file], TaskIndex()), TaskOverrides())
+        tasks = build_tasks(choose([file], TaskIndex()), TaskOverrides())
         (found,) = check_data(tasks, {}, weights=False)
         checked = list(check([file]))
 
@@ -57,7 +57,9 @@ def test_a_fault_of_data_or_weights_is_the_finding_of_check(
 def test_weights_that_were_asked_for_are_an_error(tmp_path: Path) -> None:
     write_files(tmp_path, {"t.yaml": HEAD + FAULTS["no weights"]})
     write_rows(tmp_path / "rows", ROW)
-    tasks = wanted(choose([str(tmp_path / "t.yaml")], TaskIndex()), TaskOverrides())
+    tasks = build_tasks(
+        choose([str(tmp_path / "t.yaml")], TaskIndex()), TaskOverrides()
+    )
     (without,) = check_data(tasks, {}, weights=False)
     (asked,) = check_data(tasks, {}, weights=True)
     assert (without.ready, asked.ready) == (True, False)
@@ -71,22 +73,24 @@ def test_data_that_the_hub_does_not_give_are_a_finding_of_the_task_and_of_the_ma
 ) -> None:
     monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
     write_files(tmp_path, {"t.yaml": HEAD + PINNED})
-    tasks = wanted(choose([str(tmp_path / "t.yaml")], TaskIndex()), TaskOverrides())
-    source = Source("org/absent", "a" * 40)
+    tasks = build_tasks(
+        choose([str(tmp_path / "t.yaml")], TaskIndex()), TaskOverrides()
+    )
+    source = HubSource("org/absent", "a" * 40)
     error = OutOfReachError("no", reason="it is off")
     (found,) = check_data(tasks, {source: error}, weights=False)
     (missing,) = found.findings
     with at_hub("", tmp_path):
-        (machine,) = unreached({source: error}, weights=False)
+        (machine,) = hub_findings({source: error}, weights=False)
     assert (missing.kind, missing.remedy) == ("missing_data", "mmeval prepare {TASK}")
     assert (machine.kind, machine.cause) == ("machine", "it is off")
     assert machine.remedy == "HF_DATASETS_OFFLINE=0 mmeval prepare {TASK}"
 
 
 def test_weights_that_the_hub_refuses_are_missing_weights() -> None:
-    source = Source("org/model", "main", "model", ("config.json",))
+    source = HubSource("org/model", "main", "model", ("config.json",))
     error = MissingDataError("it is gated")
-    (found,) = unreached({source: error}, weights=True)
+    (found,) = hub_findings({source: error}, weights=True)
     assert isinstance(found, Finding)
     assert (found.kind, found.severity) == ("missing_weights", "error")
     assert found.subject.name == "org/model"

@@ -1,4 +1,4 @@
-from mmeval.prepare.sources import sources, wanted
+from mmeval.prepare.sources import build_tasks, sources
 from mmeval.task.index import TaskIndex
 from mmeval.task.selection import choose
 from mmeval.task.task import TaskOverrides
@@ -6,7 +6,7 @@ from mmeval.task.task import TaskOverrides
 
 def test_weights_that_metrics_take_files_of_are_one_source() -> None:
     tasks = ["mmmg_voice_attribution", "mmmg_multilingual_speech"]
-    asked = wanted(choose(tasks, TaskIndex()), TaskOverrides())
+    asked = build_tasks(choose(tasks, TaskIndex()), TaskOverrides())
     found = {
         source.repo: (source, users)
         for source, users in sources(asked, weights=True).items()
