@@ -35,9 +35,9 @@ from mmeval.errors import (
 from mmeval.findings.finding import Finding, Severity, Subject
 from mmeval.findings.from_error import finding_of
 from mmeval.findings.render import Place
-from mmeval.forecast.estimate import Load, stand_in, weigh
+from mmeval.forecast.estimate import RoleLoad, stand_in, weigh
 from mmeval.forecast.records import (
-    First,
+    FirstRequest,
     Forecast,
     Host,
     TaskForecast,
@@ -221,7 +221,7 @@ class _Forecaster:
     def __init__(
         self, jobs: JobQueue, backends: Backends, broker: Broker, options: RunOptions
     ) -> None:
-        self.walk = _Walk(broker)
+        self.walk = _ProgramDriver(broker)
         self.faults: dict[str, DataFault] = {}
         """By task, why its data could not be read to their end."""
         self.remarks = Remarks()
@@ -239,7 +239,7 @@ class _Forecaster:
             scoring=False,
         )
         found = TaskForecast(task, len(self._jobs.dataset(position)))
-        judged: dict[str, Load] = {}
+        judged: dict[str, RoleLoad] = {}
         judging = bool(run.judged) and not self._options.predict_only
         every = max(1, -(-self._jobs.size(position) // JUDGED_SAMPLES))
         for item in readable(self._jobs.samples(position)):
@@ -269,7 +269,9 @@ class _Forecaster:
         run.close()
         counted = -(-found.samples // every)
         for role, load in judged.items():
-            found.loads.setdefault(role, Load()).merge(load, found.samples / counted)
+            found.loads.setdefault(role, RoleLoad()).merge(
+                load, found.samples / counted
+            )
         return found
 
     def _trial(
@@ -313,7 +315,11 @@ class _Forecaster:
         return None
 
     def _judge(
-        self, run: TaskRun, trial: Trial, found: TaskForecast, loads: dict[str, Load]
+        self,
+        run: TaskRun,
+        trial: Trial,
+        found: TaskForecast,
+        loads: dict[str, RoleLoad],
     ) -> None:
         about = tuple(exchange.request_digest for exchange in trial.exchanges)
         for bound in run.judged:
@@ -327,7 +333,7 @@ class _Forecaster:
                 by_content=True,
                 about=about,
             )
-            judged, asked = trial, dict[str, Load]()
+            judged, asked = trial, dict[str, RoleLoad]()
             subject = Subject(run.task.name, bound.name)
             try:
                 if any(about):
@@ -346,7 +352,7 @@ class _Forecaster:
                 found.note(Finding("unscored", subject, cause=cause))
             for role, load in asked.items():
                 load.estimated = judged is not trial and load.calls > 0
-                loads.setdefault(role, Load()).merge(load)
+                loads.setdefault(role, RoleLoad()).merge(load)
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,12 +363,12 @@ class _JudgeScope(Scope):
     about: tuple[str, ...] = ()
 
 
-class _Walk:
+class _ProgramDriver:
     """Drives programs as the broker does, counting calls; ``first`` is the first
     one."""
 
     def __init__(self, broker: Broker) -> None:
-        self.first: First | None = None
+        self.first: FirstRequest | None = None
         self.lacks: dict[Finding, None] = {}
         """What keeps media of the present trial from being converted or sent."""
         self.reencoded = Counter[Finding]()
@@ -380,7 +386,7 @@ class _Walk:
         program: Program[T],
         scope: Scope,
         transcript: Transcript,
-        loads: dict[str, Load],
+        loads: dict[str, RoleLoad],
     ) -> T:
         """Drive a program to its result. Raises its errors, EndlessError after many
         calls."""
@@ -410,11 +416,11 @@ class _Walk:
         scope: Scope,
         path: str,
         transcript: Transcript,
-        loads: dict[str, Load],
+        loads: dict[str, RoleLoad],
         *,
         shared: bool,
     ) -> Reply:
-        load = loads.setdefault(call.role, Load())
+        load = loads.setdefault(call.role, RoleLoad())
         known = known_reply(call, scope, path, self._broker, transcript, shared=shared)
         runtime = self._broker.roles.get(call.role)  # a role may have no backend
         samples = None if runtime is None else runtime.samples
@@ -458,7 +464,7 @@ class _Walk:
         call: Call,
         scope: Scope,
         key: str,
-        loads: dict[str, Load],
+        loads: dict[str, RoleLoad],
         *,
         repeated: bool,
     ) -> Response:
@@ -495,7 +501,7 @@ class _Walk:
                 form = f"{media.mime} as {ENCODED_AS[kind]}"
                 self.reencoded[reencoded_as(form, subject)] += 1
         if self.first is None:
-            self.first = First(scope.task, scope.sample.id, call.role, request)
+            self.first = FirstRequest(scope.task, scope.sample.id, call.role, request)
         return Response(output=stand_in(request))
 
 

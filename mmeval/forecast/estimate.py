@@ -89,7 +89,7 @@ NOTHING = TokenRange()
 
 
 @dataclass
-class Load:
+class RoleLoad:
     """The calls of one role in a task, with what they send and give, without ``kept``
     (answered) and ``equal`` ones. ``equal`` ones share another's answer. ``estimated``:
     not all samples were counted, or a metric supposes an answer."""
@@ -105,7 +105,7 @@ class Load:
     videos: float = 0
     estimated: bool = False
 
-    def merge(self, other: Load, factor: float = 1.0) -> None:
+    def merge(self, other: RoleLoad, factor: float = 1.0) -> None:
         """Add another load, ``factor`` times."""
         self.calls += other.calls * factor
         self.kept += other.kept * factor
@@ -119,7 +119,7 @@ class Load:
         self.estimated |= other.estimated or factor != 1.0
 
 
-def weigh(request: Request) -> Load:
+def weigh(request: Request) -> RoleLoad:
     """Estimate what a call sends and gives. Raises MissingDataError for a medium
     without its file."""
     characters = 0
@@ -142,7 +142,7 @@ def weigh(request: Request) -> Load:
     made = 4.0 * (request.params.max_tokens or DEFAULT_OUTPUT_TOKENS)
     # a line of the journal, and its media
     on_disk = 400 + sum(MADE_BYTES.get(kind, made) for kind in request.wants)
-    return Load(
+    return RoleLoad(
         tokens_in=TokenRange(low, high),
         tokens_out=tokens_out(request),
         media_bytes=sent,

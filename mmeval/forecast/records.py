@@ -12,7 +12,7 @@ from mmeval.broker.cluster.ray_cluster import NodePlaces
 from mmeval.dataset.bad_sample import BadSamples
 from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding, Subject
-from mmeval.forecast.estimate import NOTHING, Load, TokenRange
+from mmeval.forecast.estimate import NOTHING, RoleLoad, TokenRange
 from mmeval.records.request import Request
 from mmeval.run.costs.budget import Limits
 from mmeval.run.costs.prices import MILLION, Bill, Prices
@@ -36,7 +36,7 @@ class TaskForecast:
     rows: int
     samples: int = 0
     trials: int = 0
-    loads: dict[str, Load] = field(default_factory=dict)
+    loads: dict[str, RoleLoad] = field(default_factory=dict)
     bad: BadSamples = field(default_factory=BadSamples)
     """Samples that cannot be asked, among ``samples``."""
     reasons: Counter[Finding] = field(default_factory=Counter)
@@ -58,7 +58,7 @@ class TaskForecast:
             yield replace(finding, count=count)
 
 
-class First(NamedTuple):
+class FirstRequest(NamedTuple):
     """The first request that would be sent, with its sample."""
 
     task: str
@@ -92,7 +92,7 @@ class Forecast:
     limits: Limits
     spent: tuple[Bill, ...]
     free_bytes: int
-    first: First | None = None
+    first: FirstRequest | None = None
     nodes: tuple[NodePlaces, ...] = ()
     """Of the cluster that would answer."""
     findings: tuple[Finding, ...] = ()
@@ -126,12 +126,12 @@ class Forecast:
         price = "price unknown" if total is None else f"{dollar_words(total)} dollars"
         return f"{', '.join(counts)}: {price}"
 
-    def by_role(self) -> dict[str, Load]:
+    def by_role(self) -> dict[str, RoleLoad]:
         """The loads of all tasks together."""
-        found: dict[str, Load] = {}
+        found: dict[str, RoleLoad] = {}
         for task in self.tasks:
             for role, load in task.loads.items():
-                found.setdefault(role, Load()).merge(load)
+                found.setdefault(role, RoleLoad()).merge(load)
         return found
 
     def total(self) -> TokenRange | None:
@@ -144,7 +144,7 @@ class Forecast:
             total += cost
         return total
 
-    def dollars(self, role: str, load: Load) -> TokenRange | None:
+    def dollars(self, role: str, load: RoleLoad) -> TokenRange | None:
         """The cost of a load; None where the price is unknown."""
         endpoint = self.endpoints.get(role)
         if endpoint is None or not load.calls:

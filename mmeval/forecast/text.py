@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mmeval.findings.render import Place, terminal_lines
-from mmeval.forecast.estimate import Load, TokenRange
+from mmeval.forecast.estimate import RoleLoad, TokenRange
 from mmeval.forecast.records import Forecast, dollar_words
 from mmeval.records.request import Request
 from mmeval.report.markdown import cell, table_lines
@@ -88,7 +88,7 @@ def _rows(forecast: Forecast) -> list[list[str]]:
 def _numbers(
     forecast: Forecast,
     role: str,
-    load: Load,
+    load: RoleLoad,
 ) -> list[str]:
     about = "about " if load.estimated else ""
     cost = forecast.dollars(role, load)

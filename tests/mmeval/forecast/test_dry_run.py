@@ -20,7 +20,7 @@ from mmeval.errors import (
 )
 from mmeval.findings.finding import Finding, Subject
 from mmeval.forecast.dry_run import AFTER_STAND_IN, ENDLESS, forecast
-from mmeval.forecast.estimate import NOTHING, Load
+from mmeval.forecast.estimate import NOTHING, RoleLoad
 from mmeval.forecast.records import MAX_REASONS, OTHER_REASONS, Forecast
 from mmeval.forecast.text import forecast_text
 from mmeval.installation import install_command
@@ -106,7 +106,7 @@ def calls(found: Forecast, task: int = 0) -> dict[str, tuple[float, float]]:
     }
 
 
-def load(found: Forecast, role: str = "model") -> Load:
+def load(found: Forecast, role: str = "model") -> RoleLoad:
     return found.tasks[0].loads[role]
 
 
