@@ -31,7 +31,7 @@ from mmeval.run.preparation import (
     run_path,
 )
 from mmeval.run.progress import Progress, RunTally, opening
-from mmeval.run.source import Conclusion, OpenRun, Source
+from mmeval.run.source import Conclusion, OpenRun, TrialSource
 from mmeval.run.suspension import Suspension, score_command
 from mmeval.run.task_run import TaskRun, task_run
 from mmeval.store.journal import Journal
@@ -51,7 +51,7 @@ from mmeval.store.task_records import recorded_trials, tally
 from mmeval.task.task import Selection, Task
 
 
-class NewTrials(Source):
+class NewTrials(TrialSource):
     """The source of a run that asks the model.
 
     Making it raises UsageError or MissingError for what would refuse the run.
@@ -147,7 +147,7 @@ class NewTrials(Source):
             scoring=not self._options.predict_only,
         )
 
-    def begin(self, run: OpenRun) -> TrialsInWork:
+    def begin(self, run: OpenRun) -> NewTrialsRun:
         # A lane for each call in flight: one thread builds prompts and keeps answers,
         # so more would only queue.
         model = run.broker.roles[MODEL].role
@@ -156,7 +156,7 @@ class NewTrials(Source):
         )
         before = _standing_before(run, self._jobs, generation)
         run.progress.start(before.total(), before["kept"])
-        return TrialsInWork(
+        return NewTrialsRun(
             run,
             self._selection,
             self._options,
@@ -193,7 +193,7 @@ def _standing_before(
     return before
 
 
-class TrialsInWork:
+class NewTrialsRun:
     """The trials of a run while the model is asked. ``before`` says how far they had
     come before this process."""
 

@@ -36,7 +36,7 @@ from mmeval.run.outcome import (
 )
 from mmeval.run.preparation import limits_and_prices, model_name, run_path
 from mmeval.run.progress import Progress
-from mmeval.run.source import OpenRun, Source, Trials
+from mmeval.run.source import OpenRun, TrialSource, TrialsRun
 from mmeval.run.task_run import TaskRun, scoring_plan
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
@@ -84,7 +84,7 @@ class Runner:
     progress: Progress
     scoring: bool = True
 
-    def run(self, prepare: Callable[[MediaStore], Source]) -> RunOutcome:
+    def run(self, prepare: Callable[[MediaStore], TrialSource]) -> RunOutcome:
         """Run the source that ``prepare`` makes. Raises what refuses the run,
         BudgetSpentError, Interrupted."""
         started = time.time()
@@ -149,9 +149,9 @@ class Runner:
 
     def _outcome(
         self,
-        source: Source,
+        source: TrialSource,
         run: OpenRun,
-        trials: Trials,
+        trials: TrialsRun,
         *,
         damage: tuple[Finding, ...],
         spent: tuple[Bill, ...],
@@ -225,10 +225,10 @@ class Runner:
 
 
 def _finished(
-    source: Source,
+    source: TrialSource,
     run: OpenRun,
     budget: Budget,
-) -> Trials:
+) -> TrialsRun:
     """The trials of a source, which have come to their end. Raises BudgetSpentError,
     Interrupted."""
     with asyncio.Runner() as loop:
@@ -247,7 +247,7 @@ def _finished(
     return trials
 
 
-async def _until_done(trials: Trials, run: OpenRun) -> None:
+async def _until_done(trials: TrialsRun, run: OpenRun) -> None:
     ticker = asyncio.create_task(_keep_safe(trials, run))
     try:
         await interruptible(trials.work, trials.run(), run.progress)
@@ -258,7 +258,7 @@ async def _until_done(trials: Trials, run: OpenRun) -> None:
         ticker.result()
 
 
-async def _keep_safe(trials: Trials, run: OpenRun) -> None:
+async def _keep_safe(trials: TrialsRun, run: OpenRun) -> None:
     """Push what is written to the disk, on a timer. Where that fails the run stops."""
     try:
         while True:

@@ -65,7 +65,7 @@ class Conclusion:
     """Where the models of metrics were, if not where this process has them."""
 
 
-class Trials(Protocol):
+class TrialsRun(Protocol):
     """The trials of a run while they are made, judged and scored."""
 
     @property
@@ -88,7 +88,7 @@ class Trials(Protocol):
         """Note in the folder that ``run`` has come to its end."""
 
 
-class Source(Protocol):
+class TrialSource(Protocol):
     """Where the trials of a run come from: they are made, or a folder has recorded
     them."""
 
@@ -113,4 +113,4 @@ class Source(Protocol):
     def task_run(self, task: Task, plan: ScoringPlan) -> TaskRun:
         """A task in the folder, with its score set."""
 
-    def begin(self, run: OpenRun) -> Trials: ...
+    def begin(self, run: OpenRun) -> TrialsRun: ...

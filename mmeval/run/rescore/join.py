@@ -50,7 +50,7 @@ def join(
         for task, rows in made_again.items():
             more[Path("trials", f"{file_name(task)}.jsonl")] = rows
         for name in sorted({*_names(shards, "trials/*.jsonl"), *more}):
-            latest = _Latest()
+            latest = _LatestTrials()
             trials = [shard / name for shard in shards]
             _add(run / name, trials, latest.takes, more=more.get(name, ()))
             for scores in _names(shards, f"scores/{name.stem}/*"):
@@ -81,7 +81,7 @@ def _names(shards: Sequence[Path], pattern: str) -> list[Path]:
     return sorted(names)
 
 
-class _Latest:
+class _LatestTrials:
     """The latest row of each trial of a task: the digest of its answer, empty where it
     failed."""
 
@@ -106,7 +106,7 @@ class _Latest:
 def _join_scores(
     target: Path,
     sources: Sequence[Path],
-    latest: _Latest,
+    latest: _LatestTrials,
 ) -> None:
     rows = []
     for source in sources:

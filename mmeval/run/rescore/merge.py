@@ -41,7 +41,7 @@ from mmeval.run.rescore.join import join
 from mmeval.run.rescore.selection import stored_selection
 from mmeval.run.rescore.whole import checked
 from mmeval.run.runner import Runner
-from mmeval.run.source import Conclusion, OpenRun, Source
+from mmeval.run.source import Conclusion, OpenRun, TrialSource
 from mmeval.run.suspension import Suspension, score_command
 from mmeval.run.task_run import TaskRun, judged_metrics
 from mmeval.store.journal import Journal
@@ -55,7 +55,7 @@ from mmeval.task.task import Task, TaskOverrides
 
 
 @dataclass(frozen=True, slots=True)
-class HeldTrials:
+class AvailableTrials:
     """One task's chosen trials without those that are lost."""
 
     chosen: ChosenTrials
@@ -67,7 +67,7 @@ class HeldTrials:
 
 
 @dataclass(frozen=True)
-class Merged:
+class MergeResult:
     """What came of merging: the results, and the states of the shards that went into
     them. ``has_lost``: recorded trials of these shards were not there."""
 
@@ -108,7 +108,7 @@ def check_at_rest(run: Path) -> None:
 
 def merge(
     run: Path, options: RunOptions, *, progress: Progress, partial: bool
-) -> Merged:
+) -> MergeResult:
     """Join the shards of a run into it and make its results. Raises RunLockedError
     while one of them is at work, what ``division_of`` and ``check_alike`` raise, and
     UsageError for trials that are lost, unless ``partial``."""
@@ -149,7 +149,7 @@ def merge(
             scoring=source.is_scored,
         )
         outcome = runner.run(lambda _media: source)
-    return Merged(outcome, states, has_lost=bool(whole.lacking))
+    return MergeResult(outcome, states, has_lost=bool(whole.lacking))
 
 
 def _as_scored(task: Task, division: Division) -> Task:
@@ -169,7 +169,7 @@ def _as_scored(task: Task, division: Division) -> Task:
     )
 
 
-class ShardTrials(Source):
+class ShardTrials(TrialSource):
     """The source of a run whose trials shards have made and scored; nothing is
     asked."""
 
@@ -238,9 +238,9 @@ class ShardTrials(Source):
         records = TaskRecords(self._path, task.name)
         return TaskRun(task, plan, records, scores, judged_metrics(task))
 
-    def begin(self, run: OpenRun) -> Merging:
+    def begin(self, run: OpenRun) -> ShardTrialsRun:
         chosen = self._chosen([task.task for task in run.tasks])
-        return Merging(
+        return ShardTrialsRun(
             run,
             self._options,
             self._division,
@@ -258,11 +258,11 @@ class ShardTrials(Source):
                 continue
             taken = from_progressions(known.get(task.name, []))
             lost = self._lost.get(task.name, frozenset())
-            chosen[task.name] = HeldTrials(ChosenTrials(task.repeats, taken), lost)
+            chosen[task.name] = AvailableTrials(ChosenTrials(task.repeats, taken), lost)
         return chosen
 
 
-class Merging:
+class ShardTrialsRun:
     """The trials of shards while they are counted; there is nothing to stop."""
 
     in_flight = 0

@@ -36,7 +36,7 @@ from mmeval.run.rescore.selection import (
     stored_selection,
 )
 from mmeval.run.runner import Runner
-from mmeval.run.source import Conclusion, OpenRun, Source
+from mmeval.run.source import Conclusion, OpenRun, TrialSource
 from mmeval.run.suspension import Suspension, score_command
 from mmeval.run.task_run import TaskRun, task_run
 from mmeval.store.journal import Journal
@@ -71,7 +71,7 @@ def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
     return runner.run(lambda _media: RecordedTrials(selection, options, record))
 
 
-class RecordedTrials(Source):
+class RecordedTrials(TrialSource):
     """The source of a run that scores what its folder has recorded. ``record`` is the
     run's.
 
@@ -118,11 +118,11 @@ class RecordedTrials(Source):
             data=self.data[task.name]["fingerprint"],
         )
 
-    def begin(self, run: OpenRun) -> Rescoring:
-        return Rescoring(run, self._selection, self._options, self._record)
+    def begin(self, run: OpenRun) -> RecordedTrialsRun:
+        return RecordedTrialsRun(run, self._selection, self._options, self._record)
 
 
-class Rescoring:
+class RecordedTrialsRun:
     """The recorded trials while they are scored: those that the score sets do not
     cover."""
 

@@ -57,7 +57,7 @@ class TracedStep:
     steps: list[TracedStep] = field(default_factory=list)
 
 
-class _Known(NamedTuple):
+class _StepRecord(NamedTuple):
     """What is known of a step: its key in the journal, or how it failed, and the digest
     of its request then."""
 
@@ -66,7 +66,7 @@ class _Known(NamedTuple):
     request_digest: str = ""
 
 
-class _LostError(Exception):
+class _MissingReplyError(Exception):
     """The program cannot be followed further: a reply is gone."""
 
 
@@ -161,10 +161,10 @@ class _Tracer:
         failures = row.get("failed", {})
         known = {}
         for path, _, key in row["x"]:
-            known[path] = _Known(key)
+            known[path] = _StepRecord(key)
             if path in failures:
                 failure = Response.from_json(failures[path]["r"], media)
-                known[path] = _Known("", failure, failures[path]["d"])
+                known[path] = _StepRecord("", failure, failures[path]["d"])
         left_out = row.get("left_out", ())
         kinds = tuple(kind for kind in task.wanted(sample) if kind not in left_out)
         asked = Ask(sample, task.prompt(sample), kinds, task.params, Role(MODEL))
@@ -177,13 +177,13 @@ class _Tracer:
         return steps
 
     def _follow(
-        self, program: Program[Any], known: Mapping[str, _Known]
+        self, program: Program[Any], known: Mapping[str, _StepRecord]
     ) -> list[TracedStep]:
         steps: list[TracedStep] = []
 
         def answer(call: Call, path: str) -> Reply:
             if path not in known:
-                raise _LostError  # the run ended here
+                raise _MissingReplyError  # the run ended here
             response, digest = known[path].failure, known[path].request_digest
             if response is None:
                 entry = self._journal.get(known[path].key)
@@ -197,7 +197,7 @@ class _Tracer:
             step = TracedStep(path, call, response)
             steps.append(step)
             if response is None:
-                raise _LostError
+                raise _MissingReplyError
             agent = self._agents.get(call.role)
             if agent is not None and response.trace is not None:
                 request = call.request
@@ -208,7 +208,7 @@ class _Tracer:
                     failure = None
                     if one.error is not None:
                         failure = Response(error=one.error, latency=one.seconds)
-                    made[one.path] = _Known(one.key, failure)
+                    made[one.path] = _StepRecord(one.key, failure)
                 step.steps.extend(self._follow(agent.program(request), made))
             return reply_to(call, response, path, known[path].key)
 
