@@ -38,7 +38,7 @@ class StoredShard(NamedTuple):
         return bool(self.record["finished"])
 
     @property
-    def of_whole(self) -> Mapping[str, Any]:
+    def run_notes(self) -> Mapping[str, Any]:
         """What it knows of the whole run; empty before it has finished once."""
         found: Mapping[str, Any] = self.record.get("shard", {})
         return found
@@ -52,7 +52,7 @@ class StoredShard(NamedTuple):
 
     def share(self, task: Task) -> list[int]:
         """The keys of the trials of a task that it had when it was finished."""
-        chosen = self.of_whole.get("chosen", {}).get(task.name, [])
+        chosen = self.run_notes.get("chosen", {}).get(task.name, [])
         keys = []
         for place in self.shard.share_of(from_progressions(chosen)):
             for repeat in range(task.repeats):
@@ -63,7 +63,7 @@ class StoredShard(NamedTuple):
         """What its score rows of a task depend on; empty where it has none. Raises
         UsageError for a damaged record."""
         sets = self.path / "scores" / file_name(task)
-        name = self.of_whole.get("score_sets", {}).get(task)
+        name = self.run_notes.get("score_sets", {}).get(task)
         if name:
             folder = sets / name
         else:
@@ -86,11 +86,11 @@ class StoredShard(NamedTuple):
 
 
 class Division(NamedTuple):
-    """The shards of one number; ``lacking`` says which of them are missing or not
+    """The shards of one number; ``problems`` says which of them are missing or not
     finished."""
 
     shards: Sequence[StoredShard]
-    lacking: Sequence[str]
+    problems: Sequence[str]
 
     def definition(self, task: str) -> dict[str, Any]:
         """What the score rows of a task depend on; empty where none of the shards has
@@ -144,32 +144,32 @@ def division_of(
     divisions = []
     for of, members in reversed(by_number.items()):
         division = Division(list(members.values()), _lacking(of, members))
-        if not division.lacking:
+        if not division.problems:
             return division
         divisions.append(division)
     newest = divisions[0]
     if not partial:
         raise UsageError(
-            f"{run}: {'; '.join(newest.lacking)}. Run what is left, or give "
+            f"{run}: {'; '.join(newest.problems)}. Run what is left, or give "
             "--partial for results without it"
         )
     return newest
 
 
 def _lacking(of: int, members: Mapping[int, StoredShard]) -> list[str]:
-    lacking = []
+    problems = []
     unfinished = []
     for number in sorted(members):
         if not members[number].is_finished:
             unfinished.append(members[number].shard)
     if unfinished:
-        lacking.append(f"not finished: {in_words(unfinished)}")
+        problems.append(f"not finished: {in_words(unfinished)}")
     missing = of - len(members)
     if missing:
         numbers = (number for number in range(1, of + 1) if number not in members)
         first = [Shard(of, number) for number in islice(numbers, 3)]
-        lacking.append(f"missing: {in_words(first, missing)}")
-    return lacking
+        problems.append(f"missing: {in_words(first, missing)}")
+    return problems
 
 
 def check_alike(

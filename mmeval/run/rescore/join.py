@@ -33,10 +33,13 @@ ADVICE = "The shards are as they were: free space, then run the same command"
 def join(
     run: Path,
     shards: Sequence[Path],
-    made_again: Mapping[str, Sequence[bytes]] = MappingProxyType({}),
+    rebuilt_rows: Mapping[str, Sequence[bytes]] = MappingProxyType({}),
 ) -> None:
-    """Bring what shards hold into their run, the newest shard last; ``made_again`` are
-    lines of trials by task that none of them has any more. Raises StorageError."""
+    """Copy the files of shards into their run, the newest shard last.
+
+    ``rebuilt_rows`` are lines of trials, by task, that no shard has any more. Raises
+    StorageError.
+    """
     try:
         for shard in shards:
             if any((shard / "journal" / INBOX).glob("*.receipt")):
@@ -47,7 +50,7 @@ def join(
         for name in _names(shards, "samples/*.jsonl"):
             _add(run / name, [shard / name for shard in shards])
         more: dict[Path, Sequence[bytes]] = {}
-        for task, rows in made_again.items():
+        for task, rows in rebuilt_rows.items():
             more[Path("trials", f"{file_name(task)}.jsonl")] = rows
         for name in sorted({*_names(shards, "trials/*.jsonl"), *more}):
             latest = _LatestTrials()

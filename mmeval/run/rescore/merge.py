@@ -39,7 +39,7 @@ from mmeval.run.rescore.division import (
 )
 from mmeval.run.rescore.join import join
 from mmeval.run.rescore.selection import stored_selection
-from mmeval.run.rescore.whole import checked
+from mmeval.run.rescore.shard_check import check_shards
 from mmeval.run.runner import Runner
 from mmeval.run.source import Conclusion, OpenRun, TrialSource
 from mmeval.run.suspension import Suspension, score_command
@@ -122,15 +122,15 @@ def merge(
             division.shards[-1].record, TaskOverrides(), frozenset(options.roles)
         )
         with closing(RunFolder(run)):
-            whole = checked(run, shards, division, selection.tasks)
-            if whole.lacking and not partial:
+            check = check_shards(run, shards, division, selection.tasks)
+            if check.problems and not partial:
                 raise UsageError(
-                    f"{run}: {listed(whole.lacking, 3)}. Copy these shards again or "
+                    f"{run}: {listed(check.problems, 3)}. Copy these shards again or "
                     "run their commands again, or give --partial for results without "
                     "the rest"
                 )
-            join(run, [one.path for one in shards], whole.made_again)
-        division = division._replace(lacking=(*division.lacking, *whole.lacking))
+            join(run, [one.path for one in shards], check.rebuilt_rows)
+        division = division._replace(problems=(*division.problems, *check.problems))
         states = {
             shard.folder_name: state(path) for shard, path in shards_of(run).items()
         }
@@ -138,7 +138,7 @@ def merge(
             selection, tasks=tuple(_as_scored(task, division) for task in selection)
         )
         source = ShardTrials(
-            run, options, shards=shards, division=division, lost=whole.lost
+            run, options, shards=shards, division=division, lost=check.lost
         )
         runner = Runner(
             run,
@@ -149,7 +149,7 @@ def merge(
             scoring=source.is_scored,
         )
         outcome = runner.run(lambda _media: source)
-    return MergeResult(outcome, states, has_lost=bool(whole.lacking))
+    return MergeResult(outcome, states, has_lost=bool(check.problems))
 
 
 def _as_scored(task: Task, division: Division) -> Task:
@@ -194,14 +194,14 @@ class ShardTrials(TrialSource):
         self._shards = shards
         self._division = division
         self._lost = lost
-        self._of_whole: Mapping[str, Any] = {}
+        self._run_notes: Mapping[str, Any] = {}
         """What the latest of the shards knows of the whole run."""
         for shard in division.shards:
-            self._of_whole = shard.of_whole or self._of_whole
+            self._run_notes = shard.run_notes or self._run_notes
 
     @property
     def is_scored(self) -> bool:
-        has_scores = bool(self._of_whole.get("score_sets"))
+        has_scores = bool(self._run_notes.get("score_sets"))
         return has_scores or not self._options.predict_only
 
     def claim(self) -> RunFolder:
@@ -245,12 +245,12 @@ class ShardTrials(TrialSource):
             self._options,
             self._division,
             data=self.data,
-            of_whole=self._of_whole,
+            run_notes=self._run_notes,
             chosen=chosen,
         )
 
     def _chosen(self, tasks: Sequence[Task]) -> dict[str, TrialFilter]:
-        known = self._of_whole.get("chosen")
+        known = self._run_notes.get("chosen")
         chosen: dict[str, TrialFilter] = {}
         for task in tasks:
             if known is None:
@@ -274,7 +274,7 @@ class ShardTrialsRun:
         division: Division,
         *,
         data: Mapping[str, Mapping[str, Any]],
-        of_whole: Mapping[str, Any],
+        run_notes: Mapping[str, Any],
         chosen: Mapping[str, TrialFilter],
     ) -> None:
         self.tally = RunTally()
@@ -282,7 +282,7 @@ class ShardTrialsRun:
         self._run = run
         self._options = options
         self._division = division
-        self._of_whole = of_whole
+        self._run_notes = run_notes
         self._chosen = chosen
         self._samples: dict[str, int] = {}
         self._trials: dict[str, int] = {}
@@ -354,17 +354,17 @@ class ShardTrialsRun:
         return f"{self._how_many()} trials are merged"
 
     def conclude(self) -> Conclusion:
-        folder, lacking = self._run.folder, self._division.lacking
-        folder.note(finished=not lacking)
+        folder, problems = self._run.folder, self._division.problems
+        folder.note(finished=not problems)
         subsets = {}
-        for name, subset in self._of_whole.get("subsets", {}).items():
+        for name, subset in self._run_notes.get("subsets", {}).items():
             how = tuple(subset["how"])
             subsets[name] = Subset(subset["of"], self._samples[name], how)
         unfinished = {}
         for name, made in self._trials.items():
-            if lacking and made != self._wanted[name]:
+            if problems and made != self._wanted[name]:
                 unfinished[name] = Unfinished(made, self._wanted[name])
-        losses = [_missing_shard(words) for words in lacking]
+        losses = [_missing_shard(words) for words in problems]
         losses.extend(lost_answers(self.tally, ""))
         for name, count in self._without_row.items():
             losses.append(_without_row(name, count, folder.path))
@@ -378,7 +378,7 @@ class ShardTrialsRun:
             remarks=tuple(self.tally.remarks.findings()),
             subsets=subsets,
             unfinished=unfinished,
-            metric_device=self._of_whole.get("metric_device", ""),
+            metric_device=self._run_notes.get("metric_device", ""),
         )
 
 

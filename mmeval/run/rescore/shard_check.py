@@ -39,24 +39,24 @@ _BY_CONTENT = re.compile(r"([^/@+]+)(?:\+[^/]*)?/([0-9a-f]+)/(\d+)(?:/\d+)?")
 Row = Mapping[str, Any]
 
 
-class Whole(NamedTuple):
+class ShardCheck(NamedTuple):
     """What comes of the check.
 
-    ``lost`` are the keys of the trials, by task, that no folder holds. ``made_again``
-    are lines of trials by task. ``lacking`` states for each shard what is lost.
+    ``lost`` are the keys of the trials, by task, that no folder holds. ``rebuilt_rows``
+    are lines of trials by task. ``problems`` states for each shard what is lost.
     """
 
     lost: Mapping[str, frozenset[int]]
-    made_again: Mapping[str, Sequence[bytes]]
-    lacking: Sequence[str]
+    rebuilt_rows: Mapping[str, Sequence[bytes]]
+    problems: Sequence[str]
 
 
-def checked(
+def check_shards(
     run: Path,
     shards: Sequence[StoredShard],
     division: Division,
     tasks: Sequence[Task],
-) -> Whole:
+) -> ShardCheck:
     """Check the finished shards of a division. Reads all folders, changes none."""
     folders = [run, *(shard.path for shard in shards)]
     journal = Journal(
@@ -66,11 +66,11 @@ def checked(
         others=folders[1:],
     )
     lost: dict[str, frozenset[int]] = {}
-    made_again: dict[str, Sequence[bytes]] = {}
-    lacking: list[str] = []
+    rebuilt_rows: dict[str, Sequence[bytes]] = {}
+    problems: list[str] = []
     with closing(journal):
         for task in tasks:
-            stored = _StoredTask(run, task, folders, journal)
+            stored = _TaskInFolders(run, task, folders, journal)
             for shard in division.shards:
                 if not shard.is_finished:
                     continue
@@ -79,21 +79,21 @@ def checked(
                 if not gone:
                     continue
                 lost[task.name] = lost.get(task.name, frozenset()) | gone
-                if shard.shard in stored.with_others:
-                    lacking.append(
+                if shard.shard in stored.shards_with_other_trials:
+                    problems.append(
                         f"shard {shard.shard} holds other trials of {task.name} than "
                         "it recorded"
                     )
                 else:
-                    lacking.append(
+                    problems.append(
                         f"shard {shard.shard} lacks trials of {task.name}: "
                         f"{len(gone):,} of {len(keys):,}"
                     )
-            made_again[task.name] = stored.made_again
-    return Whole(lost, made_again, lacking)
+            rebuilt_rows[task.name] = stored.rebuilt_rows
+    return ShardCheck(lost, rebuilt_rows, problems)
 
 
-class _Stored(NamedTuple):
+class _TrialState(NamedTuple):
     """A recorded trial: the digest of its row, and what is there of it.
 
     ``is_held``: its sample, an answer and the media are there. ``is_full``: each of its
@@ -106,14 +106,14 @@ class _Stored(NamedTuple):
     is_full: bool
 
 
-class _StoredTask:
+class _TaskInFolders:
     """A task in the folders of a run and its shards."""
 
     def __init__(
         self, run: Path, task: Task, folders: Sequence[Path], journal: Journal
     ) -> None:
-        self.made_again: list[bytes] = []
-        self.with_others: set[Shard] = set()
+        self.rebuilt_rows: list[bytes] = []
+        self.shards_with_other_trials: set[Shard] = set()
         """The shards that hold other trials than they recorded."""
         self._run, self._task, self._folders = run, task, folders
         self._journal = journal
@@ -121,9 +121,9 @@ class _StoredTask:
         for folder in folders:
             for place, _ in sample_rows(folder, task.name):
                 self._samples.add(place)
-        self._by_folder: dict[Path, dict[int, _Stored]] = {}
+        self._by_folder: dict[Path, dict[int, _TrialState]] = {}
         """The latest row of each trial in a folder."""
-        self._any: dict[int, _Stored] = {}
+        self._any_folder: dict[int, _TrialState] = {}
         """Each trial as any folder has it, with an answer rather than a failure."""
         for folder in folders:
             latest = {}
@@ -133,44 +133,44 @@ class _StoredTask:
             for key, row in latest.items():
                 stored = self._state(row)
                 self._by_folder[folder][key] = stored
-                if not stored.has_failed or key not in self._any:
-                    self._any[key] = stored
+                if not stored.has_failed or key not in self._any_folder:
+                    self._any_folder[key] = stored
 
     def check(self, shard: StoredShard, keys: Collection[int]) -> frozenset[int]:
         """The keys of a shard's trials that are lost. What can be made again joins
-        ``made_again``."""
-        recorded = shard.of_whole.get("trials", {}).get(self._task.name)
+        ``rebuilt_rows``."""
+        recorded = shard.run_notes.get("trials", {}).get(self._task.name)
         own = self._by_folder[shard.path]
         digests = {key: own[key].digest for key in keys if key in own}
         has_rows = len(digests) == len(keys)
         if recorded and has_rows and not self._has_answers(own, digests, recorded):
-            self.with_others.add(shard.shard)
+            self.shards_with_other_trials.add(shard.shard)
             return frozenset(keys)
         is_cut = False
-        for name, size in shard.of_whole.get("journal", {}).items():
+        for name, size in shard.run_notes.get("journal", {}).items():
             file = shard.path / "journal" / name
             if not file.is_file() or file.stat().st_size < size:
                 is_cut = True
         lost = set()
         for key in keys:
-            stored = self._any.get(key)
+            stored = self._any_folder.get(key)
             if stored is None or not stored.is_held:
                 lost.add(key)
             elif is_cut and not stored.is_full:
                 # the call that has no answer lost it with the end of the journal
                 lost.add(key)
-        without_row = [key for key in sorted(lost) if key not in self._any]
+        without_row = [key for key in sorted(lost) if key not in self._any_folder]
         if not recorded or not without_row:
             return frozenset(lost)
         for key in keys:
-            if key not in digests and key in self._any:
-                digests[key] = self._any[key].digest
-        again = self._again(without_row, digests, recorded)
-        self.made_again += again.values()
+            if key not in digests and key in self._any_folder:
+                digests[key] = self._any_folder[key].digest
+        again = self._rebuild(without_row, digests, recorded)
+        self.rebuilt_rows += again.values()
         return frozenset(lost - again.keys())
 
     def _has_answers(
-        self, own: Mapping[int, _Stored], known: Mapping[int, str], recorded: Row
+        self, own: Mapping[int, _TrialState], known: Mapping[int, str], recorded: Row
     ) -> bool:
         """Whether a shard with a row for each trial has what it recorded; ``known`` are
         the digests of these rows.
@@ -183,20 +183,22 @@ class _StoredTask:
         digests = dict(known)
         failed = [key for key in sorted(known) if own[key].has_failed]
         for key in failed:
-            digests[key] = self._any[key].digest
+            digests[key] = self._any_folder[key].digest
         if tally(digests) == recorded:
             return True
-        without_answer = [key for key in failed if self._any[key].has_failed]
+        without_answer = [key for key in failed if self._any_folder[key].has_failed]
         if not without_answer:
             return False
-        again = self._again(without_answer, digests, recorded)
-        self.made_again += again.values()
+        again = self._rebuild(without_answer, digests, recorded)
+        self.rebuilt_rows += again.values()
         return bool(again)
 
-    def _state(self, row: Row) -> _Stored:
+    def _state(self, row: Row) -> _TrialState:
         has_sample = row["i"] in self._samples
         if "error" in row:
-            return _Stored(row["d"], has_failed=True, is_held=has_sample, is_full=True)
+            return _TrialState(
+                row["d"], has_failed=True, is_held=has_sample, is_full=True
+            )
         failed = row.get("failed", {})
         calls = [call for path, _, call in row["x"] if path not in failed]
         parts: list[Row] = [*row.get("output", ())]
@@ -212,7 +214,7 @@ class _StoredTask:
                 # tries of a call may have failed before the one that was answered
                 is_full = False
         has_media = all(map(self._has_media, parts))
-        return _Stored(
+        return _TrialState(
             row["d"],
             has_failed=False,
             is_held=has_sample and has_media and has_answer,
@@ -231,12 +233,12 @@ class _StoredTask:
                 return True
         return False
 
-    def _again(
+    def _rebuild(
         self, keys: Sequence[int], known: Mapping[int, str], recorded: Row
     ) -> dict[int, bytes]:
         """The lines of trials, made again of the journal; none unless all of them are
         as ``recorded``. ``known`` are the digests of the rows that the shard has."""
-        answers = _Answers(self._journal, self._folders)
+        answers = _AnswerKeys(self._journal, self._folders)
         wanted = {key >> 16 for key in keys}
         samples: dict[int, Sample] = {}
         for folder in self._folders:
@@ -259,7 +261,7 @@ class _StoredTask:
             for key in keys:
                 try:
                     sample = samples[key >> 16]
-                    rows[key] = self._row_again(key, sample, task_run, answers)
+                    rows[key] = self._rebuild_row(key, sample, task_run, answers)
                 except (Exception, SystemExit):
                     # A protocol may raise anything on answers that are not its own.
                     # The trial is not made again then: one that failed stays so, and
@@ -271,8 +273,8 @@ class _StoredTask:
                 return {key: sealed(to_line(row)) for key, row in rows.items()}
         return {}
 
-    def _row_again(
-        self, key: int, sample: Sample, run: TaskRun, answers: _Answers
+    def _rebuild_row(
+        self, key: int, sample: Sample, run: TaskRun, answers: _AnswerKeys
     ) -> Row:
         """The row of a trial. Raises LookupError for an answer that is lost, and what
         the protocol raises."""
@@ -310,7 +312,7 @@ class _StoredTask:
         return {"i": key >> 16, "n": repeat, "d": trial.digest, **row}
 
 
-class _Answers:
+class _AnswerKeys:
     """The keys of a journal's answers, by the place of their call and by what it
     asks."""
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 from mmeval.records.response import Response
 from mmeval.run.rescore.division import Division, StoredShard
-from mmeval.run.rescore.whole import checked
+from mmeval.run.rescore.shard_check import check_shards
 from mmeval.store.shard import Shard
 from mmeval.system.json_lines import sealed, to_line
 from tests.support.engine import opened
@@ -31,5 +31,5 @@ def test_a_try_that_failed_before_its_answer_does_not_hide_a_lost_answer(
     }
     stored = StoredShard(Shard(1, 1), path, {"finished": True, "shard": shard})
     task = built(tmp_path)
-    whole = checked(run, [stored], Division([stored], ()), [task])
-    assert whole.lacking == ["shard 1/1 lacks trials of t: 1 of 1"]
+    check = check_shards(run, [stored], Division([stored], ()), [task])
+    assert check.problems == ["shard 1/1 lacks trials of t: 1 of 1"]
