@@ -68,12 +68,12 @@ from mmeval.run.outcome import is_tolerated, judged
 from mmeval.run.preparation import (
     check_folder,
     limits_and_prices,
-    prepared,
-    read_too,
+    other_folders,
+    prepare_run,
     run_identity,
     run_path,
 )
-from mmeval.run.progress import Remarks
+from mmeval.run.progress import AnswerNotes
 from mmeval.run.task_run import TaskRun, scoring_plan, task_run
 from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
@@ -106,13 +106,13 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
         report_lacking(selection, strict=True, place=Place(words), scoring=scoring)
     path = run_path(options)
     media = MediaStore(path / "media")
-    backends, jobs, doubts = prepared(selection, options, media)
+    backends, jobs, doubts = prepare_run(selection, options, media)
     limits, prices = limits_and_prices(options, backends)
     identity = run_identity(backends, options)
-    check_others(read_too(options), identity)
+    check_others(other_folders(options), identity)
     record = {} if options.fresh else RunFolder.read_record(path)
     own = path / ("journal" if record else "nothing")
-    journal = Journal(own, media, writable=False, others=read_too(options))
+    journal = Journal(own, media, writable=False, others=other_folders(options))
     try:
         beside = journal.of_others
         answers = len(journal) - beside
@@ -148,7 +148,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
         if calls_to_send > 0:
             # a spent budget stops only a run that still has calls to send
             of_folder += budget.findings()
-        of_folder += ahead.remarks.findings()
+        of_folder += ahead.answer_notes.findings()
         findings = [
             *lacking(selection, scoring=scoring),
             *doubts,
@@ -224,7 +224,7 @@ class _Forecaster:
         self.walk = _ProgramDriver(broker)
         self.faults: dict[str, DataFault] = {}
         """By task, why its data could not be read to their end."""
-        self.remarks = Remarks()
+        self.answer_notes = AnswerNotes()
         """Notes on the answers that are kept."""
         self._jobs, self._backends, self._options = jobs, backends, options
 
@@ -258,7 +258,7 @@ class _Forecaster:
                 found.trials += 1
                 trial = self._trial(run, sample, repeat, found)
                 if trial is not None and not _is_supposed(trial.exchanges):
-                    self.remarks.add(trial.exchanges)
+                    self.answer_notes.add(trial.exchanges)
                 if is_judged and trial is not None and not run.has_fixed_score(trial):
                     self._judge(run, trial, found, judged)
                 for finding in self.walk.lacks:

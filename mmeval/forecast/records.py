@@ -14,7 +14,7 @@ from mmeval.findings.exit_code import exit_code
 from mmeval.findings.finding import Finding, Subject
 from mmeval.forecast.estimate import NOTHING, RoleLoad, TokenRange
 from mmeval.records.request import Request
-from mmeval.run.costs.budget import Limits
+from mmeval.run.costs.budget import BudgetLimits
 from mmeval.run.costs.prices import MILLION, Bill, Prices
 from mmeval.store.spending import ModelEndpoint
 from mmeval.task.task import Task
@@ -89,7 +89,7 @@ class Forecast:
     """The roles that are asked, and the model under test."""
     endpoints: Mapping[str, ModelEndpoint]
     prices: Prices
-    limits: Limits
+    limits: BudgetLimits
     spent: tuple[Bill, ...]
     free_bytes: int
     first: FirstRequest | None = None

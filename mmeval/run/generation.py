@@ -28,7 +28,7 @@ from mmeval.program.calls import MODEL, CallFailed
 from mmeval.records.response import ErrorInfo
 from mmeval.records.trial import Trial
 from mmeval.run.interrupt import GRACE_SECONDS
-from mmeval.run.jobs import Job
+from mmeval.run.jobs import TrialJob
 from mmeval.run.judging import Judging
 from mmeval.run.progress import Progress, RunTally, left_to_judge
 from mmeval.run.suspension import Suspension
@@ -90,7 +90,7 @@ class Generation:
     async def leave(self) -> None:
         await self._broker.leave()
 
-    async def run(self, jobs: Iterator[Job]) -> None:
+    async def run(self, jobs: Iterator[TrialJob]) -> None:
         """Run until the jobs are done. Raises the first error that concerns the whole
         run. First the answers in flight come; where the data cannot be read on, those
         that are under way are scored."""
@@ -130,7 +130,7 @@ class Generation:
                 self._progress.note(left_to_models(scorer.left_to_models))
             await scorer.drain()
 
-    def kept_before(self, jobs: Iterator[Job]) -> Counter[Standing]:
+    def kept_before(self, jobs: Iterator[TrialJob]) -> Counter[Standing]:
         """How many trials the journal answers, and how many are to be asked or cannot
         be."""
         found: Counter[Standing] = Counter()
@@ -152,7 +152,7 @@ class Generation:
         self._lanes_open += 1
         self._open_lane()
 
-    async def _lane(self, jobs: Iterator[Job]) -> None:
+    async def _lane(self, jobs: Iterator[TrialJob]) -> None:
         try:
             while self._spare <= 0:
                 job = self._next(jobs)
@@ -206,7 +206,7 @@ class Generation:
         ):
             self._add_lane()
 
-    def _next(self, jobs: Iterator[Job]) -> Job | None:
+    def _next(self, jobs: Iterator[TrialJob]) -> TrialJob | None:
         if self.stopping or self._unreadable is not None:
             return None
         try:
@@ -215,7 +215,7 @@ class Generation:
             self._unreadable = error
             return None
 
-    async def _trial(self, job: Job) -> None:
+    async def _trial(self, job: TrialJob) -> None:
         run = self._runs[job.position]
         transcript = Transcript()
         trial: Trial | None
@@ -230,7 +230,7 @@ class Generation:
         if job.repeat == 0:
             self.tally.bad.inspect(job.task.name, job.sample)
         if trial.error is None:
-            self.tally.remarks.add(transcript.exchanges)
+            self.tally.answer_notes.add(transcript.exchanges)
         if trial.left_out and trial.error is None:
             self.tally.partial[", ".join(trial.left_out)] += 1
         run.records.keep_sample(job.index, job.sample, job.sample_line)
@@ -252,7 +252,7 @@ class Generation:
         await self._judging.offer(run, job.index, trial, digest)
 
     async def _put(
-        self, job: Job, run: TaskRun, transcript: Transcript
+        self, job: TrialJob, run: TaskRun, transcript: Transcript
     ) -> Trial | None:
         """A sample put to the model; None where the run ended before that."""
         scope = Scope(job.task.name, job.sample, job.repeat)
@@ -285,7 +285,7 @@ class Generation:
 
     def _count(
         self,
-        job: Job,
+        job: TrialJob,
         transcript: Transcript,
         error: ErrorInfo | None,
     ) -> None:

@@ -23,7 +23,7 @@ from mmeval.errors import (
 from mmeval.findings.finding import Finding, Subject
 from mmeval.records.sample import Sample
 from mmeval.run.data_size import fewer_samples, more_rows
-from mmeval.run.options import RunOptions, Unfinished
+from mmeval.run.options import RunOptions, UnfinishedTask
 from mmeval.run.sample_choice import SampleChoice
 from mmeval.store.media_store import MediaStore
 from mmeval.task.task import Task
@@ -33,7 +33,7 @@ LOOKED_AT = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class TrialJob:
     """One trial to make. ``position`` is the task's place in the run, ``index`` the
     sample's in its data set."""
 
@@ -82,11 +82,11 @@ class JobQueue:
                 f"--samples names tasks that are not run: {names}", name=names
             )
 
-    def __iter__(self) -> Iterator[Job]:
+    def __iter__(self) -> Iterator[TrialJob]:
         for position in range(len(self.tasks)):
             yield from self._jobs(position)
 
-    def readable(self) -> Iterator[Job]:
+    def readable(self) -> Iterator[TrialJob]:
         """Each task's jobs as far as its data can be read. Why not further is in
         ``faults``. Raises StorageError, which concerns every task."""
         for position, task in enumerate(self.tasks):
@@ -100,12 +100,12 @@ class JobQueue:
                 else:
                     self.faults[task.name] = DataFault(item.error, made)
 
-    def _jobs(self, position: int) -> Iterator[Job]:
+    def _jobs(self, position: int) -> Iterator[TrialJob]:
         task = self.tasks[position]
         for index, found in self.samples(position):
             sample, line = self._written(index, found)
             for repeat in range(task.repeats):
-                yield Job(position, task, index, sample, line, repeat)
+                yield TrialJob(position, task, index, sample, line, repeat)
 
     def _written(self, index: int, sample: Sample) -> tuple[Sample, bytes]:
         """The sample with its line; a bad one if a medium cannot be read, or JSON
@@ -212,11 +212,11 @@ class JobQueue:
                 return _askable(choice)
         return []
 
-    def ahead(self) -> Iterator[Job]:
+    def ahead(self) -> Iterator[TrialJob]:
         """The first samples of each task, whether or not they are of this shard."""
         for position, choice in enumerate(self._choices):
             for sample in choice.ahead(LOOKED_AT):
-                yield Job(position, choice.task, 0, sample, b"", 0)
+                yield TrialJob(position, choice.task, 0, sample, b"", 0)
 
     def dataset(self, position: int) -> Dataset:
         """A task's data set, opened once."""
@@ -240,7 +240,7 @@ class JobQueue:
             found[task.name] = record
         return found
 
-    def unfinished(self) -> dict[str, Unfinished]:
+    def unfinished(self) -> dict[str, UnfinishedTask]:
         """By task, how far it has come whose data could not be read to their end."""
         found = {}
         for position, task in enumerate(self.tasks):
@@ -250,7 +250,7 @@ class JobQueue:
             of = None
             if self._choices[position].counted:
                 of = self.size(position) * task.repeats
-            found[task.name] = Unfinished(fault.made, of)
+            found[task.name] = UnfinishedTask(fault.made, of)
         return found
 
     def subsets(self) -> dict[str, Subset]:

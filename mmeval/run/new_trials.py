@@ -25,8 +25,8 @@ from mmeval.run.preparation import (
     check_folder,
     check_merged,
     model_name,
-    prepared,
-    read_too,
+    other_folders,
+    prepare_run,
     run_identity,
     run_path,
 )
@@ -42,7 +42,7 @@ from mmeval.store.run_folder import (
     ASKED_AGAIN,
     RunFolder,
     check_others,
-    going_on,
+    continue_command,
     provenance,
     set_aside,
 )
@@ -72,14 +72,14 @@ class NewTrials(TrialSource):
         self._progress = progress
         self._place = place
         self._path = run_path(options)
-        self.backends, self._jobs, findings = prepared(selection, options, media)
+        self.backends, self._jobs, findings = prepare_run(selection, options, media)
         if options.choose_samples:  # else the results state it
             findings = (*findings, *self._jobs.fewer())
         self._doubts = findings
         self._identity = run_identity(self.backends, options)
         self.roles = self.backends.besides_model
         self.data = self._jobs.data()
-        self.others = read_too(options)
+        self.others = other_folders(options)
         self.batch_size = options.batch_size
 
     def claim(self) -> RunFolder:
@@ -244,7 +244,7 @@ class NewTrialsRun:
         if not plugins.any_of_script():  # which no other process has
             recorded = options.roles if options.settings else ()
             again = score_command(folder.path, self._selection, options.roles, recorded)
-        remarks = list(tally.remarks.findings())
+        answer_notes = list(tally.answer_notes.findings())
         answered = tally.kept + tally.new
         has_metrics = any(task.metrics for task in self._selection)
         if answered and has_metrics and options.predict_only:
@@ -256,16 +256,16 @@ class NewTrialsRun:
                 remedy="mmeval score {RUN}",
                 severity="note",
             )
-            remarks.append(left_to_do)
+            answer_notes.append(left_to_do)
         return Conclusion(
             chosen=jobs.chosen,
             again=again,
             losses=(
                 *data_faults(faults),
-                *lost_answers(tally, going_on(options.command)),
+                *lost_answers(tally, continue_command(options.command)),
                 *not_asked(tally),
             ),
-            remarks=tuple(remarks),
+            answer_notes=tuple(answer_notes),
             subsets=jobs.subsets(),
             unfinished=jobs.unfinished(),
         )

@@ -146,7 +146,7 @@ class RunCounts:
 
 
 @dataclass(frozen=True)
-class Unfinished:
+class UnfinishedTask:
     """How far a run has come with a task whose trials are not all made.
     ``of`` is None where a filter chooses and what it keeps was not counted."""
 
@@ -175,7 +175,7 @@ class RunOutcome:
     subsets: Mapping[str, Subset] = field(default_factory=dict)
     """By task, what part of its samples stands behind the numbers; one whose samples
     were all taken is left out."""
-    unfinished: Mapping[str, Unfinished] = field(default_factory=dict)
+    unfinished: Mapping[str, UnfinishedTask] = field(default_factory=dict)
     """The tasks of which trials are still to be made; a run that came to its end has
     only those whose data could not be read to theirs."""
     roles: Mapping[str, BackendSpec] = field(default_factory=dict)

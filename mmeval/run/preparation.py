@@ -21,7 +21,7 @@ from mmeval.run.backends import (
     check_role_names,
     check_roles,
 )
-from mmeval.run.costs.budget import Limits, check_prices
+from mmeval.run.costs.budget import BudgetLimits, check_prices
 from mmeval.run.costs.prices import Prices, load_prices
 from mmeval.run.jobs import JobQueue
 from mmeval.run.options import RunOptions, ScoringOptions
@@ -46,7 +46,7 @@ def run_path(options: RunOptions) -> Path:
     return run if options.shard is None else shard_path(run, options.shard)
 
 
-def read_too(options: RunOptions) -> list[Path]:
+def other_folders(options: RunOptions) -> list[Path]:
     """The run folders whose answers are known besides those of the run's own."""
     return [] if options.shard is None else beside(run_path(options))
 
@@ -86,7 +86,7 @@ def model_name(options: RunOptions) -> str:
     return options.model_tag or str(own or options.model.name)
 
 
-class Prepared(NamedTuple):
+class PreparedRun(NamedTuple):
     """The backends and the data of a run, and what is wrong with them."""
 
     backends: Backends
@@ -94,11 +94,11 @@ class Prepared(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def prepared(
+def prepare_run(
     selection: Selection,
     options: RunOptions,
     media: MediaStore,
-) -> Prepared:
+) -> PreparedRun:
     """Make the backends and open the data, before anything is written or sent.
     Raises UsageError or MissingError for what would refuse the run."""
     try:
@@ -117,7 +117,7 @@ def prepared(
     findings += undeclared(selection.tasks, jobs.first, known, options.model)
     findings += jobs.doubts(scoring=scoring)
     _foresee(backends.named[MODEL], jobs)
-    return Prepared(backends, jobs, tuple(findings))
+    return PreparedRun(backends, jobs, tuple(findings))
 
 
 def check_backends(
@@ -135,10 +135,12 @@ def check_backends(
 
 def limits_and_prices(
     options: ScoringOptions, backends: Backends
-) -> tuple[Limits, Prices]:
+) -> tuple[BudgetLimits, Prices]:
     """A run's limits and prices. Raises UsageError for a dollar budget without
     prices."""
-    limits = Limits(options.budget_usd, options.budget_tokens, options.budget_calls)
+    limits = BudgetLimits(
+        options.budget_usd, options.budget_tokens, options.budget_calls
+    )
     prices = load_prices(options.model_cost_config)
     check_prices(limits, prices, backends.named)
     return limits, prices

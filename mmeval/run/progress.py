@@ -26,7 +26,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 @dataclass
-class Remarks:
+class AnswerNotes:
     """Notes on a run's answers, in trials, whether asked now or kept.
     None of it is an error: the trials are scored as they are."""
 
@@ -140,7 +140,7 @@ class RunTally:
     """By kind of failure, how many trials have each reason."""
     bad: BadSamples = field(default_factory=BadSamples)
     """Samples that cannot be asked; their trials are among those that failed."""
-    remarks: Remarks = field(default_factory=Remarks)
+    answer_notes: AnswerNotes = field(default_factory=AnswerNotes)
 
     @property
     def made(self) -> int:

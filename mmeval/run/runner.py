@@ -194,7 +194,7 @@ class Runner:
             *unread_replies(tasks, chosen),
             *nothing_to_score(tasks, chosen, of_metrics),
             *several_versions(judges),
-            *conclusion.remarks,
+            *conclusion.answer_notes,
         )
         outcome = RunOutcome(
             folder=self.path,

@@ -19,7 +19,7 @@ from mmeval.metric.scoring.scorer import Scorer
 from mmeval.metric.scoring.trial_rows import ScoringPlan
 from mmeval.run.backends import Backends
 from mmeval.run.interrupt import Stoppable
-from mmeval.run.options import BackendSpec, Unfinished
+from mmeval.run.options import BackendSpec, UnfinishedTask
 from mmeval.run.progress import Progress, RunTally
 from mmeval.run.suspension import Suspension
 from mmeval.run.task_run import TaskRun
@@ -56,10 +56,10 @@ class Conclusion:
     """The command that scores the rest."""
     losses: tuple[Finding, ...]
     """The trials without an answer."""
-    remarks: tuple[Finding, ...]
+    answer_notes: tuple[Finding, ...]
     """What else there is to know of the answers."""
     subsets: Mapping[str, Subset]
-    unfinished: Mapping[str, Unfinished]
+    unfinished: Mapping[str, UnfinishedTask]
     left_aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     metric_device: str | None = None
     """Where the models of metrics were, if not where this process has them."""

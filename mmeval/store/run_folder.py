@@ -177,7 +177,7 @@ def last_command(record: Mapping[str, Any]) -> str:
     """The command that goes on with a run: that of its latest session; ``record`` is
     the run's. Empty for a run of shards, whose commands are several."""
     sessions = record.get("sessions") or [{}]
-    return "" if MERGED in record else going_on(sessions[-1].get("command", ""))
+    return "" if MERGED in record else continue_command(sessions[-1].get("command", ""))
 
 
 def journal_findings(journal: Journal, record: Mapping[str, Any]) -> Iterator[Finding]:
@@ -186,7 +186,7 @@ def journal_findings(journal: Journal, record: Mapping[str, Any]) -> Iterator[Fi
     return journal.findings(last_command(record), record.get(ASKED_AGAIN, ()))
 
 
-def going_on(command: str) -> str:
+def continue_command(command: str) -> str:
     """A run's command as one that keeps what is answered. The later flag counts."""
     starts_over = "--fresh" in command
     return f"{command} --fresh false" if starts_over else command

@@ -34,7 +34,7 @@ Send = Callable[[Request, CallContext], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BudgetLimits:
     """The limits of a run: US dollars, tokens (in and out), calls (each try), or
     None."""
 
@@ -58,7 +58,7 @@ class BudgetSpentError(MmevalError):
 
 
 def check_prices(
-    limits: Limits, prices: Prices, backends: Mapping[str, AnyBackend]
+    limits: BudgetLimits, prices: Prices, backends: Mapping[str, AnyBackend]
 ) -> None:
     """Refuse a budget in dollars without all prices: UsageError with the line to
     add."""
@@ -73,7 +73,7 @@ def check_prices(
 
 
 def _prices_of(
-    endpoints: Collection[ModelEndpoint], limits: Limits, prices: Prices
+    endpoints: Collection[ModelEndpoint], limits: BudgetLimits, prices: Prices
 ) -> dict[ModelEndpoint, Price]:
     """The price of each payee; zero where no dollars are counted. Raises UsageError
     with a line to add for each model without one."""
@@ -134,7 +134,7 @@ class Budget:
 
     def __init__(
         self,
-        limits: Limits,
+        limits: BudgetLimits,
         prices: Prices,
         spending: Spending,
     ) -> None:

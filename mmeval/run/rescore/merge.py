@@ -28,7 +28,7 @@ from mmeval.run.backends import Backends
 from mmeval.run.interrupt import Stoppable
 from mmeval.run.jobs import ChosenTrials
 from mmeval.run.losses import lost_answers, not_asked
-from mmeval.run.options import RunOptions, RunOutcome, Unfinished
+from mmeval.run.options import RunOptions, RunOutcome, UnfinishedTask
 from mmeval.run.progress import Progress, RunTally
 from mmeval.run.rescore.division import (
     Division,
@@ -340,7 +340,7 @@ class ShardTrialsRun:
         for row in rows:
             if "error" not in row.trial:
                 exchanges = stored_exchanges(row.trial, journal)
-                self.tally.remarks.add([exchange for exchange, _ in exchanges])
+                self.tally.answer_notes.add([exchange for exchange, _ in exchanges])
 
     def _how_many(self) -> str:
         """The trials that there are, ``of`` how many where some are missing."""
@@ -363,7 +363,7 @@ class ShardTrialsRun:
         unfinished = {}
         for name, made in self._trials.items():
             if problems and made != self._wanted[name]:
-                unfinished[name] = Unfinished(made, self._wanted[name])
+                unfinished[name] = UnfinishedTask(made, self._wanted[name])
         losses = [_missing_shard(words) for words in problems]
         losses.extend(lost_answers(self.tally, ""))
         for name, count in self._without_row.items():
@@ -375,7 +375,7 @@ class ShardTrialsRun:
             chosen=self._chosen,
             again=score_command(folder.path, tasks, roles, roles),
             losses=tuple(losses),
-            remarks=tuple(self.tally.remarks.findings()),
+            answer_notes=tuple(self.tally.answer_notes.findings()),
             subsets=subsets,
             unfinished=unfinished,
             metric_device=self._run_notes.get("metric_device", ""),

@@ -27,7 +27,7 @@ from mmeval.run.backends import Backends, roles_of
 from mmeval.run.interrupt import Stoppable
 from mmeval.run.judging import Judging
 from mmeval.run.losses import lost_answers, not_asked
-from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, Unfinished
+from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, UnfinishedTask
 from mmeval.run.preparation import BEFORE, check_backends
 from mmeval.run.progress import Progress, RunTally
 from mmeval.run.rescore.selection import (
@@ -219,7 +219,7 @@ class RecordedTrialsRun:
         self._samples[task].add(index)
         tally.recall(error, trial.left_out)
         if error is None:
-            tally.remarks.add(trial.exchanges)
+            tally.answer_notes.add(trial.exchanges)
         elif error.kind == "bad_sample":
             tally.bad.add(task, replace(trial.sample, fault=error.message))
         if repeat == 0:
@@ -247,7 +247,7 @@ class RecordedTrialsRun:
             chosen=dict.fromkeys(self._samples, every_trial),
             again=score_command(options.folder, self._selection.tasks, options.roles),
             losses=tuple(losses),
-            remarks=(*tally.remarks.findings(), *_skipped(aside)),
+            answer_notes=(*tally.answer_notes.findings(), *_skipped(aside)),
             subsets=self._subsets(),
             unfinished=unfinished,
             left_aside=aside,
@@ -264,7 +264,7 @@ class RecordedTrialsRun:
                 subsets[task] = Subset(chosen["of"], len(samples), how)
         return subsets
 
-    def _unfinished(self) -> dict[str, Unfinished]:
+    def _unfinished(self) -> dict[str, UnfinishedTask]:
         """The tasks of which the run has not made all trials, as far as it knew
         them."""
         unfinished = {}
@@ -273,7 +273,7 @@ class RecordedTrialsRun:
             # a finished run has made all of them, but records may be damaged since
             is_known_whole = of is None and self._record["finished"]
             if not is_known_whole and (of is None or made < of):
-                unfinished[task] = Unfinished(made, of)
+                unfinished[task] = UnfinishedTask(made, of)
         return unfinished
 
 

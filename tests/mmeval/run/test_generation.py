@@ -20,7 +20,7 @@ from mmeval.records.sample import Sample, user
 from mmeval.report.progress_bar import Quiet
 from mmeval.run.generation import Generation
 from mmeval.run.interrupt import interruptible
-from mmeval.run.jobs import Job, JobQueue
+from mmeval.run.jobs import JobQueue, TrialJob
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.run.task_run import scoring_plan, task_run
 from mmeval.store.media_store import MediaStore
@@ -241,7 +241,7 @@ async def test_a_sample_that_cannot_be_stored_stops_the_run_with_its_own_error(
 ) -> None:
     async with bench(tmp_path, task(rows=3), Toy()) as at:
 
-        def jobs() -> Iterator[Job]:
+        def jobs() -> Iterator[TrialJob]:
             yield next(iter(at.jobs))
             raise StorageError("disk full")
 

@@ -9,7 +9,7 @@ from mmeval.records.response import FinishReason, Response
 from mmeval.records.trial import Exchange
 from mmeval.run import progress
 from mmeval.run.options import BackendSpec
-from mmeval.run.progress import LIMIT, REFUSED, Remarks, opening
+from mmeval.run.progress import LIMIT, REFUSED, AnswerNotes, opening
 from tests.support.toy import Toy, picture, run_toy, task
 
 
@@ -57,14 +57,14 @@ CUT = answer(reason="length")
 def test_what_is_cut_off_or_warned_of_is_counted(
     trials: list[tuple[Exchange, ...]], found: list[tuple[str, int, str]]
 ) -> None:
-    made = Remarks()
+    made = AnswerNotes()
     for exchanges in trials:
         made.add(exchanges)
     assert [(one.kind, one.count, one.cause) for one in made.findings()] == found
 
 
-def remarks(*exchanges: Exchange) -> Remarks:
-    made = Remarks()
+def remarks(*exchanges: Exchange) -> AnswerNotes:
+    made = AnswerNotes()
     for exchange in exchanges:
         made.add((exchange,))
     return made

@@ -10,7 +10,7 @@ from mmeval.broker.runtime import BackendRuntime
 from mmeval.errors import StoppedError, UsageError
 from mmeval.records.request import Request
 from mmeval.records.response import Response, Usage
-from mmeval.run.costs.budget import Budget, Limits, check_prices
+from mmeval.run.costs.budget import Budget, BudgetLimits, check_prices
 from mmeval.run.costs.prices import Price, Prices
 from mmeval.store.call_context import CallContext
 from mmeval.store.spending import ModelEndpoint, Spending
@@ -29,7 +29,7 @@ def ten(_request: Request) -> Response:
 
 
 def asked(
-    limits: Limits,
+    limits: BudgetLimits,
     answers: Callable[[Request], Response] = ten,
     *,
     before: Spending | None = None,
@@ -60,11 +60,11 @@ async def outcomes(runtime: BackendRuntime, count: int) -> list[Response]:
 @pytest.mark.parametrize(
     ("limits", "calls", "made", "reached"),
     [
-        (Limits(calls=7), 64, 7, True),
-        (Limits(calls=5), 5, 5, False),
-        (Limits(tokens=200), 64, 20, True),
-        (Limits(usd=200.0), 64, 20, True),
-        (Limits(tokens=15), 10, 2, True),
+        (BudgetLimits(calls=7), 64, 7, True),
+        (BudgetLimits(calls=5), 5, 5, False),
+        (BudgetLimits(tokens=200), 64, 20, True),
+        (BudgetLimits(usd=200.0), 64, 20, True),
+        (BudgetLimits(tokens=15), 10, 2, True),
     ],
     ids=[
         "calls",
@@ -75,7 +75,7 @@ async def outcomes(runtime: BackendRuntime, count: int) -> list[Response]:
     ],
 )
 async def test_calls_of_equal_cost_meet_the_limit_however_many_are_in_flight(
-    limits: Limits, calls: int, made: int, reached: bool
+    limits: BudgetLimits, calls: int, made: int, reached: bool
 ) -> None:
     budget, runtime, toy = asked(limits)
     answered = await outcomes(runtime, calls)
@@ -88,7 +88,7 @@ async def test_calls_of_uneven_cost_pass_the_limit_by_no_more_than_what_is_in_fl
     def uneven(asked: Request) -> Response:
         return paid(5 if int(asked.messages[0].content.text.split()[1]) % 2 else 25)
 
-    _, runtime, _ = asked(Limits(tokens=1000), uneven)
+    _, runtime, _ = asked(BudgetLimits(tokens=1000), uneven)
     answered = await outcomes(runtime, 200)
     assert (
         1000
@@ -101,7 +101,7 @@ async def test_failed_tries_count_and_unreachable_servers_do_not() -> None:
     kinds = ["server", "unreachable", "server", "server"]
     left = iter(kinds)
     budget, runtime, toy = asked(
-        Limits(calls=3),
+        BudgetLimits(calls=3),
         lambda _: Response.failed(next(left), "no"),  # type: ignore[arg-type]
     )
     assert runtime.send is not None
@@ -118,7 +118,7 @@ async def test_failed_tries_count_and_unreachable_servers_do_not() -> None:
 async def test_a_call_that_waits_for_its_place_is_not_made_once_the_run_is_stopped() -> (
     None
 ):
-    budget, runtime, toy = asked(Limits(tokens=1000))
+    budget, runtime, toy = asked(BudgetLimits(tokens=1000))
     calls = [
         asyncio.create_task(
             runtime.ask(request(f"question {i}"), CallContext(f"t/{i}"))
@@ -140,7 +140,7 @@ async def test_a_call_that_waits_for_its_place_is_not_made_once_the_run_is_stopp
 )
 async def test_a_count_of_tokens_that_is_none_is_not_counted(count: Any) -> None:
     budget, runtime, _ = asked(
-        Limits(tokens=10, usd=1),
+        BudgetLimits(tokens=10, usd=1),
         lambda _: replace(reply("answer"), usage=Usage(count, count)),
     )
     assert (len(await outcomes(runtime, 3)), budget.reached) == (3, False)
@@ -149,7 +149,7 @@ async def test_a_count_of_tokens_that_is_none_is_not_counted(count: Any) -> None
 async def test_no_call_waits_for_one_whose_cost_cannot_be_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    _, runtime, _ = asked(Limits(tokens=1000))
+    _, runtime, _ = asked(BudgetLimits(tokens=1000))
     monkeypatch.setattr(Price, "cost", lambda *_: 1 / 0)
     assert [one.error and one.error.kind for one in await outcomes(runtime, 3)] == [
         "internal"
@@ -159,7 +159,7 @@ async def test_no_call_waits_for_one_whose_cost_cannot_be_counted(
 async def test_a_model_that_does_not_report_its_tokens_is_warned_of_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    _, runtime, _ = asked(Limits(tokens=100), lambda _request: reply("answer"))
+    _, runtime, _ = asked(BudgetLimits(tokens=100), lambda _request: reply("answer"))
     with caplog.at_level(logging.WARNING, "mmeval"):
         await outcomes(runtime, 3)
     assert [record.message.partition(" ")[0] for record in caplog.records] == ["toy-1"]
@@ -169,14 +169,14 @@ async def test_a_local_model_needs_no_price_and_its_batches_are_made_before_the_
     None
 ):
     free = BackendRuntime(ToyLocal(), limit=64, retries=0, live=lambda: 1)
-    Budget(Limits(usd=0.01), Prices(), Spending()).watch({"model": free})
+    Budget(BudgetLimits(usd=0.01), Prices(), Spending()).watch({"model": free})
     assert (await free.ask(request("question 1"), CallContext("t")))[
         0
     ].text == "answer 1"
     await free.close()
     toy = ToyLocal(max_batch_size=4)
     runtime = BackendRuntime(toy, limit=64, retries=0, live=lambda: 64)
-    budget = under(Budget(Limits(calls=5), PRICES, Spending()), runtime)
+    budget = under(Budget(BudgetLimits(calls=5), PRICES, Spending()), runtime)
     answered = await outcomes(runtime, 16)
     await runtime.close()
     assert (
@@ -192,9 +192,9 @@ def test_models_without_a_price_are_refused_together_with_the_lines_to_add() -> 
         "captioner": Toy(model="toy-2"),
         "checker": Toy(model="toy-3"),
     }
-    check_prices(Limits(tokens=1), PRICES, others)
+    check_prices(BudgetLimits(tokens=1), PRICES, others)
     with pytest.raises(UsageError) as caught:
-        check_prices(Limits(usd=1.0), PRICES, {"model": Toy(), **others})
+        check_prices(BudgetLimits(usd=1.0), PRICES, {"model": Toy(), **others})
     assert caught.value.name == "toy-2, toy-3"
     first, *lines = str(caught.value).splitlines()
     assert "toy-2 (judge, captioner) and toy-3 (checker)" in first
@@ -202,5 +202,5 @@ def test_models_without_a_price_are_refused_together_with_the_lines_to_add() -> 
     before = Spending()
     before.add(ModelEndpoint("judge", "toy-2"), paid(1), tries=1)
     with pytest.raises(UsageError) as caught:
-        Budget(Limits(usd=1.0), PRICES, before)
+        Budget(BudgetLimits(usd=1.0), PRICES, before)
     assert caught.value.name == "toy-2"

@@ -17,7 +17,7 @@ from mmeval.errors import (
 from mmeval.findings.finding import Finding
 from mmeval.report.progress_bar import Quiet
 from mmeval.results.numbers import is_subset
-from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, Unfinished
+from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, UnfinishedTask
 from mmeval.run.rescore.rescorer import rescore
 from mmeval.system.json_lines import sealed_document
 from mmeval.task.selection import select
@@ -291,7 +291,7 @@ def test_the_results_of_a_run_that_was_stopped_have_how_far_it_came(
     (folder / "run.json").write_bytes(sealed_document(record))
     outcome = again(folder, roles=JUDGE)
     assert (outcome.unfinished, outcome.exit_code) == (
-        {"asked": Unfinished(2, 300)},
+        {"asked": UnfinishedTask(2, 300)},
         EXIT_INCOMPLETE,
     )
     assert (outcome.findings[0].kind, outcome.findings[0].count) == ("subset", 2)
