@@ -28,9 +28,9 @@ from mmeval.prepare.sources import TaskWithFile, pin_findings
 from mmeval.program.calls import MODEL
 from mmeval.run.availability import (
     check_any,
-    lacking,
     optional_tasks,
-    undescribed,
+    unavailable_findings,
+    undescribed_media,
 )
 from mmeval.run.options import BackendSpec
 from mmeval.run.undeclared import declarable, undeclared
@@ -200,7 +200,7 @@ def _check_task(
     data = SampleChecks(file, task, context.rows, tally.look)
     findings = [
         *_check_metrics(task, strict=context.strict),
-        *undescribed([task], context.backends),
+        *undescribed_media([task], context.backends),
         *_check_kinds(task, context),
         *_check_roles(file, task),
         *_check_package(file),
@@ -230,7 +230,7 @@ def _check_metrics(task: Task, *, strict: bool) -> Iterator[Finding]:
     """Which metrics lack something: an error where none can be computed, or all have
     to be."""
     able = any(not metric.lacks for metric in task.metrics)
-    for finding in lacking(Selection((task,))):
+    for finding in unavailable_findings(Selection((task,))):
         if finding.kind != "partial" and (strict or not able):
             yield replace(finding, severity="error")
         else:

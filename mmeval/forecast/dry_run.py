@@ -57,14 +57,19 @@ from mmeval.program.calls import (
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange, Trial
-from mmeval.run.availability import lacking, report_lacking, task_words, with_data
+from mmeval.run.availability import (
+    report_unavailable,
+    task_words,
+    unavailable_findings,
+    with_data,
+)
 from mmeval.run.backends import Backends
 from mmeval.run.costs.budget import Budget
 from mmeval.run.costs.prices import bills
 from mmeval.run.jobs import DataFault, JobQueue
 from mmeval.run.losses import data_faults
 from mmeval.run.options import RunCounts, RunOptions
-from mmeval.run.outcome import is_tolerated, judged
+from mmeval.run.outcome import is_tolerated, with_severities
 from mmeval.run.preparation import (
     check_folder,
     limits_and_prices,
@@ -103,7 +108,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
     selection = with_data(selection, strict=options.strict, place=Place(words))
     scoring = not options.predict_only
     if options.strict:
-        report_lacking(selection, strict=True, place=Place(words), scoring=scoring)
+        report_unavailable(selection, strict=True, place=Place(words), scoring=scoring)
     path = run_path(options)
     media = MediaStore(path / "media")
     backends, jobs, doubts = prepare_run(selection, options, media)
@@ -150,7 +155,7 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
             of_folder += budget.findings()
         of_folder += ahead.answer_notes.findings()
         findings = [
-            *lacking(selection, scoring=scoring),
+            *unavailable_findings(selection, scoring=scoring),
             *doubts,
             *jobs.fewer(),
             *data_faults(ahead.faults),
@@ -206,7 +211,7 @@ def _of_trials(tasks: Iterable[TaskForecast], max_unscored: float) -> Iterator[F
     for task in tasks:
         for finding in task.findings():
             if finding.severity == "error":
-                yield from judged([finding], made, tolerated=tolerated)
+                yield from with_severities([finding], made, tolerated=tolerated)
             else:
                 yield finding
 

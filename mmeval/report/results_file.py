@@ -22,7 +22,7 @@ from typing import Any
 from mmeval._version import __version__
 from mmeval.metric.answer_filter import name_and_filter
 from mmeval.records.score import FORMAT_VERSION, Result
-from mmeval.run.availability import lacking
+from mmeval.run.availability import unavailable_findings
 from mmeval.run.costs.bill import spent_json
 from mmeval.run.options import RunOutcome
 from mmeval.settings.report_options import ReportContext, run_config
@@ -173,7 +173,7 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
     tasks = outcome.selection.tasks
     results = [*outcome.results, *outcome.group_results]
     # a run that scores nothing lacks nothing for its metrics
-    lacks = lacking(outcome.selection, scoring=bool(outcome.results))
+    lacks = unavailable_findings(outcome.selection, scoring=bool(outcome.results))
     left_out = {task.name: task.finding.cause for task in outcome.selection.left_out}
     judges = {}
     for name, versions in outcome.judges.items():

@@ -21,7 +21,7 @@ from mmeval.report.baseline import Column
 from mmeval.report.headline import headline_rows
 from mmeval.results.notes import is_none
 from mmeval.results.numbers import NumberRow, ResultsDocument, number_rows
-from mmeval.run.availability import lacking, task_words
+from mmeval.run.availability import task_words, unavailable_findings
 from mmeval.run.options import RunOutcome
 from mmeval.run.suspension import role_words, scoring_roles
 from mmeval.settings.report_options import ReportContext
@@ -342,7 +342,7 @@ def last_lines(
         lines.append(("tables", [f"mmeval report {folder}", f"--layout {layouts}"]))
     lines.append(("more", [f"mmeval report {folder}", "--format markdown"]))
     # what the user has skipped is not missing
-    if any(finding.kind != "partial" for finding in lacking(selection)):
+    if any(finding.kind != "partial" for finding in unavailable_findings(selection)):
         lines.append(("missing", ["mmeval check", *tasks]))
     if settings.get("data") == "bundled":
         lines.append(("data", ["mmeval prepare", *tasks]))

@@ -74,25 +74,27 @@ def optional_tasks(groups: Iterable[Group]) -> set[str]:
 def check_any(task: Task, dataset: Dataset) -> None:
     """Raises MissingDataError where a filter keeps no sample though its labels exist,
     or where there is no sample. Reads up to the first one that it keeps."""
-    lacking, among = set(task.filter), len(dataset)
+    unseen_labels, rows = set(task.filter), len(dataset)
     for sample in readable(rows_of(dataset) if task.filter else ()):
         # a fault is reported when its row is read
         if isinstance(sample, LoaderFailure) or sample.fault:
             return
         if task.selected(sample):
             return
-        lacking -= sample.metadata.keys()
-    if task.filter and not (lacking and among):
+        unseen_labels -= sample.metadata.keys()
+    if task.filter and not (unseen_labels and rows):
         wanted = []
         for label, value in task.filter.items():
             values = value if isinstance(value, list) else [value]
             wanted.append(f"{label} {' or '.join(map(str, values))}")
         raise MissingDataError(
-            f"none of the {among:,} samples has {' and '.join(wanted)}"
+            f"none of the {rows:,} samples has {' and '.join(wanted)}"
         )
 
 
-def lacking(selection: Selection, *, scoring: bool = True) -> Iterator[Finding]:
+def unavailable_findings(
+    selection: Selection, *, scoring: bool = True
+) -> Iterator[Finding]:
     """What cannot be computed here, whole or in part: tasks without data, then metrics
     and the numbers that are made of them, where a run scores."""
     for left_out in selection.left_out:
@@ -116,12 +118,12 @@ def _partial(without: Mapping[str, Finding]) -> Iterator[Finding]:
     yield from (found for found in without.values() if found.remedy)
 
 
-def report_lacking(
+def report_unavailable(
     selection: Selection, *, strict: bool, place: Place, scoring: bool = True
 ) -> None:
     """Warn of what cannot be computed here, with what adds it. Raises MissingError for
     a metric when ``strict``; what the user has skipped is not an error."""
-    found = list(lacking(selection, scoring=scoring))
+    found = list(unavailable_findings(selection, scoring=scoring))
     missing = [finding for finding in found if finding.kind != "partial"]
     if strict and missing:
         lines = terminal_lines(missing, place)
@@ -156,7 +158,7 @@ def words_for(settings: Mapping[str, Any], tasks: Iterable[str]) -> str:
     return shlex.join(words)
 
 
-def undescribed(
+def undescribed_media(
     tasks: Iterable[Task], backends: Mapping[str, AnyBackend]
 ) -> Iterator[Finding]:
     """The kinds of media that a metric has described, and no backend accepts. Where the

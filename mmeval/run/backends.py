@@ -348,7 +348,7 @@ def _by_kind(tasks: Sequence[Task]) -> set[str]:
     return roles
 
 
-def check_options(
+def option_findings(
     backends: Mapping[str, AnyBackend], tasks: Sequence[Task]
 ) -> list[Finding]:
     """The parameters of a modality that a task file gives and a role does not know: it
@@ -375,7 +375,7 @@ def check_options(
     return found
 
 
-def batching(
+def batch_size_findings(
     backends: Mapping[str, AnyBackend], batch_size: BatchSize
 ) -> Iterator[Finding]:
     """A batch size without effect: commands are often shared between backends."""

@@ -84,7 +84,7 @@ def lost_answers(tally: RunTally, again: str) -> Iterator[Finding]:
             )
 
 
-def not_asked(tally: RunTally) -> Iterator[Finding]:
+def unasked_findings(tally: RunTally) -> Iterator[Finding]:
     """The trials that the model could not be asked, whole or in part."""
     for kinds, count in tally.partial.most_common():
         yield Finding(
@@ -98,7 +98,7 @@ def not_asked(tally: RunTally) -> Iterator[Finding]:
         yield Finding("unsupported", count=count, of=tally.made, cause=reason)
 
 
-def on_numbers(outcome: RunOutcome) -> Iterator[Finding]:
+def comparability_findings(outcome: RunOutcome) -> Iterator[Finding]:
     """What the numbers of a run are not: those of a paper, or of all samples."""
     for task in outcome.selection:
         causes: list[tuple[str, str]] = []
@@ -130,7 +130,7 @@ def on_numbers(outcome: RunOutcome) -> Iterator[Finding]:
         )
 
 
-def unscored(
+def unscored_findings(
     runs: Sequence[TaskRun],
     chosen: Mapping[str, TrialFilter],
     results: Sequence[Result],

@@ -17,7 +17,7 @@ from mmeval.program.calls import MODEL
 from mmeval.run.availability import log_findings
 from mmeval.run.generation import Generation
 from mmeval.run.jobs import JobQueue
-from mmeval.run.losses import data_faults, lost_answers, not_asked
+from mmeval.run.losses import data_faults, lost_answers, unasked_findings
 from mmeval.run.options import RunOptions
 from mmeval.run.outcome import score_folders
 from mmeval.run.preparation import (
@@ -263,7 +263,7 @@ class NewTrialsRun:
             losses=(
                 *data_faults(faults),
                 *lost_answers(tally, continue_command(options.command)),
-                *not_asked(tally),
+                *unasked_findings(tally),
             ),
             answer_notes=tuple(answer_notes),
             subsets=jobs.subsets(),

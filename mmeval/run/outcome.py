@@ -107,7 +107,7 @@ def is_tolerated(counts: RunCounts, tolerated: float) -> bool:
     return counts.failed + counts.unscored <= math.floor(limit)
 
 
-def judged(
+def with_severities(
     findings: Iterable[Finding], counts: RunCounts, *, tolerated: bool
 ) -> Iterator[Finding]:
     """The findings of a run with their severity: what is lost is no error where that

@@ -13,13 +13,13 @@ from mmeval.errors import MissingError, UsageError
 from mmeval.findings.finding import Finding
 from mmeval.program.calls import MODEL
 from mmeval.records.sample import Sample
-from mmeval.run.availability import undescribed
+from mmeval.run.availability import undescribed_media
 from mmeval.run.backends import (
     Backends,
-    batching,
-    check_options,
+    batch_size_findings,
     check_role_names,
     check_roles,
+    option_findings,
 )
 from mmeval.run.costs.budget import BudgetLimits, check_prices
 from mmeval.run.costs.prices import Prices, load_prices
@@ -111,7 +111,7 @@ def prepare_run(
     scoring = not options.predict_only
     jobs = JobQueue(selection.tasks, options, media)
     findings = check_backends(backends, selection.tasks, scoring=scoring)
-    findings += batching(backends.named, options.batch_size)
+    findings += batch_size_findings(backends.named, options.batch_size)
     jobs.check()
     known = backends.named[MODEL].capabilities
     findings += undeclared(selection.tasks, jobs.first, known, options.model)
@@ -127,9 +127,9 @@ def check_backends(
     Raises UsageError for a role that no task asks, or an unknown option of the
     model."""
     check_roles(backends.named, tasks)
-    findings = check_options(backends.named, tasks)
+    findings = option_findings(backends.named, tasks)
     if scoring:
-        findings += undescribed(tasks, backends.named)
+        findings += undescribed_media(tasks, backends.named)
     return findings
 
 

@@ -18,20 +18,25 @@ from mmeval.findings.render import Place
 from mmeval.metric.scoring.scorer import Scorer
 from mmeval.metric.scoring.verdict_log import several_versions
 from mmeval.results.task_results import group_results
-from mmeval.run.availability import report_lacking, task_words, with_data
+from mmeval.run.availability import report_unavailable, task_words, with_data
 from mmeval.run.costs.bill import known_dollars
 from mmeval.run.costs.budget import Budget
 from mmeval.run.costs.prices import Bill, bills
 from mmeval.run.interrupt import interruptible
-from mmeval.run.losses import nothing_to_score, on_numbers, unread_replies, unscored
+from mmeval.run.losses import (
+    comparability_findings,
+    nothing_to_score,
+    unread_replies,
+    unscored_findings,
+)
 from mmeval.run.new_trials import NewTrials
 from mmeval.run.options import RunCounts, RunOptions, RunOutcome, ScoringOptions
 from mmeval.run.outcome import (
     finished_results,
     is_tolerated,
     judge_versions,
-    judged,
     score_folders,
+    with_severities,
     worst_unscored,
 )
 from mmeval.run.preparation import limits_and_prices, model_name, run_path
@@ -63,7 +68,7 @@ def run(
     place = Place(words, shlex.quote(str(path)))
     selection = with_data(selection, strict=options.strict, place=place)
     scoring = not options.predict_only
-    report_lacking(selection, strict=options.strict, place=place, scoring=scoring)
+    report_unavailable(selection, strict=options.strict, place=place, scoring=scoring)
     runner = Runner(
         path, model_name(options), selection, options, progress, scoring=scoring
     )
@@ -190,7 +195,7 @@ class Runner:
             *conclusion.losses,
             *damage,
             *suspension.findings(of_metrics, again),
-            *unscored(tasks, chosen, of_metrics, again=again),
+            *unscored_findings(tasks, chosen, of_metrics, again=again),
             *unread_replies(tasks, chosen),
             *nothing_to_score(tasks, chosen, of_metrics),
             *several_versions(judges),
@@ -219,9 +224,9 @@ class Runner:
             findings=findings,
         )
         tolerated = is_tolerated(counts, self.options.max_unscored)
-        every = (*findings, *on_numbers(outcome))
-        weighed = tuple(judged(every, counts, tolerated=tolerated))
-        return replace(outcome, findings=weighed, exit_code=exit_code(weighed))
+        every = (*findings, *comparability_findings(outcome))
+        graded = tuple(with_severities(every, counts, tolerated=tolerated))
+        return replace(outcome, findings=graded, exit_code=exit_code(graded))
 
 
 def _finished(

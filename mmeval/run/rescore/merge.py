@@ -27,7 +27,7 @@ from mmeval.results.stored_run import newest_results
 from mmeval.run.backends import Backends
 from mmeval.run.interrupt import Stoppable
 from mmeval.run.jobs import ChosenTrials
-from mmeval.run.losses import lost_answers, not_asked
+from mmeval.run.losses import lost_answers, unasked_findings
 from mmeval.run.options import RunOptions, RunOutcome, UnfinishedTask
 from mmeval.run.progress import Progress, RunTally
 from mmeval.run.rescore.division import (
@@ -368,7 +368,7 @@ class ShardTrialsRun:
         losses.extend(lost_answers(self.tally, ""))
         for name, count in self._without_row.items():
             losses.append(_without_row(name, count, folder.path))
-        losses.extend(not_asked(self.tally))
+        losses.extend(unasked_findings(self.tally))
         roles = self._options.roles
         tasks = [task.task for task in self._run.tasks]
         return Conclusion(

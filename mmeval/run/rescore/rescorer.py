@@ -22,11 +22,11 @@ from mmeval.metric.scoring.trial_rows import ScoringPlan, trial_line
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Trial
 from mmeval.results.stored_run import run_record
-from mmeval.run.availability import log_findings, report_lacking, task_words
+from mmeval.run.availability import log_findings, report_unavailable, task_words
 from mmeval.run.backends import Backends, roles_of
 from mmeval.run.interrupt import Stoppable
 from mmeval.run.judging import Judging
-from mmeval.run.losses import lost_answers, not_asked
+from mmeval.run.losses import lost_answers, unasked_findings
 from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, UnfinishedTask
 from mmeval.run.preparation import BEFORE, check_backends
 from mmeval.run.progress import Progress, RunTally
@@ -65,7 +65,7 @@ def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
         check_any_available(selection, options.metrics)
     words = task_words(record.get("settings", {}), selection)
     place = Place(words, shlex.quote(str(options.folder)))
-    report_lacking(selection, strict=options.strict, place=place)
+    report_unavailable(selection, strict=options.strict, place=place)
     model = record["options"]["model_name"]
     runner = Runner(options.folder, model, selection, options, progress)
     return runner.run(lambda _media: RecordedTrials(selection, options, record))
@@ -240,7 +240,7 @@ class RecordedTrialsRun:
         if unfinished or not record["finished"]:
             losses.extend(unfinished_run(record, self._made.total()))
         losses.extend(lost_answers(tally, last_command(record)))
-        losses.extend(not_asked(tally))
+        losses.extend(unasked_findings(tally))
         aside = left_aside(record, self._selection)
         options = self._options
         return Conclusion(

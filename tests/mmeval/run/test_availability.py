@@ -10,7 +10,7 @@ from mmeval.findings.render import Place
 from mmeval.metric.bound import missing_role
 from mmeval.records.sample import Sample, user
 from mmeval.results.numbers import NO_DATA
-from mmeval.run.availability import lacking, report_lacking, with_data
+from mmeval.run.availability import report_unavailable, unavailable_findings, with_data
 from mmeval.task.derived_entries import skipped_piece
 from mmeval.task.task import Group, Selection, Task
 from tests.support.cli import mmeval, results, run_folder
@@ -169,14 +169,14 @@ TWO = Selection((needing("a", "judge"), needing("b", "judge", "painter")))
 
 
 def test_what_metrics_of_all_tasks_lack_is_found_with_the_task() -> None:
-    found = [(one.subject.task, one.subject.role) for one in lacking(TWO)]
+    found = [(one.subject.task, one.subject.role) for one in unavailable_findings(TWO)]
     assert found == [("a", "judge"), ("b", "judge"), ("b", "painter")]
 
 
 def test_one_record_of_the_log_warns_of_all_that_is_missing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    report_lacking(TWO, strict=False, place=Place("a b"))
+    report_unavailable(TWO, strict=False, place=Place("a b"))
     (record,) = caplog.records
     assert record.levelname == "WARNING"
     assert record.getMessage().splitlines()[1:] == [
@@ -189,7 +189,7 @@ def test_one_record_of_the_log_warns_of_all_that_is_missing(
 
 def test_strict_makes_what_is_missing_an_error() -> None:
     with pytest.raises(MissingError, match="painter"):
-        report_lacking(TWO, strict=True, place=Place())
+        report_unavailable(TWO, strict=True, place=Place())
 
 
 def test_a_piece_that_the_user_has_skipped_is_not_an_error_when_strict(
@@ -198,5 +198,5 @@ def test_a_piece_that_the_user_has_skipped_is_not_an_error_when_strict(
     toy = task("a")
     partial = replace(toy.metrics[0], without={"x": skipped_piece("x", "exact_match")})
     selection = Selection((replace(toy, metrics=(partial,)),))
-    report_lacking(selection, strict=True, place=Place("a", "runs/m"))
+    report_unavailable(selection, strict=True, place=Place("a", "runs/m"))
     assert "mmeval score runs/m --metrics exact_match" in caplog.text

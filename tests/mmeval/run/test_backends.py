@@ -10,7 +10,7 @@ from mmeval.broker.cluster.engine import RayEngine
 from mmeval.errors import EXIT_MISSING, MissingExtraError, UnknownNameError, UsageError
 from mmeval.findings.finding import Subject
 from mmeval.records.request import GenerationParams
-from mmeval.run.backends import Backends, batching, check_options
+from mmeval.run.backends import Backends, batch_size_findings, option_findings
 from mmeval.run.options import BackendSpec
 from mmeval.system.json_lines import from_line
 from tests.support.parallel import ToyParallel
@@ -39,7 +39,7 @@ def test_an_option_of_the_command_line_that_the_model_does_not_know_is_refused()
     None
 ):
     with pytest.raises(UnknownNameError) as caught:
-        check_options(
+        option_findings(
             {"model": Drawing()}, [asked_with("image.sise", **{"image.sise": 1})]
         )
     assert (caught.value.name, caught.value.known) == ("image.sise", ("image.size",))
@@ -53,10 +53,10 @@ def test_an_option_that_only_task_files_give_is_left_out_for_each_task() -> None
             "absent": GenerationParams(),
         }
     )
-    of_model = check_options(
+    of_model = option_findings(
         {"model": Drawing()}, [unknown, replace(unknown, name="other")]
     )
-    of_role = check_options({"model": Toy(), "judge": Drawing()}, [of_judge])
+    of_role = option_findings({"model": Toy(), "judge": Drawing()}, [of_judge])
     found = [(one.kind, one.subject) for one in (*of_model, *of_role)]
     assert found == [
         ("setting", Subject("toy", role="model")),
@@ -67,7 +67,7 @@ def test_an_option_that_only_task_files_give_is_left_out_for_each_task() -> None
 
 def test_a_model_that_may_know_any_option_gets_it() -> None:
     asked = asked_with("image.steps", **{"image.steps": 5})
-    assert check_options({"model": Toy()}, [asked]) == []
+    assert option_findings({"model": Toy()}, [asked]) == []
 
 
 def test_an_option_that_is_left_out_is_not_sent_and_is_noted_in_the_answer(
@@ -112,7 +112,7 @@ def test_an_option_that_is_left_out_is_not_sent_and_is_noted_in_the_answer(
 def test_a_batch_size_without_effect_is_a_finding(
     size: BatchSize, backend: Any, has_effect: bool
 ) -> None:
-    found = list(batching({"model": backend}, size))
+    found = list(batch_size_findings({"model": backend}, size))
     assert (found == []) == has_effect
 
 

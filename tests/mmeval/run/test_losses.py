@@ -9,7 +9,7 @@ from mmeval.dataset.sampling import Subset
 from mmeval.findings.finding import Subject
 from mmeval.findings.group import grouped
 from mmeval.records.response import ErrorInfo
-from mmeval.run.losses import lost_answers, on_numbers
+from mmeval.run.losses import comparability_findings, lost_answers
 from mmeval.run.progress import RunTally
 from tests.support.outcomes import half, outcome
 from tests.support.outcomes import task as made
@@ -82,7 +82,9 @@ def test_bundled_samples_and_metrics_that_stand_in_are_not_comparable() -> None:
     bundled = replace(made("a"), config={"data": "bundled"}, comparable=False)
     metric = replace(half, stand_ins={"strict": False})
     stand_in = made("b", comparable=False, metric=metric)
-    found = [*on_numbers(outcome(Path(), tasks=(bundled, stand_in, made("c"))))]
+    found = [
+        *comparability_findings(outcome(Path(), tasks=(bundled, stand_in, made("c"))))
+    ]
     assert [(one.kind, one.subject, one.severity) for one in found] == [
         ("not_comparable", Subject("a"), "note"),
         ("not_comparable", Subject("b", "half"), "note"),
@@ -101,7 +103,9 @@ def test_bundled_samples_and_metrics_that_stand_in_are_not_comparable() -> None:
 def test_a_part_of_the_samples_is_a_finding_with_how_it_was_chosen(
     subset: Subset, counts: tuple[int, int], words: list[str]
 ) -> None:
-    (found,) = on_numbers(outcome(Path(), tasks=(made("a"),), subsets={"a": subset}))
+    (found,) = comparability_findings(
+        outcome(Path(), tasks=(made("a"),), subsets={"a": subset})
+    )
     assert (found.kind, found.subject, found.count, found.of) == (
         "subset",
         Subject("a"),
@@ -112,7 +116,9 @@ def test_a_part_of_the_samples_is_a_finding_with_how_it_was_chosen(
 
 def test_samples_that_were_all_chosen_are_no_subset() -> None:
     whole = {"a": Subset(3, 3, ("limit",))}
-    assert [*on_numbers(outcome(Path(), tasks=(made("a"),), subsets=whole))] == []
+    assert [
+        *comparability_findings(outcome(Path(), tasks=(made("a"),), subsets=whole))
+    ] == []
 
 
 def test_failures_of_one_kind_are_a_finding_for_each_reason() -> None:

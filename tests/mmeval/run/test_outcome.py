@@ -7,7 +7,7 @@ import pytest
 from mmeval.findings.finding import Finding, Kind
 from mmeval.run.losses import lost_answers
 from mmeval.run.options import RunCounts
-from mmeval.run.outcome import is_tolerated, judged, last_line
+from mmeval.run.outcome import is_tolerated, last_line, with_severities
 from mmeval.run.progress import RunTally
 from tests.support.outcomes import outcome, task
 
@@ -62,7 +62,7 @@ def test_what_is_lost_is_an_error_unless_it_is_tolerated(
     kind: Kind, tolerated: bool, severity: str
 ) -> None:
     finding = Finding(kind, severity="error")
-    (found,) = judged([finding], RunCounts(new=1), tolerated=tolerated)
+    (found,) = with_severities([finding], RunCounts(new=1), tolerated=tolerated)
     assert found.severity == severity
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from mmeval.errors import TaskFileError
-from mmeval.run.availability import lacking
+from mmeval.run.availability import unavailable_findings
 from mmeval.task.build import build
 from mmeval.task.task import CombinedNumber, Selection, Task, TaskOverrides
 from tests.support.task_folder import parsed
@@ -115,7 +115,7 @@ def test_without_the_judge_of_a_part_it_is_unavailable_or_partial(
 
 def test_a_run_says_once_which_parts_a_number_lacks(tmp_path: Path) -> None:
     task = built(tmp_path, "number: a, of: [exact_match, judge_yes_no], missing: skip")
-    *_, partial = lacking(Selection((task,)))
+    *_, partial = unavailable_findings(Selection((task,)))
     assert (partial.kind, partial.subject.metric) == ("partial", "a")
 
 

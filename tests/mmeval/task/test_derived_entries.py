@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mmeval.errors import TaskFileError
-from mmeval.run.availability import lacking
+from mmeval.run.availability import unavailable_findings
 from mmeval.run.task_run import score_definition, scoring_plan
 from mmeval.task.build import build
 from mmeval.task.derived_entries import derived_outputs, with_pieces
@@ -29,7 +29,7 @@ def test_an_unavailable_piece_makes_it_unavailable(tmp_path: Path) -> None:
     piece, overall = (metric.unavailable for metric in task.metrics)
     assert piece and overall == piece
     assert scoring_plan(task, tmp_path).unavailable["overall"] == overall
-    found = lacking(Selection((task,)))
+    found = unavailable_findings(Selection((task,)))
     assert [(one.kind, one.subject.metric) for one in found] == [
         ("missing_role", "judge_yes_no"),
         ("missing_role", "overall"),
@@ -87,13 +87,13 @@ def test_one_that_takes_missing_pieces(tmp_path: Path) -> None:
     assert score_definition(skipping, {})["metrics"][1]["pieces"] == {
         "sound_worth": [0, 1]
     }
-    missing, *partial = lacking(Selection((task,)))
+    missing, *partial = unavailable_findings(Selection((task,)))
     assert missing.subject.metric == "text_worth"
     assert [(one.kind, one.subject.metric) for one in partial] == [
         ("partial", "what_there_is"),
         ("partial", "overall"),
     ]
-    (left_out,) = lacking(Selection((skipping,)))
+    (left_out,) = unavailable_findings(Selection((skipping,)))
     assert left_out.remedy == "mmeval score {RUN} --metrics what_there_is"
 
 
