@@ -84,7 +84,7 @@ class Publication:
             log_samples=self.log_samples,
             baseline=self.baseline,
             table=form,
-            shown=outcome.beside_table if ends_with_places else (),
+            shown=outcome.table_findings if ends_with_places else (),
         )
         if not ends_with_places:
             log.info("results: %s", published.file)
@@ -173,7 +173,7 @@ def end_of_shard(
     """Show how many trials a shard has, which has no results of its own, and log what
     it lacks."""
     # what its numbers are not is stated with the numbers of the whole run
-    shown = outcome.beside_table
+    shown = outcome.table_findings
     own = [finding for finding in outcome.findings if finding not in shown]
     _log_findings("of this run:", own, outcome.folder)
     counts, run = outcome.counts, outcome.folder.parent.parent

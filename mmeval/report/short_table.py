@@ -82,7 +82,7 @@ def short_table(
     for note in _notes(shown, outcome):
         notes += _wrapped(note, width, indent="   ")
     place = Place(run=shlex.quote(str(outcome.folder)))
-    notes += terminal_lines(outcome.beside_table, place, width)
+    notes += terminal_lines(outcome.table_findings, place, width)
     return "\n".join([table, *notes, ""]) if notes else table
 
 

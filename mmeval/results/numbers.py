@@ -30,7 +30,7 @@ NOT_THERE = "no number"
 did not compute."""
 
 
-class Notes(NamedTuple):
+class NumberNotes(NamedTuple):
     """The notes on one number of one run, each empty where there is none."""
 
     missing: str = ""
@@ -72,7 +72,7 @@ class NumberRow:
     results: tuple[Result | None, ...]
     unlike: tuple[str, ...]
     absent: tuple[str, ...]
-    own_notes: tuple[Notes, ...]
+    own_notes: tuple[NumberNotes, ...]
     notes: str
     pieces: frozenset[str]
     of_averages: bool
@@ -203,7 +203,7 @@ def _row(
     known = [result for result in results if result is not None]
     alias = version = ""
     absent: list[str] = []
-    own_notes: list[Notes] = []
+    own_notes: list[NumberNotes] = []
     partial: list[bool] = []
     for result, document, own_reasons in zip(results, documents, reasons, strict=True):
         entry = document.get("results", {}).get(key.task, {})
@@ -212,7 +212,7 @@ def _row(
         is_listed = key.task in document.get("group_subtasks", {})
         in_its_place = NOT_ASKED if document and not is_listed else NOT_THERE
         absent.append(in_its_place if result is None else "")
-        notes = Notes()
+        notes = NumberNotes()
         if result is not None or not key.metric:
             notes = _notes(key, result, document, members, own_reasons)
         own_notes.append(notes)
@@ -255,7 +255,7 @@ def _row(
     )
 
 
-def _together(names: Sequence[str], own_notes: Sequence[Notes]) -> list[str]:
+def _together(names: Sequence[str], own_notes: Sequence[NumberNotes]) -> list[str]:
     """The notes of each run by its name; those that all runs share come once."""
     shared = [note for note in own_notes[0] if note]
     for notes in own_notes[1:]:
@@ -274,13 +274,13 @@ def _notes(
     document: ResultsDocument,
     members: Mapping[str, Sequence[str]],
     reasons: NumberReasons,
-) -> Notes:
+) -> NumberNotes:
     """Notes: a slice omits how much was asked; a group compares if all its tasks do."""
     ours: Mapping[str, Any] = document.get("mmeval", {})
     if key.task in ours.get("left_out", ()):
-        return Notes(left_out=NO_DATA)
+        return NumberNotes(left_out=NO_DATA)
     inside = tasks_inside(key.task, members)
-    notes = Notes()
+    notes = NumberNotes()
     if not inside.isdisjoint(ours.get("not_comparable", ())):
         notes = notes._replace(comparable="not comparable")
     if not inside.isdisjoint(ours.get("uses_reference", ())):

@@ -107,7 +107,7 @@ def task_results(
     return results
 
 
-class Unscored(NamedTuple):
+class UnscoredReason(NamedTuple):
     """Why a trial has no score."""
 
     reason: str
@@ -119,8 +119,8 @@ class UnscoredReasons:
     """How many trials have no score, by reason, and of each reason the first reply that
     a judge gave for one of them."""
 
-    counts: Counter[Unscored] = field(default_factory=Counter)
-    replies: dict[Unscored, str] = field(default_factory=dict)
+    counts: Counter[UnscoredReason] = field(default_factory=Counter)
+    replies: dict[UnscoredReason, str] = field(default_factory=dict)
 
 
 def unscored_reasons(
@@ -141,7 +141,7 @@ def unscored_reasons(
         is_left_out = bool(row.get("refused")) and given.cause == "refused"
         if is_left_out:
             continue
-        why = Unscored(given.reason, given.cause)
+        why = UnscoredReason(given.reason, given.cause)
         found.counts[why] += 1
         if why not in found.replies:
             reply = next(in_evidence(given.evidence, UNUSED_REPLY), "")

@@ -28,7 +28,7 @@ from mmeval.run.sample_choice import SampleChoice
 from mmeval.store.media_store import MediaStore
 from mmeval.task.task import Task
 
-LOOKED_AT = 20
+INSPECTED_SAMPLES = 20
 """Samples of a task that are inspected before anything is sent."""
 
 
@@ -215,7 +215,7 @@ class JobQueue:
     def ahead(self) -> Iterator[TrialJob]:
         """The first samples of each task, whether or not they are of this shard."""
         for position, choice in enumerate(self._choices):
-            for sample in choice.ahead(LOOKED_AT):
+            for sample in choice.ahead(INSPECTED_SAMPLES):
                 yield TrialJob(position, choice.task, 0, sample, b"", 0)
 
     def dataset(self, position: int) -> Dataset:
@@ -265,7 +265,7 @@ class JobQueue:
 
 
 def _askable(choice: SampleChoice) -> list[Sample]:
-    return [sample for sample in choice.first(LOOKED_AT) if not sample.fault]
+    return [sample for sample in choice.first(INSPECTED_SAMPLES) if not sample.fault]
 
 
 def _labels_missing(task: Task, samples: Sequence[Sample]) -> Iterator[Finding]:

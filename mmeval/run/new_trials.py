@@ -73,7 +73,7 @@ class NewTrials(TrialSource):
         self._place = place
         self._path = run_path(options)
         self.backends, self._jobs, findings = prepare_run(selection, options, media)
-        if options.choose_samples:  # else the results state it
+        if options.chooses_samples:  # else the results state it
             findings = (*findings, *self._jobs.fewer())
         self._doubts = findings
         self._identity = run_identity(self.backends, options)

@@ -106,7 +106,7 @@ class RunOptions(ScoringOptions):
     later report can show them."""
 
     @property
-    def choose_samples(self) -> bool:
+    def chooses_samples(self) -> bool:
         """Whether a flag chooses among the samples of a task."""
         by_count = self.limit is not None or self.offset > 0
         by_draw = self.sample_shuffle is not None or bool(self.stratify)
@@ -196,7 +196,7 @@ class RunOutcome:
     """What was lost in the run, and what else there is to know of its answers."""
 
     @property
-    def beside_table(self) -> tuple[Finding, ...]:
+    def table_findings(self) -> tuple[Finding, ...]:
         """What a reader of the numbers has to know: the trials that the model could not
         be asked, and what else the numbers are not."""
         shown = []

@@ -12,7 +12,7 @@ from mmeval.media.parts import media_part
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric
 from mmeval.records.sample import Sample, message
-from mmeval.run.jobs import LOOKED_AT, JobQueue
+from mmeval.run.jobs import INSPECTED_SAMPLES, JobQueue
 from mmeval.run.options import BackendSpec, RunOptions
 from mmeval.store.media_store import MediaStore
 from mmeval.system.json_lines import from_line
@@ -234,7 +234,7 @@ def doubts(of: Task, *, scoring: bool = True) -> list[Finding]:
 
 def test_the_first_twenty_samples_that_can_be_asked_are_inspected() -> None:
     of = plan(replace(task("t", [torn(), *levels(30)]), breakdown=("level",)))
-    assert len(of.first(of.tasks[0])) == LOOKED_AT - 1
+    assert len(of.first(of.tasks[0])) == INSPECTED_SAMPLES - 1
     assert list(of.doubts(scoring=True)) == []
 
 
@@ -243,7 +243,7 @@ def test_the_first_samples_that_are_looked_at_are_chosen_ones() -> None:
         task("a", levels(30)), task("b", [*levels(2), torn()], repeats=2), offset=1
     ).ahead()
     assert [(job.position, job.sample.id) for job in found] == [
-        *((0, f"s{i}") for i in range(1, 1 + LOOKED_AT)),
+        *((0, f"s{i}") for i in range(1, 1 + INSPECTED_SAMPLES)),
         (1, "s1"),
         (1, "torn"),
     ]

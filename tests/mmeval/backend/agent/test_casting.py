@@ -240,7 +240,7 @@ def test_a_sample_that_wants_what_only_an_absent_tool_makes_is_unsupported_and_t
     )
     assert (outcome.counts.unsupported, outcome.counts.new) == (1, 1)
     assert any(
-        "--role text_to_image=BACKEND" in one.cause for one in outcome.beside_table
+        "--role text_to_image=BACKEND" in one.cause for one in outcome.table_findings
     )
     outcome = run_toy(
         tmp_path / "b",
