@@ -72,12 +72,14 @@ class ExportFolder(ABC):
         """Whether the layout has a place for a sample, which is not damaged."""
 
     @abstractmethod
-    def add(self, one: ScoredTrial) -> None:
+    def add(self, scored_trial: ScoredTrial) -> None:
         """Take the trial of a place."""
 
-    def again(self, one: ScoredTrial) -> None:  # most layouts have no place for scores  # noqa: B027
-        """Take the same answer from another task, which may have scored it
-        otherwise."""
+    def again(self, scored_trial: ScoredTrial) -> None:  # noqa: B027
+        """Take the same answer from another task, which may have other scores.
+
+        Most layouts have no place for scores and ignore it.
+        """
 
     @abstractmethod
     def finish(self) -> Sequence[str]:
@@ -91,11 +93,11 @@ class ExportFolder(ABC):
         one sample; MissingDataError and CorruptMediaError for a medium of the run that
         is missing or changed.
         """
-        own: list[AnsweredTask] = []
+        own_tasks: list[AnsweredTask] = []
         foreign: list[str] = []
         for task in run.tasks:
             if self._has_places(task):
-                own.append(task)
+                own_tasks.append(task)
             else:
                 foreign.append(task.name)
         if not self._places:
@@ -105,19 +107,22 @@ class ExportFolder(ABC):
             raise UsageError(f"nothing of this run has a place in the layout: {why}")
         faulty: set[_Place] = set()
         taken: set[_Place] = set()
-        for task in own:
+        for task in own_tasks:
             read = (ScoredTrial(trial, {}) for trial in task.trials())
-            for one in task.scored() if self.scored else read:
-                place = _place(one.trial)
-                if one.trial.sample.fault:
+            for scored_trial in task.scored() if self.scored else read:
+                place = _place(scored_trial.trial)
+                if scored_trial.trial.sample.fault:
                     faulty.add(place)
-                elif one.trial.output is None and self._places[place] is not None:
+                elif (
+                    scored_trial.trial.output is None
+                    and self._places[place] is not None
+                ):
                     continue  # another task has the answer
                 elif place in taken:
-                    self.again(one)
+                    self.again(scored_trial)
                 else:
                     taken.add(place)
-                    self.add(one)
+                    self.add(scored_trial)
         gaps: list[str] = []
         if foreign:
             gaps.append(f"left out, as not in {self.benchmark}: {listed(foreign, 3)}")
@@ -139,10 +144,10 @@ class ExportFolder(ABC):
             self.manifest,
         )
 
-    def own(self, trial: Trial) -> dict[str, Any]:
+    def mmeval_fields(self, trial: Trial) -> dict[str, Any]:
         """What our own key of an entry says of an answer, which is counted: why it
         failed, and the kinds that the model was not asked for."""
-        own: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         if trial.output is not None:
             self.counts["answers"] += 1
             self.counts["repeats"] += trial.repeat > 0
@@ -150,12 +155,12 @@ class ExportFolder(ABC):
             assert trial.error is not None
             is_unasked = trial.error.kind == "unsupported"
             self.counts["unasked" if is_unasked else "failed"] += 1
-            own["error"] = trial.error.to_json()
+            fields["error"] = trial.error.to_json()
         if trial.left_out:
-            own["left_out"] = list(trial.left_out)
-        return own
+            fields["left_out"] = list(trial.left_out)
+        return fields
 
-    def exact(
+    def exact_fields(
         self, output: Interleaved, files: Mapping[str, str], seal: str
     ) -> dict[str, Any]:
         """What it says besides of one that the entry does not give back; ``files`` are

@@ -31,9 +31,9 @@ class RowFolder(ExportFolder):
     def takes(self, sample: Sample) -> bool:
         return self.layout.labels <= sample.metadata.keys()
 
-    def add(self, one: ScoredTrial) -> None:
-        trial = one.trial
-        own = self.own(trial)
+    def add(self, scored_trial: ScoredTrial) -> None:
+        trial = scored_trial.trial
+        own = self.mmeval_fields(trial)
         output = trial.output
         if output is None:
             row = self.layout.row(trial.sample, None, {})
@@ -50,7 +50,7 @@ class RowFolder(ExportFolder):
             files = {medium.sha256: file for file, medium in media.items()}
             row = self.fields(trial, output, files)
             if not self.is_given_back(row, output, media):
-                own |= self.exact(output, files, self.layout.seal(row))
+                own |= self.exact_fields(output, files, self.layout.seal(row))
         if own:
             row[OWN] = own
         rows = self.rows.setdefault(self.file_of(trial), {})

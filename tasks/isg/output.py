@@ -213,22 +213,22 @@ class _Folder(RowFolder):
         super().__init__(path)
         self._judged: dict[str, dict[str, dict[str, Any]]] = {}
 
-    def add(self, one: ScoredTrial) -> None:
-        super().add(one)
-        self.again(one)
+    def add(self, scored_trial: ScoredTrial) -> None:
+        super().add(scored_trial)
+        self.again(scored_trial)
 
-    def again(self, one: ScoredTrial) -> None:
-        trial = one.trial
-        if trial.output is None or not one.scores.keys() & set(SCORES):
+    def again(self, scored_trial: ScoredTrial) -> None:
+        trial = scored_trial.trial
+        if trial.output is None or not scored_trial.scores.keys() & set(SCORES):
             return
-        if not is_judged(one):
+        if not is_judged(scored_trial):
             self.counts["unjudged"] += 1
             return
-        self.counts["null"] += has_lost_verdict(one)
+        self.counts["null"] += has_lost_verdict(scored_trial)
         name = self.file_of(trial)
         row = self.rows[name][trial.sample.id]
         lines = self._judged.setdefault(name, {})
-        lines[trial.sample.id] = judged(one, row)
+        lines[trial.sample.id] = judged(scored_trial, row)
 
     def finish(self) -> Sequence[str]:
         for name, rows in self._judged.items():

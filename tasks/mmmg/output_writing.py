@@ -82,11 +82,11 @@ class _Writer(ExportFolder):
     def takes(self, sample: Sample) -> bool:
         return place_of(sample) is not None
 
-    def add(self, one: ScoredTrial) -> None:
-        place = place_of(one.trial.sample)
+    def add(self, scored_trial: ScoredTrial) -> None:
+        place = place_of(scored_trial.trial.sample)
         assert place is not None
         slots = self._files.setdefault(place.file, {})
-        slots[_Slot(place.row, one.trial.repeat)] = one.trial
+        slots[_Slot(place.row, scored_trial.trial.repeat)] = scored_trial.trial
 
     def finish(self) -> Sequence[str]:
         generations = self.manifest["generations"] = {}
@@ -116,7 +116,7 @@ class _FileWriter:
             self._folder.counts["absent"] += 1
             return {**_EMPTY, OWN: {"absent": True}}
         query = {"query": {"instruction": trial.sample.question}}
-        own = self._folder.own(trial)
+        own = self._folder.mmeval_fields(trial)
         if trial.output is None:
             return {**query, **_EMPTY, OWN: own}
         return query | self._answer(trial.output, own)

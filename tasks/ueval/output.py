@@ -171,12 +171,12 @@ class _Folder(RowFolder):
         super().__init__(path)
         self._results: dict[str, list[dict[str, Any]]] = {}
 
-    def add(self, one: ScoredTrial) -> None:
-        super().add(one)
-        if one.scores.keys() & set(OUTPUTS):
-            name = self.file_of(one.trial)
-            row = self.rows[name][one.trial.sample.id]
-            item = item_of(one, text=row[TEXT], pictures=row[IMAGE])
+    def add(self, scored_trial: ScoredTrial) -> None:
+        super().add(scored_trial)
+        if scored_trial.scores.keys() & set(OUTPUTS):
+            name = self.file_of(scored_trial.trial)
+            row = self.rows[name][scored_trial.trial.sample.id]
+            item = item_of(scored_trial, text=row[TEXT], pictures=row[IMAGE])
             self._results.setdefault(name, []).append(item)
 
     def finish(self) -> Sequence[str]:

@@ -54,8 +54,8 @@ class _Writer(ExportFolder):
     def takes(self, sample: Sample) -> bool:
         return ROW in sample.metadata
 
-    def add(self, one: ScoredTrial) -> None:
-        trial, sample = one.trial, one.trial.sample
+    def add(self, scored_trial: ScoredTrial) -> None:
+        trial, sample = scored_trial.trial, scored_trial.trial.sample
         predict = None if trial.output is None else strict_json(trial.output.text)
         if isinstance(predict, dict):
             head = {
@@ -69,7 +69,7 @@ class _Writer(ExportFolder):
         elif trial.output is not None:
             self.counts["without"] += 1
             return
-        self.own(trial)
+        self.mmeval_fields(trial)
 
     def finish(self) -> Sequence[str]:
         if not self._rows:

@@ -68,13 +68,13 @@ class _Writer(ExportFolder):
     def takes(self, sample: Sample) -> bool:
         return names_of_sample(sample) is not None
 
-    def add(self, one: ScoredTrial) -> None:
-        sample, output = one.trial.sample, one.trial.output
+    def add(self, scored_trial: ScoredTrial) -> None:
+        sample, output = scored_trial.trial.sample, scored_trial.trial.output
         names = names_of_sample(sample)
         assert names is not None
         id = sample.id.removeprefix(f"{names.field}/{names.domain}/")
-        repeat = one.trial.repeat
-        own = self.own(one.trial)
+        repeat = scored_trial.trial.repeat
+        own = self.mmeval_fields(scored_trial.trial)
         if output is None:
             failure = {**names._asdict(), "id": id, "repeat": repeat, **own}
             self.manifest.setdefault("failed", []).append(failure)

@@ -39,14 +39,16 @@ class Lines(ExportFolder):
     def takes(self, sample: Sample) -> bool:
         return sample.id.isdigit()
 
-    def add(self, one: ScoredTrial) -> None:
-        self.own(one.trial)
-        said = "" if one.trial.output is None else one.trial.output.text
-        self.lines[one.trial.sample.id] = said
+    def add(self, scored_trial: ScoredTrial) -> None:
+        self.mmeval_fields(scored_trial.trial)
+        said = (
+            "" if scored_trial.trial.output is None else scored_trial.trial.output.text
+        )
+        self.lines[scored_trial.trial.sample.id] = said
         self.counts["words"] += len(said.split())
 
-    def again(self, one: ScoredTrial) -> None:
-        self.came_again.append(one.trial.sample.id)
+    def again(self, scored_trial: ScoredTrial) -> None:
+        self.came_again.append(scored_trial.trial.sample.id)
 
     def finish(self) -> Sequence[str]:
         (self.path / "lines.txt").write_text(
