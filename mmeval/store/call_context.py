@@ -11,12 +11,14 @@ from mmeval.store.spending import NOT_SENT, ModelEndpoint
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """Whose call it is, and how the journal names it.
+    """The trial of a call, and its name in the journal.
 
-    ``key`` is the call's name in the journal, ``by`` its place in a program, ``to`` who
-    is paid for it (None: no call is sent). ``attempt`` counts the tries that failed
-    before, ``draw`` the replies to this call that were refused. ``warnings`` are
-    warnings that the answer gets, of what was done to the request.
+    - ``key``: name of the call in the journal
+    - ``by``: place of the call in a program
+    - ``to``: endpoint that is called; None if no call is sent
+    - ``attempt``: number of earlier attempts that failed
+    - ``draw``: number of earlier replies that were refused
+    - ``warnings``: added to the answer; they state what was done to the request
     """
 
     trial: str
@@ -29,8 +31,7 @@ class CallContext:
 
 
 NO_CONTEXT = CallContext("")
-"""For a backend whose answers this process keeps, and whose calls wait for no
-company."""
+"""Context of calls whose answers this process writes itself, without a batch."""
 
 
 def line_head(
@@ -41,7 +42,7 @@ def line_head(
     to: ModelEndpoint | None = None,
     attempt: int = 0,
 ) -> dict[str, Any]:
-    """The beginning of a journal line: everything but the time and the response."""
+    """The fields of a journal line before its time and response."""
     head: dict[str, Any] = {
         "k": key,
         "d": request_digest,
@@ -55,8 +56,8 @@ def line_head(
 
 
 def raw_head(context: CallContext, request: Request) -> dict[str, Any]:
-    """The beginning of a worker's line, with ``w``: the answer was not checked.
-    Its value is how many replies to the call were refused before this one."""
+    """The fields of a worker's line. ``w`` marks an unchecked answer; its value is the
+    number of replies to the call that were refused before."""
     head = line_head(
         context.key,
         request.digest,

@@ -1,15 +1,14 @@
-"""The journal: every answer that was paid for, written before its program goes on.
+"""The journal: every answer of a run, written before its program continues.
 
-One append-only JSONL segment for each writer (see ``segment.py``), merged on reading. A
-line is one call: its key, the request's digest, who was asked, the response. A process
-that is killed anywhere has lost nothing: the next one finishes what a receipt began. A
-torn last line is ignored, and a damaged one is skipped aloud: the call that it answered
-is asked again. A shard's journal also reads those of its run and of other shards, whose
-answers cost it nothing.
+Each writer appends to its own JSONL segment (see ``segment.py``); reading merges them.
+A line is one call: key, digest of the request, endpoint, response. A killed process
+loses no answer: the next one completes what a receipt began. A torn last line is
+ignored. A damaged line is reported and its call is sent again. The journal of a shard
+also reads the journals of its run and of other shards, without cost.
 
 Worker processes write segments of their own, and this process *adopts* their lines.
-Such a line is *raw*: it was not checked whether the answer is acceptable, nor was its
-reasoning split off. What that makes of it is another line.
+Such a line is *raw*: its answer was not checked, and its reasoning is not split off.
+The checked answer is another line.
 """
 
 from __future__ import annotations
@@ -40,16 +39,16 @@ log = logging.getLogger(__name__)
 
 _OFFSET_BITS = 44
 MAX_READERS = 16
-"""Segments that are open for reading at once."""
+"""Maximum number of segments that are open for reading."""
 DAMAGED = ".damaged"
-"""How the name of a damaged receipt ends."""
+"""The suffix of a damaged receipt."""
 
 
 class JournalEntry(NamedTuple):
-    """One answered call: its request's digest, the response, its JSON as written.
+    """One answered call: the digest of its request, the response, its JSON as written.
 
-    ``at`` is when it was answered, in seconds since the epoch; ``earlier``: an earlier
-    process was given this answer; ``raw``: it stands there as a worker wrote it.
+    ``at`` is the time of the answer in seconds since the epoch. ``earlier`` is True if
+    an earlier process got the answer, ``raw`` if it is an unchecked line of a worker.
     """
 
     request_digest: str
@@ -61,10 +60,10 @@ class JournalEntry(NamedTuple):
 
 
 class Journal:
-    """The answers of one run folder, and in ``spending`` what its calls have used.
+    """The answers of one run folder. ``spending`` is the usage of its calls.
 
-    ``damaged`` lists what could not be read. ``others`` are run folders whose answers
-    are known too; media of theirs join its own store when they are used.
+    ``damaged`` lists lines that cannot be read. ``others`` are further run folders
+    whose answers are used; their media are copied into this store on use.
     """
 
     def __init__(
@@ -80,16 +79,16 @@ class Journal:
         self.spending = Spending()
         self._oldest = math.inf
         self.folder, self._writable = folder, writable
-        self._own = Segment(folder, media)
+        self._own_segment = Segment(folder, media)
         self._index: dict[bytes, int] = {}
         self._refused: Counter[bytes] = Counter()
         self._failed: Counter[bytes] = Counter()
         self._segments: list[Path] = []
         self._numbers: dict[Path, int] = {}
         self._adopted: dict[bytes, JournalEntry] = {}
-        """What workers have written and ``append`` was not called for yet."""
+        """Entries that workers wrote and ``append`` has not received yet."""
         self._read_to: dict[Path, int] = {}
-        """Where the last line of a segment begins that was read or adopted."""
+        """By segment, the offset of the last line that was read or adopted."""
         self._readers: dict[int, BinaryIO] = {}
         with contextlib.ExitStack() as unread:
             unread.callback(self.close)
@@ -105,12 +104,12 @@ class Journal:
             unread.pop_all()
 
     def __len__(self) -> int:
-        """How many calls have an answer."""
+        """Number of calls with an answer."""
         return len(self._index)
 
     @property
     def of_others(self) -> int:
-        """How many of them are in other folders."""
+        """Number of answers that are in other folders."""
         own = [segment.parent == self.folder for segment in self._segments]
         if all(own):
             return 0
@@ -118,7 +117,7 @@ class Journal:
 
     @property
     def since(self) -> str:
-        """When the oldest answer came, in local time; empty when there is none."""
+        """Local time of the oldest answer; empty without answers."""
         if math.isinf(self._oldest):
             return ""
         return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self._oldest))
@@ -127,7 +126,7 @@ class Journal:
         return key_hash(key) in self._index
 
     def get(self, key: str) -> JournalEntry | None:
-        """The answer to a call, or None when there is none yet."""
+        """The answer to a call, or None."""
         row = self.row(key)
         if row is None:
             return None
@@ -140,23 +139,25 @@ class Journal:
         return JournalEntry(row["d"], response, line, row["t"], earlier, is_raw)
 
     def row(self, key: str) -> Mapping[str, Any] | None:
-        """The line that answers a call, as JSON values: no record is made of it."""
+        """The line that answers a call, as JSON values, or None."""
         place = self._index.get(key_hash(key))
         if place is None:
             return None
         row = self._row_at(place)
         draw = row.get("w")
         if draw is not None and draw < self.refusals(key):
-            return None  # it was checked since, and refused
+            return None  # a later check refused the raw answer
         return row
 
     def refusals(self, key: str) -> int:
-        """How many replies to a call were not acceptable, over all processes."""
+        """Number of refused replies to a call, over all processes."""
         return self._refused[key_hash(key)] if self._refused else 0
 
     def failures(self, key: str) -> int:
-        """How many tries of a call failed, over all processes; a later one may have
-        been answered."""
+        """Number of failed attempts of a call, over all processes.
+
+        A later attempt may have an answer.
+        """
         return self._failed[key_hash(key)] if self._failed else 0
 
     def append(
@@ -171,17 +172,16 @@ class Journal:
         in_place: bool = False,
         refused: bool = False,
     ) -> JournalEntry:
-        """Keep an answer, or the record of a failure, which never answers a later call.
-        ``refused``: a failure for which a reply came that was not acceptable.
+        """Write an answer or a failure. A failure never answers a later call.
 
-        ``to`` is who was asked, after ``attempt`` tries that failed; None where no call
-        was sent for the answer. Returns the response with its media backed by files of
-        the store; with ``in_place`` media that are files already (a data set's own)
-        stay where they are. Raises StorageError when it cannot be written.
+        ``to`` is the endpoint that was called, after ``attempt`` failed attempts; None
+        if no call was sent. ``refused`` marks a failure whose reply was not acceptable.
+        Returns the response with its media backed by files of the store. With
+        ``in_place``, media that are files already stay in their place. Raises
+        StorageError if the line cannot be written.
 
-        What a worker has written is not written again, and where the response is
-        another than the worker's, the line says that no call was sent: the call is
-        counted with the worker's line.
+        An answer that a worker wrote is not written again. If the checked response
+        differs, its line states that no call was sent: the worker's line counts it.
         """
         hashed = key_hash(key)
         adopted = self._adopted.pop(hashed, None)
@@ -195,9 +195,9 @@ class Journal:
             self._refused[hashed] += 1
         elif response.error is not None:
             self._failed[hashed] += 1 + attempt
-        written = self._own.keep(head, response, in_place=in_place)
+        written = self._own_segment.keep(head, response, in_place=in_place)
         if response.error is None:
-            self._index[hashed] = self._place(self._own.path, written.offset)
+            self._index[hashed] = self._place(self._own_segment.path, written.offset)
         if to is not None:
             self.spending.add(to, written.response, 1 + attempt)
         return JournalEntry(request_digest, written.response, written.line, written.at)
@@ -209,8 +209,7 @@ class Journal:
         segment: Path,
         written: JournalLine,
     ) -> None:
-        """Take note of an answer that a worker has written into a segment of its
-        own."""
+        """Index an answer that a worker wrote into its own segment."""
         self._read_to[segment] = written.offset
         entry = JournalEntry(
             request_digest, written.response, written.line, written.at, raw=True
@@ -222,14 +221,16 @@ class Journal:
             self.spending.add(context.to, written.response, 1 + context.attempt)
 
     def recover(self, segment: Path, calls: Mapping[str, str]) -> dict[str, Response]:
-        """The answers that a dead worker had for ``calls`` without having reported
-        them. ``calls`` maps keys to the digests of their requests."""
+        """The answers to ``calls`` that a dead worker wrote but did not report.
+
+        ``calls`` maps keys to the digests of their requests.
+        """
         known = len(self.damaged)
         if segment.exists():
             self._read_segment(
                 segment, after=self._read_to.get(segment, -1), earlier=False
             )
-        found = {}
+        responses = {}
         for key, request_digest in calls.items():
             receipt = receipt_path(self.folder, key)
             if receipt.exists():
@@ -241,17 +242,20 @@ class Journal:
                 and entry.request_digest == request_digest
             ):
                 self._adopted[key_hash(key)] = entry
-                found[key] = entry.response
+                responses[key] = entry.response
         lines = terminal_lines(map(self._finding, self.damaged[known:]))
         if lines:
-            log.warning("%s", "\n".join(["of the journal:", *lines]))
-        return found
+            log.warning("%s", "\n".join(["damaged lines of the journal:", *lines]))
+        return responses
 
     def findings(
         self, again: str, asked_again: Collection[str] = ()
     ) -> Iterator[Finding]:
-        """What could not be read. ``again`` is the command that asks again what stood
-        there; ``asked_again`` are the digests of the lines for which it has."""
+        """The lines that cannot be read.
+
+        ``again`` is the command that sends their calls again. ``asked_again`` are the
+        digests of lines whose calls were sent again already; these are left out.
+        """
         known = frozenset(asked_again)
         for line in self.damaged:
             if line.digest not in known:
@@ -265,9 +269,8 @@ class Journal:
         return Finding("damaged", subject, cause=line.reason, remedy=again)
 
     def sync(self) -> None:
-        """Push what was written to disk; on a timer, as doing it for each line is
-        slow."""
-        self._own.sync()
+        """Flush the segment to disk. Called on a timer: per line it would be slow."""
+        self._own_segment.sync()
 
     def close(self) -> None:
         for file in self._readers.values():
@@ -275,7 +278,7 @@ class Journal:
         self._readers.clear()
         self._index.clear()
         self._adopted.clear()
-        self._own.close()
+        self._own_segment.close()
 
     # --- receipts, and lines of others ------------------------------------------------
 
@@ -296,7 +299,7 @@ class Journal:
 
     def _add_damaged_receipt(self, path: Path) -> None:
         is_known = any(line.file == path for line in self.damaged)
-        if not is_known:  # an earlier receipt of the call may lie there
+        if not is_known:  # the call may have an earlier damaged receipt
             digest = _digest(path.name.encode())
             self.damaged.append(DamagedLine(path, "the receipt is damaged", digest))
 
@@ -311,8 +314,8 @@ class Journal:
         line = to_line(head["r"])
         self.spending.add_line(head)
         del head["r"]
-        _, offset = self._own.write_line(head, line, failed=False)
-        self._index[key_hash(head["k"])] = self._place(self._own.path, offset)
+        _, offset = self._own_segment.write_line(head, line, failed=False)
+        self._index[key_hash(head["k"])] = self._place(self._own_segment.path, offset)
 
     def _has_line(self, head: Mapping[str, Any]) -> bool:
         place = self._index.get(key_hash(head["k"]))
@@ -322,8 +325,7 @@ class Journal:
         return bool(row["d"] == head["d"] and row.get("w") == head.get("w"))
 
     def _place(self, segment: Path, offset: int) -> int:
-        """A line's place in the index: the number of its segment and its offset
-        there."""
+        """The place of a line in the index: segment number and offset, in one int."""
         number = self._numbers.get(segment)
         if number is None:
             number = self._numbers[segment] = len(self._segments)
@@ -335,8 +337,11 @@ class Journal:
     def _read_segment(
         self, path: Path, *, after: int = -1, earlier: bool = True, spent: bool = True
     ) -> None:
-        """Take note of the lines of a segment that begin after a byte; ``earlier``: of
-        an earlier process. ``spent``: this folder has paid for them."""
+        """Index the lines of a segment that begin after a byte offset.
+
+        ``earlier``: an earlier process wrote them. ``spent``: they count as spending of
+        this folder.
+        """
         name = path.name.encode()
         with path.open("rb") as file:
             for line_number, offset, line in _lines(file):
@@ -346,7 +351,7 @@ class Journal:
                 try:
                     row = unsealed(line)
                 except ValueError as error:
-                    # a broken disk may make many lines equal, so their place counts
+                    # a broken disk may make many lines equal, so the digest has a place
                     digest = _digest(b"%s:%d:%s" % (name, line_number, line))
                     self.damaged.append(
                         DamagedLine(path, str(error), digest, line_number)
@@ -359,22 +364,22 @@ class Journal:
                     self._failed[key] += 1 + row.get("a", 0)
                 if spent:
                     self.spending.add_line(row)
-                # segments are not read in the order of their time
+                # segments are not read in order of time
                 known = self._index.get(key)
                 if "r" in row and (known is None or at >= self._row_at(known)["t"]):
                     self._index[key] = self._place(path, offset)
                     self._oldest = min(self._oldest, at) if earlier else self._oldest
 
     def _media_of(self, segment: Path, response: Mapping[str, Any]) -> Path:
-        """Where the media of a segment's response lie; those of another folder are
-        taken over first."""
-        theirs = segment.parent.parent / self.media.root.name
+        """The media folder of a response. Media of another run folder are copied
+        first."""
+        other_root = segment.parent.parent / self.media.root.name
         if segment.parent == self.folder or not self._writable:
-            return self.media.root if segment.parent == self.folder else theirs
+            return self.media.root if segment.parent == self.folder else other_root
         for part in response.get("output", ()):
             medium = part.get("media")
             if medium is not None and "path" not in medium:
-                source = stored_path(theirs, medium["sha256"], medium["mime"])
+                source = stored_path(other_root, medium["sha256"], medium["mime"])
                 if source.exists():
                     link_or_copy(
                         source,
@@ -383,13 +388,13 @@ class Journal:
         return self.media.root
 
     def _reader(self, number: int) -> BinaryIO:
-        """A segment for reading; there may be more of them than files may be open."""
+        """An open segment. The least recently used one is closed at the limit."""
         file = self._readers.pop(number, None)
         if file is None:
             file = self._segments[number].open("rb")
             if len(self._readers) >= MAX_READERS:
                 self._readers.pop(next(iter(self._readers))).close()
-        self._readers[number] = file  # the last one used stands last
+        self._readers[number] = file  # last: the most recently used one
         return file
 
     def _row_at(self, place: int) -> Mapping[str, Any]:
@@ -405,9 +410,10 @@ class Journal:
 
 
 def _fullest_segments(folders: Sequence[Path]) -> Collection[Path]:
-    """The segments in folders, each name once: a merged segment lies in the run and in
-    its shard, and one of them may have been copied in part. Of equal ones the last
-    stands."""
+    """The largest segment of each name; the last one if sizes are equal.
+
+    A merged segment is in the run and in its shard, and a copy may be incomplete.
+    """
     fullest: dict[str, Path] = {}
     for folder in folders:
         for path in sorted(folder.glob("*.jsonl")):
@@ -418,7 +424,8 @@ def _fullest_segments(folders: Sequence[Path]) -> Collection[Path]:
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
-    """Number, offset and content of complete lines; a torn tail is left out."""
+    """Number, offset and content of each complete line. A torn last line is left
+    out."""
     offset = 0
     for number, line in enumerate(file, start=1):
         if not line.endswith(b"\n"):
@@ -432,8 +439,7 @@ def _digest(content: bytes) -> str:
 
 
 def _received(data: bytes, row: Mapping[str, Any]) -> Media:
-    """A receipt's medium, with its line's type. Raises CorruptMediaError when
-    damaged."""
+    """A medium of a receipt. Raises CorruptMediaError if it is damaged."""
     media = Media(
         data=data,
         sha256=hashlib.sha256(data).hexdigest(),

@@ -1,11 +1,11 @@
-"""Locks of files: the kernel's, or leases where a file system has none.
+"""File locks: kernel locks, or leases on file systems without them.
 
-The kernel's lock (``flock``) goes with its process. Some file systems of clusters have
-no locks, and say so. There a *lease* of the library filelock lies beside the file: it
-names a host and a process, which touches it every few seconds. A lease that is not
-touched for a minute is taken over, and so is one of a process of this host that is
-gone. Another process is refused as soon as the holder is seen at work: it runs on this
-host, or touches its lease.
+A kernel lock (``flock``) ends with its process. Some file systems of clusters have no
+locks and report an error. There a *lease* of the library filelock is written beside the
+file. It names a host and a process, which touches the lease every few seconds. A lease
+is taken over if it is not touched for a minute, or if its process on this host has
+ended. Another process is refused once the holder is known to work: it runs on this
+host, or it touches its lease.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 class LockHeldError(Exception):
-    """Another process has the lock; the text is who."""
+    """Another process holds the lock; the message names it."""
 
 
 class Lock:
@@ -68,15 +68,14 @@ class Lock:
 
     @property
     def lasts(self) -> bool:
-        """Whether it is still held: the file may be removed or moved, a lease taken
-        over."""
+        """True while the lock is held. The file may be removed, or the lease lost."""
         try:
             is_in_place = os.path.samestat(
                 os.fstat(self._descriptor), self._file.stat()
             )
         except OSError:
             return False
-        return is_in_place and (self._lease is None or _lasts(self._lease))
+        return is_in_place and (self._lease is None or _is_lease_held(self._lease))
 
     def close(self) -> None:
         if self._lease is not None:
@@ -85,8 +84,10 @@ class Lock:
 
 
 def becomes_free(file: Path, patience: float) -> bool:
-    """Whether nobody holds a lock on a file, shared or not, any longer within
-    ``patience`` seconds. Raises OSError where that cannot be known."""
+    """True if all locks on a file, shared or not, end within ``patience`` seconds.
+
+    Raises OSError if that cannot be determined.
+    """
     until = time.monotonic() + patience
     descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
     try:
@@ -104,8 +105,7 @@ def becomes_free(file: Path, patience: float) -> bool:
 
 
 def _flock(descriptor: int, kind: int) -> bool:
-    """Whether the kernel's lock was had; False where the file system has none. Raises
-    LockHeldError."""
+    """Take the kernel lock; False if the file system has none. Raises LockHeldError."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -134,7 +134,7 @@ def _taken_lease(file: Path, *, shared: bool) -> SoftFileLease:
         _holder(lease),
         LEASE_SECONDS,
     )
-    # a lease without a sign for so long is taken over
+    # a lease that is not touched for this time is taken over
     until = time.monotonic() + LEASE_SECONDS + BEAT_SECONDS
     before = _state(lease)
     while time.monotonic() < until:
@@ -151,8 +151,8 @@ def _taken_lease(file: Path, *, shared: bool) -> SoftFileLease:
 
 
 def _leases_end(file: Path, until: float) -> bool:
-    """Whether each lease of a file has ended before a moment. All are watched at once:
-    those of several dead processes end together."""
+    """True if each lease of a file ends before ``until``. All are watched together,
+    since leases of several dead processes end at about the same time."""
     paths = file.parent.glob(f"{file.name}*.lease")
     leases = [_lease(path) for path in paths]
     while True:
@@ -165,7 +165,7 @@ def _leases_end(file: Path, until: float) -> bool:
 
 
 def _has_ended(lease: SoftFileLease) -> bool:
-    """Whether nobody holds a lease any longer; its file is then removed."""
+    """True if a lease has no holder; its file is then removed."""
     if not _is_acquired(lease):
         return False
     lease.release()
@@ -173,7 +173,7 @@ def _has_ended(lease: SoftFileLease) -> bool:
 
 
 def _is_acquired(lease: SoftFileLease) -> bool:
-    """Try once to take a lease. Between tries the lease notes when it saw a sign."""
+    """Try once to take a lease. The lease object keeps its state between attempts."""
     from filelock import Timeout
 
     try:
@@ -194,9 +194,9 @@ def _lease(path: Path) -> SoftFileLease:
     )
 
 
-def _lasts(lease: SoftFileLease) -> bool:
-    """Whether a lease is still this process's. One that cannot be read at the moment
-    is, until the library gives it up."""
+def _is_lease_held(lease: SoftFileLease) -> bool:
+    """True if this process still holds a lease. An unreadable lease counts as held
+    until the library gives it up."""
     if lease.compromise is not None:
         return False
     if not _is_lost(lease):
@@ -207,7 +207,7 @@ def _lasts(lease: SoftFileLease) -> bool:
 
 
 def _is_lost(lease: SoftFileLease) -> bool:
-    """Whether the file of a held lease is gone, or another's."""
+    """True if the file of a held lease is missing or belongs to another process."""
     owner = lease.owner
     if owner is not None:
         return owner.token != lease.token
@@ -221,7 +221,7 @@ def _is_lost(lease: SoftFileLease) -> bool:
 
 
 def _is_at_work(lease: SoftFileLease, host: str) -> bool:
-    """Whether a process of this host holds a lease and runs."""
+    """True if a running process of this host holds a lease."""
     owner = lease.owner
     if owner is None or owner.hostname != host:
         return False
@@ -242,9 +242,11 @@ def _state(lease: SoftFileLease) -> os.stat_result | None:
 
 
 def _is_touched(before: os.stat_result | None, state: os.stat_result | None) -> bool:
-    """Whether the holder of a lease has touched it between two states. Another file in
-    its place is no sign: it is there for a moment while a third process tries to take
-    the lease over."""
+    """True if the holder touched its lease between two states.
+
+    Another file in its place does not count: it exists for a moment while a third
+    process tries to take the lease over.
+    """
     if before is None or state is None:
         return False
     is_same_file = os.path.samestat(before, state)
@@ -252,15 +254,15 @@ def _is_touched(before: os.stat_result | None, state: os.stat_result | None) -> 
 
 
 def _this_host() -> str:
-    """The name of this host in leases. It has the space of process ids with it, as
-    containers of one name do not see each other's processes."""
+    """The name of this host in leases, with its namespace of process ids: containers
+    with the same name do not see each other's processes."""
     from filelock import MarkerSoftFileLock
 
     with (
         tempfile.TemporaryDirectory() as folder,
-        MarkerSoftFileLock(Path(folder) / "own") as own,
+        MarkerSoftFileLock(Path(folder) / "own") as lock,
     ):
-        owner = own.owner
+        owner = lock.owner
     return "" if owner is None else owner.hostname
 
 
@@ -268,5 +270,5 @@ def _holder(lease: SoftFileLease) -> str:
     owner = lease.owner
     if owner is None:
         return "another process"
-    host = owner.hostname.partition("?")[0]  # filelock adds the space of process ids
+    host = owner.hostname.partition("?")[0]  # filelock adds the process id namespace
     return f"pid {owner.pid} on {host}"

@@ -1,4 +1,4 @@
-"""The store of produced media: each kept once, under the digest of its content."""
+"""Store of produced media: each medium once, under the digest of its content."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from mmeval.system.folders import write_atomic
 
 
 class MediaStore:
-    """Produced media by content: ``<root>/ab/abcd...png``, each whole or not at all."""
+    """Produced media as ``<root>/ab/abcd...png``. A file is complete or absent."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._unsynced: list[Path] = []
 
     def put(self, media: Media) -> Media:
-        """Keep the bytes of a medium; return the same medium, now backed by its file.
+        """Write a medium; return it backed by its file.
 
-        Raises StorageError when the disk is full or the folder cannot be written.
+        Raises StorageError if the disk is full or the folder cannot be written.
         """
         path = stored_path(self.root, media.sha256, media.mime)
         if not _holds(path, media):
@@ -36,17 +36,17 @@ class MediaStore:
         )
 
     def sync(self) -> None:
-        """Push the media written since the last time to the disk itself."""
+        """Flush the media written since the last call to disk."""
         written, self._unsynced = self._unsynced, []
         for path in written:
-            with contextlib.suppress(FileNotFoundError):  # someone has cleaned up
+            with contextlib.suppress(FileNotFoundError):  # deleted by the user
                 descriptor = os.open(path, os.O_RDONLY)
                 os.fsync(descriptor)
                 os.close(descriptor)
 
 
 def _holds(path: Path, media: Media) -> bool:
-    """Whether a file has a medium's bytes, neither cut off nor damaged."""
+    """True if a file has exactly the bytes of a medium."""
     try:
         if path.stat().st_size != media.size:
             return False

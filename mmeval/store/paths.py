@@ -1,4 +1,4 @@
-"""A run folder's trials by sample and repeat: their order and their filter."""
+"""Trials of a run folder by sample and repeat: their order and their filter."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def every_trial(_index: int, _repeat: int) -> bool:
 
 
 def trial_key(index: int, repeat: int) -> int:
-    """Sample and repeat as one number, in the order of the data set."""
+    """Sample index and repeat as one integer, in data set order."""
     return index << 16 | repeat

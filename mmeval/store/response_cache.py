@@ -1,8 +1,8 @@
-"""Answers kept across runs (``--use_cache``): an SQLite file and a media store.
+"""Cache of answers across runs (``--use_cache``): an SQLite file and a media store.
 
-The key is who answers (the backend's whole identity), what is asked (the request's
-digest, media included) and the seed. A change of any of these misses; an upgraded
-library does not.
+The key is the whole identity of the backend, the digest of the request (media included)
+and the seed. A change of any of these is a miss. Versions of libraries are not part of
+the key.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mmeval.system.json_lines import sealed, to_line, unsealed
 
 
 class ResponseCache:
-    """Sound answers only; a failure is never kept."""
+    """Stored answers of earlier runs. Failures are never stored."""
 
     def __init__(self, folder: Path) -> None:
         self._media = MediaStore(folder / "media")
@@ -50,8 +50,10 @@ class ResponseCache:
         return digest([identity, request_digest, seed])
 
     def get(self, key: str) -> Response | None:
-        """A kept answer, its media in memory; None if missing, or if any of it is
-        damaged."""
+        """A stored answer with its media in memory; None if missing or damaged.
+
+        Raises StorageError if the database cannot be read.
+        """
         try:
             row = self._db.execute(
                 "SELECT response FROM responses WHERE key = ?", (key,)
@@ -64,16 +66,16 @@ class ResponseCache:
         if row is None:
             return None
         try:
-            kept = Response.from_json(unsealed(row[0]), self._media.root)
-            return kept.with_media(_loaded)
+            stored = Response.from_json(unsealed(row[0]), self._media.root)
+            return stored.with_media(_loaded)
         except (CorruptMediaError, MissingDataError, ValueError):
             return None
 
     def put(self, key: str, response: Response) -> None:
         if response.output is None:
             return
-        kept = response.with_media(self._media.put)
-        row = portable(kept, self._media.root)
+        stored = response.with_media(self._media.put)
+        row = portable(stored, self._media.root)
         try:
             with self._db:
                 self._db.execute(
@@ -82,7 +84,7 @@ class ResponseCache:
                 )
         except sqlite3.Error as error:
             raise StorageError(
-                f"--use_cache: an answer cannot be kept ({error})"
+                f"--use_cache: an answer cannot be written ({error})"
             ) from None
 
     def close(self) -> None:

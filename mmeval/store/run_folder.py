@@ -1,16 +1,13 @@
-"""A run's folder: its writer, its origin, and what was asked and answered there.
+"""The folder of a run: its lock, its record and its files.
 
-run.json               what the run is: identity, provenance, resolved task files,
-                       settings as the last command gave them, every command that
-                       extended it
-run.lock               held by the process that works here
-workers/               logs of its worker processes, and the lock that each of them
-                       shares
+run.json               identity, provenance, resolved task files, settings of the last
+                       command, and all commands of the run
+run.lock               lock of the process that works on the run
+workers/               logs of worker processes, and their shared lock
 journal/               answers (see mmeval.store.journal)
 media/                 produced media, by content
-samples/<task>.jsonl   the samples as they were asked: labels and references, so that
-                       the folder explains itself
-trials/<task>.jsonl    which journalled answers make up each trial
+samples/<task>.jsonl   samples as they were asked, with labels and references
+trials/<task>.jsonl    the answers in the journal that make up each trial
 scores/<task>/<set>/   score rows (see mmeval.metric.scoring.score_set)
 """
 
@@ -43,12 +40,15 @@ from mmeval.system.wording import shortened
 ANOTHER = "--model_tag NAME keeps both, --run_id NAME starts another run"
 WAYS_OUT = f"{ANOTHER}, --fresh starts this one over"
 ASKED_AGAIN = "asked_again"
-"""The field of ``run.json`` with the digests of the damaged lines of the journal for
-which the run has asked again."""
+"""Field of ``run.json``: digests of damaged journal lines whose calls were sent
+again."""
 
 
 class RunFolder:
-    """A run's folder, for one process at a time. Raises RunLockedError for a second."""
+    """The folder of a run, open for one process.
+
+    Raises RunLockedError if another process has it open.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -65,8 +65,8 @@ class RunFolder:
 
     @staticmethod
     def read_record(path: Path) -> dict[str, Any]:
-        """``run.json``; empty for a new folder. Raises UsageError for an unreadable
-        one."""
+        """The content of ``run.json``, empty without the file. Raises UsageError if it
+        cannot be read."""
         file = path / "run.json"
         if not file.is_file():
             return {}
@@ -75,9 +75,9 @@ class RunFolder:
             is_record = isinstance(record, dict)
             if is_record and record.get("format", FORMAT_VERSION) != FORMAT_VERSION:
                 raise UsageError(
-                    f"{file}: is of another format than this mmeval reads; use the "
-                    "mmeval that wrote it "
-                    f"({record.get('mmeval')}), or start over with --fresh"
+                    f"{file}: another format than this version of mmeval reads; use "
+                    f"version {record.get('mmeval')}, which wrote it, or start over "
+                    "with --fresh"
                 )
             return unsealed_document(record)
         except (ValueError, RecursionError) as error:
@@ -90,7 +90,7 @@ class RunFolder:
         return self._record
 
     def changed_data(self, data: Mapping[str, Mapping[str, Any]]) -> list[str]:
-        """The tasks whose data are not those that this run began with."""
+        """The tasks whose data have changed since the start of the run."""
         before = self._record.get("data", {})
         changed: list[str] = []
         for name, record in data.items():
@@ -112,8 +112,10 @@ class RunFolder:
         settings: Mapping[str, Any] | None = None,
         command: str,
     ) -> None:
-        """Write ``run.json``: the first identity stays, this session is added. The
-        configurations of ``tasks`` and ``groups`` join those of earlier sessions."""
+        """Write ``run.json`` and add this session to it.
+
+        ``tasks``, ``groups`` and ``data`` are merged with those of earlier sessions.
+        """
         now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         session = {
             "started": now,
@@ -143,26 +145,24 @@ class RunFolder:
         self._write()
 
     def note(self, **fields: Any) -> None:
-        """Set fields of ``run.json``; ``finished``: every trial of the last command was
-        made."""
+        """Set fields of ``run.json``. ``finished`` is True if the last command has made
+        all its trials."""
         self._record.update(fields)
         self._write()
 
     def check_present(self) -> None:
-        """Raises StorageError where the folder was removed or moved since it was
-        opened."""
+        """Raises StorageError if the folder was removed, moved or taken over."""
         if self._lock.lasts:
             return
         if (self.path / "run.lock").exists():
             raise StorageError(
-                f"{self.path}: another process took this run over, as this one gave "
-                "no sign for a minute; what was "
-                "answered is kept, and the other one goes on"
+                f"{self.path}: another process took over this run, because this one "
+                "did not touch its lease for a minute. All answers are kept, and the "
+                "other process continues"
             )
         raise StorageError(
-            f"{self.path}: the run folder was removed or moved while the run went on, "
-            "so its results are not whole. "
-            "Put it back, or run the same command to ask again what it held"
+            f"{self.path}: the run folder was removed or moved during the run, so its "
+            "results are incomplete. Put it back, or run the same command to ask again"
         )
 
     def _write(self) -> None:
@@ -174,20 +174,20 @@ class RunFolder:
 
 
 def last_command(record: Mapping[str, Any]) -> str:
-    """The command that goes on with a run: that of its latest session; ``record`` is
-    the run's. Empty for a run of shards, whose commands are several."""
+    """The command that continues a run: that of its last session. Empty for merged
+    shards, which have several commands. ``record`` is the run's."""
     sessions = record.get("sessions") or [{}]
     return "" if MERGED in record else continue_command(sessions[-1].get("command", ""))
 
 
 def journal_findings(journal: Journal, record: Mapping[str, Any]) -> Iterator[Finding]:
-    """The damaged lines of a run's journal for which its command has not asked again;
-    ``record`` is the run's."""
+    """The damaged lines of a journal whose calls were not sent again. ``record`` is the
+    run's."""
     return journal.findings(last_command(record), record.get(ASKED_AGAIN, ()))
 
 
 def continue_command(command: str) -> str:
-    """A run's command as one that keeps what is answered. The later flag counts."""
+    """The command of a run without the effect of ``--fresh``: the last flag counts."""
     starts_over = "--fresh" in command
     return f"{command} --fresh false" if starts_over else command
 
@@ -199,18 +199,18 @@ def check_identity(
     answers: int,
     ways: str = WAYS_OUT,
 ) -> None:
-    """Raise IdentityChangedError when a run with answers changes its identity.
-    The error names what changed; ``record`` is the run's."""
+    """Raise IdentityChangedError, with the changes, if a run with answers has another
+    identity. ``record`` is the run's."""
     if answers and (changes := _changes(record, identity)):
         raise IdentityChangedError(
-            f"{path}: the run changed ({changes}); calls answered before: {answers:,}. "
-            f"{ways}"
+            f"{path}: the model or its settings changed ({changes}); calls answered "
+            f"before: {answers:,}. {ways}"
         )
 
 
 def check_others(others: Iterable[Path], identity: Mapping[str, Any]) -> None:
-    """Raise IdentityChangedError where a folder that a shard reads has answers of
-    another identity."""
+    """Raise IdentityChangedError if a folder that a shard reads has answers of another
+    identity."""
     for path in others:
         record = RunFolder.read_record(path)
         if _changes(record, identity):
@@ -238,19 +238,19 @@ def _locked(folder: Path) -> Lock:
             return lock
     except LockHeldError as held:
         raise RunLockedError(
-            f"{folder}: another process is working here ({held}). Wait for it, or "
-            "name another --run_id"
+            f"{folder}: another process works on this run ({held}). Wait until it "
+            "ends, or choose another --run_id"
         ) from None
     except OSError as error:
         raise UsageError(
             f"the run folder {folder} cannot be written or locked ({error.strerror}); "
-            "make it writable, or choose "
-            "another --output_path"
+            "make it writable, or choose another --output_path"
         ) from None
 
 
 def provenance() -> dict[str, Any]:
-    """The record of machine and libraries; it never decides what may be reused."""
+    """Facts about the machine and Python. They do not affect which answers are
+    reused."""
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -259,9 +259,10 @@ def provenance() -> dict[str, Any]:
 
 
 def set_aside(path: Path) -> Path | None:
-    """For ``--fresh``: move an earlier run aside whole; paid answers are not deleted.
+    """Rename the folder of an earlier run for ``--fresh``; its answers are kept.
 
-    Raises RunLockedError when another process works there.
+    Returns the new path, or None without an earlier run. Raises RunLockedError if
+    another process works on it.
     """
     if not path.exists():
         return None
@@ -277,7 +278,7 @@ def set_aside(path: Path) -> Path | None:
         path.rename(target)
     except OSError as error:
         raise StorageError(
-            f"{path}: cannot be moved aside ({error.strerror})"
+            f"{path}: cannot be renamed for --fresh ({error.strerror})"
         ) from None
     finally:
         lock.close()

@@ -1,8 +1,8 @@
-"""A segment: a process's part of a journal; a line an answer, all or nothing.
+"""Segment: the lines of a journal that one process writes, one line per answer.
 
-An answer with media goes first, whole, into one *receipt* (``journal/inbox/``); then
-its media go to the content-addressed store, then its line is written, then the receipt
-is removed.
+An answer with media is first written as one *receipt* (``journal/inbox/``). Then its
+media are stored, its line is written, and the receipt is removed. So a crash at any
+point loses nothing.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ KEEP_WAY_OUT = (
 
 
 class JournalLine(NamedTuple):
-    """A kept answer: its media are files of the store, ``line`` is its JSON. ``at`` is
-    when it was written (seconds since the epoch), ``offset`` where its line begins in
-    the segment."""
+    """A written answer whose media are files of the store.
+
+    ``line`` is its JSON, ``at`` the time of writing in seconds since the epoch, and
+    ``offset`` the place of its line in the segment, in bytes.
+    """
 
     response: Response
     line: bytes
@@ -43,12 +45,12 @@ class JournalLine(NamedTuple):
 
 
 class Segment:
-    """Writes one segment of a journal; the file is made with the first line."""
+    """Writer of one segment. The first line creates the file."""
 
     def __init__(self, folder: Path, media: MediaStore) -> None:
         self.media = media
-        host, own = socket.gethostname()[:40], secrets.token_hex(3)
-        self.path = folder / f"{host}-{os.getpid()}-{own}.jsonl"
+        host, token = socket.gethostname()[:40], secrets.token_hex(3)
+        self.path = folder / f"{host}-{os.getpid()}-{token}.jsonl"
         self._folder, self._inbox = folder, folder / INBOX
         self._fd = -1
         self._size = 0
@@ -56,9 +58,11 @@ class Segment:
     def keep(
         self, head: Mapping[str, Any], response: Response, *, in_place: bool = False
     ) -> JournalLine:
-        """Keep an answer, or the record of a failure, media first. With ``in_place``
-        existing files stay where they are. Raises StorageError when it cannot be
-        written."""
+        """Write an answer or a failure, media first.
+
+        With ``in_place``, media that are files already stay in their place. Raises
+        StorageError if it cannot be written.
+        """
         unsaved = self._unsaved_media(response, in_place=in_place)
         receipt = self._write_receipt(head, response, unsaved) if unsaved else None
         if receipt is not None:
@@ -72,8 +76,8 @@ class Segment:
     def write_line(
         self, head: Mapping[str, Any], line: bytes, *, failed: bool
     ) -> tuple[float, int]:
-        """Write a line; returns its time and where it begins.
-        Raises StorageError, and then nothing of it is there."""
+        """Write a line; return its time and offset. Raises StorageError and then
+        leaves no partial line."""
         at = round(time.time(), 6)
         if self._fd < 0:
             self._open()
@@ -96,8 +100,8 @@ class Segment:
         return at, offset
 
     def sync(self) -> None:
-        """Push what was written to the disk itself. Raises StorageError."""
-        self.media.sync()  # first, so that no durable line names a medium that is not
+        """Flush the segment and its media to disk. Raises StorageError."""
+        self.media.sync()  # before the lines: a durable line needs durable media
         if self._fd >= 0:
             try:
                 os.fsync(self._fd)
@@ -128,10 +132,10 @@ class Segment:
 
     def _unsaved_media(self, response: Response, *, in_place: bool) -> list[Media]:
         return [
-            m
-            for m in response.media()
-            if m.path is None
-            or not (in_place or m.path.is_relative_to(self.media.root))
+            medium
+            for medium in response.media()
+            if medium.path is None
+            or not (in_place or medium.path.is_relative_to(self.media.root))
         ]
 
     def _write_receipt(
@@ -140,7 +144,7 @@ class Segment:
         row = {
             **head,
             "r": portable(response, self.media.root),
-            "media": [m.to_json() for m in media],
+            "media": [medium.to_json() for medium in media],
         }
         path = receipt_path(self._folder, head["k"])
         temporary = path.with_suffix(f".{secrets.token_hex(4)}.part")
@@ -162,18 +166,18 @@ class Segment:
 
 
 def receipt_path(folder: Path, key: str) -> Path:
-    """Where the receipt of a call lies, in a journal's folder."""
+    """The file of a call's receipt in the folder of a journal."""
     return folder / INBOX / f"{key_hash(key).hex()}.receipt"
 
 
 def key_hash(key: str) -> bytes:
-    """A key as the index has it: short, and of one length."""
+    """The 16-byte digest of a key, which the index uses."""
     return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def portable(response: Response, store: Path) -> dict[str, Any]:
-    """A response with stored media named by content alone, so the folder can be
-    moved."""
+    """A response as JSON that names stored media by content, not by path. So the run
+    folder can be moved."""
     row = response.to_json()
     forget_store(row.get("output", ()), store)
     if "turn" in row:
@@ -182,7 +186,7 @@ def portable(response: Response, store: Path) -> dict[str, Any]:
 
 
 def forget_store(parts: Iterable[Mapping[str, Any]], store: Path) -> None:
-    """Take the stored media's paths out of parts' JSON; media elsewhere keep theirs."""
+    """Remove the paths of stored media from the JSON of parts. Other paths stay."""
     for part in parts:
         path = part["media"].get("path", "") if "media" in part else ""
         if path.startswith(f"{store}{os.sep}"):

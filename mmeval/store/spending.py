@@ -1,4 +1,4 @@
-"""Spending: what a run folder's calls used, by payee; the journal is its source."""
+"""Spending: usage of a run folder's calls by endpoint, as the journal records it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from mmeval.records.response import Response
 
 
 class ModelEndpoint(NamedTuple):
-    """Who was asked: role, the name that calls are priced by, whether it is local, and
-    the address of a server. A local model costs nothing but electricity."""
+    """The target of calls: a role and its model. A local model costs nothing.
+
+    ``model`` is the name by which calls are priced, ``address`` that of a server.
+    """
 
     role: str
     model: str
@@ -20,16 +22,18 @@ class ModelEndpoint(NamedTuple):
 
 
 NOT_SENT: tuple[()] = ()
-"""What a line says whose answer cost no call: it came from a cache, from the sample, or
-from an agent, whose own calls have lines of their own."""
+"""The endpoint of a line whose answer took no call: it came from a cache, from the
+sample, or from an agent, whose calls have their own lines."""
 
 
 @dataclass(slots=True)
 class CallTotals:
-    """What was used. ``calls`` counts every try, the failed ones too. ``answered``
-    counts calls with an answer, accepted or not. Tokens are the servers' counts, and
-    ``batched_...`` those among them that were asked in batches; ``images`` and
-    ``videos`` those made."""
+    """Sums over calls.
+
+    ``calls`` counts every attempt, failed ones included. ``answered`` counts calls with
+    an answer, accepted or not. Tokens are as servers report them; ``batched_...`` are
+    those of batch requests. ``images`` and ``videos`` count generated media.
+    """
 
     calls: int = 0
     answered: int = 0
@@ -45,7 +49,7 @@ class CallTotals:
         return self.input_tokens + self.output_tokens
 
     def add(self, response: Response, tries: int = 1) -> None:
-        """Count an answer or a failure, with the tries before it."""
+        """Count an answer or a failure, with ``tries`` attempts in all."""
         usage = response.usage
         parts = response.output.parts if response.output is not None else ()
         self.calls += tries
@@ -82,20 +86,23 @@ class CallTotals:
 
     def __add__(self, other: CallTotals) -> CallTotals:
         return CallTotals(
-            *(getattr(self, f.name) + getattr(other, f.name) for f in fields(self))
+            *(
+                getattr(self, field.name) + getattr(other, field.name)
+                for field in fields(self)
+            )
         )
 
 
 class Spending:
-    """Totals by payee, over all sessions of a run folder."""
+    """Totals by endpoint, over all sessions of a run folder."""
 
     def __init__(self) -> None:
-        # a plain tuple finds what an equal Payee has put there
+        # keys are plain tuples, which are equal to a ModelEndpoint with the same fields
         self._by_endpoint: dict[tuple[Any, ...], CallTotals] = {}
 
     def __iter__(self) -> Iterator[tuple[ModelEndpoint, CallTotals]]:
-        for endpoint, spent in sorted(self._by_endpoint.items()):
-            yield ModelEndpoint(*endpoint), spent
+        for endpoint, totals in sorted(self._by_endpoint.items()):
+            yield ModelEndpoint(*endpoint), totals
 
     @property
     def total(self) -> CallTotals:
@@ -112,11 +119,11 @@ class Spending:
         response: Response,
         tries: int,
     ) -> None:
-        """Count an answer or a failure that has just come, with all its tries."""
+        """Count a new answer or failure, with ``tries`` attempts in all."""
         self._of(endpoint).add(response, tries)
 
     def _of(self, endpoint: tuple[Any, ...]) -> CallTotals:
-        found = self._by_endpoint.get(endpoint)
-        if found is None:
-            found = self._by_endpoint[endpoint] = CallTotals()
-        return found
+        totals = self._by_endpoint.get(endpoint)
+        if totals is None:
+            totals = self._by_endpoint[endpoint] = CallTotals()
+        return totals

@@ -1,4 +1,4 @@
-"""The samples and scores of one task in a run folder."""
+"""The samples and trials of one task in a run folder."""
 
 from __future__ import annotations
 
@@ -26,13 +26,15 @@ from mmeval.system.wording import file_name
 _FIRST_CALL = re.compile(
     rb'\{"i":(\d+),"n":(\d+),"d":"[0-9a-f]*","x":\[\["[^"]*","[^"]*","([^"\\]*)"'
 )
-"""The beginning of a trial's line, as ``keep_trial`` writes it."""
+"""Matches the start of a trial's line, as ``keep_trial`` writes it."""
 
 
 class TaskRecords:
-    """The samples that were asked and the trials that were made, of one task. Appended,
-    buffered: both can be made again from the task and the journal, so a crash costs
-    nothing, and damaged lines are taken out."""
+    """The asked samples and the trials of one task, as files of lines.
+
+    Writes are buffered and damaged lines are dropped, since both files can be made
+    again from the task and the journal.
+    """
 
     def __init__(self, folder: Path, task: str) -> None:
         self._folder, self._task = folder, task
@@ -77,7 +79,7 @@ class TaskRecords:
         known = None
         if self._known_trials:
             known = self._known_trials.get(trial_key(index, repeat))
-        # failures with other steps have the same digest
+        # the digest of a failure does not depend on its steps
         if known == trial_digest and "failed" not in row:
             return
         if self._trials is None:
@@ -110,49 +112,48 @@ class TaskRecords:
                 yield row["i"], row["n"], row["d"]
 
     def trials(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-        """The row of every trial with its sample; see :func:`trial_rows`."""
+        """The row of each trial with its sample; see :func:`trial_rows`."""
         self.flush()
-        for found in trial_rows(self._folder, self._task):
-            yield found.trial, found.sample["sample"]
+        for rows in trial_rows(self._folder, self._task):
+            yield rows.trial, rows.sample["sample"]
 
 
 def recorded_trials(folder: Path, task: str) -> Iterator[dict[str, Any]]:
-    """The rows of a task's trials as they were recorded: later ones of a trial stand
-    for it."""
+    """The rows of a task's trials in the order of writing. The last row of a trial
+    counts."""
     return (row for _, row in read_rows(_files(folder, task)[1]))
 
 
 def first_calls(folder: Path, task: str) -> Iterator[tuple[int, int, str]]:
-    """Sample, repeat and the key in the journal of the first call of each recorded
-    trial; later ones of a trial stand for it.
+    """Sample, repeat and journal key of the first call of each recorded trial. The last
+    row of a trial counts.
 
-    Lines are not parsed, as that would take most of the time of a reader that wants
-    nothing else of them.
+    Lines are matched and not parsed, since parsing would take most of the time.
     """
     trial_file = _files(folder, task)[1]
     if not trial_file.is_file():
         return
     with trial_file.open("rb") as lines:
         for line in lines:
-            if found := _FIRST_CALL.match(line):
-                yield int(found[1]), int(found[2]), found[3].decode()
+            if match := _FIRST_CALL.match(line):
+                yield int(match[1]), int(match[2]), match[3].decode()
 
 
 def sample_rows(folder: Path, task: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The recorded samples of a task, each with its place in the data set."""
+    """The recorded samples of a task, each with its index in the data set."""
     return ((row["i"], row["sample"]) for _, row in read_rows(_files(folder, task)[0]))
 
 
 def tally(digests: Mapping[int, str]) -> dict[str, Any]:
-    """What names a set of trials, given by key and digest: how many there are, and a
-    digest of all."""
+    """The number of trials and a digest over all of them, given their digests by
+    key."""
     lines = "".join(f"{key} {digests[key]}\n" for key in sorted(digests))
     whole = blake2b(lines.encode(), digest_size=16).hexdigest()
     return {"count": len(digests), "digest": whole}
 
 
 class TrialRows(NamedTuple):
-    """A trial's latest row and its sample's row; ``size`` is the bytes of both."""
+    """The last row of a trial and the row of its sample; ``size`` is both in bytes."""
 
     trial: dict[str, Any]
     sample: dict[str, Any]
@@ -165,11 +166,11 @@ def trial_rows(
     damaged: list[int] | None = None,
     trial_filter: TrialFilter = every_trial,
 ) -> Iterator[TrialRows]:
-    """Every recorded trial of a task, in the order of the data; one is held at a time.
+    """The recorded trials of a task in data set order, read one at a time.
 
-    A trial whose sample a killed process did not get to write is left out: the run
-    itself makes both again. ``damaged`` gets the numbers of damaged lines, first those
-    of samples. Only ``trial_filter`` trials are read in full.
+    A trial whose sample is missing after a crash is left out; the run makes both again.
+    ``damaged`` receives the numbers of damaged lines, those of samples first. Only
+    trials that ``trial_filter`` keeps are read in full.
     """
     sample_file, trial_file = _files(folder, task)
     samples = {int(row["i"]): offset for offset, row in read_rows(sample_file, damaged)}

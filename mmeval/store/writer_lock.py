@@ -1,4 +1,4 @@
-"""The lock of a run's other writers: the journal is read when none is left over."""
+"""Lock of a run's worker processes. The journal is read after they have ended."""
 
 from __future__ import annotations
 
@@ -11,33 +11,32 @@ from mmeval.store.lock import LEASE_SECONDS, Lock, becomes_free
 log = logging.getLogger(__name__)
 
 WORKERS = "workers"
-"""The folder of a run's worker processes: their logs, and their lock."""
+"""The folder of a run's worker processes: their logs and their lock."""
 LOCK = "lock"
 ORPHAN_SECONDS = 10
-"""So long a worker whose parent is gone may take to finish the answers at hand."""
+"""Seconds that a worker may take to finish its answers after its parent has ended."""
 PATIENCE = LEASE_SECONDS + ORPHAN_SECONDS
 
 
 def hold(run: Path) -> Lock:
-    """Mark this process as a writer of the run until the lock is closed, or it ends."""
+    """Mark this process as a writer of the run until the lock is closed."""
     file = run / WORKERS / LOCK
     file.parent.mkdir(parents=True, exist_ok=True)
     return Lock(file, shared=True)
 
 
 def wait_for_writers(run: Path, patience: float = PATIENCE) -> None:
-    """Wait until the workers end that a killed process has left behind. What they still
-    write is read with the rest, and not asked again. Raises RunLockedError where one
-    does not end."""
+    """Wait until the workers of a killed process end.
+
+    Their last answers are then read with the others and not asked again. Raises
+    RunLockedError if a worker does not end.
+    """
     file = run / WORKERS / LOCK
     if not file.exists() or becomes_free(file, patience=0):
         return
-    log.info(
-        "an earlier process left workers behind; waiting for what they have at hand"
-    )
+    log.info("workers of an earlier process still run; waiting for their last answers")
     if not becomes_free(file, patience):
         raise RunLockedError(
-            f"{run}: workers of an earlier process do not end; their logs in "
-            f"{file.parent} name their process "
-            "ids: end them, then run the same command"
+            f"{run}: workers of an earlier process do not end. End them (their process "
+            f"ids are in the logs in {file.parent}), then run the same command"
         )

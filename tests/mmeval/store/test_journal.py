@@ -218,7 +218,9 @@ def test_a_finished_receipt_keeps_the_type_that_only_a_name_shows(
     table = Media.from_bytes(b"a,b\n1,2\n", "t.csv")
     with opened(tmp_path) as journal:
         answer = Response(Interleaved((media_part(table),)))
-        journal._own._write_receipt({"k": "k", "d": "d", "to": []}, answer, [table])
+        journal._own_segment._write_receipt(
+            {"k": "k", "d": "d", "to": []}, answer, [table]
+        )
     _, response, media = kept_in(tmp_path)
     assert response.output is not None and media == [table.data]
     assert [(medium.mime, medium.name) for medium in response.output.media()] == [
@@ -231,7 +233,7 @@ def test_a_damaged_receipt_is_reported_and_its_call_is_open(
     tmp_path: Path, cut: int
 ) -> None:
     with opened(tmp_path) as journal:
-        path = journal._own._write_receipt(
+        path = journal._own_segment._write_receipt(
             {"k": "k", "d": "d"}, reply("<image1>", picture()), [picture()]
         )
         path.write_bytes(path.read_bytes()[:cut])

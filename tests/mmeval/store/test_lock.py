@@ -169,7 +169,7 @@ def test_a_process_whose_lease_was_taken_over_stops(tmp_path: Path) -> None:
     lease = tmp_path / "run.lock.lease"
     lease.unlink()
     lease_of(tmp_path, process=1, host="another")
-    with pytest.raises(StorageError, match="took this run over"):
+    with pytest.raises(StorageError, match="took over this run"):
         folder.check_present()
     folder.close()
     assert "host=another\n" in lease.read_text()

@@ -89,9 +89,9 @@ def test_a_changed_identity_is_refused_by_its_field(
     [
         (
             json.dumps({"format": FORMAT_VERSION + 1, "mmeval": "9.0"}),
-            r"format.*\(9.0\)",
+            r"format.* 9\.0,",
         ),
-        (json.dumps({"format": 1, "mmeval": "0.1.0"}), r"format.*\(0.1.0\)"),
+        (json.dumps({"format": 1, "mmeval": "0.1.0"}), r"format.* 0\.1\.0,"),
         (json.dumps({"tasks": {}}), "damaged"),
         ('{"format": 2', "damaged"),
         ("[]", "damaged"),

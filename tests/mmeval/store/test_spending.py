@@ -68,7 +68,7 @@ def test_an_answer_that_only_a_receipt_holds_is_counted_once_it_is_found(
 ) -> None:
     with opened(tmp_path) as journal:
         head = {"k": "a", "d": "d", "to": list(MODEL), "a": 1}
-        journal._own._write_receipt(head, answer(10, 5, 1), [picture(1)])
+        journal._own_segment._write_receipt(head, answer(10, 5, 1), [picture(1)])
     for _ in range(2):
         with opened(tmp_path) as journal:
             assert dict(journal.spending) == {MODEL: CallTotals(2, 1, 10, 5, 1)}

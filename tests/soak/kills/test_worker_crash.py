@@ -133,7 +133,7 @@ def test_a_new_process_waits_for_the_workers_of_a_killed_one_and_reads_what_they
         running.process.kill()
         running.process.wait(DEADLINE)
     with started(*runs.command(), env=runs.env) as again:
-        again.read_until("left workers behind")
+        again.read_until("waiting for their last answers")
         (runs.folder / "go").touch()
         last = again.ended()
     assert any(line.startswith("answers kept: 12 from ") for line in last.lines)
