@@ -67,7 +67,7 @@ class Lock:
         os.pwrite(self._descriptor, holder.encode(), 0)
 
     @property
-    def lasts(self) -> bool:
+    def is_held(self) -> bool:
         """True while the lock is held. The file may be removed, or the lease lost."""
         try:
             is_in_place = os.path.samestat(

@@ -152,7 +152,7 @@ class RunFolder:
 
     def check_present(self) -> None:
         """Raises StorageError if the folder was removed, moved or taken over."""
-        if self._lock.lasts:
+        if self._lock.is_held:
             return
         if (self.path / "run.lock").exists():
             raise StorageError(

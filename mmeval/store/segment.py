@@ -179,13 +179,13 @@ def portable(response: Response, store: Path) -> dict[str, Any]:
     """A response as JSON that names stored media by content, not by path. So the run
     folder can be moved."""
     row = response.to_json()
-    forget_store(row.get("output", ()), store)
+    drop_stored_paths(row.get("output", ()), store)
     if "turn" in row:
-        forget_store([row["turn"]], store)
+        drop_stored_paths([row["turn"]], store)
     return row
 
 
-def forget_store(parts: Iterable[Mapping[str, Any]], store: Path) -> None:
+def drop_stored_paths(parts: Iterable[Mapping[str, Any]], store: Path) -> None:
     """Remove the paths of stored media from the JSON of parts. Other paths stay."""
     for part in parts:
         path = part["media"].get("path", "") if "media" in part else ""

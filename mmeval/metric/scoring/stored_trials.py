@@ -13,7 +13,7 @@ from mmeval.records.response import ErrorInfo, Response
 from mmeval.records.sample import Sample
 from mmeval.records.trial import Exchange, Trial, is_only_answer
 from mmeval.store.journal import Journal
-from mmeval.store.segment import forget_store
+from mmeval.store.segment import drop_stored_paths
 from mmeval.system.json_lines import to_line
 
 
@@ -34,7 +34,7 @@ def trial_row(
     elif trial.output is not None and not is_only_answer(trial):
         row["output"] = written = trial.output.to_json()
         for store in stores:
-            forget_store(written, store)
+            drop_stored_paths(written, store)
     failed = {}
     for exchange in trial.exchanges:
         response = exchange.response

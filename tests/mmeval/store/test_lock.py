@@ -76,9 +76,9 @@ def test_a_lock_is_refused_while_another_holds_it(tmp_path: Path) -> None:
 def test_a_lock_lasts_until_its_file_is_removed(tmp_path: Path) -> None:
     file = tmp_path / "run.lock"
     with closing(Lock(file)) as lock:
-        assert lock.lasts
+        assert lock.is_held
         file.unlink()
-        assert not lock.lasts
+        assert not lock.is_held
 
 
 def test_a_file_becomes_free_when_its_lock_is_closed(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_lease_without_signs_is_taken_over(host: str, tmp_path: Path) -> None:
     lease = lease_of(tmp_path, process=ended_process(), host=host)
     with closing(Lock(tmp_path / "run.lock")) as lock:
         assert f"pid={os.getpid()}\n" in lease.read_text()
-        assert lock.lasts
+        assert lock.is_held
 
 
 @pytest.mark.usefixtures("without_locks")
@@ -179,7 +179,7 @@ def test_a_process_whose_lease_was_taken_over_stops(tmp_path: Path) -> None:
 def test_a_lease_that_is_removed_does_not_last(tmp_path: Path) -> None:
     with closing(Lock(tmp_path / "run.lock")) as lock:
         (tmp_path / "run.lock.lease").unlink()
-        assert not lock.lasts
+        assert not lock.is_held
 
 
 @pytest.mark.usefixtures("no_flock")
@@ -191,7 +191,7 @@ def test_a_lease_that_is_put_aside_for_a_moment_lasts(
     with closing(Lock(tmp_path / "run.lock")) as lock:
         lease.rename(aside)
         monkeypatch.setattr(time, "sleep", lambda _: aside.rename(lease))
-        assert lock.lasts
+        assert lock.is_held
 
 
 @pytest.mark.usefixtures("without_locks")

@@ -73,7 +73,7 @@ def start_in_each(folders: list[Path], barrier: Any, seed: int, results: Any) ->
         lock = started(folder)
         barrier.wait(PATIENCE)
         are_held.append(lock is not None)
-        are_lasting.append(lock is None or lock.lasts)
+        are_lasting.append(lock is None or lock.is_held)
         barrier.wait(PATIENCE)
         if lock is not None:
             lock.close()
