@@ -1,4 +1,4 @@
-"""Numbers of a run: stored runs, layouts of papers and what they read."""
+"""Numbers of stored runs, and layouts that make a paper's tables of them."""
 
 from typing import TYPE_CHECKING
 

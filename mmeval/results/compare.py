@@ -1,5 +1,5 @@
-"""What two numbers must have in common to compare. The task's version and data, its
-protocol, the definition of the metric, and its judges."""
+"""Comparability of two numbers: version, data and protocol of the task, definition of
+the metric, and judges."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ Aspect = Literal[
     "version", "data", "protocol", "definition", "judge", "judge parameters"
 ]
 Plans = Callable[[str], tuple[Mapping[str, Any], Mapping[str, Any]]]
-"""The definitions of the score sets of a task in both runs, empty where a run has
-none."""
+"""Returns the definitions of a task's score sets in both runs; empty if missing."""
 
 JUDGE_PARAMETERS: Final = "judge parameters"
 _OF_A_JUDGE: tuple[Aspect, Aspect] = ("judge", JUDGE_PARAMETERS)
 _NOT_WHO_JUDGES = ("model", "base_url", "backend")
-"""What an identity says besides who judges: the name, which is compared as it was
-served, and where the model runs."""
+"""Fields of an identity that do not say which model judges. The name is compared as the
+server reports it; the others say where the model runs."""
 _PARAMETERS = frozenset(
     (
         "chat_template",
@@ -37,13 +36,15 @@ _PARAMETERS = frozenset(
         "send_seed",
     )
 )
-"""What an identity says of how a model is asked, and not of which one it is."""
+"""Fields of an identity that say how a model is called, not which model it is."""
 
 
 class Difference(NamedTuple):
-    """One way in which two numbers were made differently, and the reason in words.
-    ``before`` and ``now`` hold what differs of a definition (the version, the
-    aggregation, switches by name) and of who judges and how."""
+    """One difference in how two numbers were made, with a reason in words.
+
+    ``before`` and ``now`` are the fields that differ: of a definition (version,
+    aggregation, switches by name), or of a judge and its parameters.
+    """
 
     aspect: Aspect
     reason: str
@@ -60,10 +61,12 @@ def unlike(
     across: Collection[str] = (),
     plans: Plans = lambda _task: ({}, {}),
 ) -> str:
-    """Why a number of a results file does not compare with a later file's; else empty.
-    The files are given as their content, the number by its tasks and its name. A
-    derived number compares if all of its pieces do. The aspects in ``across`` may
-    differ; that of the judge is also that of its parameters."""
+    """Why a number of one results file is not comparable with that of another.
+
+    Empty if it is comparable. The files are given by their content, the number by its
+    tasks and name. A derived number is comparable if all its pieces are. The aspects in
+    ``across`` may differ; ``judge`` includes the judge's parameters.
+    """
     allowed = set(across)
     if "judge" in allowed:
         allowed.add(JUDGE_PARAMETERS)
@@ -81,38 +84,35 @@ def differences(
     output: str,
     plans: Plans = lambda _task: ({}, {}),
 ) -> Iterator[Difference]:
-    """All ways in which a task's number was made differently, its pieces included.
-    Without ``plans`` a judge is known by its name alone."""
+    """All differences in how a task's number was made, those of its pieces included.
+    Without ``plans``, judges are compared by name only."""
     before, now = first.get("mmeval", {}), other.get("mmeval", {})
     was: Any = first.get("versions", {}).get(task)
     has: Any = other.get("versions", {}).get(task)
     if was != has:
-        reason = f"{task} had version {was}, now it has {has}"
+        reason = f"{task} had version {was} and now has {has}"
         yield Difference("version", reason)
 
     was = task in before.get("not_comparable", ())
     has = task in now.get("not_comparable", ())
     if was != has:
-        reason = (
-            "one of the two was made on bundled samples, or by a stand-in of a "
-            "metric, the other was not"
-        )
+        reason = "only one of them was made on bundled samples, or by a stand-in metric"
         yield Difference("data", reason)
     was = task in before.get("uses_reference", ())
     has = task in now.get("uses_reference", ())
     if was != has:
-        reason = f"used reference information of {task}, the other did not"
-        yield Difference("data", f"one of the two {reason}")
+        reason = f"only one of them used reference information of {task}"
+        yield Difference("data", reason)
 
     was = before.get("protocols", {}).get(task)
     has = now.get("protocols", {}).get(task)
     if was != has:
-        reason = f"{task} was asked by the protocol {was}, now by {has}"
+        reason = f"{task} was asked by the protocol {was} and now by {has}"
         yield Difference("protocol", reason)
     was = before.get("refusals", {}).get(task, "scored")
     has = now.get("refusals", {}).get(task, "scored")
     if was != has:
-        reason = f"refused answers of {task} were {was}, now they are {has}"
+        reason = f"refused answers of {task} were {was} and now are {has}"
         sides = ({"refusals": was}, {"refusals": has})
         yield Difference("definition", reason, *sides)
 
@@ -125,7 +125,7 @@ def differences(
     is_named_alike = judged_now == (judges_of(before, task, old) or set())
     if judged_now is not None:
         if not is_named_alike:
-            yield Difference("judge", "it was judged by another judge")
+            yield Difference("judge", "the judge is another model")
         metric = name_of(now, task, output)
         for difference in _judged_differently(plans(task), metric):
             if is_named_alike or difference.aspect != "judge":
@@ -138,7 +138,7 @@ def differences(
 def _judged_differently(
     plans: tuple[Mapping[str, Any], Mapping[str, Any]], metric: str
 ) -> Iterator[Difference]:
-    """How judges of one name differ all the same, as the score sets know them."""
+    """Differences between judges of the same name, according to the score sets."""
     old_roles, new_roles = (judging_roles(plan, metric) for plan in plans)
     if not old_roles or not new_roles:
         return
@@ -146,14 +146,14 @@ def _judged_differently(
         before, now = _changed(_by_name(old_roles, which), _by_name(new_roles, which))
         if not now:
             continue
-        reason = "its judge was asked in another way"
+        reason = "its judge was called with other parameters"
         if aspect == "judge":
-            reason = "the judge of this name is another one"
+            reason = "the judge has the same name but is another model"
         yield Difference(aspect, f"{reason}: {listed(list(now), 3)}", before, now)
 
 
 def changed_names(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """The names under which two mappings do not hold the same."""
+    """The names whose values differ between two mappings."""
     names = {**before, **now}
     return [name for name in names if before.get(name) != now.get(name)]
 
@@ -161,7 +161,7 @@ def changed_names(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str
 def _changed(
     before: Mapping[str, Any], now: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is not the same in both, None where one side lacks it."""
+    """The entries that differ, from both sides; None if a side has no such entry."""
     names = changed_names(before, now)
     return (
         {name: before.get(name) for name in names},
@@ -170,23 +170,22 @@ def _changed(
 
 
 def _by_name(
-    roles: Mapping[str, tuple[Mapping[str, Any], ...]], which: int
+    roles: Mapping[str, tuple[Mapping[str, Any], ...]], index: int
 ) -> dict[str, Any]:
-    """Who judges (0) or the parameters (1), by name and role."""
-    found = {}
-    for role, known in roles.items():
+    """The fields of the judges (0) or of their parameters (1), by role and name."""
+    fields = {}
+    for role, judge in roles.items():
         lead = "" if role == "judge" else f"{role} "
-        for name, value in known[which].items():
-            found[f"{lead}{name}"] = value
-    return found
+        for name, value in judge[index].items():
+            fields[f"{lead}{name}"] = value
+    return fields
 
 
 def judging_roles(
     plan: Mapping[str, Any], metric: str
 ) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-    """By role of a metric: which model judges, besides its name, and its
-    parameters."""
-    found = {}
+    """By role of a metric: the fields that identify its model, and its parameters."""
+    roles = {}
     for entry in plan.get("metrics", ()):
         if entry.get("metric") != metric:
             continue
@@ -198,20 +197,20 @@ def judging_roles(
                     parameters[name] = value
                 elif name not in _NOT_WHO_JUDGES and value not in ("", None):
                     model[name] = _without_address(value)
-            found[role] = (model, parameters)
-    return found
+            roles[role] = (model, parameters)
+    return roles
 
 
 def _without_address(value: Any) -> Any:
-    """What an agent says of the roles that it asks, without where they run."""
+    """A value of an identity without the addresses of the roles that an agent calls."""
     if not isinstance(value, Mapping):
         return value
-    known = {name: item for name, item in value.items() if name != "base_url"}
-    return {name: _without_address(item) for name, item in known.items()}
+    kept = {name: item for name, item in value.items() if name != "base_url"}
+    return {name: _without_address(item) for name, item in kept.items()}
 
 
 def metrics_of(ours: Mapping[str, Any], task: str) -> Mapping[str, Mapping[str, Any]]:
-    """The metrics of a task by name, as the results file defines them."""
+    """The metrics of a task by name, as a results file defines them."""
     tasks: Mapping[str, Mapping[str, Mapping[str, Any]]] = ours.get("metrics", {})
     return tasks.get(task, {})
 
@@ -233,13 +232,12 @@ def metric_of(
     task: str,
     output: str,
 ) -> Mapping[str, Any]:
-    """The metric of a number, as the results file defines it."""
+    """The metric of a number, as a results file defines it."""
     return metrics_of(ours, task).get(name_of(ours, task, output), {})
 
 
 def range_of(metric: Mapping[str, Any]) -> tuple[float, float]:
-    """The range that the results file states for a metric; without ends where it has
-    none."""
+    """The range of a metric in a results file; infinite if it states none."""
     low, high = metric.get("range") or (-math.inf, math.inf)
     return low, high
 
@@ -247,14 +245,15 @@ def range_of(metric: Mapping[str, Any]) -> tuple[float, float]:
 def judges_of(
     ours: Mapping[str, Any], task: str, metric: Mapping[str, Any]
 ) -> set[tuple[str, str]] | None:
-    """Of a metric's task, as ``judges_in``; None: no judge."""
+    """The judges of a metric's task, as ``judges_in``; None for a metric without
+    one."""
     if not metric.get("judged", task in ours.get("judges", {})):
         return None
     return judges_in(ours, (task,))
 
 
 def judges_in(ours: Mapping[str, Any], tasks: Iterable[str]) -> set[tuple[str, str]]:
-    """Each judging role of these tasks with the model that served or was asked for."""
+    """Each judging role of these tasks with its model, as served, else as requested."""
     judges = set()
     for task in tasks:
         for row in ours.get("judges", {}).get(task, ()):
@@ -264,7 +263,7 @@ def judges_in(ours: Mapping[str, Any], tasks: Iterable[str]) -> set[tuple[str, s
 
 
 def _definition(metric: Mapping[str, Any]) -> dict[str, Any]:
-    """What defines a metric, as a results file has it, its switches by name."""
+    """The definition of a metric in a results file: version, aggregation, switches."""
     definition: dict[str, Any] = dict(_as_scored(metric.get("switches") or {}))
     for name in ("version", "aggregation"):
         if name in metric:
@@ -273,7 +272,8 @@ def _definition(metric: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _as_scored(value: Any) -> Any:
-    """A definition as scores depend on it: a model is its files, whatever its name."""
+    """A definition in which a model is replaced by the fingerprint of its files, since
+    its name does not affect scores."""
     if not isinstance(value, Mapping):
         return value
     fingerprint = value.get("fingerprint")

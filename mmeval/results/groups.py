@@ -1,4 +1,4 @@
-"""Tasks in groups, slices in tasks: what belongs where, and in which order."""
+"""Order of results: groups with their tasks, and tasks with their slices."""
 
 from __future__ import annotations
 
@@ -7,44 +7,47 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from mmeval.records.score import Key
 
 Members = Mapping[str, Collection[str]]
-"""The groups and tasks that each group names itself."""
+"""The direct members of each group: groups and tasks."""
 
 
 def depths(names: Iterable[str], members: Members) -> dict[str, int]:
-    """The depths of groups and tasks as shown: groups first, their members below."""
+    """The depth of each group and task in the order of display: groups first, each
+    followed by its members."""
     names = list(names)
     inner = set().union(*members.values())
     outermost = [name for name in names if name in members and name not in inner]
-    found: dict[str, int] = {}
+    depth_of: dict[str, int] = {}
     for name in [*outermost, *names]:
-        _visit(name, 0, members, found)
-    return found
+        _visit(name, 0, members, depth_of)
+    return depth_of
 
 
 def tasks_inside(name: str, members: Members) -> set[str]:
     """The tasks of a group, at any depth, or the task itself."""
-    found: dict[str, int] = {}
-    _visit(name, 0, members, found)
-    return found.keys() - members.keys()
+    depth_of: dict[str, int] = {}
+    _visit(name, 0, members, depth_of)
+    return depth_of.keys() - members.keys()
 
 
 def _visit(
     name: str,
     depth: int,
     members: Members,
-    found: dict[str, int],
+    depth_of: dict[str, int],
 ) -> None:
-    if name in found:
+    if name in depth_of:
         return
-    found[name] = depth
+    depth_of[name] = depth
     for member in members.get(name, ()):
-        _visit(member, depth + 1, members, found)
+        _visit(member, depth + 1, members, depth_of)
 
 
 def slice_by_slice(keys: Sequence[Key], *, every: bool = False) -> list[Key]:
-    """A task's numbers: the whole first, then each slice with all its metrics. Of
-    several breakdowns only the first is kept, unless ``every`` one is wanted: others
-    are often dozens of rows."""
+    """The numbers of a task: the whole first, then each slice with all its metrics.
+
+    Only the first of several breakdowns is kept, since others often have dozens of
+    rows; ``every`` keeps all.
+    """
     first = ""
     by_slice: dict[str, list[Key]] = {"": []}
     for key in keys:
@@ -52,4 +55,4 @@ def slice_by_slice(keys: Sequence[Key], *, every: bool = False) -> list[Key]:
         first = first or breakdown
         if every or breakdown in ("", first):
             by_slice.setdefault(key.slice, []).append(key)
-    return [key for own in by_slice.values() for key in own]
+    return [key for slice_keys in by_slice.values() for key in slice_keys]

@@ -1,11 +1,11 @@
-"""Layouts: the tables of a benchmark's paper, made from a run folder.
+"""Layouts: functions that make the tables of a benchmark's paper from a run folder.
 
     def layout(run: StoredRun) -> Iterable[Table]: ...
 
 An entry point in ``mmeval.layouts`` names such a function, and the key ``layout`` of a
-task or group names the entry point. A layout only reads; what is not scored has no
-value in it. Its tables are printed below those of the run, and by ``mmeval report RUN
---layout NAME``.
+task or group names the entry point. A layout only reads; an unscored number has no
+value in its cell. The tables are printed below those of the run, and by ``mmeval report
+RUN --layout NAME``.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ if TYPE_CHECKING:
     from mmeval.results.stored_run import StoredRun, StoredTask
 
 Cell: TypeAlias = str | float | None
-"""A text, a number, or nothing where a number is not known."""
+"""A text, a number, or None for an unknown number."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table: its title, headers, rows of as many cells, and the notes below it.
-    Numbers are written with so many ``digits`` behind the point, and whole where a
-    program reads them."""
+    """A table: title, headers, rows with one cell per header, and notes below.
+
+    People see numbers with ``digits`` decimal places; machine-readable output has all.
+    Raises ValueError for a row of another length.
+    """
 
     title: str
     headers: tuple[str, ...]
@@ -51,13 +53,13 @@ class Table:
 
 
 Layout: TypeAlias = "Callable[[StoredRun], Iterable[Table]]"
-"""The plugin contract of ``mmeval.layouts``."""
+"""Contract of the plugins in ``mmeval.layouts``."""
 
 
 def load_layout(name: str) -> Layout:
-    """A registered layout. Raises UnknownNameError."""
-    found: Layout = plugins.load("mmeval.layouts", name)
-    return found
+    """Load a layout by name. Raises UnknownNameError."""
+    layout: Layout = plugins.load("mmeval.layouts", name)
+    return layout
 
 
 def layouts_of(run: StoredRun) -> list[str]:
@@ -75,7 +77,9 @@ def layouts_of(run: StoredRun) -> list[str]:
 
 def tables_of(run: StoredRun, name: str) -> list[Table]:
     """The tables of a layout; a note below the first names the model and the judges.
-    Raises UnknownNameError, PluginError where the layout fails on this run."""
+
+    Raises UnknownNameError, and PluginError if the layout fails on this run.
+    """
     layout = load_layout(name)
     try:
         tables = list(layout(run))
@@ -97,20 +101,22 @@ def scores_of(
     task: StoredTask,
     number: str,
 ) -> Scores:
-    """A number's scores of the counted trials, in data set order; empty if unscored.
-    A number that is made of averaged ones has no score of a trial."""
+    """The scores of one number for the counted trials, in data set order.
+
+    Empty without scores, and for a number of averages, which has no score per trial.
+    """
     from mmeval.aggregate.scores import Scores
     from mmeval.results.task_results import fill
 
     metric = metric_of(run.ours, task.name, number)
-    found = Scores(range=range_of(metric))
+    scores = Scores(range=range_of(metric))
     if metric.get("of_averages"):
-        return found
+        return scores
     counts = counted_by(run.ours.get("asked", {}).get(task.name))
     every = task.score_rows()
     counted = (row for row in every if counts(row["i"], row["n"]))
-    fill({number: found}, counted)
-    return found
+    fill({number: scores}, counted)
+    return scores
 
 
 def result_of(
@@ -118,7 +124,7 @@ def result_of(
     task: StoredTask,
     number: str,
 ) -> Result | None:
-    """One number of a task as a whole, as the results file has it."""
+    """A number of a whole task in the results file; None without it."""
     for row in run.ours.get("results", ()):
         is_number = row["task"] == task.name and row["metric"] == number
         if is_number and not row.get("slice"):
@@ -127,16 +133,16 @@ def result_of(
 
 
 def paper_notes(run: StoredRun, tasks: Iterable[str]) -> tuple[str, ...]:
-    """The note below tables of these tasks where the numbers of one do not compare with
+    """The note below tables of these tasks if a task's numbers are not comparable with
     the paper's."""
     if set(run.ours.get("not_comparable", ())).isdisjoint(tasks):
         return ()
     return (
-        "Made on bundled samples, or by a stand-in of a metric: these numbers do not "
-        "compare with the paper's.",
+        "Not comparable with the paper's numbers: made on bundled samples, or by a "
+        "stand-in metric.",
     )
 
 
 def judge_names(run: StoredRun, tasks: Iterable[str]) -> list[str]:
-    """The judges of these tasks, as they were served."""
+    """The models that judged these tasks, as served."""
     return sorted({model for _, model in judges_in(run.ours, tasks)})

@@ -1,4 +1,4 @@
-"""Notes on a number: trials left out, group tasks without value, repetitions."""
+"""Notes on a number: missing trials, tasks without a value, repeated numbers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mmeval.records.score import Key, Result
 from mmeval.system.wording import listed
 
 Pieces = Mapping[tuple[str, str], Collection[str]]
-"""Pieces of derived numbers, by task and number; a number without any is left out."""
+"""Pieces of derived numbers, by task and number."""
 
 MAX_NAMED = 3
-"""So many tasks of a group are named; the others are counted."""
+"""Number of tasks of a group that a note names; the others are counted."""
 
 _NUMBERS = attrgetter(
     "value",
@@ -30,9 +30,12 @@ _NUMBERS = attrgetter(
 
 
 def missing(result: Result) -> str:
-    """What a value leaves out: ``2 failed, 1 unscored, bounds 0.4000 to 0.5500``. The
-    bounds are how much that could change it, and whether the interval covers them is
-    stated. Suspended scoring comes first, then nothing to score."""
+    """The trials that a value leaves out, and its bounds with them:
+    ``2 failed, 1 unscored, bounds 0.4000 to 0.5500``.
+
+    Also states whether the interval covers the bounds. Suspended scoring comes first,
+    then nothing to score.
+    """
     words = []
     if result.suspended:
         words.append("scoring suspended")
@@ -50,8 +53,7 @@ def missing(result: Result) -> str:
 
 
 def no_interval(result: Result) -> str:
-    """Why a value has no interval: ``no interval: one cluster``. Of a slice only the
-    results file has that."""
+    """Why a value has no interval: ``no interval: one cluster``. Empty for a slice."""
     is_missing = result.value is not None and result.interval is None
     if not is_missing or not result.no_interval or result.slice:
         return ""
@@ -59,14 +61,15 @@ def no_interval(result: Result) -> str:
 
 
 def no_option(result: Result) -> str:
-    """How many answers are wrong because they name no option: ``no option 3/200``."""
+    """Number of answers that count as wrong since they name no option:
+    ``no option 3/200``."""
     return f"no option {result.no_option:,}/{result.n:,}" if result.no_option else ""
 
 
 def refused(result: Result) -> str:
-    """How many answers the model refused, and how many the judge: ``refused 3/200``.
+    """Number of refusals of the model and of the judge: ``refused 3/200``.
 
-    Refused answers may be scored; verdicts that are refused never are.
+    Refused answers may be scored; refused verdicts give no score.
     """
     words = []
     if result.refused:
@@ -81,7 +84,7 @@ def from_to(pair: tuple[float, float], digits: int = 4) -> str:
 
 
 def weights(result: Result) -> str:
-    """The shares of a group's members, where they differ."""
+    """The weights of a group's members; empty if all are equal."""
     if len(set(result.weights.values())) < 2:
         return ""
     shares = [f"{name} {share:.4f}" for name, share in result.weights.items()]
@@ -89,10 +92,10 @@ def weights(result: Result) -> str:
 
 
 class NumberReasons:
-    """Why a group has no value or fewer tasks, and which pieces a number is without.
+    """Reasons why a group has no value or leaves out tasks, and missing pieces.
 
-    It is made from all numbers of a run, the members of each group, and the pieces that
-    derived numbers lack.
+    ``results`` are all numbers of a run, ``members`` those of each group, ``without``
+    the missing pieces of derived numbers.
     """
 
     def __init__(
@@ -107,61 +110,65 @@ class NumberReasons:
         self._without = without
 
     def of(self, result: Result) -> str:
-        """Empty where no task of a group has a value: its counts say why.
-        Of a slice only what the whole does not lack."""
+        """The reasons for one number. Empty if no task of a group has a value, since
+        its counts say why. For a slice, only missing parts that the whole has."""
         if result.slice:
-            return _without(self._fewer(result))
+            return _without(self._missing_parts(result))
         notes: list[str] = []
         if result.task in self._members:
             notes += self._of_group(result)
         else:
-            # a number of numbers
+            # a combined number
             parts = self._without.get((result.task, result.metric), ())
             if result.value is None and result.weights and parts:
                 notes.append(f"no value without {listed(list(parts), MAX_NAMED)}")
-        partial = _without(self._lost_pieces(result))
+        partial = _without(self._missing_pieces(result))
         if partial:
             notes.append(partial)
         return "; ".join(notes)
 
     def is_partial(self, result: Result) -> bool:
-        """Whether a value, or that of one of a group's tasks, is without some pieces; a
-        slice: without more of them."""
-        lost = self._fewer(result) if result.slice else self._lost_pieces(result)
-        return bool(lost)
+        """True if a value, or that of a task in a group, lacks pieces. For a slice:
+        if it lacks pieces that the whole has."""
+        missing_parts = (
+            self._missing_parts(result)
+            if result.slice
+            else self._missing_pieces(result)
+        )
+        return bool(missing_parts)
 
-    def _lost_pieces(self, result: Result) -> list[str]:
-        """The pieces that a number is without, or those of a group's tasks, where they
-        have a value."""
+    def _missing_pieces(self, result: Result) -> list[str]:
+        """The missing pieces of numbers with a value: this one, or those of a group's
+        tasks."""
         pieces: dict[str, None] = {}
         numbers = self._tasks(result) if result.task in self._members else [result]
         for number in numbers:
             if number.value is not None:
-                lost = self._without.get((number.task, number.metric), ())
-                pieces |= dict.fromkeys(lost)
+                missing_pieces = self._without.get((number.task, number.metric), ())
+                pieces |= dict.fromkeys(missing_pieces)
         return list(pieces)
 
-    def _fewer(self, result: Result) -> list[str]:
-        """The parts that a slice's value is without, and the whole is not."""
+    def _missing_parts(self, result: Result) -> list[str]:
+        """The parts that the whole has and a slice's value lacks."""
         whole = self._whole.get((result.task, result.metric))
         if whole is None or result.value is None:
             return []
         return [part for part in whole.weights if part not in result.weights]
 
     def _tasks(self, group: Result) -> Iterator[Result]:
-        """The numbers of the tasks in a group and in the groups in it."""
-        for member in self._own(group):
+        """The numbers of the tasks in a group, nested groups included."""
+        for member in self._member_results(group):
             if member.task in self._members:
                 yield from self._tasks(member)
             else:
                 yield member
 
     def _of_group(self, group: Result) -> Iterator[str]:
-        lost: list[str] = []
+        without_value: list[str] = []
         zero: list[str] = []
         bad: list[str] = []
         refused_whole: list[str] = []
-        for member in self._own(group):
+        for member in self._member_results(group):
             if member.is_refused_whole:
                 refused_whole.append(member.task)
             if member.task not in group.weights:
@@ -172,12 +179,14 @@ class NumberReasons:
                 zero.append(member.task)
             elif member.value is None:
                 counts = missing(replace(member, bounds=None))
-                lost.append(f"{member.task} ({counts})" if counts else member.task)
+                without_value.append(
+                    f"{member.task} ({counts})" if counts else member.task
+                )
         for name in group.weights:
             if (name, group.metric) not in self._whole:
-                lost.append(f"{name} (not asked)")
-        if group.value is None and 0 < len(lost) < len(group.weights):
-            yield f"no value without {listed(lost, MAX_NAMED)}"
+                without_value.append(f"{name} (not asked)")
+        if group.value is None and 0 < len(without_value) < len(group.weights):
+            yield f"no value without {listed(without_value, MAX_NAMED)}"
         if zero:
             yield f"counted as 0: {listed(zero, MAX_NAMED)}"
         if bad:
@@ -185,7 +194,7 @@ class NumberReasons:
         if refused_whole and group.value is not None:
             yield f"left out, all refused: {listed(refused_whole, MAX_NAMED)}"
 
-    def _own(self, group: Result) -> Iterator[Result]:
+    def _member_results(self, group: Result) -> Iterator[Result]:
         for name in self._members[group.task]:
             member = self._whole.get((name, group.metric))
             if member is not None:
@@ -197,30 +206,32 @@ def _without(pieces: Sequence[str]) -> str:
 
 
 def repeated(results: Iterable[Result], pieces: Pieces) -> set[Key]:
-    """The numbers that tables leave out, though results files keep them. A piece's that
-    alone makes an equal one; a slice's unavailable in all of its task, or with nothing
-    to score."""
-    known = {Key.of(result): result for result in results}
-    found = set()
-    for key, result in known.items():
-        if key.slice and is_none(known.get(key._replace(slice=""))):
-            found.add(key)
-        own = list(pieces.get((key.task, key.metric), ()))
-        if len(own) != 1 or own[0] == key.metric:
+    """The numbers that tables leave out and results files keep.
+
+    These are a single piece that equals its derived number, and a slice whose number is
+    unavailable in the whole task or has nothing to score.
+    """
+    by_key = {Key.of(result): result for result in results}
+    left_out = set()
+    for key, result in by_key.items():
+        if key.slice and is_none(by_key.get(key._replace(slice=""))):
+            left_out.add(key)
+        own_pieces = list(pieces.get((key.task, key.metric), ()))
+        if len(own_pieces) != 1 or own_pieces[0] == key.metric:
             continue
-        piece = key._replace(metric=own[0])
-        if piece in known and _NUMBERS(known[piece]) == _NUMBERS(result):
-            found.add(piece)
-    return found
+        piece = key._replace(metric=own_pieces[0])
+        if piece in by_key and _NUMBERS(by_key[piece]) == _NUMBERS(result):
+            left_out.add(piece)
+    return left_out
 
 
 def is_none(whole: Result | None) -> bool:
-    """Whether no trial of a whole task has a number, and none has lost it."""
+    """True if no trial of a task has the number, and none is unscored."""
     if whole is None or whole.scored or whole.unscored:
         return False
     return whole.unavailable > 0 or whole.has_nothing_to_score
 
 
 def is_unavailable(whole: Result | None) -> bool:
-    """Whether a whole task's number is unavailable: no trial has it or has lost it."""
+    """True if the number of a task is unavailable, with no trial scored or unscored."""
     return whole is not None and whole.unavailable > 0 and is_none(whole)

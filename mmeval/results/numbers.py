@@ -1,4 +1,4 @@
-"""Numbers of results files as rows: groups above tasks, slices, runs side by side."""
+"""Rows of the numbers of one or more results files: groups, tasks and slices."""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ from mmeval.results.notes import (
 )
 
 ResultsDocument = Mapping[str, Any]
-"""The content of a results file: JSON values. Empty for a run that has none yet."""
+"""The content of a results file as JSON values; empty for a run without one."""
 
-NO_DATA = "left out: its data are not here"
+NO_DATA = "left out: its data are missing"
 NOT_ASKED = "not asked"
 NOT_THERE = "no number"
-"""In the place of a number: for a task that a run never had, and for a metric that it
-did not compute."""
+"""Shown instead of a number if a run has no such task or did not compute the metric."""
 
 
 class NumberNotes(NamedTuple):
-    """The notes on one number of one run, each empty where there is none."""
+    """The notes on one number of one run; an empty text is no note."""
 
     missing: str = ""
     no_option: str = ""
@@ -51,14 +50,16 @@ class NumberNotes(NamedTuple):
 
 @dataclass(frozen=True)
 class NumberRow:
-    """A metric over a task, group or slice, one number a run (None: the run has none).
+    """One metric over a task, group or slice, with one number per run.
 
-    ``notes`` are those of all runs, ``own_notes`` those of each; ``unlike`` says for
-    each run after the first why its number does not compare with the first one's, empty
-    where it does; ``absent`` says for each run what stands in the place of a number,
-    empty where there is one. Of a whole, ``pieces`` are the metrics that it is made of,
-    as one number of theirs where it is ``of_averages``, and ``partial`` says for each
-    run whether it lacks some of them.
+    - ``results``: one per run; None if a run has no number
+    - ``unlike``: for each run after the first, why its number is not comparable with
+      that of the first; empty if it is
+    - ``absent``: for each run, the text instead of a number; empty with a number
+    - ``own_notes``: for each run, its notes; ``notes`` joins those of all runs
+    - ``pieces``: the metrics that the number of a whole is made of; ``of_averages`` if
+      it is made of their averages
+    - ``partial``: for each run, True if pieces are missing
     """
 
     task: str
@@ -80,12 +81,12 @@ class NumberRow:
 
     @property
     def label(self) -> str:
-        """The slice, or the alias of a whole."""
+        """The slice; for a whole, its alias."""
         return self.slice or self.alias
 
     @property
     def is_known(self) -> bool:
-        """Whether a run has a value."""
+        """True if any run has a value."""
         values = [result.value for result in self.results if result is not None]
         return any(value is not None for value in values)
 
@@ -98,11 +99,12 @@ def number_rows(
     repeats: bool | None = None,
     empty: bool = False,
 ) -> list[NumberRow]:
-    """The rows of some runs, which ``names`` tells apart in the notes.
+    """The rows of one or more runs; ``names`` are the names of the runs in notes.
 
-    Of several breakdowns of a task the first is taken, unless every slice is wanted. A
-    number that repeats another one is there only with ``repeats`` (None: as every slice
-    is). With ``empty``, a task or group without any number has a row without a metric.
+    Only the first breakdown of a task is included, unless ``every_slice``. A number
+    that repeats another one is included only with ``repeats`` (None: as
+    ``every_slice``). With ``empty``, a task or group without numbers has a row without
+    a metric.
     """
     members = groups_of(documents)
     shown: dict[str, None] = {}
@@ -131,13 +133,13 @@ def number_rows(
             left_out |= alike
             needed |= table.keys() - alike
         left_out -= needed
-    found: list[NumberRow] = []
+    rows: list[NumberRow] = []
     for task, depth in depths(shown, members).items():
-        own = [key for key in keys if key.task == task and key not in left_out]
-        own = slice_by_slice(own, every=every_slice)
-        if empty and not own:
-            own = [Key(task, "")]
-        for key in own:
+        row_keys = [key for key in keys if key.task == task and key not in left_out]
+        row_keys = slice_by_slice(row_keys, every=every_slice)
+        if empty and not row_keys:
+            row_keys = [Key(task, "")]
+        for key in row_keys:
             row = _row(
                 key,
                 depth,
@@ -149,12 +151,12 @@ def number_rows(
                 pieces=pieces,
                 averages=averages,
             )
-            found.append(row)
-    return found
+            rows.append(row)
+    return rows
 
 
 def results_of(document: ResultsDocument) -> dict[Key, Result]:
-    """The numbers of a results file by their names."""
+    """The numbers of a results file by key."""
     rows = document.get("mmeval", {}).get("results", ())
     results = [Result.from_json(row) for row in rows]
     return {Key.of(result): result for result in results}
@@ -175,8 +177,8 @@ def _pieces(
     which: str,
     only: str = "outputs",
 ) -> Pieces:
-    """The ``pieces`` of each derived number, or those that it is ``without``; ``only``
-    of entries that have a key."""
+    """The pieces of each derived number, from the field ``which`` of its metric:
+    ``pieces`` or ``without``. ``only`` is a field that the metric must have."""
     pieces = {}
     metrics_by_task = document.get("mmeval", {}).get("metrics", {})
     for task, metrics in metrics_by_task.items():
@@ -210,23 +212,25 @@ def _row(
         alias = alias or entry.get("alias")
         version = version or document.get("versions", {}).get(key.task)
         is_listed = key.task in document.get("group_subtasks", {})
-        in_its_place = NOT_ASKED if document and not is_listed else NOT_THERE
-        absent.append(in_its_place if result is None else "")
+        replacement = NOT_ASKED if document and not is_listed else NOT_THERE
+        absent.append(replacement if result is None else "")
         notes = NumberNotes()
         if result is not None or not key.metric:
             notes = _notes(key, result, document, members, own_reasons)
         own_notes.append(notes)
         partial.append(result is not None and own_reasons.is_partial(result))
 
-    of_all = _together(names, own_notes)
+    all_notes = _joined_notes(names, own_notes)
     differences = []
-    for at in range(1, len(documents)):
-        why = ""
-        if documents[0] and documents[at]:
-            why = unlike(documents[0], documents[at], inside, key.metric)
-        differences.append(why)
-        if why and results[0] is not None and results[at] is not None:
-            of_all.append(f"{names[at]} does not compare with {names[0]}: {why}")
+    for index in range(1, len(documents)):
+        reason = ""
+        if documents[0] and documents[index]:
+            reason = unlike(documents[0], documents[index], inside, key.metric)
+        differences.append(reason)
+        if reason and results[0] is not None and results[index] is not None:
+            all_notes.append(
+                f"{names[index]} does not compare with {names[0]}: {reason}"
+            )
 
     made_of: set[str] = set()
     of_averages = False
@@ -248,24 +252,24 @@ def _row(
         unlike=tuple(differences),
         absent=tuple(absent),
         own_notes=tuple(own_notes),
-        notes="; ".join(dict.fromkeys(of_all)),
+        notes="; ".join(dict.fromkeys(all_notes)),
         pieces=frozenset() if key.slice else frozenset(made_of),
         of_averages=of_averages,
         partial=tuple(partial),
     )
 
 
-def _together(names: Sequence[str], own_notes: Sequence[NumberNotes]) -> list[str]:
-    """The notes of each run by its name; those that all runs share come once."""
+def _joined_notes(names: Sequence[str], own_notes: Sequence[NumberNotes]) -> list[str]:
+    """The notes that all runs share, then the other notes of each run by name."""
     shared = [note for note in own_notes[0] if note]
-    for notes in own_notes[1:]:
-        shared = [note for note in shared if note in notes]
-    together = [*shared]
-    for name, notes in zip(names, own_notes, strict=True):
-        rest = [note for note in notes if note and note not in shared]
+    for run_notes in own_notes[1:]:
+        shared = [note for note in shared if note in run_notes]
+    notes_by_run = [*shared]
+    for name, run_notes in zip(names, own_notes, strict=True):
+        rest = [note for note in run_notes if note and note not in shared]
         if rest:
-            together.append(f"{name}: {'; '.join(rest)}")
-    return together
+            notes_by_run.append(f"{name}: {'; '.join(rest)}")
+    return notes_by_run
 
 
 def _notes(
@@ -275,7 +279,8 @@ def _notes(
     members: Mapping[str, Sequence[str]],
     reasons: NumberReasons,
 ) -> NumberNotes:
-    """Notes: a slice omits how much was asked; a group compares if all its tasks do."""
+    """The notes on a number of one run. Those on unfinished tasks and subsets are for
+    wholes only. A group is not comparable if one of its tasks is not."""
     ours: Mapping[str, Any] = document.get("mmeval", {})
     if key.task in ours.get("left_out", ()):
         return NumberNotes(left_out=NO_DATA)
@@ -313,14 +318,14 @@ def _notes(
 
 
 def is_subset(row: Mapping[str, Any]) -> bool:
-    """Whether samples were left out, as far as that is known."""
+    """True if samples were left out, or if their total is unknown."""
     return row.get("of") is None or row["chosen"] < row["of"]
 
 
 def _share(
     what: str, rows: Sequence[Mapping[str, Any]], counted: str, is_group: bool
 ) -> str:
-    """``subset: 3,000 of 31,026``; of a group the word alone."""
+    """``subset: 3,000 of 31,026``; for a group only the word."""
     if not rows:
         return ""
     if is_group:

@@ -1,4 +1,4 @@
-"""The models behind a stored run's numbers, and what its newest results leave out."""
+"""The models behind a run's numbers, and the metrics that its results leave out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def made_with(run: StoredRun) -> str:
-    """One line: model, judges and captioners as served, profile, and the run's name."""
+    """One line: model, other roles as served, profiles, and the name of the run."""
     backends: dict[str, dict[str, None]] = {}
     shown = {task.name for task in run.tasks}
     for task, judges in run.ours.get("judges", {}).items():
@@ -36,22 +36,22 @@ def made_with(run: StoredRun) -> str:
 
 
 def skipped_metrics_note(run: StoredRun) -> Iterator[str]:
-    """What a run's newest results lack, and the command to make all; at most one
-    line."""
+    """The metrics that the newest results leave out, with the command that shows all;
+    at most one line."""
     skipped = run.ours.get("left_aside")
     if skipped:
         yield skipped_metrics_line(skipped, str(run.folder))
 
 
 def skipped_metrics_line(skipped: Mapping[str, Any], folder: str) -> str:
-    """The metrics a scoring left out (``skipped``, by task), and how to see them
-    again."""
+    """The metrics that a scoring left out (``skipped``, by task), and the command that
+    shows them."""
     names: dict[str, None] = {}
     for metrics in skipped.values():
         for name in metrics:
             names[str(name)] = None
     return (
-        f"these results are without {', '.join(names)}, which the last scoring was "
-        "not asked for; what is scored of them is kept: "
-        f"mmeval score {shlex.quote(folder)} shows all again"
+        f"these results are without {', '.join(names)}, which the last scoring left "
+        "out. Their scores are kept: "
+        f"mmeval score {shlex.quote(folder)} shows all metrics"
     )

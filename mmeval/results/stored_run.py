@@ -1,4 +1,4 @@
-"""A run folder for reading: JSON rows by trial, no plugins, mostly no records."""
+"""Read access to a run folder: JSON rows by trial, without plugins."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from mmeval.system.wording import file_name, listed
 log = logging.getLogger(__name__)
 
 TaskRow = Mapping[str, Any]
-"""JSON values of a line: what a plugin of any version has written there."""
+"""JSON values of a line, as a plugin of any version wrote them."""
 
 
 @dataclass(frozen=True)
 class StoredTrial:
-    """A trial in a run folder; ``scores`` is None where its latest form has none.
-    ``size`` is how many bytes its lines take."""
+    """A trial in a run folder. ``scores`` is None if its last row is unscored;
+    ``size`` is the size of its lines in bytes."""
 
     index: int
     repeat: int
@@ -50,8 +50,7 @@ class StoredTrial:
 
 @dataclass(frozen=True)
 class StoredTask:
-    """A task of a run: its resolved file and where its score rows lie (None:
-    nowhere)."""
+    """A task of a run: its resolved file, and the folder of its score set or None."""
 
     name: str
     config: TaskRow
@@ -64,50 +63,53 @@ class StoredTask:
 
     @property
     def breakdown(self) -> tuple[str, ...]:
-        """The labels by which the task's numbers are broken down."""
+        """The labels that break down the task's numbers."""
         names = self.config.get("breakdown") or ()
         return (names,) if isinstance(names, str) else tuple(map(str, names))
 
     @property
     def plan(self) -> TaskRow:
-        """The definition of the score set; empty where there is none, or a damaged
-        one."""
+        """The definition of the score set; empty if it is missing or damaged."""
         file = None if self.score_set is None else self.score_set / PLAN
         if file is None or not file.is_file():
             return {}
         try:
             return unsealed_document(json.loads(file.read_bytes()))
         except (OSError, ValueError) as error:
-            log.warning("%s is damaged (%s): a judge is known by name", file, error)
+            log.warning(
+                "%s is damaged (%s): judges are compared by name only", file, error
+            )
             return {}
 
     def score_rows(self, damaged: list[int] | None = None) -> Iterator[TaskRow]:
-        """Each trial's score rows, also of unfinished scoring; none if nothing is
-        scored. ``damaged`` gets the numbers of damaged lines of a finished set."""
+        """The score rows of the task, those of unfinished scoring included.
+
+        ``damaged`` receives the numbers of damaged lines of a finished set.
+        """
         if self.score_set is not None:
             yield from (row for _, row in _score_rows(self.score_set, damaged))
 
     def samples(self) -> Iterator[TaskRow]:
-        """The samples as recorded, in no order; one that changed meanwhile appears
-        again."""
+        """The samples as recorded, without order. A sample that changed appears
+        twice."""
         return (row["sample"] for row in self.sample_rows())
 
     def sample_rows(self, damaged: list[int] | None = None) -> Iterator[TaskRow]:
-        """The samples, each with its place in the data set (``i``) and its digest
-        (``d``). ``damaged`` gets the numbers of damaged lines."""
+        """The samples, each with its index in the data set (``i``) and its digest
+        (``d``). ``damaged`` receives the numbers of damaged lines."""
         file = self.folder / "samples" / f"{file_name(self.name)}.jsonl"
         return (row for _, row in read_rows(file, damaged))
 
     def first_calls(self) -> Iterator[tuple[int, int, str]]:
-        """Sample, repeat and the key in the journal of the first call of each recorded
-        trial; later ones of a trial stand for it."""
+        """Sample, repeat and journal key of the first call of each recorded trial. The
+        last row of a trial counts."""
         return first_calls(self.folder, self.name)
 
     def trials(
         self, trial_filter: TrialFilter = every_trial
     ) -> Iterator[StoredTrial | None]:
-        """The latest form of each trial that the filter keeps, in data set order;
-        then None for each damaged line."""
+        """The trials that the filter keeps, in data set order, by their last rows; then
+        None for each damaged line."""
         scores, verdicts = ScoreRows(self.score_set), _Verdicts(self.score_set)
         damaged: list[int] = []
         for row, sample, size in trial_rows(
@@ -130,33 +132,34 @@ class StoredTask:
 
 
 def run_record(folder: Path) -> dict[str, Any]:
-    """``run.json``. Raises MissingDataError where there is no run, UsageError for one
-    that is damaged."""
+    """The content of ``run.json``. Raises MissingDataError if there is no run,
+    UsageError if it is damaged."""
     record = RunFolder.read_record(folder)
     if record:
         return record
-    # what to give instead: the runs that lie below, if any
+    # what to give instead: runs in subfolders, if any
     below = runs_below(folder)
     if shards_of(folder):
-        near = f"its shards are not merged yet: mmeval merge {folder}"
+        advice = f"merge its shards first: mmeval merge {folder}"
     elif below:
-        near = f"give one of the runs below it: {listed(list(map(str, below)), 5)}"
+        advice = f"give one of the runs below it: {listed(list(map(str, below)), 5)}"
     else:
-        near = "give the folder of a run, <output_path>/<model>/<run_id>"
-    raise MissingDataError(f"{folder}: there is no run; {near}")
+        advice = "give the folder of a run, <output_path>/<model>/<run_id>"
+    raise MissingDataError(f"{folder}: there is no run; {advice}")
 
 
 def journal_notes(run: StoredRun) -> Iterator[str]:
-    """A text about what of a run's journal could not be read; none where all could."""
+    """A text about the damaged lines of a run's journal; nothing without any."""
     lines = terminal_lines(journal_findings(run.journal, run.record))
     if lines:
-        yield "\n".join([f"of the journal of {run.folder}:", *lines])
+        yield "\n".join([f"damaged lines of the journal of {run.folder}:", *lines])
 
 
 class StoredRun:
-    """A run folder for reading; ``results`` is its newest results file, or empty.
-    Raises MissingDataError where there is no run, UsageError for one that is
-    damaged."""
+    """A run folder for reading. ``results`` is its newest results file, or empty.
+
+    Raises MissingDataError if there is no run, UsageError if it is damaged.
+    """
 
     def __init__(self, folder: Path, results: Path | None = None) -> None:
         self.folder = folder
@@ -172,19 +175,19 @@ class StoredRun:
 
     @property
     def name(self) -> str:
-        """The model and the name of the run, as a heading has them."""
+        """The model and the name of the run, for headings."""
         return f"{self.model} ({self.folder.resolve().name})"
 
     @property
     def ours(self) -> TaskRow:
-        """What the layout of lm-evaluation-harness has no place for in the results
-        file."""
-        found: TaskRow = self.results.get("mmeval", {})
-        return found
+        """The object ``mmeval`` of the results file: what the layout of
+        lm-evaluation-harness has no place for."""
+        ours: TaskRow = self.results.get("mmeval", {})
+        return ours
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Those of the results file."""
+        """The findings of the results file."""
         return tuple(map(Finding.from_json, self.ours.get("findings", ())))
 
     @cached_property
@@ -195,19 +198,18 @@ class StoredRun:
 
     @cached_property
     def tasks(self) -> tuple[StoredTask, ...]:
-        """The tasks of the newest results file; of a run without one, all that were
-        asked."""
+        """The tasks of the newest results file; without one, all tasks of the run."""
         configs: Mapping[str, TaskRow] = self.record.get("tasks", {})
         tasks = []
         for name in self.ours.get("protocols", configs):
             sets = self.folder / "scores" / file_name(name)
             score_set: Path | None = None
             if self.results:
-                own = str(self.ours.get("score_sets", {}).get(name, ""))
-                if own and own == file_name(own):
-                    score_set = sets / own
+                set_name = str(self.ours.get("score_sets", {}).get(name, ""))
+                if set_name and set_name == file_name(set_name):
+                    score_set = sets / set_name
             else:
-                # the set that was begun last
+                # the newest set
                 score_set = max(
                     sets.glob("*/"),
                     key=lambda entry: entry.stat().st_mtime,
@@ -219,7 +221,7 @@ class StoredRun:
 
     @property
     def other_tasks(self) -> list[str]:
-        """What the folder holds besides: earlier commands asked for it."""
+        """Names of further tasks in the folder, from earlier commands."""
         shown = {task.name for task in self.tasks}
         return [name for name in self.record.get("tasks", {}) if name not in shown]
 
@@ -229,8 +231,8 @@ class StoredRun:
 
 
 def newest_results(folder: Path, record: TaskRow) -> Path | None:
-    """The newest results file of a run: in its folder or ``--output_path
-    FILE.json``."""
+    """The newest results file of a run, in its folder or at ``--output_path
+    FILE.json``; None without one."""
     files = list(folder.glob("results_*.json"))
     named = Path(str(record.get("settings", {}).get("output_path", "")))
     if not files and named.suffix == ".json":
@@ -239,7 +241,7 @@ def newest_results(folder: Path, record: TaskRow) -> Path | None:
 
 
 def read_results(file: Path) -> TaskRow:
-    """The content of a results file. Raises UsageError for what is none."""
+    """The content of a results file. Raises UsageError for another file."""
     try:
         document: TaskRow = unsealed_document(json.loads(file.read_bytes()))
         if isinstance(document["mmeval"]["results"], list):
@@ -247,20 +249,20 @@ def read_results(file: Path) -> TaskRow:
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         pass
     raise UsageError(
-        f"{file}: is damaged, or no results file of mmeval; remove it, then run "
+        f"{file}: damaged, or not a results file of mmeval; remove it, then run "
         f"mmeval score {file.parent}"
     )
 
 
 def run_folder(folder: Path) -> Path:
-    """The folder of a run: as it is given, or the only one below it."""
+    """The given folder if it is a run, else the only run below it."""
     folder = folder.expanduser()
     if (folder / "run.json").exists():
         return folder
     below = runs_below(folder)
     if len(below) != 1 or shards_of(folder):
-        return folder  # opening it raises the error that names them
-    log.info("the run below %s is %s", folder, below[0])
+        return folder  # opening it raises an error with the runs below
+    log.info("%s: using the run %s", folder, below[0])
     return below[0]
 
 
@@ -270,7 +272,7 @@ def runs_below(folder: Path) -> list[Path]:
 
 
 class ScoreRows:
-    """Score rows in the order of the data set, read alongside the trials."""
+    """Score rows in data set order, read together with the trials."""
 
     def __init__(self, folder: Path | None) -> None:
         self._rows: Iterator[tuple[int, TaskRow]] = iter(())
@@ -279,15 +281,15 @@ class ScoreRows:
         self._next = next(self._rows, None)
 
     def of(self, key: int, digest: str) -> tuple[TaskRow | None, int]:
-        """A trial's row and its size in bytes; None without one, or for another answer.
-        Trials must be asked for in their order."""
+        """The row of a trial and its size in bytes; None without a row, or if the row
+        is of another answer. Trials must be requested in data set order."""
         while self._next is not None:
             offset, row = self._next
-            own_key = trial_key(row["i"], row["n"])
-            if own_key > key:
+            row_key = trial_key(row["i"], row["n"])
+            if row_key > key:
                 break
             self._next = next(self._rows, None)
-            if own_key == key:
+            if row_key == key:
                 size = 1 << 30 if self._next is None else self._next[0] - offset
                 return (row, size) if row.get("d") == digest else (None, 0)
         return None, 0
@@ -296,35 +298,35 @@ class ScoreRows:
 def _score_rows(
     folder: Path, damaged: list[int] | None = None
 ) -> Iterator[tuple[int, TaskRow]]:
-    """A set's score rows, each with the place of its line, also of unfinished
-    scoring."""
-    places: deque[int] = deque()
-    for row in with_votes(_placed_rows(folder, places, damaged)):
-        yield places.popleft(), row
+    """The score rows of a set with the offsets of their lines, those of unfinished
+    scoring included."""
+    offsets: deque[int] = deque()
+    for row in with_votes(_rows_with_offsets(folder, offsets, damaged)):
+        yield offsets.popleft(), row
 
 
-def _placed_rows(
-    folder: Path, places: deque[int], damaged: list[int] | None = None
+def _rows_with_offsets(
+    folder: Path, offsets: deque[int], damaged: list[int] | None = None
 ) -> Iterator[dict[str, Any]]:
-    """A set's score rows; the place of each line joins ``places``."""
+    """The score rows of a set; the offset of each line is added to ``offsets``."""
     if not (folder / ROWS).is_file():
-        for place, row in read_rows(folder / FINISHED, damaged):
-            places.append(place)
+        for line_offset, row in read_rows(folder / FINISHED, damaged):
+            offsets.append(line_offset)
             yield row
         return
     offset = 0
     for line in lines_so_far(folder):
-        places.append(offset)
+        offsets.append(offset)
         yield unsealed(line)
         offset += len(line)
 
 
 class _Verdicts:
-    """The verdicts of a score set by trial. Only their places are held."""
+    """The verdicts of a score set by trial. Only their offsets are in memory."""
 
     def __init__(self, folder: Path | None) -> None:
         self._keys, self._offsets = array("q"), array("q")
-        self._at = 0
+        self._position = 0
         self._file = None
         if folder is not None:
             for offset, row in read_rows(folder / VERDICTS):
@@ -335,18 +337,18 @@ class _Verdicts:
         self._order = sorted(range(len(self._keys)), key=self._keys.__getitem__)
 
     def of(self, key: int) -> list[TaskRow]:
-        """A trial's rows, the later ones if judged again. Ask for trials in their
-        order."""
+        """The verdict rows of a trial, the last one of each call. Trials must be
+        requested in data set order."""
         order, keys = self._order, self._keys
-        while self._at < len(order) and keys[order[self._at]] < key:
-            self._at += 1
-        found: dict[tuple[str, str], TaskRow] = {}
-        while self._at < len(order) and keys[order[self._at]] == key:
+        while self._position < len(order) and keys[order[self._position]] < key:
+            self._position += 1
+        rows: dict[tuple[str, str], TaskRow] = {}
+        while self._position < len(order) and keys[order[self._position]] == key:
             assert self._file is not None
-            row = unsealed(line_at(self._file, self._offsets[order[self._at]]))
-            found[str(row.get("metric")), str(row.get("path"))] = row
-            self._at += 1
-        return list(found.values())
+            row = unsealed(line_at(self._file, self._offsets[order[self._position]]))
+            rows[str(row.get("metric")), str(row.get("path"))] = row
+            self._position += 1
+        return list(rows.values())
 
     def close(self) -> None:
         if self._file is not None:
@@ -354,7 +356,7 @@ class _Verdicts:
 
 
 def counted_by(asked: Mapping[str, Any] | None) -> TrialFilter:
-    """The trials that the numbers count, by ``asked`` of their task in a results
+    """The filter of trials that count, from the field ``asked`` of a task in a results
     file."""
     if asked is None:
         return every_trial
@@ -364,7 +366,7 @@ def counted_by(asked: Mapping[str, Any] | None) -> TrialFilter:
     starts = [first for first, _ in samples]
 
     def is_counted(index: int, repeat: int) -> bool:
-        at = bisect_right(starts, index) - 1
-        return repeat < repeats and at >= 0 and index <= samples[at][1]
+        position = bisect_right(starts, index) - 1
+        return repeat < repeats and position >= 0 and index <= samples[position][1]
 
     return is_counted

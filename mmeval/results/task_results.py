@@ -1,4 +1,4 @@
-"""From score rows to the numbers of a report: per task, per slice, per group."""
+"""Numbers of a report from score rows: per task, slice and group."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from mmeval.task.task import CombinedNumber, Group, GroupMetric, Task
 
 @dataclass(frozen=True)
 class TaskNumber:
-    """One number of a task: a metric's output, and how its scores become one value.
-    The aggregator is named, so that this can be sent to another process."""
+    """One number of a task: an output of a metric, and how its scores are aggregated.
+
+    The aggregator is given by name, so that this can be sent to another process.
+    """
 
     name: str
     range: tuple[float, float]
@@ -35,7 +37,7 @@ class TaskNumber:
 
 @dataclass(frozen=True)
 class TaskNumbers:
-    """A task's numbers, each whole and by every value of the labels in
+    """The numbers of a task, each for the whole and for every value of the labels in
     ``breakdown``."""
 
     task: str
@@ -69,9 +71,11 @@ def task_results(
     *,
     bootstrap_iters: int = BOOTSTRAP_ITERS,
 ) -> list[Result]:
-    """A task's numbers over the trials that the filter keeps, from finished rows.
-    ``suspended`` names the numbers whose scoring was given up during the run: they get
-    counts and bounds alone."""
+    """The numbers of a task over the trials that the filter keeps.
+
+    They are made from the finished rows of its score set. ``suspended`` names numbers
+    whose scoring stopped during the run; they get counts and bounds only.
+    """
     columns: dict[str, Scores] = {}
     for number in task.numbers:
         columns[number.name] = Scores(
@@ -85,30 +89,35 @@ def task_results(
     first = task.numbers[0].name
     places: dict[str, Sequence[int]] = {}
     for label in task.breakdown:
-        for level, at in columns[first].places(label).items():
-            places[f"{label}={level}"] = at
-    kept: set[str] = set()
-    for made in task.combined:
-        kept.update((*made.of, first))
+        for level, positions in columns[first].places(label).items():
+            places[f"{label}={level}"] = positions
+    needed: set[str] = set()
+    for combined_number in task.combined:
+        needed.update((*combined_number.of, first))
     results: list[Result] = []
     for number in task.numbers:
         column = columns[number.name]
-        if number.name not in kept:
+        if number.name not in needed:
             del columns[number.name]  # a long run is large
         is_suspended = number.name in suspended
         results += _results(
             task, number, column, places, bootstrap_iters, suspended=is_suspended
         )
-    for made in task.combined:
-        combined = _combined(
-            task, made, columns, results, places, bootstrap_iters=bootstrap_iters
+    for combined_number in task.combined:
+        combined_results = _combined(
+            task,
+            combined_number,
+            columns,
+            results,
+            places,
+            bootstrap_iters=bootstrap_iters,
         )
-        results += list(combined)
+        results += list(combined_results)
     return results
 
 
 class UnscoredReason(NamedTuple):
-    """Why a trial has no score."""
+    """The reason why a trial has no score."""
 
     reason: str
     cause: Cause
@@ -116,8 +125,8 @@ class UnscoredReason(NamedTuple):
 
 @dataclass
 class UnscoredReasons:
-    """How many trials have no score, by reason, and of each reason the first reply that
-    a judge gave for one of them."""
+    """Numbers of unscored trials by reason, and the first reply of a judge for each
+    reason."""
 
     counts: Counter[UnscoredReason] = field(default_factory=Counter)
     replies: dict[UnscoredReason, str] = field(default_factory=dict)
@@ -128,30 +137,28 @@ def unscored_reasons(
     trial_filter: TrialFilter,
     name: str,
 ) -> UnscoredReasons:
-    """Why the trials that one number lacks have no score.
-
-    Refused answers that the user leaves out are none of these.
-    """
-    found = UnscoredReasons()
+    """The reasons for the unscored trials of one number. Refused answers that the user
+    leaves out are not included."""
+    reasons = UnscoredReasons()
     for row in finished_rows(scores.folder, trial_filter):
         score = row["scores"].get(name, {})
         if row["status"] != "ok" or score.get("status") != "unscored":
             continue
-        given = Score.from_json(score)
-        is_left_out = bool(row.get("refused")) and given.cause == "refused"
+        parsed = Score.from_json(score)
+        is_left_out = bool(row.get("refused")) and parsed.cause == "refused"
         if is_left_out:
             continue
-        why = UnscoredReason(given.reason, given.cause)
-        found.counts[why] += 1
-        if why not in found.replies:
-            reply = next(in_evidence(given.evidence, UNUSED_REPLY), "")
+        reason = UnscoredReason(parsed.reason, parsed.cause)
+        reasons.counts[reason] += 1
+        if reason not in reasons.replies:
+            reply = next(in_evidence(parsed.evidence, UNUSED_REPLY), "")
             if reply:
-                found.replies[why] = str(reply)
-    return found
+                reasons.replies[reason] = str(reply)
+    return reasons
 
 
 def in_evidence(evidence: Any, key: str) -> Iterator[Any]:
-    """The values of a key in evidence of JSON, at any depth."""
+    """The values of a key in JSON evidence, at any depth."""
     if isinstance(evidence, Mapping):
         if key in evidence:
             yield evidence[key]
@@ -163,11 +170,11 @@ def in_evidence(evidence: Any, key: str) -> Iterator[Any]:
 
 
 _WITHOUT_VALUE = frozenset(("bounds", "cause", "evidence", "weight"))
-"""What may be known of a score without a value besides its status."""
+"""Fields of a score without a value that its status does not cover."""
 
 
 def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Put rows into columns; equal labels are one object, to keep a long run small."""
+    """Add rows to columns. Equal labels share one object, to save memory."""
     interned: dict[str, Mapping[str, Any]] = {}
     for row in rows:
         labels = row.get("labels")
@@ -189,7 +196,7 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
                 )
                 continue
             if score is None:
-                known = Score.unscored("not scored yet")
+                score_or_status = Score.unscored("not scored yet")
             elif score["status"] == "scored" and score["value"] is not None:
                 weight = score.get("weight", 1.0)
                 no_option = score.get("evidence", {}).get(NO_OPTION, False)
@@ -205,13 +212,13 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
                 )
                 continue
             elif _WITHOUT_VALUE & score.keys():
-                known = Score.from_json(score)
+                score_or_status = Score.from_json(score)
             else:
-                known = score["status"]
+                score_or_status = score["status"]
             column.add(
                 sample,
                 repeat,
-                known,
+                score_or_status,
                 cluster=cluster,
                 labels=labels,
                 refused=refused,
@@ -219,12 +226,12 @@ def fill(columns: Mapping[str, Scores], rows: Iterable[Mapping[str, Any]]) -> No
 
 
 def is_faulty(row: Mapping[str, Any]) -> bool:
-    """Whether a trial could not be asked because of its sample's own data."""
+    """True if a trial could not be asked because of the data of its sample."""
     return bool(row.get("error", {}).get("kind") == "bad_sample")
 
 
 Slices = Mapping[str, Sequence[int]]
-"""The places of a slice's rows by its name; the columns of a task have the same."""
+"""The positions of each slice's rows by its name, equal in all columns of a task."""
 
 
 def _results(
@@ -237,9 +244,9 @@ def _results(
     suspended: bool,
 ) -> Iterator[Result]:
     aggregator = load_aggregator(number.aggregation)
-    for name, at in (("", None), *places.items()):
-        part = column if at is None else column.at(at)
-        with _named(task, number.name, name, number.aggregation):
+    for name, positions in (("", None), *places.items()):
+        part = column if positions is None else column.at(positions)
+        with _named_errors(task, number.name, name, number.aggregation):
             result = summarise(
                 task.task,
                 number.name,
@@ -254,49 +261,51 @@ def _results(
 
 def _combined(
     task: TaskNumbers,
-    made: CombinedNumber,
+    combined_number: CombinedNumber,
     columns: Mapping[str, Scores],
     results: Sequence[Result],
     places: Slices,
     *,
     bootstrap_iters: int,
 ) -> Iterator[Result]:
-    """A number of numbers, whole and by slices; ``results`` are those of its parts."""
+    """A combined number, whole and by slice. ``results`` are those of its parts."""
     of_parts = {(result.metric, result.slice): result for result in results}
-    numbers = [number for number in task.numbers if number.name in made.of]
+    numbers = [number for number in task.numbers if number.name in combined_number.of]
     if not numbers:
-        # All parts were skipped: what is known of the trials is that of any number.
+        # All parts were skipped: the counts of trials are those of any number.
         numbers = [task.numbers[0]]
     aggregations = dict.fromkeys(number.aggregation for number in numbers)
-    for name, at in (("", None), *places.items()):
+    for name, positions in (("", None), *places.items()):
         parts = []
         for number in numbers:
             column = columns[number.name]
             part = Averaged(
                 of_parts[number.name, name],
-                column if at is None else column.at(at),
+                column if positions is None else column.at(positions),
                 load_aggregator(number.aggregation),
                 number.options,
             )
             parts.append(part)
-        with _named(task, made.name, name, " and ".join(aggregations)):
+        with _named_errors(
+            task, combined_number.name, name, " and ".join(aggregations)
+        ):
             result = mean_of(
                 task.task,
-                made.name,
+                combined_number.name,
                 parts,
-                skip=made.missing != "unknown",
-                higher_is_better=made.higher_is_better,
-                unavailable=bool(made.unavailable),
+                skip=combined_number.missing != "unknown",
+                higher_is_better=combined_number.higher_is_better,
+                unavailable=bool(combined_number.unavailable),
                 bootstrap_iters=bootstrap_iters,
             )
         yield replace(result, slice=name, evidence=None if name else result.evidence)
 
 
 @contextmanager
-def _named(
+def _named_errors(
     task: TaskNumbers, number: str, slice: str, aggregation: str
 ) -> Iterator[None]:
-    """Raises PluginError with the names where an aggregator fails."""
+    """Raise PluginError with the names if the aggregator in the block fails."""
     try:
         yield
     except MmevalError:
@@ -306,17 +315,18 @@ def _named(
         place = f"{number} of {slice}" if slice else number
         raise PluginError(
             f"{task.task}: the aggregator {aggregation!r} failed on {place} "
-            f"({type(error).__name__}: {error}). The scores are kept: mend it, then "
-            "run the same command"
+            f"({type(error).__name__}: {error}). The scores are kept: fix it, then run "
+            "the same command"
         ) from error
 
 
 def group_results(groups: Sequence[Group], results: Sequence[Result]) -> list[Result]:
-    """The groups' numbers, in the order of the groups. A task that a group reaches
-    twice, directly and through another group among its members, counts once. A group
-    among the members weighs its own as it says itself; one that has no such number does
-    as the group around it. Where absent members count, one without the number is
-    unknown: it was not asked."""
+    """The numbers of groups, in the order of the groups.
+
+    A task that a group reaches twice, directly and through a nested group, counts once.
+    A nested group weights its members by its own entry for the metric, else by that of
+    the outer group. If absent members count, a member without the number is unknown.
+    """
     by_name = {group.name: group for group in groups}
     entries: dict[tuple[str, str], GroupMetric] = {}
     for group in groups:
@@ -327,18 +337,18 @@ def group_results(groups: Sequence[Group], results: Sequence[Result]) -> list[Re
         if not result.slice:
             whole[result.task, result.metric] = result
 
-    def of(
+    def result_of_group(
         group: Group,
         entry: GroupMetric,
         counted: set[str],
     ) -> Result | None:
         metric = entry.metric
         members: list[Result] = []
-        # its own tasks first: they are its own
+        # direct tasks first, so that nested groups do not count them again
         for name in sorted(group.members, key=lambda name: name in by_name):
             if name in by_name:
-                own = entries.get((name, metric), entry)
-                member = of(by_name[name], own, counted)
+                member_entry = entries.get((name, metric), entry)
+                member = result_of_group(by_name[name], member_entry, counted)
             elif name not in counted:
                 counted.add(name)
                 member = whole.get((name, metric))
@@ -358,10 +368,10 @@ def group_results(groups: Sequence[Group], results: Sequence[Result]) -> list[Re
             counts_absent=entry.counts_absent,
         )
 
-    found = []
+    group_numbers = []
     for group in groups:
         for entry in group.metrics:
-            number = of(group, entry, set())
+            number = result_of_group(group, entry, set())
             if number is not None:
-                found.append(number)
-    return found
+                group_numbers.append(number)
+    return group_numbers

@@ -43,7 +43,7 @@ def metric(**changes: Any) -> dict[str, Any]:
             metric(switches={}, aggregation="median"),
             ["metric differs in a, aggregation"],
         ),
-        (OTHER_JUDGE, ["another judge"]),
+        (OTHER_JUDGE, ["judge", "another model"]),
     ],
     ids=[
         "alike",
