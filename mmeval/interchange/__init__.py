@@ -1,4 +1,4 @@
-"""Read and write answers in other layouts."""
+"""Read and write answers in the file layouts of benchmarks."""
 
 from typing import TYPE_CHECKING
 

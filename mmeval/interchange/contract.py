@@ -1,7 +1,7 @@
-"""Contract of formats, which read and write answers in files of some layout.
+"""Contract of formats: plugins that read and write files of answers.
 
-A format is an :class:`AnswerFormat` in the entry points ``mmeval.formats``. Its reader
-serves ``--model replay``, its writer ``mmeval export``. Both work with trials: the n-th
+A format is an :class:`AnswerFormat` in the entry points ``mmeval.formats``. ``--model
+replay`` uses its reader, ``mmeval export`` its writer. Both work with trials: the n-th
 answer to a sample of a task.
 """
 
@@ -22,52 +22,52 @@ from mmeval.records.trial import Trial
 from mmeval.system.arguments import fault_of, hint_of
 
 MANIFEST = "mmeval.json"
-"""The file of every exported folder that describes its run."""
+"""The file of an exported folder that describes its run."""
 
 
 class AnswerPlace(NamedTuple):
-    """The place of an answer: its file or task, and its number there, counted from
-    0."""
+    """The place of an answer: its file or task, and its number there, from 0."""
 
     group: str
     number: int
 
 
 class StoredAnswer(NamedTuple):
-    """A recorded answer. ``response`` has an error where the model failed."""
+    """A recorded answer. ``response`` has an error if the model failed."""
 
     place: AnswerPlace
     response: Response
 
 
 class MissingAnswer(NamedTuple):
-    """The reason why there is no answer; ``place`` is where an unreadable one
-    stands."""
+    """The reason why an answer is missing; ``place`` is that of an unreadable one."""
 
     reason: str
     place: AnswerPlace | None = None
 
 
 class AnswerSource(Protocol):
-    """Opened files of answers. Files outside of the named folder are never read, but
-    for media where ``media_root`` says that they are."""
+    """Opened files of answers.
+
+    Files outside the given folder are never read, except media in folders that
+    ``media_root`` names.
+    """
 
     @property
     def model(self) -> str:
-        """The model that gave the answers, as the files name it; else empty."""
+        """The model that gave the answers, as named in the files; else empty."""
 
     @property
     def digest(self) -> str:
-        """A digest of everything that an answer depends on, with the bytes of its
-        media."""
+        """A digest of everything that answers depend on, bytes of media included."""
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """The number of answers by the group of their places."""
+        """Numbers of answers by the group of their places."""
 
     @property
     def remarks(self) -> Sequence[str]:
-        """Remarks about the files themselves."""
+        """Remarks about the files."""
 
     def answer(
         self,
@@ -75,14 +75,16 @@ class AnswerSource(Protocol):
         sample: Sample,
         repeat: int,
     ) -> StoredAnswer | MissingAnswer:
-        """The answer of a trial. Raises UsageError for a damaged one. A medium that is
-        missing, or leads out of the folder, is not an error."""
+        """The answer of a trial. Raises UsageError if it is damaged.
+
+        A medium that is missing or outside the folder is not an error.
+        """
 
     def close(self) -> None: ...
 
 
 class ScoredTrial(NamedTuple):
-    """A trial with its scores by number; without any where it has not been scored."""
+    """A trial with its scores by number; without scores if it is unscored."""
 
     trial: Trial
     scores: Mapping[str, Score]
@@ -90,9 +92,11 @@ class ScoredTrial(NamedTuple):
 
 @dataclass(frozen=True)
 class AnsweredTask:
-    """One task of a run: its trials in the data set's order, read anew at each call.
-    ``scored`` also reads the scores behind the run's newest results, for a layout that
-    has a place for these."""
+    """One task of a run, with its trials in data set order, read at each call.
+
+    ``scored`` also reads the scores of the newest results, for layouts with a place for
+    scores.
+    """
 
     name: str
     trials: Callable[[], Iterator[Trial]]
@@ -109,9 +113,12 @@ class AnsweredRun:
 
 @dataclass(frozen=True)
 class ExportSummary:
-    """The result of a writer; ``gaps`` are what the files lack, each as one line.
-    ``notes``: what the layout has no place for, and how it was kept; ``manifest`` is
-    for the reader, in MANIFEST."""
+    """The result of a writer.
+
+    ``gaps`` are lines that each state one thing missing in the files. ``notes`` state
+    what the layout has no place for, and how it was kept. ``manifest`` is written into
+    MANIFEST for the reader.
+    """
 
     answers: int
     media: int
@@ -122,12 +129,12 @@ class ExportSummary:
 
 @dataclass(frozen=True)
 class AnswerFormat:
-    """A layout of answers. ``about`` is one sentence.
+    """A layout of answers. ``about`` describes it in one sentence.
 
-    ``read(path, **options)`` opens answers; its keyword arguments may be given in
-    ``--model_args``. ``write(run, folder)`` fills a folder, which is new and empty; it
-    raises UsageError for a run that the layout cannot hold. Either side may be missing;
-    ``unwritten`` is what to do instead of writing.
+    ``read(path, **options)`` opens answers; ``--model_args`` gives its keyword
+    arguments. ``write(run, folder)`` fills a new empty folder, and raises UsageError if
+    the layout cannot hold the run. Either function may be missing; ``unwritten`` says
+    what to do instead of writing.
     """
 
     about: str
@@ -137,14 +144,14 @@ class AnswerFormat:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The names of the reader's arguments besides the path."""
+        """The names of the reader's keyword arguments."""
         if self.read is None:
             return ()
         return tuple(inspect.signature(self.read).parameters)[1:]
 
 
 def load_format(name: str) -> AnswerFormat:
-    """Load a format by name. Raises UnknownNameError (with near names), PluginError."""
+    """Load a format by name. Raises UnknownNameError, PluginError."""
     return plugins.load_as(
         "mmeval.formats",
         name,
@@ -158,13 +165,12 @@ def open_answers(
     path: Path,
     options: Mapping[str, Any],
 ) -> AnswerSource:
-    """Open the answers below a path in a format. Raises UsageError,
-    MissingDataError."""
+    """Open the answers of a path in a format. Raises UsageError, MissingDataError."""
     form = load_format(name)
     if form.read is None:
         raise UsageError(
-            f"the format {name!r} is written only; mmeval ls formats lists those that "
-            "are read",
+            f"the format {name!r} cannot be read, only written; mmeval ls formats "
+            "lists the formats that can be read",
             name=name,
         )
     for option, value in options.items():

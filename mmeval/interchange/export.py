@@ -1,4 +1,4 @@
-"""Export the answers of a run in a format, completely or not at all."""
+"""Export of the answers of a run in a format, complete or not at all."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from mmeval.system.folders import replaced
 
 
 class _Trials:
-    """The trials of one task, with a count of those whose record cannot be read."""
+    """The trials of one task; ``damaged`` counts those with an unreadable record."""
 
     def __init__(self, run: StoredRun, name: str) -> None:
         self._run = run
@@ -35,7 +35,7 @@ class _Trials:
         self.damaged = 0
 
     def __call__(self) -> Iterator[Trial]:
-        return (one.trial for one in self._read(None))
+        return (row.trial for row in self._read(None))
 
     def scored(self) -> Iterator[ScoredTrial]:
         score_sets = {task.name: task.score_set for task in self._run.tasks}
@@ -44,14 +44,16 @@ class _Trials:
     def _read(self, score_set: Path | None) -> Iterator[ScoredTrial]:
         self.damaged = 0
         task = StoredTask(self._name, {}, self._run.folder, score_set)
-        for found in task.trials():
+        for stored in task.trials():
             try:
-                if found is None:
+                if stored is None:
                     raise ValueError
-                sample = Sample.from_json(found.sample, self._run.journal.media.root)
-                trial = stored_trial(found.row, sample, self._run.journal)
-                own = {} if found.scores is None else found.scores["scores"]
-                scores = {name: Score.from_json(score) for name, score in own.items()}
+                sample = Sample.from_json(stored.sample, self._run.journal.media.root)
+                trial = stored_trial(stored.row, sample, self._run.journal)
+                score_rows = {} if stored.scores is None else stored.scores["scores"]
+                scores = {
+                    name: Score.from_json(score) for name, score in score_rows.items()
+                }
             except (ValueError, KeyError, TypeError, AttributeError):
                 self.damaged += 1
             else:
@@ -66,11 +68,11 @@ def export(
     tasks: Sequence[str] = (),
     force: bool,
 ) -> ExportSummary:
-    """Write the answers of some tasks of a run (default: all) as the folder ``into``.
+    """Write the answers of ``tasks`` (default: all tasks of the run) to ``into``.
 
-    An earlier export is replaced only with ``force``, when the new one is complete;
-    another folder is never replaced. Raises UsageError for a run or folder that cannot
-    be used, StorageError.
+    With ``force`` an earlier export is replaced, once the new one is complete. Any
+    other folder is never replaced. Raises UsageError for a run or folder that cannot be
+    used, StorageError if files cannot be written.
     """
     assert form.write is not None
     is_empty_folder = into.is_dir() and not any(into.iterdir())
@@ -78,11 +80,11 @@ def export(
         if not (into / MANIFEST).is_file():
             raise UsageError(
                 f"{into} exists and was not written by mmeval export; move it away, or "
-                "name another --output_path"
+                "choose another --output_path"
             )
         if not force:
             raise UsageError(
-                f"{into} is there already; --force replaces it, --output_path FOLDER "
+                f"{into} exists already; --force replaces it, --output_path FOLDER "
                 "writes elsewhere"
             )
     trials: dict[str, _Trials] = {}
@@ -104,37 +106,39 @@ def export(
     except OSError as error:
         raise StorageError(
             f"{into}: cannot be written ({error.strerror or error}); free space, or "
-            "name another --output_path"
+            "choose another --output_path"
         ) from None
     return replace(done, gaps=(*done.gaps, *_gaps(run, trials)))
 
 
 def _chosen(run: StoredRun, tasks: Sequence[str]) -> list[str]:
-    known = run.record.get("tasks", {})
+    recorded = run.record.get("tasks", {})
     groups = run.record.get("groups", {})
     members = {name: group["members"] for name, group in groups.items()}
-    wanted: set[str] = set()
+    requested: set[str] = set()
     for name in tasks:
-        if name not in known and name not in members:
-            hint = f"It has: {', '.join(known)}."
-            raise UnknownNameError("task of this run", name, [*known, *members], hint)
-        wanted.update(tasks_inside(name, members))
-    if not known:
-        raise UsageError(f"{run.folder} has no task yet")
-    return [name for name in known if not tasks or name in wanted]
+        if name not in recorded and name not in members:
+            hint = f"It has: {', '.join(recorded)}."
+            raise UnknownNameError(
+                "task of this run", name, [*recorded, *members], hint
+            )
+        requested.update(tasks_inside(name, members))
+    if not recorded:
+        raise UsageError(f"{run.folder} has no tasks yet")
+    return [name for name in recorded if not tasks or name in requested]
 
 
 def _gaps(run: StoredRun, trials: dict[str, _Trials]) -> Iterator[str]:
     damaged = sum(read.damaged for read in trials.values())
     if damaged:
-        yield f"trials with a damaged record, not exported: {damaged:,}"
+        yield f"trials not exported, since their record is damaged: {damaged:,}"
     yield from journal_notes(run)
     data = run.record.get("data", {})
     for name in trials:
         if data.get(name, {}).get("subset") is not None:
             yield (
-                f"{name}: the run asked a part of its samples; the others have no "
+                f"{name}: the run asked only a part of the samples; the others have no "
                 "answer"
             )
     if not run.record.get("finished", True):
-        yield "the run is unfinished: trials that are not made yet are missing"
+        yield "the run is unfinished: its remaining trials are missing"

@@ -1,4 +1,4 @@
-"""A folder of answers in another layout, filled from a run: what its writers share."""
+"""Base class of writers that export a run as a folder of answers."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ from mmeval.system.wording import file_name, listed
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
-class _Place(NamedTuple):
+class _TrialKey(NamedTuple):
     id: str
     repeat: int
 
 
-class _Answered(NamedTuple):
+class _TaskAnswer(NamedTuple):
     task: str
     digest: str
 
 
 class ExportFolder(ABC):
-    """A folder whose layout has one place for each repeat of a sample. The methods of a
-    layout are abstract.
+    """A folder whose layout has one place for each repeat of a sample.
 
-    Tasks that ask the same share an answer; where the model has failed in one of them,
-    that of the other counts.
+    Each layout implements the abstract methods. Tasks with the same questions share an
+    answer; if the model failed in one task, the answer of the other counts.
 
-    ``entry`` is what the layout calls the place of an answer, and ``unanswered`` says
-    what stands in that of a failure. ``counts`` are by the keys of ``gaps`` and
-    ``notes``, which say what a count means; they are of answers, or of what ``nouns``
-    has, in the plural. ``scored`` is whether there is a place for scores, and
-    ``manifest`` is for the reader.
+    - ``entry``: the layout's word for the place of an answer
+    - ``unanswered``: what is in the place of a failure
+    - ``gaps``, ``notes``: what each count means, by its key in ``counts``
+    - ``nouns``: plural noun of a count by key; the default is answers
+    - ``scored``: True if the layout has a place for scores
+    - ``manifest``: fields for the reader
     """
 
     benchmark: ClassVar[str]
@@ -65,15 +65,15 @@ class ExportFolder(ABC):
         self.path = path
         self.counts: Counter[str] = Counter()
         self.manifest: dict[str, Any] = {}
-        self._places: dict[_Place, _Answered | None] = {}
+        self._places: dict[_TrialKey, _TaskAnswer | None] = {}
 
     @abstractmethod
     def takes(self, sample: Sample) -> bool:
-        """Whether the layout has a place for a sample, which is not damaged."""
+        """True if the layout has a place for an undamaged sample."""
 
     @abstractmethod
     def add(self, scored_trial: ScoredTrial) -> None:
-        """Take the trial of a place."""
+        """Write the trial of a place."""
 
     def again(self, scored_trial: ScoredTrial) -> None:  # noqa: B027
         """Take the same answer from another task, which may have other scores.
@@ -83,59 +83,62 @@ class ExportFolder(ABC):
 
     @abstractmethod
     def finish(self) -> Sequence[str]:
-        """Write the files. Returns what they lack besides ``gaps``."""
+        """Write the files. Returns further gaps."""
 
     def fill(self, run: AnsweredRun) -> ExportSummary:
         """Write the answers of a run.
 
-        Tasks of other benchmarks are left out, which is one of the gaps. Raises
-        UsageError where nothing is left, or where two tasks have different answers to
-        one sample; MissingDataError and CorruptMediaError for a medium of the run that
-        is missing or changed.
+        Tasks of other benchmarks are left out and reported as a gap. Raises UsageError
+        if no task is left, or if two tasks have different answers to one sample;
+        MissingDataError or CorruptMediaError if a medium of the run is missing or
+        changed.
         """
         own_tasks: list[AnsweredTask] = []
-        foreign: list[str] = []
+        other_tasks: list[str] = []
         for task in run.tasks:
             if self._has_places(task):
                 own_tasks.append(task)
             else:
-                foreign.append(task.name)
+                other_tasks.append(task.name)
         if not self._places:
-            why = "all its samples are damaged"
-            if foreign:
-                why = f"its tasks are not in {self.benchmark} ({listed(foreign, 3)})"
-            raise UsageError(f"nothing of this run has a place in the layout: {why}")
-        faulty: set[_Place] = set()
-        taken: set[_Place] = set()
+            reason = "all its samples are damaged"
+            if other_tasks:
+                reason = (
+                    f"its tasks are not in {self.benchmark} ({listed(other_tasks, 3)})"
+                )
+            raise UsageError(f"the layout has no place for this run: {reason}")
+        faulty: set[_TrialKey] = set()
+        taken: set[_TrialKey] = set()
         for task in own_tasks:
-            read = (ScoredTrial(trial, {}) for trial in task.trials())
-            for scored_trial in task.scored() if self.scored else read:
-                place = _place(scored_trial.trial)
+            unscored_trials = (ScoredTrial(trial, {}) for trial in task.trials())
+            for scored_trial in task.scored() if self.scored else unscored_trials:
+                key = _trial_key(scored_trial.trial)
                 if scored_trial.trial.sample.fault:
-                    faulty.add(place)
+                    faulty.add(key)
                 elif (
-                    scored_trial.trial.output is None
-                    and self._places[place] is not None
+                    scored_trial.trial.output is None and self._places[key] is not None
                 ):
-                    continue  # another task has the answer
-                elif place in taken:
+                    continue  # the answer of another task counts
+                elif key in taken:
                     self.again(scored_trial)
                 else:
-                    taken.add(place)
+                    taken.add(key)
                     self.add(scored_trial)
         gaps: list[str] = []
-        if foreign:
-            gaps.append(f"left out, as not in {self.benchmark}: {listed(foreign, 3)}")
-        more = self.finish()
+        if other_tasks:
+            gaps.append(
+                f"left out, as not in {self.benchmark}: {listed(other_tasks, 3)}"
+            )
+        further_gaps = self.finish()
         self.counts["faulty"] = len(faulty)
         missing = {
-            "failed": f"the model had failed; {self.unanswered}",
+            "failed": f"the model failed; {self.unanswered}",
             "unasked": f"the model could not be asked; {self.unanswered}",
             "faulty": f"the sample is damaged and was not asked; no {self.entry}",
             **self.gaps,
         }
         gaps += self._lines(missing)
-        gaps += more
+        gaps += further_gaps
         return ExportSummary(
             self.counts["answers"],
             self.counts["media"],
@@ -145,8 +148,8 @@ class ExportFolder(ABC):
         )
 
     def mmeval_fields(self, trial: Trial) -> dict[str, Any]:
-        """What our own key of an entry says of an answer, which is counted: why it
-        failed, and the kinds that the model was not asked for."""
+        """Count an answer, and return its fields under the key ``mmeval``: the error,
+        and the kinds that were not requested."""
         fields: dict[str, Any] = {}
         if trial.output is not None:
             self.counts["answers"] += 1
@@ -163,13 +166,13 @@ class ExportFolder(ABC):
     def exact_fields(
         self, output: Interleaved, files: Mapping[str, str], seal: str
     ) -> dict[str, Any]:
-        """What it says besides of one that the entry does not give back; ``files`` are
+        """The exact parts of an answer that the entry cannot reproduce. ``files`` are
         its media by digest."""
         self.counts["exact"] += 1
         return {"of": seal, "parts": exact_parts(output, files)}
 
     def put(self, medium: Media, stem: str) -> str:
-        """Write a medium; returns its path below the folder."""
+        """Write a medium; return its path in the folder."""
         return self.write(f"{stem}{suffix_for(medium.mime)}", medium.read())
 
     def write(self, name: str, content: bytes) -> str:
@@ -180,49 +183,49 @@ class ExportFolder(ABC):
         return name
 
     def write_lines(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Write a file of rows, each a line of ASCII."""
+        """Write rows as lines of ASCII JSON."""
         with (self.path / name).open("w", encoding="utf-8") as file:
             for row in rows:
                 file.write(json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n")
 
     def _has_places(self, task: AnsweredTask) -> bool:
-        """Note the answers of a task; false where a trial has no place: then none of
-        them counts."""
-        found: dict[_Place, _Answered | None] = {}
+        """Record the answers of a task. False, without any record, if a trial has no
+        place in the layout."""
+        answers: dict[_TrialKey, _TaskAnswer | None] = {}
         for trial in task.trials():
             if not trial.sample.fault:
                 if not self.takes(trial.sample):
                     return False
-                found[_place(trial)] = None
+                answers[_trial_key(trial)] = None
                 if trial.output is not None:
-                    answer = content_digest(b"answer", [("", trial.output)])
-                    found[_place(trial)] = _Answered(task.name, answer)
-        for place, now in found.items():
-            before = self._places.get(place)
-            if before and now and before.digest != now.digest:
+                    answer_digest = content_digest(b"answer", [("", trial.output)])
+                    answers[_trial_key(trial)] = _TaskAnswer(task.name, answer_digest)
+        for key, answer in answers.items():
+            earlier = self._places.get(key)
+            if earlier and answer and earlier.digest != answer.digest:
                 raise UsageError(
-                    f"{before.task} and {now.task} have different answers to "
-                    f"{place.id}, repeat {place.repeat}, and "
+                    f"{earlier.task} and {answer.task} have different answers to "
+                    f"{key.id}, repeat {key.repeat}, and "
                     "the layout has one place for both; export one of them with --tasks"
                 )
-            self._places[place] = before or now
+            self._places[key] = earlier or answer
         return True
 
     def _lines(self, words: Mapping[str, str]) -> Iterator[str]:
-        """A line for each count that is not 0."""
+        """A line for each count above 0."""
         for key, how in words.items():
             count = self.counts[key]
             if count:
                 yield f"{self.nouns.get(key, 'answers')}: {count:,}; {how}"
 
 
-def _place(trial: Trial) -> _Place:
-    return _Place(trial.sample.id, trial.repeat)
+def _trial_key(trial: Trial) -> _TrialKey:
+    return _TrialKey(trial.sample.id, trial.repeat)
 
 
 def stem_of(name: str, repeat: int) -> str:
-    """The beginning of the names of a trial's media, by a sample's id as far as it can
-    be part of a file name."""
+    """The start of the file names of a trial's media, from its sample's id. An id that
+    cannot be part of a file name is shortened and gets a digest."""
     stem = name
     if not _PLAIN_ID.fullmatch(name):
         stem = f"{file_name(name)[:40]}_{digest(name)[:8]}"

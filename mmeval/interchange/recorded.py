@@ -1,4 +1,5 @@
-"""Parse answers from records of unknown origin, in which any field may be wrong."""
+"""Parsers of recorded answers. Records may come from anywhere, so every field is
+checked."""
 
 from __future__ import annotations
 
@@ -17,54 +18,59 @@ from mmeval.records.sample import Message, Sample
 
 
 def question_of(sample: Sample) -> str:
-    """The digest of a sample's question: words, order and the bytes of its media."""
-    return _asked(sample.input)
+    """A digest of a sample's question: text, order and bytes of its media."""
+    return _question_digest(sample.input)
 
 
 def recorded_question(row: Mapping[str, Any], media_root: Path) -> str:
-    """The digest of a recorded question, without media. Raises UsageError if
-    damaged."""
+    """The digest of a recorded question, without reading its media.
+
+    Raises UsageError if the question is damaged.
+    """
     try:
-        return _asked([Message.from_json(item, media_root) for item in row["input"]])
+        messages = [Message.from_json(item, media_root) for item in row["input"]]
+        return _question_digest(messages)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(
             f"its question is damaged ({type(error).__name__}: {error})"
         ) from None
 
 
-def _asked(messages: Sequence[Message]) -> str:
+def _question_digest(messages: Sequence[Message]) -> str:
     contents = [(message.role, message.content) for message in messages]
     return content_digest(b"question", contents)
 
 
 def parts_of(rows: object, media_root: Path) -> Interleaved:
-    """Parse an answer's parts. Raises UsageError; MissingDataError for missing
-    media."""
+    """Parse the parts of an answer. Raises UsageError for an invalid part,
+    MissingDataError for a missing medium."""
     if not isinstance(rows, list):
-        raise UsageError(f"an answer is a list of parts, not {type(rows).__name__}")
+        raise UsageError(
+            f"an answer must be a list of parts, not {type(rows).__name__}"
+        )
     parts: list[Part] = []
     for row in rows:
         if not isinstance(row, dict):
-            raise UsageError(f"a part is an object, not {type(row).__name__}")
+            raise UsageError(f"a part must be an object, not {type(row).__name__}")
         kind = row.get("type")
         if kind not in PART_KINDS:
-            raise UsageError(f"{kind!r:.80} is no kind of part")
-        words: Any = row.get("text")
-        raw: Any = row.get("raw", words or "")
+            raise UsageError(f"{kind!r:.80} is not a kind of part")
+        text: Any = row.get("text")
+        raw: Any = row.get("raw", text or "")
         label: Any = row.get("label", "")
-        if words is not None and not isinstance(words, str):
-            raise UsageError(f"a part of the kind {kind!r} has words that are no text")
+        if text is not None and not isinstance(text, str):
+            raise UsageError(f"the text of a part of kind {kind!r} must be a string")
         if not isinstance(raw, str) or not isinstance(label, str):
-            raise UsageError(f"a part of the kind {kind!r} has words that are no text")
+            raise UsageError(f"the text of a part of kind {kind!r} must be a string")
         medium = None
         if row.get("media") is not None:
             medium = _medium(row["media"], media_root)
-        parts.append(Part(kind, words, medium, raw, label))
+        parts.append(Part(kind, text, medium, raw, label))
     return Interleaved(tuple(parts))
 
 
 def _medium(row: object, media_root: Path) -> Media:
-    """A recorded medium, whose digest is compared with the record when it is read."""
+    """A recorded medium. Its digest is checked when it is read."""
     try:
         medium = Media.from_json(row, media_root)  # type: ignore[arg-type]  # a value that is not a mapping is reported below
         stored = stored_path(media_root, medium.sha256, medium.mime)
@@ -78,8 +84,7 @@ def _medium(row: object, media_root: Path) -> Media:
     if file is None or not file.is_file() or file.stat().st_size != medium.size:
         raise MissingDataError(
             f"its medium {medium.sha256[:12]}{suffix_for(medium.mime)} is neither in "
-            f"{media_root} nor where it was "
-            "recorded; bring the folder media/ along"
+            f"{media_root} nor at its recorded path; copy the folder media/ too"
         )
     return medium
 
@@ -87,8 +92,10 @@ def _medium(row: object, media_root: Path) -> Media:
 def read_or_missing(
     place: AnswerPlace, name: str, read: Callable[[], Response], *, where: str
 ) -> StoredAnswer | MissingAnswer:
-    """The answer called ``name`` that a function reads, or why it cannot be read.
-    ``where`` is what it stands in."""
+    """Call ``read`` for the answer ``name``; if it fails, return why.
+
+    ``where`` is the noun for the place of the answer: ``line`` or ``record``.
+    """
     try:
         return StoredAnswer(place, read())
     except (UsageError, MissingDataError) as error:
@@ -99,17 +106,17 @@ def read_or_missing(
 
 
 def error_of(row: object) -> Response:
-    """Parse a recorded failure, with its kind. Raises UsageError for a damaged one."""
-    found = row if isinstance(row, dict) else {}
-    kind = found.get("kind")
-    message = found.get("message")
+    """Parse a recorded failure, with its kind. Raises UsageError if it is damaged."""
+    fields = row if isinstance(row, dict) else {}
+    kind = fields.get("kind")
+    message = fields.get("message")
     if kind not in ERROR_KINDS or not isinstance(message, str):
-        raise UsageError("its failure is damaged")
+        raise UsageError("the record of its failure is damaged")
     return Response(error=ErrorInfo(kind, message), finish_reason="error")
 
 
 def kinds_of(values: object) -> tuple[PartKind, ...]:
-    """The recorded kinds of part; what is none is left out."""
+    """The kinds of parts in a recorded list; other values are left out."""
     if not isinstance(values, list):
         return ()
     return tuple(kind for kind in PART_KINDS if kind in values)

@@ -1,7 +1,6 @@
-"""Reads answers in the files of a row layout
-(:mod:`mmeval.interchange.row_layout`).
+"""Reader of answers in a row layout (:mod:`mmeval.interchange.row_layout`).
 
-Paths of media start from their file, else from the named folder, else from the working
+Paths of media are relative to their file, else to the given folder, else to the working
 directory (:mod:`mmeval.interchange.media_paths`).
 """
 
@@ -32,12 +31,15 @@ from mmeval.records.sample import Sample
 from mmeval.system.wording import listed
 
 MOST_NAMED = 3
-"""Missing files that the warning of an answer names."""
+"""Number of missing files that the warning of an answer names."""
 
 
 class Entry(NamedTuple):
-    """A row with an answer. ``number`` counts the rows of its file from 0; ``names``
-    are the paths in its fields; ``own`` is our own key."""
+    """A row with an answer.
+
+    ``number`` counts the rows of its file from 0, ``names`` are the paths in its
+    fields, and ``own`` is the value of its key ``mmeval``.
+    """
 
     file: Path
     number: int
@@ -54,19 +56,19 @@ class RowAnswers:
     def __init__(
         self, layout: RowLayout, path: Path, media_root: MediaRoot = ()
     ) -> None:
-        """``path`` is a file or a folder. Raises MissingDataError without answers,
-        UsageError for a damaged file."""
+        """``path`` is a file or a folder. Raises MissingDataError if there are no
+        answers, UsageError for a damaged file."""
         self._layout = layout
         self._media = MediaPaths(media_root)
         self._folder = path.parent if path.is_file() else path
         self._files: dict[Path, list[Entry]] = {}
-        self._found: dict[tuple[int, Hashable], list[Entry]] = {}
+        self._by_key: dict[tuple[int, Hashable], list[Entry]] = {}
         self.remarks: list[str] = []
         for file in layout.files(path):
             self._add(file)
-        # the paths of all answers that lead to no file
+        # all paths without a file
         missing: list[str] = []
-        for folders, entry in self._placed():
+        for folders, entry in self._entries_with_folders():
             is_exact = self._is_exact(entry)
             for name in exact_files(entry.own) if is_exact else entry.names:
                 if not self._media.has(name, folders):
@@ -79,11 +81,11 @@ class RowAnswers:
 
     @cached_property
     def digest(self) -> str:
-        """The digest of the files and their media; a missing one has its place."""
+        """A digest of the files and their media. A missing medium counts as such."""
         files = {
             file: [file.name, Media.from_path(file).sha256] for file in self._files
         }
-        for folders, entry in self._placed():
+        for folders, entry in self._entries_with_folders():
             names = (*entry.names, *exact_files(entry.own))
             for name in dict.fromkeys(names):
                 files[entry.file].append(self._media.sha256(name, folders))
@@ -93,7 +95,7 @@ class RowAnswers:
     def counts(self) -> Mapping[str, int]:
         counts: dict[str, int] = {}
         for file, entries in self._files.items():
-            counts[self._named(file)] = len(entries)
+            counts[self._group_of(file)] = len(entries)
         return counts
 
     def answer(
@@ -108,7 +110,7 @@ class RowAnswers:
             return MissingAnswer(
                 f"{self._folder} has no answer to {sample.id!r}{where}"
             )
-        place = AnswerPlace(self._named(entry.file), entry.number)
+        place = AnswerPlace(self._group_of(entry.file), entry.number)
         try:
             return StoredAnswer(place, self._response(entry, sample))
         except MissingDataError as error:
@@ -120,14 +122,14 @@ class RowAnswers:
         """Nothing is held open."""
 
     def _add(self, file: AnswerFile) -> None:
-        """Read a file. Raises UsageError with the place of a row that is invalid."""
+        """Read a file. Raises UsageError with the place of an invalid row."""
         layout = self._layout
         entries: dict[Hashable, Entry] = {}
-        keyless = again = 0
+        skipped = duplicates = 0
         for number, (place, row) in enumerate(layout.rows(file.path)):
             key = layout.key(row) if isinstance(row, dict) else None
             if key is None:
-                keyless += 1
+                skipped += 1
                 continue
             names: list[str] = []
             try:
@@ -135,35 +137,33 @@ class RowAnswers:
                 own = own_of(row)
             except UsageError as error:
                 raise UsageError(f"{place}: {error}") from None
-            kept_as = key if layout.unique else number
-            again += kept_as in entries
-            entries[kept_as] = Entry(file.path, number, place, key, row, names, own)
-        if keyless:
+            entry_key = key if layout.unique else number
+            duplicates += entry_key in entries
+            entries[entry_key] = Entry(file.path, number, place, key, row, names, own)
+        if skipped:
+            self.remarks.append(f"{file.path}: {layout.keyless}, skipped: {skipped:,}")
+        if duplicates:
             self.remarks.append(
-                f"{file.path}: {layout.keyless}, passed over: {keyless:,}"
-            )
-        if again:
-            self.remarks.append(
-                f"{file.path}: answers whose id occurs again: {again:,}; the last one "
-                "counts"
+                f"{file.path}: answers with a repeated id: {duplicates:,}; the last "
+                "one counts"
             )
         self._files[file.path] = list(entries.values())
         for entry in entries.values():
-            self._found.setdefault((file.repeat, entry.key), []).append(entry)
+            self._by_key.setdefault((file.repeat, entry.key), []).append(entry)
 
     def _entry(self, sample: Sample, repeat: int) -> Entry | None:
-        """The row of a sample: of equal questions the one in its own position, else
-        the first."""
+        """The row of a sample. Among equal questions, the row at the sample's position,
+        else the first one."""
         for key in self._layout.keys(sample):
-            found = self._found.get((repeat, key))
-            if not found:
+            entries = self._by_key.get((repeat, key))
+            if not entries:
                 continue
             if self._layout.position is not None:
                 position = self._layout.position(sample.id)
-                for entry in found:
+                for entry in entries:
                     if entry.number == position:
                         return entry
-            return found[0]
+            return entries[0]
         return None
 
     def _response(self, entry: Entry, sample: Sample) -> Response:
@@ -199,19 +199,19 @@ class RowAnswers:
         )
 
     def _is_exact(self, entry: Entry) -> bool:
-        """True if our own key has the parts of this very answer."""
+        """True if the key ``mmeval`` has the parts of exactly this answer."""
         own = entry.own
         return "parts" in own and own.get("of") == self._layout.seal(entry.row)
 
-    def _named(self, file: Path) -> str:
+    def _group_of(self, file: Path) -> str:
         return file.relative_to(self._folder).as_posix()
 
     def _folders_of(self, file: Path) -> tuple[Path, ...]:
-        """The folders from which the paths of a file start."""
+        """The folders that the paths of a file are relative to."""
         return file.parent, self._folder, Path.cwd()
 
-    def _placed(self) -> Iterator[tuple[tuple[Path, ...], Entry]]:
-        """All rows, each with the folders from which its paths start."""
+    def _entries_with_folders(self) -> Iterator[tuple[tuple[Path, ...], Entry]]:
+        """All rows, each with the folders that its paths are relative to."""
         for file, entries in self._files.items():
             folders = self._folders_of(file)
             for entry in entries:

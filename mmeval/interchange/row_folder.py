@@ -1,5 +1,4 @@
-"""Writes answers in the files of a row layout
-(:mod:`mmeval.interchange.row_layout`)."""
+"""Writer of answers in a row layout (:mod:`mmeval.interchange.row_layout`)."""
 
 from __future__ import annotations
 
@@ -19,8 +18,10 @@ from mmeval.records.trial import Trial
 
 
 class RowFolder(ExportFolder):
-    """Collects the rows of each file, and writes the media of an answer at once.
-    ``rows`` are by the name of their file and the sample's id."""
+    """Collects the rows of each file; media are written at once.
+
+    ``rows`` are by the name of their file and the id of their sample.
+    """
 
     layout: ClassVar[RowLayout]
 
@@ -41,10 +42,10 @@ class RowFolder(ExportFolder):
             # each medium of an answer is written once
             media: dict[str, Media] = {}
             pictures = output.media("image") if self.layout.pictures else ()
-            different = dict.fromkeys((*pictures, *output.media()))
-            for number, medium in enumerate(different, 1):
-                is_apart = medium in pictures
-                form = self.layout.pictures if is_apart else self.layout.media
+            distinct = dict.fromkeys((*pictures, *output.media()))
+            for number, medium in enumerate(distinct, 1):
+                has_own_folder = medium in pictures
+                form = self.layout.pictures if has_own_folder else self.layout.media
                 file = self.put(medium, form.format(self.stem(trial), number))
                 media[file] = medium
             files = {medium.sha256: file for file, medium in media.items()}
@@ -68,19 +69,19 @@ class RowFolder(ExportFolder):
         return repeat_file(self.layout.file_of(trial.sample), trial.repeat)
 
     def stem(self, trial: Trial) -> str:
-        """The name of an answer in those of its media."""
+        """The start of the file names of an answer's media."""
         return stem_of(trial.sample.id, trial.repeat)
 
     def fields(
         self, trial: Trial, output: Interleaved, files: Mapping[str, str]
     ) -> dict[str, Any]:
-        """The row of an answer, without our own key."""
+        """The row of an answer, without the key ``mmeval``."""
         return self.layout.row(trial.sample, output, files)
 
     def is_given_back(
         self, row: Mapping[str, Any], output: Interleaved, media: Mapping[str, Media]
     ) -> bool:
-        """True if a row alone gives the answer back; ``media`` are by their files."""
+        """True if a row alone reproduces the answer; ``media`` are by file name."""
         return self.layout.answer(row, media.get) == output
 
     def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:

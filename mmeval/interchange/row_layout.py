@@ -1,16 +1,15 @@
-"""Layout of answer files that have a row for each answer.
+"""Layout of answer files with one row per answer.
 
-A benchmark declares its layout as one :class:`RowLayout`. The record says which files
-there are, by what a row is found, and how an answer is spread over the fields of a row.
-:class:`mmeval.interchange.RowAnswers` reads answers by it and
-:class:`mmeval.interchange.RowFolder` writes them, so that both sides agree.
+A benchmark declares its layout as one :class:`RowLayout`: the files, the key of a row,
+and the fields of an answer. :class:`mmeval.interchange.RowAnswers` reads by this
+declaration and :class:`mmeval.interchange.RowFolder` writes by it, so both agree.
 
-What a row has no place for is under our own key ``mmeval``, which the scripts of the
-benchmarks do not read: the parts of an answer that its fields alone do not give back
-(``parts``, sealed to the fields by ``of``), a failure (``error``), and the kinds that
-the model was not asked for (``left_out``).
+A row has a further key ``mmeval``, which the scripts of the benchmarks ignore. It holds
+the parts of an answer that the fields cannot reproduce (``parts``, bound to the fields
+by the digest ``of``), a failure (``error``), and the kinds that were not requested
+(``left_out``).
 
-Further answers to the same questions are in files of their own, such as
+Further answers to the same questions are in separate files, such as
 ``answers_repeat1.json``.
 """
 
@@ -30,9 +29,9 @@ from mmeval.records.sample import Sample
 from mmeval.system.foreign_lines import lines_of, list_of
 
 Row: TypeAlias = Mapping[str, Any]
-"""An object of a file. ``Any``: each field has its own type, and may be wrong."""
+"""An object of a file. ``Any``: each field has its own type and may be invalid."""
 FindMedium: TypeAlias = Callable[[str], Media | None]
-"""Opens the medium at a path; None without a file."""
+"""Opens the medium at a path; returns None without a file."""
 
 _REPEAT = re.compile(r".+_repeat([1-9][0-9]{0,3})")
 
@@ -45,16 +44,15 @@ class AnswerFile(NamedTuple):
 
 
 class PlacedRow(NamedTuple):
-    """A value of a file, which may be something else than a row; ``place`` is for
-    messages."""
+    """A value of a file, which may not be a row; ``place`` is for messages."""
 
     place: str
     value: Any
 
 
 def id_in(row: Row) -> str | None:
-    found = row.get("id")
-    return None if found is None else str(found)
+    value = row.get("id")
+    return None if value is None else str(value)
 
 
 def id_of(sample: Sample) -> tuple[str]:
@@ -67,41 +65,41 @@ def no_warnings(row: Row, sample: Sample) -> Sequence[str]:  # noqa: ARG001
 
 @dataclass(frozen=True, kw_only=True)
 class RowLayout:
-    """The fields that have a default describe rows that are found by the sample's id.
+    """The layout of a benchmark. The defaults describe rows with the sample's id.
 
-    Which files there are:
+    Files:
 
-    - ``files(path)``: the files of a folder, or the one that ``path`` names
+    - ``files(path)``: the files of a folder, or the file at ``path``
     - ``rows(file)``: the values of a file
-    - ``file_of(sample)``: the name of the file of a sample, for its first answer. A
-      file ``.jsonl`` is written in lines, another one as a list
-    - ``position(id)``: number of a sample's row in its file, which is written in this
-      order. Of equal questions it tells which row is meant
+    - ``file_of(sample)``: name of the file with a sample's first answer. A ``.jsonl``
+      file is written as lines, any other as a list
+    - ``position(id)``: number of a sample's row in its file. Rows are written in this
+      order; it also selects the row among equal questions
 
-    How a row is found:
+    Keys of rows:
 
     - ``labels``: labels of a sample that has a place in the layout
-    - ``key(row)``: the key of a row; None for a row that is passed over
+    - ``key(row)``: the key of a row; None for a row to skip
     - ``keys(sample)``: the keys of a sample's row, the best one first
-    - ``keyless``: what the rows that are passed over are called, in the plural
-    - ``unique``: True if the last row of a key counts alone
+    - ``keyless``: plural noun for skipped rows
+    - ``unique``: True if only the last row of a key counts
 
-    What is in a row:
+    Content of a row:
 
-    - ``answer(row, find)``: the answer that the fields alone give. Raises UsageError
-      for an invalid row
+    - ``answer(row, find)``: the answer in the fields alone. Raises UsageError for an
+      invalid row
     - ``row(sample, output, files)``: the row of an answer, or of a failure (None);
-      ``files`` are those of its media by digest
-    - ``sealed(row)``: the fields by which an answer is recognized as unedited
-    - ``warnings(row, sample)``: what is odd about a row as the answer to a sample
+      ``files`` are the files of its media by digest
+    - ``sealed(row)``: the fields that identify an unedited answer
+    - ``warnings(row, sample)``: doubts about a row as the answer to a sample
     - ``keeps_place``: True if a part without its file keeps its place; otherwise the
       answer is missing
-    - ``left_out``: kinds that the model was not asked for in any answer
+    - ``left_out``: kinds that are requested in no answer
 
-    Where media are written, by the name of the answer and the number of the medium:
+    Files of media, as formats with the name of the answer and the number of the medium:
 
-    - ``media``: the files of media, numbered in the order of the answer
-    - ``pictures``: those of pictures that have a folder of their own and are numbered
+    - ``media``: files of media, numbered in the order of the answer
+    - ``pictures``: files of pictures, if these have their own folder and are numbered
       first
     """
 
@@ -127,12 +125,12 @@ class RowLayout:
     pictures: str = ""
 
     def seal(self, row: Row) -> str:
-        """A digest of an answer, so that parts of another one are not used for it."""
+        """A digest that binds the exact parts of an answer to its row."""
         return digest(self.sealed(row))
 
 
 def repeat_file(name: str, repeat: int) -> str:
-    """The name of the file of a repeat.
+    """The file name of a repeat.
 
     >>> repeat_file("answers.json", 1)
     'answers_repeat1.json'
@@ -142,20 +140,22 @@ def repeat_file(name: str, repeat: int) -> str:
 
 
 def repeat_of(file: Path) -> int:
-    """The repeat whose answers a file has, by its name."""
-    found = _REPEAT.fullmatch(file.stem)
-    return int(found[1]) if found else 0
+    """The repeat of the answers in a file, from its name."""
+    match = _REPEAT.fullmatch(file.stem)
+    return int(match[1]) if match else 0
 
 
 def files_named(name: str, path: Path) -> list[AnswerFile]:
-    """The file ``name`` of a folder and those of its repeats; or the file ``path``.
+    """The file ``name`` of a folder and its repeats, or ``path`` if it is a file.
+
     Raises MissingDataError for a folder without the file, UsageError for a link that
-    leads out of it."""
+    leads out of the folder.
+    """
     if path.is_file():
         return [AnswerFile(path, 0)]
     if not (path / name).is_file():
         raise MissingDataError(
-            f"{path}: no {name}; name the file of the answers with path="
+            f"{path}: {name} is missing; give the file of the answers with path="
         )
     files = [AnswerFile(path_inside(path, name), 0)]
     for file in path.iterdir():

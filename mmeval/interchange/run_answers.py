@@ -1,4 +1,4 @@
-"""Answers of a run folder: the scored answer of each trial."""
+"""Answers of a run folder: the output of each trial."""
 
 from __future__ import annotations
 
@@ -32,9 +32,8 @@ from mmeval.system.json_lines import from_line, to_line
 MODEL = "model"
 
 
-class _Made(NamedTuple):
-    """One trial of the run: the digest of its question, and its row as it is
-    recorded."""
+class _TrialRecord(NamedTuple):
+    """A trial of the run: its number, the digest of its question, its recorded row."""
 
     number: int
     question: str
@@ -42,14 +41,14 @@ class _Made(NamedTuple):
 
 
 class RunAnswers:
-    """A run folder opened for reading, if in progress in its present state."""
+    """The answers of a run folder. A run in progress is read in its current state."""
 
     def __init__(self, folder: Path) -> None:
         self._run = StoredRun(folder)
         self._media = folder / "media"
         self._damaged = 0
         names = self._run.record.get("tasks", {})
-        self._trials = {name: dict(self._made(name)) for name in names}
+        self._trials = {name: dict(self._records(name)) for name in names}
 
     @property
     def model(self) -> str:
@@ -57,12 +56,12 @@ class RunAnswers:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of the digests of trials, which cover their answers, and of
+        """A digest over the digests of trials, which cover their answers, and over
         failures."""
         sha256 = hashlib.sha256()
         for task, trials in sorted(self._trials.items()):
-            for (sample, repeat), made in sorted(trials.items()):
-                row = from_line(made.line)
+            for (sample, repeat), record in sorted(trials.items()):
+                row = from_line(record.line)
                 facts = [task, sample, repeat, row.get("d"), row.get("error")]
                 sha256.update(to_line(facts))
         return sha256.hexdigest()[:DIGEST_CHARS]
@@ -73,12 +72,12 @@ class RunAnswers:
 
     @property
     def remarks(self) -> Sequence[str]:
-        lost = list(journal_notes(self._run))
+        remarks = list(journal_notes(self._run))
         if self._damaged:
-            lost.append(
+            remarks.append(
                 f"{self._run.folder}: damaged trials, left out: {self._damaged:,}"
             )
-        return lost
+        return remarks
 
     def answer(
         self,
@@ -88,10 +87,10 @@ class RunAnswers:
     ) -> StoredAnswer | MissingAnswer:
         question = question_of(sample)
         names = [task] if task in self._trials else []
-        if not names:  # it may be renamed: the only one with this sample and question
+        if not names:  # renamed? then the only task with this sample and question
             for other, trials in self._trials.items():
-                first = trials.get((sample.id, 0))
-                if first is not None and first.question == question:
+                first_repeat = trials.get((sample.id, 0))
+                if first_repeat is not None and first_repeat.question == question:
                     names.append(other)
         if len(names) != 1:
             known = ", ".join(self._trials) or "none"
@@ -99,19 +98,19 @@ class RunAnswers:
                 f"{self._run.folder} has no task {task}; its tasks are: {known}"
             )
         name = names[0]
-        made = self._trials[name].get((sample.id, repeat))
-        if made is None:
+        record = self._trials[name].get((sample.id, repeat))
+        if record is None:
             return MissingAnswer(
                 f"{self._run.folder} has no answer to {sample.id!r}, repeat {repeat}"
             )
-        if made.question != question:
+        if record.question != question:
             return MissingAnswer(
-                f"what {self._run.folder} answers under {sample.id!r} is another "
+                f"{self._run.folder} has an answer to {sample.id!r}, but to another "
                 "question"
             )
-        line = made.line
+        line = record.line
         return read_or_missing(
-            AnswerPlace(name, made.number),
+            AnswerPlace(name, record.number),
             f"{sample.id!r}, repeat {repeat}",
             lambda: self._response(from_line(line)),
             where="record",
@@ -123,8 +122,9 @@ class RunAnswers:
     def _response(self, row: Mapping[str, Any]) -> Response:
         if row.get("error") is not None:
             return error_of(row["error"])
-        # The answer of one call is the model's last reply. That of a program is in the
-        # row; it may have asked no model, or its replies are gone.
+        # Without an output in the row, the answer is the model's last reply. A program
+        # records its output in the row; it may have called no model, or its replies are
+        # missing.
         reply: Mapping[str, Any] | None = None
         finishes: list[FinishReason] = []
         for _, role, key in row.get("x", ()):
@@ -137,9 +137,9 @@ class RunAnswers:
         if reply is None and "output" not in row:
             raise MissingDataError("its answer is no longer in the journal")
         reply = reply or {}
-        written = row["output"] if "output" in row else reply.get("output")
+        parts = row["output"] if "output" in row else reply.get("output")
         return Response(
-            output=parts_of(written, self._media),
+            output=parts_of(parts, self._media),
             finish_reason=worst_finish(finishes),
             served=str(reply.get("served", "")),
             warnings=tuple(map(str, reply.get("warnings", ()))),
@@ -147,10 +147,10 @@ class RunAnswers:
             left_out=kinds_of(row.get("left_out")),
         )
 
-    def _made(
+    def _records(
         self,
         name: str,
-    ) -> Iterator[tuple[tuple[str, int], _Made]]:
+    ) -> Iterator[tuple[tuple[str, int], _TrialRecord]]:
         task = StoredTask(name, {}, self._run.folder, None)
         number = 0
         for trial in task.trials():
@@ -163,7 +163,7 @@ class RunAnswers:
             except (UsageError, KeyError, TypeError, ValueError):
                 self._damaged += 1
                 continue
-            if trial.sample.get("fault"):  # it was never asked, so there is no answer
+            if trial.sample.get("fault"):  # it was not asked
                 continue
-            yield key, _Made(number, question, to_line(trial.row))
+            yield key, _TrialRecord(number, question, to_line(trial.row))
             number += 1

@@ -28,9 +28,9 @@ from mmeval.system.wording import file_name
 _NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl")
 
 
-class _Row(NamedTuple):
-    """One sample: its line's place, its question's digest, its first answer's
-    number."""
+class _SampleLine(NamedTuple):
+    """One sample: the offset of its line, the digest of its question, the number of its
+    first answer."""
 
     offset: int
     question: str
@@ -38,12 +38,12 @@ class _Row(NamedTuple):
     repeats: int
 
 
-class _File:
-    """A samples file by the ids of its samples."""
+class _SamplesFile:
+    """A samples file, indexed by the ids of its samples."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.rows: dict[str, _Row] = {}
+        self.rows: dict[str, _SampleLine] = {}
         self.count = 0
         for line in lines_of(path):
             answers = line.row.get("parts")
@@ -51,21 +51,21 @@ class _File:
             name = document.get("id") if isinstance(document, dict) else None
             if not isinstance(name, str) or not isinstance(answers, list):
                 raise UsageError(
-                    f"{line.place}: this is not a line of a samples file of mmeval: it "
-                    "needs doc and parts"
+                    f"{line.place}: not a line of a samples file of mmeval; it needs "
+                    "doc and parts"
                 )
             try:
                 question = recorded_question(document, path.parent / "media")
             except UsageError as error:
                 raise UsageError(f"{line.place}: {error}") from None
-            if document.get("fault"):  # it was never asked, so there is no answer
+            if document.get("fault"):  # it was not asked
                 continue
             repeats = len(answers)
-            self.rows[name] = _Row(line.offset, question, self.count, repeats)
+            self.rows[name] = _SampleLine(line.offset, question, self.count, repeats)
             self.count += repeats
 
-    def response(self, row: _Row, repeat: int) -> Response:
-        """Read an answer. Raises UsageError and MissingDataError where it cannot be
+    def response(self, row: _SampleLine, repeat: int) -> Response:
+        """Read an answer. Raises UsageError or MissingDataError if it cannot be
         read."""
         values = line_at(self.path, row.offset)
         parts = _nth(values, "parts", repeat)
@@ -85,12 +85,12 @@ def _nth(
     repeat: int,
 ) -> Any:
     """The value of one repeat in a line. ``Any``: each key has its own type."""
-    found = values.get(key)
-    return found[repeat] if isinstance(found, list) and repeat < len(found) else None
+    items = values.get(key)
+    return items[repeat] if isinstance(items, list) and repeat < len(items) else None
 
 
 class SamplesAnswers:
-    """Each task's newest samples file; one alone answers any task with its samples."""
+    """The newest samples file of each task. A single file serves every task."""
 
     model = ""
 
@@ -100,11 +100,11 @@ class SamplesAnswers:
             match = _NAME.fullmatch(path.name)
             newest[match["task"] if match else path.stem] = path
         self._single = len(paths) == 1
-        self._files = {name: _File(path) for name, path in newest.items()}
+        self._files = {name: _SamplesFile(path) for name, path in newest.items()}
         self.remarks: list[str] = []
         if len(newest) < len(paths):
             self.remarks.append(
-                f"of {len(paths)} samples files the newest of each task are read"
+                f"of {len(paths)} samples files, only the newest of each task is read"
             )
 
     @cached_property
@@ -130,7 +130,7 @@ class SamplesAnswers:
         file = self._files.get(name)
         if file is None:
             return MissingAnswer(
-                f"there is no samples file of {task}; there are: "
+                f"no samples file of {task}; there are files of: "
                 f"{', '.join(self._files)}"
             )
         row = file.rows.get(sample.id)
@@ -140,7 +140,7 @@ class SamplesAnswers:
             )
         if row.question != question_of(sample):
             return MissingAnswer(
-                f"what {file.path} answers under {sample.id!r} is another question"
+                f"{file.path} has an answer to {sample.id!r}, but to another question"
             )
         return read_or_missing(
             AnswerPlace(name, row.first + repeat),

@@ -1,4 +1,4 @@
-"""Exact parts of answers under our own key of a layout; manifests of exports."""
+"""The key ``mmeval`` of exported rows, with the exact parts of answers; manifests."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mmeval.records.digests import DIGEST_CHARS
 from mmeval.system.foreign_lines import document_of
 
 OWN = "mmeval"
-"""The key of a line or record, which the benchmark's own scripts ignore."""
+"""The key that mmeval adds to a line or record. Scripts of the benchmark ignore it."""
 MAX_MEDIUM_BYTES = MAX_MEDIA_BYTES
-"""A larger file is not used."""
+"""Maximum size of a medium, in bytes."""
 DAMAGED = (
     f"its parts under {OWN!r} are damaged; export the answers again, or remove the key"
 )
@@ -27,7 +27,7 @@ def exact_parts(
     output: Interleaved,
     files: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Write an answer's parts; ``files`` maps a medium's digest to its file here."""
+    """The parts of an answer as JSON; ``files`` maps digests of media to file names."""
     rows = []
     for part in output.parts:
         row = part.to_json()
@@ -39,37 +39,40 @@ def exact_parts(
 
 
 def exact_part(row: object, medium: Callable[[str], Media | None]) -> Part:
-    """Read a part as ``exact_parts`` writes it. Raises UsageError for a damaged one.
-    ``medium`` reads a file, or returns None."""
+    """Read a part as ``exact_parts`` writes it. Raises UsageError if it is damaged.
+
+    ``medium`` opens a file by name, or returns None.
+    """
     if not isinstance(row, dict) or row.get("type") not in PART_KINDS:
         raise UsageError(DAMAGED)
-    words: Any = row.get("text")
+    text: Any = row.get("text")
     file: Any = row.get("file")
-    raw: Any = row.get("raw", words or "")
+    raw: Any = row.get("raw", text or "")
     label: Any = row.get("label", "")
-    for text in (words, file):
-        if text is not None and not isinstance(text, str):
+    for value in (text, file):
+        if value is not None and not isinstance(value, str):
             raise UsageError(DAMAGED)
     if not isinstance(raw, str) or not isinstance(label, str):
         raise UsageError(DAMAGED)
-    found = None if file is None else medium(file)
-    return Part(row["type"], words, found, raw, label)
+    media = None if file is None else medium(file)
+    return Part(row["type"], text, media, raw, label)
 
 
 def medium_inside(folder: Path, name: str) -> Media:
-    """Open a medium below a folder. Raises UsageError for a path that leads out of it,
+    """Open a medium in a folder. Raises UsageError for a path out of the folder,
     MissingDataError for a file that is missing or too large."""
     file = path_inside(folder, name)
     medium = Media.from_path(file)
     if medium.size > MAX_MEDIUM_BYTES:
         raise MissingDataError(
-            f"{file} is larger than {MAX_MEDIUM_BYTES >> 20} MiB, which no answer is"
+            f"{file} is larger than {MAX_MEDIUM_BYTES >> 20} MiB, the maximum for a "
+            "medium"
         )
     return medium
 
 
 def exact_files(own: Mapping[str, Any]) -> list[str]:
-    """The files that the parts under our own key name, each once."""
+    """The files that the parts under the key ``mmeval`` name, each once."""
     names: dict[str, None] = {}
     for row in own.get("parts", ()):
         if isinstance(row, dict) and isinstance(row.get("file"), str):
@@ -82,10 +85,13 @@ def own_of(
     *,
     parts: type = list,
 ) -> Mapping[str, Any]:
-    """The object under our own key; ``parts``: type of its parts. Raises UsageError."""
-    found = row.get(OWN, {})
-    if isinstance(found, dict) and isinstance(found.get("parts", parts()), parts):
-        return found
+    """The object under the key ``mmeval``. Raises UsageError if it is damaged.
+
+    ``parts`` is the type of its parts.
+    """
+    value = row.get(OWN, {})
+    if isinstance(value, dict) and isinstance(value.get("parts", parts()), parts):
+        return value
     raise UsageError(
         f"{OWN!r} must be an object; remove the key, or export the answers again"
     )
@@ -94,20 +100,20 @@ def own_of(
 def read_manifest(
     folder: Path, how_to: str = "remove it, or export the answers again"
 ) -> Mapping[str, Any]:
-    """Read an export's manifest, empty without one. Raises UsageError if damaged."""
+    """Read the manifest of an export; empty without one. Raises UsageError if it is
+    damaged."""
     file = path_inside(folder, MANIFEST)
     if not file.is_file():
         return {}
     try:
-        found = document_of(file)
+        document = document_of(file)
     except MmevalError as error:
         raise UsageError(f"{error}; {how_to}") from None
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def model_of(manifest: Mapping[str, Any], folder: Path) -> str:
-    """The model of an export; else the folder's name, as in the scripts of
-    benchmarks."""
+    """The model of an export; else the folder's name, as in scripts of benchmarks."""
     model = manifest.get("model")
     return model if isinstance(model, str) and model else folder.resolve().name
 
@@ -117,7 +123,7 @@ def files_digest(
     names: Iterable[str],
     head: Iterable[bytes] = (),
 ) -> str:
-    """A digest of the names and bytes of files below a folder. Raises UsageError for a
+    """A digest of the names and bytes of files in a folder. Raises UsageError for a
     file outside, MissingDataError for one that cannot be read."""
     sha256 = hashlib.sha256()
     for piece in head:

@@ -1,4 +1,4 @@
-"""Lines kept in an unnamed temporary file, which disappears with the process."""
+"""Lines in an unnamed temporary file, which the system deletes with the process."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from mmeval.system.json_lines import from_line, to_line
 
 
 class LineSpan(NamedTuple):
-    """The place of a line, in bytes."""
+    """Offset and length of a line, in bytes."""
 
     offset: int
     length: int
 
 
 class TemporaryLines:
-    """JSON values on disk, written once and read in any order."""
+    """JSON values in a temporary file, written once and read in any order."""
 
     def __init__(self) -> None:
-        """Raises StorageError where temporary files cannot be made."""
+        """Raises StorageError if a temporary file cannot be created."""
         try:
             self._file, path = tempfile.mkstemp(prefix="mmeval-")
             Path(path).unlink()
@@ -33,7 +33,7 @@ class TemporaryLines:
         self._closed = weakref.finalize(self, os.close, self._file)
 
     def put(self, value: Any) -> LineSpan:
-        """Write a value. Raises StorageError where there is no space left."""
+        """Write a value. Raises StorageError if there is no space left."""
         line = to_line(value)
         span = LineSpan(self._end, len(line))
         try:
@@ -57,5 +57,5 @@ class TemporaryLines:
 def _no_space(error: OSError) -> StorageError:
     return StorageError(
         f"{tempfile.gettempdir()}: cannot be written ({error.strerror}); free space, "
-        "or name another folder with TMPDIR"
+        "or set TMPDIR to another folder"
     )

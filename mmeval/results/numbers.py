@@ -30,7 +30,7 @@ NOT_THERE = "no number"
 
 
 class NumberNotes(NamedTuple):
-    """The notes on one number of one run; an empty text is no note."""
+    """The notes on one number of one run; empty without a note."""
 
     missing: str = ""
     no_option: str = ""

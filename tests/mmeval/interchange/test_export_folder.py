@@ -81,7 +81,7 @@ def test_a_task_with_one_foreign_sample_is_left_out_whole(tmp_path: Path) -> Non
 def test_a_run_without_a_place_is_refused(
     tasks: tuple[AnsweredTask, ...], tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError, match="nothing of this run"):
+    with pytest.raises(UsageError, match="no place for this run"):
         Lines(tmp_path).fill(AnsweredRun("m", tasks))
     assert not (tmp_path / "lines.txt").exists()
 
@@ -118,7 +118,7 @@ def test_what_failed_was_not_asked_or_is_damaged_is_counted_once_each(
     )
     done = Lines(tmp_path).fill(AnsweredRun("m", tasks))
     assert [gap.rpartition(";")[0] for gap in done.gaps] == [
-        "answers: 1; the model had failed",
+        "answers: 1; the model failed",
         "answers: 1; the model could not be asked",
         "answers: 1; the sample is damaged and was not asked",
     ]

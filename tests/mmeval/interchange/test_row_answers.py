@@ -61,7 +61,7 @@ def test_the_last_row_of_an_id_counts(tmp_path: Path) -> None:
     assert place(answers) == AnswerPlace("a.json", 1)
     assert answers.counts == {"a.json": 1}
     (remark,) = answers.remarks
-    assert "answers whose id occurs again: 1;" in remark
+    assert "answers with a repeated id: 1;" in remark
 
 
 def test_of_equal_questions_the_row_in_the_position_of_the_sample_is_meant(
@@ -76,7 +76,7 @@ def test_a_row_without_a_key_is_passed_over_with_a_remark(tmp_path: Path) -> Non
     answers = opened(tmp_path, {"media": []}, 7)
     assert answers.counts == {"a.json": 0}
     (remark,) = answers.remarks
-    assert remark.endswith("answers without an id, passed over: 2")
+    assert remark.endswith("answers without an id, skipped: 2")
 
 
 def test_a_repeat_is_in_a_file_of_its_own(tmp_path: Path) -> None:

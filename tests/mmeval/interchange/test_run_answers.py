@@ -88,10 +88,10 @@ def test_there_is_no_answer_to_what_was_not_asked(tmp_path: Path) -> None:
     ("part", "words"),
     [
         ({"type": "smell"}, "'smell'"),
-        ({"type": "text", "text": 7}, "no text"),
-        ({"type": "text", "text": 0}, "no text"),
+        ({"type": "text", "text": 7}, "must be a string"),
+        ({"type": "text", "text": 0}, "must be a string"),
         ("words", "not str"),
-        ({"type": "image", "label": 7}, "no text"),
+        ({"type": "image", "label": 7}, "must be a string"),
         ({"type": "image", "media": {**PNG, "sha256": "../../x"}}, "SHA-256"),
         ({"type": "image", "media": 7}, ""),
         ({"type": "image", "media": PNG}, "folder media/"),

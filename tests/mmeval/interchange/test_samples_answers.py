@@ -59,7 +59,7 @@ def test_answers_are_known_by_task_sample_and_repeat(tmp_path: Path) -> None:
     found = answers.answer("t", Sample("2", (user("?"),)), 0)
     assert (answers.counts, found.place) == ({"t": 3, "u": 1}, AnswerPlace("t", 2))
     for asked, words in (
-        ({"task": "v"}, "of v; there are: t, u"),
+        ({"task": "v"}, "of v; there are files of: t, u"),
         ({"id_": "2", "repeat": 1}, "'2', repeat 1"),
         ({"id_": "3"}, "'3', repeat 0"),
         ({"words": "!"}, "another question"),

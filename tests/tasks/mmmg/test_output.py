@@ -211,10 +211,7 @@ def test_a_medium_outside_is_a_missing_file_of_its_answer_alone(
     assert repr(name) in absent(answers, 0)
     assert answer(answers, 1).text == "b"
     (remark,) = answers.remarks
-    assert (
-        remark.startswith("missing files that answers name: 1,")
-        and repr(name) in remark
-    )
+    assert remark.startswith("missing files of answers: 1,") and repr(name) in remark
 
 
 def test_media_root_finds_media_that_lie_elsewhere(tmp_path: Path) -> None:

@@ -232,7 +232,7 @@ def test_what_leads_out_of_the_folder_is_a_missing_file_of_its_answer(
     assert output is not None
     assert (output.raw, output.media()) == (FIRST, ())
     assert repr(value) in response_to(answers).warnings[0]
-    assert answers.remarks[0].startswith("missing files that answers name: 1,")
+    assert answers.remarks[0].startswith("missing files of answers: 1,")
     assert answers.digest
 
 
