@@ -27,20 +27,21 @@ from mmeval.task.schema import ExpectedKeys
 from mmeval.task.task import Task
 
 Mark: TypeAlias = tuple[str, str]
-"""A medium: its kind, and its file."""
+"""A medium: its kind and its file."""
 
 
 @dataclass
 class DataCounts:
-    """The contents of a data set; ``samples`` are those that each task's filter keeps.
-    ``media`` are different files by kind, without those of rows that cannot be asked.
-    ``findings`` are about rows that cannot be read or asked, and media that are damaged
-    or missing; they name no task, as several may share the data. ``read`` is whether
-    the data were read to their end. ``totals`` are the sums of some labels.
+    """The content of a data set.
 
-    ``row_marks`` and ``media_marks`` identify each different row, and each file with
-    its kind, for comparison with other data sets; ``bad_marks`` are those of the rows
-    that cannot be asked.
+    - ``samples``: number of samples that the filter of each task keeps
+    - ``media``: number of distinct files by kind, without those of bad rows
+    - ``totals``: sums of some labels
+    - ``findings``: rows that cannot be read or asked, and damaged or missing media.
+      They name no task, since several tasks may share the data
+    - ``read``: True if the data were read to the end
+    - ``row_marks``, ``media_marks``: identify distinct rows and files, to compare data
+      sets; ``bad_marks`` are those of rows that cannot be asked
     """
 
     rows: int = 0
@@ -64,66 +65,71 @@ def count(
     look: MediaLook | None = None,
     totals: Collection[str] = (),
 ) -> DataCounts:
-    """Read every row once for all tasks that share the data set. ``place`` identifies
-    its rows, whichever are used. Each different medium is decoded while ``look`` has
-    time. ``totals`` are the labels to sum."""
+    """Read every row once, for all tasks that share the data set.
+
+    ``place`` identifies the data set. Each distinct medium is decoded while ``look``
+    has time. ``totals`` are the labels to sum.
+    """
     names = [task.name for task in tasks]
-    found = DataCounts()
-    found.samples = dict.fromkeys(names, 0)
-    found.totals = dict.fromkeys(totals, 0)
+    counts = DataCounts()
+    counts.samples = dict.fromkeys(names, 0)
+    counts.totals = dict.fromkeys(totals, 0)
     look = MediaLook() if look is None else look
     bad = BadSamples()
     candidates = _Candidates()
     for sample in readable(rows_of(dataset)):
         if isinstance(sample, LoaderFailure):
-            found.findings.append(unread_rows("", found.rows + 1, sample.error))
-            found.read = False
+            counts.findings.append(unread_rows("", counts.rows + 1, sample.error))
+            counts.read = False
             break
-        found.rows += 1
+        counts.rows += 1
         texts = [message.content.raw for message in sample.input]
         mark = digest([place, sample.id, sample.fault, *texts])
-        found.row_marks.add(mark)
+        counts.row_marks.add(mark)
         for task in tasks:
-            found.samples[task.name] += task.selected(sample)
+            counts.samples[task.name] += task.selected(sample)
         for label in totals:
             value = sample.metadata.get(label)
             if type(value) is int:
-                found.totals[label] += value
+                counts.totals[label] += value
         if sample.fault:
             bad.add("", sample)
-            found.bad_marks.add(mark)
-            continue  # its media may be the fault
+            counts.bad_marks.add(mark)
+            continue  # its media may be the cause
         candidates.add(sample)
         for content in sample.contents:
             for part in content.parts:
                 if part.media is None:
                     continue
-                fault = _count_medium(part, part.media, found, look)
+                fault = _count_medium(part, part.media, counts, look)
                 if fault:
                     bad.add("", replace(sample, fault=fault))
-    found.findings += bad.findings()
-    found.findings += candidates.findings()
-    return found
+    counts.findings += bad.findings()
+    counts.findings += candidates.findings()
+    return counts
 
 
 @dataclass
 class _Candidates:
-    """Counts the media among the candidates of samples. A loader may keep a row of
-    which some are missing, since only the metrics that compare them need them."""
+    """Counts the media among the candidates of samples.
 
-    wanted: Counter[str] = field(default_factory=Counter)
+    A loader may keep a row whose candidates are missing, since only some metrics need
+    them.
+    """
+
+    expected: Counter[str] = field(default_factory=Counter)
     missing: Counter[str] = field(default_factory=Counter)
     first: dict[str, str] = field(default_factory=dict)
-    """The first sample by the kind that it lacks."""
+    """By kind, the first sample with a missing medium."""
 
     def add(self, sample: Sample) -> None:
         for candidate in sample.candidates:
             for part in candidate.parts:
-                # a tag in the text of a candidate announces a medium and is none
+                # a tag in the text of a candidate is not a medium
                 is_missing = part.dangling and not part.raw
                 if part.media is None and not is_missing:
                     continue
-                self.wanted[part.kind] += 1
+                self.expected[part.kind] += 1
                 if is_missing:
                     self.missing[part.kind] += 1
                     self.first.setdefault(part.kind, sample.id)
@@ -134,7 +140,7 @@ class _Candidates:
                 "missing_data",
                 Subject(sample=self.first[kind]),
                 count=count,
-                of=self.wanted[kind],
+                of=self.expected[kind],
                 cause=f"candidates without their {kind}",
                 severity="error",
             )
@@ -146,7 +152,9 @@ def count_findings(
     task: str,
 ) -> Iterator[Finding]:
     """Differences between the counts and the task file.
-    Media are not compared where rows cannot be asked, whose media are not counted."""
+
+    Media are not compared if rows cannot be asked, since their media are not counted.
+    """
     if not counts.read:
         return
     numbers = {
@@ -155,49 +163,52 @@ def count_findings(
     }
     for label, number in expected.totals.items():
         numbers[label] = (number, counts.totals[label])
-    media = {} if counts.bad_marks else expected.media
-    yield from number_findings(task, numbers, media, counts.media)
+    expected_media = {} if counts.bad_marks else expected.media
+    yield from number_findings(task, numbers, expected_media, counts.media)
 
 
 def number_findings(
     task: str,
     numbers: Mapping[str, tuple[int | None, int]],
     media: Mapping[str, int],
-    there_are: Mapping[str, int],
+    actual_media: Mapping[str, int],
 ) -> Iterator[Finding]:
-    """The numbers of a task or group that differ. ``numbers`` are pairs of an expected
-    and an actual one, ``media`` the expected ones by kind."""
-    announced = dict(numbers)
+    """The numbers of a task or group that differ from its file.
+
+    ``numbers`` are pairs of an expected and an actual number; ``media`` are expected
+    numbers by kind.
+    """
+    pairs = dict(numbers)
     for kind, number in media.items():
-        announced[f"{kind} files"] = (number, there_are.get(kind, 0))
+        pairs[f"{kind} files"] = (number, actual_media.get(kind, 0))
     subject = Subject(task)
-    for name, (wanted, there) in announced.items():
-        if wanted is None or wanted == there:
+    for name, (expected, actual) in pairs.items():
+        if expected is None or expected == actual:
             continue
-        if there < wanted:
+        if actual < expected:
             cause = f"fewer {name} than the task file expects"
-            yield Finding("missing_data", subject, there, wanted, cause, "", "error")
+            yield Finding("missing_data", subject, actual, expected, cause, "", "error")
         else:
-            cause = f"more {name} than the task file expects ({wanted:,})"
+            cause = f"more {name} than the task file expects ({expected:,})"
             yield Finding(
-                "other_definition", subject, there, cause=cause, severity="error"
+                "other_definition", subject, actual, cause=cause, severity="error"
             )
 
 
 def wrong_files(
     task: str, expected: Mapping[str, str], folder: Path
 ) -> Iterator[Finding]:
-    """The files of the task file that are missing or have other contents."""
+    """The files in the task file that are missing or have another content."""
     for name, sha256 in expected.items():
         subject = Subject(task, file=str(folder / name))
         try:
             actual = _digest(path_inside(folder, name), hashlib.sha256())
         except (OSError, MmevalError):
-            cause = "missing, or it cannot be read"
+            cause = "the file is missing or cannot be read"
             yield Finding("missing_data", subject, cause=cause, severity="error")
             continue
         if actual != sha256:
-            cause = f"the task file expects another content (SHA-256 {actual[:12]}...)"
+            cause = f"not the content in the task file (SHA-256 {actual[:12]}...)"
             yield Finding("damaged", subject, cause=cause, severity="error")
 
 
@@ -206,25 +217,25 @@ def damage_findings(files: Iterable[HubFile], folder: Path) -> Iterator[Finding]
     for file in files:
         path = folder / file.path
         subject = Subject(file=str(path))
-        there = size_on_disk(path)
-        if there < 0:
+        actual_size = size_on_disk(path)
+        if actual_size < 0:
             yield Finding(
                 "missing_data",
                 subject,
-                cause="the file is not here",
+                cause="the file is missing",
                 remedy=PREPARE_DATA,
                 severity="error",
             )
             continue
-        # small files are known by the digest of git
+        # the hub lists small files by their git digest
         sha = hashlib.sha1(b"blob %d\0" % file.size, usedforsecurity=False)
         if file.is_large:
             sha = hashlib.sha256()
-        if there != file.size or _digest(path, sha) != file.etag:
+        if actual_size != file.size or _digest(path, sha) != file.etag:
             yield Finding(
                 "damaged",
                 subject,
-                cause="not the content of the hub",
+                cause="differs from the file on the hub",
                 # files of a cached snapshot are links
                 remedy=f"rm {shlex.quote(str(path.resolve()))} && {PREPARE_DATA}",
                 severity="error",
@@ -236,8 +247,8 @@ def medium_fault(
     media: Media,
     look: MediaLook,
 ) -> str:
-    """What is wrong with a medium; empty if nothing. It is decoded while ``look`` has
-    time; code is any text."""
+    """The fault of a medium; empty without one. It is decoded while ``look`` has time.
+    Code is not decoded: any text is valid."""
     problem = medium_problem(part, media)
     if not problem and part.kind != "code":
         problem = look.fault(media)
@@ -247,23 +258,22 @@ def medium_fault(
 def _count_medium(
     part: Part,
     media: Media,
-    found: DataCounts,
+    counts: DataCounts,
     look: MediaLook,
 ) -> str:
-    """Count a medium, unless it is missing; what is wrong with a new one."""
+    """Count a medium unless it is missing, and return its fault if it is new."""
     try:
         _ = media.size
         file = str(media.path)
         if media.path is None:
-            # A medium of a table has no path; its name may repeat, so its content
-            # counts too.
+            # A medium in a parquet column has no path, and names may repeat.
             file = f"{media.name} {media.sha256}"
-    except (MmevalError, OSError):  # worded there
+    except (MmevalError, OSError):  # medium_fault reports it
         return medium_fault(part, media, look)
     mark = (part.kind, file)
-    if mark in found.media_marks:
+    if mark in counts.media_marks:
         return ""
-    found.media_marks.add(mark)
+    counts.media_marks.add(mark)
     return medium_fault(part, media, look)
 
 

@@ -1,4 +1,4 @@
-"""Check the data of a group's tasks together against the group's file."""
+"""Check the joined data of a group's tasks against the group's file."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from mmeval.task.selection import ChosenTasks
 
 @dataclass(frozen=True)
 class GroupCheck:
-    """A group with the contents of its data: different ``rows``, ``media`` by kind,
-    without those of rows that cannot be asked. ``findings`` are differences from the
-    expected numbers."""
+    """A group and the content of its data.
+
+    ``rows`` counts distinct rows, ``media`` distinct files by kind without those of
+    bad rows. ``findings`` are differences from the expected numbers.
+    """
 
     group: str
     ready: bool
@@ -29,24 +31,25 @@ class GroupCheck:
 def check_groups(
     chosen: ChosenTasks, checks: Sequence[DataCheck]
 ) -> Iterator[GroupCheck]:
-    """Check the groups whose files have ``expected``, and whose data can all be
-    read."""
+    """Check the groups whose files have ``expected`` and whose data can be read."""
     by_task = {check.task: check for check in checks}
     members = {name: group.members for name, group in chosen.groups.items()}
     for name, file in chosen.group_files.items():
         expected = file.keys.expected
-        own = [by_task[task] for task in tasks_inside(name, members)]
-        if expected == GroupExpectedKeys() or not all(check.read for check in own):
+        group_checks = [by_task[task] for task in tasks_inside(name, members)]
+        if expected == GroupExpectedKeys() or not all(
+            check.read for check in group_checks
+        ):
             continue
-        whole = DataCounts()
-        for check in own:
+        totals = DataCounts()
+        for check in group_checks:
             if check.counts is not None:
-                whole.row_marks |= check.counts.row_marks
-                whole.media_marks |= check.counts.media_marks
-                whole.bad_marks |= check.counts.bad_marks
-        rows = len(whole.row_marks)
+                totals.row_marks |= check.counts.row_marks
+                totals.media_marks |= check.counts.media_marks
+                totals.bad_marks |= check.counts.bad_marks
+        rows = len(totals.row_marks)
         numbers = {"rows": (expected.rows, rows)}
-        media = {} if whole.bad_marks else expected.media
-        findings = tuple(number_findings(name, numbers, media, whole.media))
-        ready = not findings and all(check.ready for check in own)
-        yield GroupCheck(name, ready, rows, whole.media, findings)
+        media = {} if totals.bad_marks else expected.media
+        findings = tuple(number_findings(name, numbers, media, totals.media))
+        ready = not findings and all(check.ready for check in group_checks)
+        yield GroupCheck(name, ready, rows, totals.media, findings)

@@ -1,4 +1,4 @@
-"""Readiness of tasks: whether their data are complete and their weights present."""
+"""Readiness of tasks: completeness of data, and presence of weights."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DownloadStates = Mapping[HubSource, DownloadState]
 
 @dataclass(frozen=True)
 class DataCheck:
-    """What is wrong with a task's data, and what they hold where they can be read."""
+    """The findings about a task's data, and their counts if they can be read."""
 
     task: str
     findings: tuple[Finding, ...]
@@ -36,12 +36,12 @@ class DataCheck:
 
     @property
     def read(self) -> bool:
-        """Whether the data were read to their end."""
+        """True if the data were read to the end."""
         return self.counts is not None and self.counts.read
 
 
 class _DataSet(NamedTuple):
-    """The data that several tasks may share."""
+    """The key of data that several tasks may share."""
 
     loader: str
     folder: Path
@@ -57,16 +57,16 @@ def check_data(
     weights: bool,
     look: MediaLook | None = None,
 ) -> Iterator[DataCheck]:
-    """Check each task. Missing weights are an error if ``weights`` were wanted.
+    """Check each task. Missing weights are an error if ``weights`` is True.
 
-    Data that several tasks share are read once, and their media decoded while ``look``
-    has time.
+    Data that several tasks share are read once. Media are decoded while ``look`` has
+    time.
     """
     findings: dict[str, list[Finding]] = {}
     shared: dict[_DataSet, list[TaskWithFile]] = {}
     for item in tasks:
-        own = findings[item.task.name] = fetch_findings(item, states)
-        if own:
+        task_findings = findings[item.task.name] = fetch_findings(item, states)
+        if task_findings:
             continue
         data = item.data
         options = repr(data.options)
@@ -75,7 +75,7 @@ def check_data(
                 item.file.keys.loader, data.folder, data.name, data.split, options
             )
         except MmevalError as error:
-            own += open_findings(item, error)
+            task_findings += open_findings(item, error)
             continue
         shared.setdefault(data_set, []).append(item)
     counts: dict[str, DataCounts] = {}
@@ -87,34 +87,38 @@ def check_data(
             totals |= item.file.keys.expected.totals.keys()
         try:
             dataset = members[0].data()
-            found = count(dataset, task_list, place, look, sorted(totals))
+            data_counts = count(dataset, task_list, place, look, sorted(totals))
         # a plugin's loader may raise anything and call sys.exit
         except (Exception, SystemExit) as error:
             for item in members:
                 findings[item.task.name] += open_findings(item, error)
             continue
         for item in members:
-            counts[item.task.name] = found
-            findings[item.task.name] += _of_contents(item, found)
+            counts[item.task.name] = data_counts
+            findings[item.task.name] += _content_findings(item, data_counts)
     for item in tasks:
         name = item.task.name
-        own = [*findings[name], *pin_findings(item), *_missing_weights(item, weights)]
-        yield DataCheck(name, tuple(own), counts.get(name))
+        task_findings = [
+            *findings[name],
+            *pin_findings(item),
+            *_missing_weights(item, weights),
+        ]
+        yield DataCheck(name, tuple(task_findings), counts.get(name))
 
 
 def fetch_findings(item: TaskWithFile, states: DownloadStates) -> list[Finding]:
-    """Why the hub did not give the data of a task, or not all; empty if it did."""
+    """Why the data of a task were not fetched, or not all; empty if they were."""
     source = data_source(item.data)
     state = None if source is None else states.get(source)
     if isinstance(state, MmevalError):
         return open_findings(item, state)
     if state is None:
         return []
-    return [_of_task(finding, item.task.name) for finding in state.damages]
+    return [_with_task(finding, item.task.name) for finding in state.damages]
 
 
 def hub_findings(states: DownloadStates, *, weights: bool) -> Iterator[Finding]:
-    """What is wrong with the hub, and weights that it did not give: errors, unless
+    """Failures of the hub, and weights that it did not give. They are errors unless
     there are local files."""
     command = PREPARE_WEIGHTS if weights else PREPARE_DATA
     for source, state in states.items():
@@ -136,51 +140,51 @@ def hub_findings(states: DownloadStates, *, weights: bool) -> Iterator[Finding]:
                 severity=severity,
             )
         elif error is not None and source.only:
-            found = finding_of(error, subject, severity)
-            yield replace(found, kind="missing_weights")
+            finding = finding_of(error, subject, severity)
+            yield replace(finding, kind="missing_weights")
 
 
 def open_findings(item: TaskWithFile, error: BaseException) -> list[Finding]:
-    """Why the data of a task cannot be opened: files to fetch by hand, else what the
-    error states."""
+    """Why the data of a task cannot be opened: files to fetch by hand, else the
+    error."""
     if isinstance(error, OutOfReachError):
         error = item.data.not_fetched(error.reason)
     if isinstance(error, MissingDataError):
-        # it states the key, if one is at fault
+        # the error states the key of the task file, if one is wrong
         return list(by_hand(item)) or [finding_of(error, Subject(item.task.name))]
     return [finding_of(error, item.file.subject_at(("dataset_path",)))]
 
 
-def _of_contents(item: TaskWithFile, counts: DataCounts) -> Iterator[Finding]:
-    """What is wrong with data that were read."""
+def _content_findings(item: TaskWithFile, counts: DataCounts) -> Iterator[Finding]:
+    """Findings about data that were read."""
     expected = item.file.keys.expected
     name = item.task.name
-    # where every row can be read, a run does not need them
+    # if every row can be read, a run does not need these files
     severity: Severity = "error" if counts.findings else "note"
     for finding in by_hand(item):
         yield replace(finding, severity=severity)
     for finding in counts.findings:
-        yield _of_task(finding, name)
+        yield _with_task(finding, name)
     yield from count_findings(expected, counts, name)
     yield from wrong_files(name, expected.files, item.data.folder)
 
 
-def _of_task(finding: Finding, task: str) -> Finding:
+def _with_task(finding: Finding, task: str) -> Finding:
     return replace(finding, subject=replace(finding.subject, task=task))
 
 
 def _missing_weights(item: TaskWithFile, weights: bool) -> Iterator[Finding]:
-    """As a run finds them. The data are ready without, unless they were asked for."""
+    """Missing weights as a run reports them. They are errors only if ``weights``: data
+    can be ready without them."""
     for metric in item.task.metrics:
         for finding in metric.bound.lacks(()):
             if finding.kind == "missing_weights":
-                found = _of_task(finding, item.task.name)
-                yield replace(found, severity="error") if weights else found
+                located = _with_task(finding, item.task.name)
+                yield replace(located, severity="error") if weights else located
 
 
 def by_hand(item: TaskWithFile) -> Iterator[Finding]:
-    """The missing files that the user has to fetch, with where to get and to put
-    them."""
+    """The missing files that the user has to fetch, with their source and target."""
     data = item.data
     folder = data.data_dir
     if folder is not None and folder.is_dir():

@@ -1,4 +1,4 @@
-"""Size of a download before it starts: files, bytes, and the space on the disk."""
+"""Size of a download before it starts: files, bytes and disk space."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mmeval.system.folders import existing, free_bytes
 from mmeval.system.wording import size
 
 SPARE_BYTES = 64 * 2**20
-"""Bytes that stay free on a disk, for other programs."""
+"""Bytes of a disk that must stay free for other programs."""
 
 
 class Download(NamedTuple):
@@ -40,16 +40,16 @@ class Download(NamedTuple):
 
 
 DownloadState: TypeAlias = Download | MmevalError
-"""A source, or why neither hub nor machine has it."""
+"""A download, or the error if neither the hub nor this machine has the source."""
 
 
 def plan_download(source: HubSource) -> DownloadState:
-    """Measure a source."""
+    """List a source on the hub, and compare it with the local files."""
     try:
         listing = hub.listing(source.repo, source.revision, kind=source.kind)
-        source = _chosen(source, listing)
+        source = _with_listed_files(source, listing)
     except MmevalError as error:
-        # some of its files may be on this machine
+        # some of its files may be local
         if source.into is not None:
             is_here = source.into.is_dir()
         else:
@@ -70,32 +70,32 @@ def plan_download(source: HubSource) -> DownloadState:
     return Download(source, listing, tuple(missing))
 
 
-def _chosen(source: HubSource, listing: Listing) -> HubSource:
-    there = {file.path for file in listing.files}
-    chosen: list[str] = []
+def _with_listed_files(source: HubSource, listing: Listing) -> HubSource:
+    listed = {file.path for file in listing.files}
+    names: list[str] = []
     missing: list[str] = []
-    for item in source.only:
-        name = first_of(item, there.__contains__)
+    for alternatives in source.only:
+        name = first_of(alternatives, listed.__contains__)
         if name is None:
-            missing.append(item.replace("|", " or "))
+            missing.append(alternatives.replace("|", " or "))
         else:
-            chosen.append(name)
+            names.append(name)
     if missing:
         raise MissingDataError(
-            f"{source}: the hub has no file {', '.join(missing)} there; name another "
+            f"{source}: missing on the hub: {', '.join(missing)}. Choose another "
             "revision, or report it to the metric's author"
         )
-    return replace(source, only=tuple(chosen))
+    return replace(source, only=tuple(names))
 
 
-def space_findings(found: Sequence[Download]) -> Iterator[Finding]:
-    """The disks that a download does not fit on."""
+def space_findings(downloads: Sequence[Download]) -> Iterator[Finding]:
+    """The disks without enough space for the downloads."""
     needed: dict[int, int] = {}
     folders: dict[int, Path] = {}
-    for item in found:
-        folder = target_folder(item.source)
+    for download in downloads:
+        folder = target_folder(download.source)
         device = existing(folder).stat().st_dev
-        needed[device] = needed.get(device, 0) + item.bytes_to_fetch
+        needed[device] = needed.get(device, 0) + download.bytes_to_fetch
         folders[device] = folder
     for device, count in needed.items():
         free = free_bytes(folders[device])
@@ -110,5 +110,5 @@ def space_findings(found: Sequence[Download]) -> Iterator[Finding]:
 
 
 def target_folder(source: HubSource) -> Path:
-    """The folder for the files of a source."""
+    """The folder into which a source is fetched."""
     return cache_folder() if source.into is None else source.into

@@ -1,4 +1,4 @@
-"""Sources of data sets and weights on the hub, each fetched once for all tasks."""
+"""Sources of data sets and weights on the hub. Each is fetched once for all tasks."""
 
 from __future__ import annotations
 
@@ -27,21 +27,23 @@ UNPINNED = "main"
 
 
 class TaskWithFile(NamedTuple):
-    """A task to prepare, with its file, which describes its data."""
+    """A task to prepare, and its file, which describes its data."""
 
     task: Task
     file: TaskFile
 
     @property
     def data(self) -> TaskData:
-        return cast("TaskData", self.task.dataset)  # as the builder makes it
+        return cast("TaskData", self.task.dataset)  # every built task has this type
 
 
 @dataclass(frozen=True)
 class HubSource:
-    """A repository of the hub at a revision, or the files ``only`` of it. Files have
-    their alternatives, as ``HubModel`` writes them. They lie in the cache, or in a
-    folder ``into``."""
+    """A repository of the hub at a revision.
+
+    ``only`` restricts it to some files; an entry may have alternatives, as in
+    ``HubModel``. Files are fetched into the cache, or into the folder ``into``.
+    """
 
     repo: str
     revision: str
@@ -55,13 +57,15 @@ class HubSource:
 
 
 def build_tasks(chosen: ChosenTasks, overrides: TaskOverrides) -> list[TaskWithFile]:
-    """Build the chosen tasks for a run without other roles. Raises UsageError for
-    overrides that cannot be used, MissingDataError where ``--data bundled`` has no
-    samples."""
-    found: list[TaskWithFile] = []
+    """Build the chosen tasks, without roles.
+
+    Raises UsageError for invalid overrides, MissingDataError if ``--data bundled`` has
+    no samples.
+    """
+    tasks: list[TaskWithFile] = []
     for name, file in chosen.tasks.items():
-        found.append(TaskWithFile(replace(build(file, overrides), name=name), file))
-    return found
+        tasks.append(TaskWithFile(replace(build(file, overrides), name=name), file))
+    return tasks
 
 
 def sources(
@@ -69,33 +73,35 @@ def sources(
     *,
     weights: bool,
 ) -> dict[HubSource, list[str]]:
-    """The sources of tasks, each once, with the names of the tasks that need it."""
-    found: dict[HubSource, tuple[HubSource, list[str]]] = {}
+    """The sources of tasks, each once, with the names of the tasks that use it."""
+    by_repository: dict[HubSource, tuple[HubSource, list[str]]] = {}
     for item in tasks:
         name = item.task.name
-        own = data_source(item.data)
-        needed = [] if own is None else [own]
+        source_of_data = data_source(item.data)
+        needed = [] if source_of_data is None else [source_of_data]
         for metric in item.task.metrics if weights else ():
             # the missing models of the metric that the hub has
             bound = metric.bound
             for switch, _ in bound.missing_models():
-                named = named_in(bound.models[switch])
+                location = named_in(bound.models[switch])
                 model = bound.metric.models[switch]
-                if named.folder is None and not model.by_hand:
-                    revision = named.revision or UNPINNED
-                    needed.append(HubSource(named.name, revision, "model", model.files))
+                if location.folder is None and not model.by_hand:
+                    revision = location.revision or UNPINNED
+                    needed.append(
+                        HubSource(location.name, revision, "model", model.files)
+                    )
         for source in needed:
-            same = replace(source, only=())
-            known, users = found.get(same, (source, []))
-            files = tuple(dict.fromkeys((*known.only, *source.only)))
+            repository = replace(source, only=())
+            merged, users = by_repository.get(repository, (source, []))
+            files = tuple(dict.fromkeys((*merged.only, *source.only)))
             if name not in users:
                 users = [*users, name]
-            found[same] = (replace(known, only=files), users)
-    return dict(found.values())
+            by_repository[repository] = (replace(merged, only=files), users)
+    return dict(by_repository.values())
 
 
 def data_source(data: TaskData) -> HubSource | None:
-    """The source of a task's data; None for data in a local folder."""
+    """The source of a task's data; None for local data."""
     if data.bundled is not None or not is_hub_name(data.path):
         return None
     if (data.beside / data.path).is_dir():
@@ -105,7 +111,7 @@ def data_source(data: TaskData) -> HubSource | None:
         return HubSource(data.path, revision)
     target = data.data_dir / data.path
     if not (target / ".cache" / "huggingface").is_dir():
-        # not begun by us, so they may be complete
+        # mmeval did not begin this download, so the data may be complete
         try:
             replace(data)()
         except MmevalError:
@@ -116,12 +122,12 @@ def data_source(data: TaskData) -> HubSource | None:
 
 
 def pin_findings(item: TaskWithFile) -> Iterator[Finding]:
-    """That the data set of a task may change, as its revision is not a commit."""
+    """A finding if the data set may change, because its revision is not a commit."""
     data = item.data
     try:
         is_local = data.data_dir is not None or data.local() is not None
     except MmevalError:
-        return  # it is a finding of who opens the data
+        return  # opening the data reports it
     if data.bundled is None and not is_local and not COMMIT.fullmatch(data.revision):
         key = "revision" if data.revision else "dataset_path"
         cause = f"{data.path} is not pinned; write a commit under revision"
@@ -129,8 +135,11 @@ def pin_findings(item: TaskWithFile) -> Iterator[Finding]:
 
 
 def fetch(source: HubSource) -> Path:
-    """Fetch the missing files of a source; return its folder. Raises as
-    ``hub.snapshot`` does, and KeyboardInterrupt at once, even during a large file."""
+    """Fetch the missing files of a source; return its folder.
+
+    Raises what ``hub.snapshot`` raises. KeyboardInterrupt is raised at once, even
+    during a large file.
+    """
     names = [name for item in source.only for name in item.split("|")]
     work = partial(
         hub.snapshot,
