@@ -1,1 +1,1 @@
-"""Dry run: the requests, data and cost of a run, before it."""
+"""Dry run: a forecast of the requests, data and cost of a run."""

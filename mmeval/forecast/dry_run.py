@@ -1,12 +1,12 @@
-"""Dry run: forecasts a run; nothing is loaded, sent or written.
+"""Dry run: forecast of a run. Nothing is loaded, sent or written.
 
-Every sample is read, its prompt is made and its protocol is driven, with kept answers
-of the run folder and with stand-ins for the others; then judged metrics are driven on
-the results. Calls that depend on an answer's content are therefore estimates: a
-stand-in has no content unless a metric (``supposed``) or a call (``example``) provides
-one. A protocol is stopped at ``MAX_CALLS`` calls, a metric at ``MAX_VERDICTS``, an
-agent at its own limit. Calls of judges are counted on at most ``JUDGED_SAMPLES``
-samples of a task, evenly spread, and scaled.
+The forecast reads every sample, makes its prompt and follows its protocol. It uses the
+answers of the run folder, and stand-ins for missing ones. Then it follows the judged
+metrics on the results. So calls that depend on the content of an answer are estimates:
+a stand-in has no content unless a metric (``supposed``) or a call (``example``)
+provides one. A protocol is stopped after ``MAX_CALLS`` calls, a metric after
+``MAX_VERDICTS``, an agent at its own limit. Calls of judges are counted on at most
+``JUDGED_SAMPLES`` evenly spread samples of a task, and scaled.
 """
 
 from __future__ import annotations
@@ -91,19 +91,18 @@ from mmeval.task.task import Selection
 T = TypeVar("T")
 
 MAX_CALLS = 200
-"""The most calls of a protocol, which may never end on stand-ins."""
+"""Maximum number of calls of a protocol, which may never end on stand-ins."""
 MAX_VERDICTS = 10_000
-"""The most calls of a judged metric to one answer. How many it makes follows from its
-row, which may hold thousands."""
+"""Maximum number of calls of a judged metric for one answer. A row may ask for
+thousands."""
 JUDGED_SAMPLES = 1000
 THIS_MACHINE = "this machine"
-ENDLESS = "more calls than a dry run follows; its numbers are too low"
+ENDLESS = "more calls than a dry run counts; its numbers are too low"
 AFTER_STAND_IN = "after a stand-in for an answer"
 
 
 def forecast(selection: Selection, options: RunOptions) -> Forecast:
-    """Forecast a run with these options. Raises the errors that would stop its
-    start."""
+    """Forecast a run. Raises the same errors as the start of the run."""
     words = task_words(options.settings, selection)
     selection = with_data(selection, strict=options.strict, place=Place(words))
     scoring = not options.predict_only
@@ -111,25 +110,29 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
         report_unavailable(selection, strict=True, place=Place(words), scoring=scoring)
     path = run_path(options)
     media = MediaStore(path / "media")
-    backends, jobs, doubts = prepare_run(selection, options, media)
+    backends, jobs, data_findings = prepare_run(selection, options, media)
     limits, prices = limits_and_prices(options, backends)
     identity = run_identity(backends, options)
     check_others(other_folders(options), identity)
     record = {} if options.fresh else RunFolder.read_record(path)
-    own = path / ("journal" if record else "nothing")
-    journal = Journal(own, media, writable=False, others=other_folders(options))
+    journal_folder = path / ("journal" if record else "nothing")
+    journal = Journal(
+        journal_folder, media, writable=False, others=other_folders(options)
+    )
     try:
-        beside = journal.of_others
-        answers = len(journal) - beside
+        other_answers = journal.of_others
+        answers = len(journal) - other_answers
         check_folder(options, record, identity, answers)
         budget = Budget(limits, prices, journal.spending)
         broker = Broker(
             journal, seed=options.seed, reasoning_tags=options.reasoning_tags
         )
         broker.roles = backends.runtimes(lambda: 1, limit=1, retries=0)
-        ahead = _Forecaster(jobs, backends, broker, options)
+        forecaster = _Forecaster(jobs, backends, broker, options)
         with collector.settled():
-            tasks = [ahead.task(position) for position in range(len(selection.tasks))]
+            tasks = [
+                forecaster.task(position) for position in range(len(selection.tasks))
+            ]
         asyncio.run(broker.close())
 
         endpoints = {}
@@ -137,63 +140,67 @@ def forecast(selection: Selection, options: RunOptions) -> Forecast:
             endpoint = runtime.endpoint(role)
             if endpoint is not None:
                 endpoints[role] = endpoint
-        asked = {MODEL}
+        called_roles = {MODEL}
         calls_to_send = 0.0
         for task in tasks:
-            asked.update(task.loads)
+            called_roles.update(task.loads)
             for role in endpoints.keys() & task.loads.keys():
                 calls_to_send += task.loads[role].calls
-        places = {}
+        hosts = {}
         for role, backend in backends.named.items():
-            if role in asked:
+            if role in called_roles:
                 host = hosts_of(backend) or THIS_MACHINE
-                places[role] = Host(asked_model(backend.identity), host)
+                hosts[role] = Host(asked_model(backend.identity), host)
 
-        of_folder = list(journal_findings(journal, record))
+        folder_findings = list(journal_findings(journal, record))
         if calls_to_send > 0:
             # a spent budget stops only a run that still has calls to send
-            of_folder += budget.findings()
-        of_folder += ahead.answer_notes.findings()
+            folder_findings += budget.findings()
+        folder_findings += forecaster.answer_notes.findings()
         findings = [
             *unavailable_findings(selection, scoring=scoring),
-            *doubts,
+            *data_findings,
             *jobs.fewer(),
-            *data_faults(ahead.faults),
-            *_of_trials(tasks, options.max_unscored),
-            *of_folder,
+            *data_faults(forecaster.faults),
+            *_trial_findings(tasks, options.max_unscored),
+            *folder_findings,
         ]
-        found = Forecast(
+        result = Forecast(
             folder=path,
             answers=answers,
-            answers_beside=beside,
+            other_answers=other_answers,
             tasks=tuple(tasks),
-            places=places,
+            hosts=hosts,
             endpoints=endpoints,
             prices=prices,
             limits=limits,
             spent=tuple(bills(journal.spending, prices)),
             free_bytes=free_bytes(path),
-            first=ahead.walk.first,
+            first=forecaster.driver.first,
             nodes=() if options.engine is None else RayCluster(options.engine).seen(),
             findings=tuple(findings),
-            of_folder=tuple(of_folder),
+            of_folder=tuple(folder_findings),
             words=words,
         )
-        if found.disk_bytes <= found.free_bytes:
-            return found
+        if result.disk_bytes <= result.free_bytes:
+            return result
         cause = (
-            f"about {size(found.disk_bytes)} needed at most, "
-            f"{size(found.free_bytes)} free"
+            f"about {size(result.disk_bytes)} needed at most, "
+            f"{size(result.free_bytes)} free"
         )
         full_disk = Finding("machine", Subject(name=str(path)), cause=cause)
-        return replace(found, findings=(*found.findings, full_disk))
+        return replace(result, findings=(*result.findings, full_disk))
     finally:
         journal.close()
 
 
-def _of_trials(tasks: Iterable[TaskForecast], max_unscored: float) -> Iterator[Finding]:
-    """What the run would report of its trials, with the severity that it would have.
-    What fails on a stand-in alone stays a warning."""
+def _trial_findings(
+    tasks: Iterable[TaskForecast], max_unscored: float
+) -> Iterator[Finding]:
+    """The findings of trials with the severity that they would have in the run.
+
+    A failure on a stand-in stays a warning.
+    """
     trials = failed = unsupported = 0
     for task in tasks:
         trials += task.trials
@@ -206,31 +213,31 @@ def _of_trials(tasks: Iterable[TaskForecast], max_unscored: float) -> Iterator[F
             else:
                 failed += number
     new = max(0, trials - failed - unsupported)
-    made = RunCounts(new=new, failed=failed, unsupported=unsupported)
-    tolerated = is_tolerated(made, max_unscored)
+    counts = RunCounts(new=new, failed=failed, unsupported=unsupported)
+    tolerated = is_tolerated(counts, max_unscored)
     for task in tasks:
         for finding in task.findings():
             if finding.severity == "error":
-                yield from with_severities([finding], made, tolerated=tolerated)
+                yield from with_severities([finding], counts, tolerated=tolerated)
             else:
                 yield finding
 
 
 class EndlessError(Exception):
-    """A program made more calls than are followed and was stopped."""
+    """A program exceeded the maximum number of calls and was stopped."""
 
 
 class _Forecaster:
-    """Drives the trials of each task, one sample at a time."""
+    """Follows the trials of each task, one sample at a time."""
 
     def __init__(
         self, jobs: JobQueue, backends: Backends, broker: Broker, options: RunOptions
     ) -> None:
-        self.walk = _ProgramDriver(broker)
+        self.driver = _ProgramDriver(broker)
         self.faults: dict[str, DataFault] = {}
-        """By task, why its data could not be read to their end."""
+        """By task, why its data cannot be read to the end."""
         self.answer_notes = AnswerNotes()
-        """Notes on the answers that are kept."""
+        """Notes on the answers of the run folder."""
         self._jobs, self._backends, self._options = jobs, backends, options
 
     def task(self, position: int) -> TaskForecast:
@@ -243,90 +250,90 @@ class _Forecaster:
             self._backends.params,
             scoring=False,
         )
-        found = TaskForecast(task, len(self._jobs.dataset(position)))
-        judged: dict[str, RoleLoad] = {}
-        judging = bool(run.judged) and not self._options.predict_only
+        forecast = TaskForecast(task, len(self._jobs.dataset(position)))
+        judge_loads: dict[str, RoleLoad] = {}
+        has_judges = bool(run.judged) and not self._options.predict_only
         every = max(1, -(-self._jobs.size(position) // JUDGED_SAMPLES))
         for item in readable(self._jobs.samples(position)):
             if isinstance(item, LoaderFailure):
-                self.faults[task.name] = DataFault(item.error, found.trials)
+                self.faults[task.name] = DataFault(item.error, forecast.trials)
                 break
             _, sample = item
-            is_judged = judging and found.samples % every == 0
-            found.samples += 1
+            is_judged = has_judges and forecast.samples % every == 0
+            forecast.samples += 1
             if sample.fault:
-                found.trials += task.repeats
-                found.bad.add(task.name, sample, task.repeats)
+                forecast.trials += task.repeats
+                forecast.bad.add(task.name, sample, task.repeats)
                 continue
-            found.bad.inspect(task.name, sample)
+            forecast.bad.inspect(task.name, sample)
             for repeat in range(task.repeats):
-                found.trials += 1
-                trial = self._trial(run, sample, repeat, found)
-                if trial is not None and not _is_supposed(trial.exchanges):
+                forecast.trials += 1
+                trial = self._trial(run, sample, repeat, forecast)
+                if trial is not None and not _has_stand_in(trial.exchanges):
                     self.answer_notes.add(trial.exchanges)
                 if is_judged and trial is not None and not run.has_fixed_score(trial):
-                    self._judge(run, trial, found, judged)
-                for finding in self.walk.lacks:
-                    found.note(finding)
-                self.walk.lacks.clear()
-                found.reencoded.update(self.walk.reencoded)
-                self.walk.reencoded.clear()
+                    self._judge(run, trial, forecast, judge_loads)
+                for finding in self.driver.lacks:
+                    forecast.note(finding)
+                self.driver.lacks.clear()
+                forecast.reencoded.update(self.driver.reencoded)
+                self.driver.reencoded.clear()
         run.close()
-        counted = -(-found.samples // every)
-        for role, load in judged.items():
-            found.loads.setdefault(role, RoleLoad()).merge(
-                load, found.samples / counted
+        judged_samples = -(-forecast.samples // every)
+        for role, load in judge_loads.items():
+            forecast.loads.setdefault(role, RoleLoad()).merge(
+                load, forecast.samples / judged_samples
             )
-        return found
+        return forecast
 
     def _trial(
-        self, run: TaskRun, sample: Sample, repeat: int, found: TaskForecast
+        self, run: TaskRun, sample: Sample, repeat: int, forecast: TaskForecast
     ) -> Trial | None:
-        """The trial that a metric would score; None where it would fail."""
+        """The trial that a metric would score; None if it would fail."""
         name = run.task.name
         scope, transcript = Scope(name, sample, repeat), Transcript()
         try:
             program = run.program(sample)
-            answer = self.walk.drive(program, scope, transcript, found.loads)
+            answer = self.driver.drive(program, scope, transcript, forecast.loads)
             output = run.recorded(answer)
             left_out = run.left_out(sample)
             exchanges = tuple(transcript.exchanges)
             return Trial(sample, repeat, exchanges, output, left_out=left_out)
         except EndlessError:
-            found.note(Finding("partial", Subject(name), cause=ENDLESS))
+            forecast.note(Finding("partial", Subject(name), cause=ENDLESS))
         except CallFailed as failed:
             if failed.error.kind == "unsupported":
-                # inside of an agent nothing is recorded of the outer call yet
+                # inside an agent, the outer call is not recorded yet
                 role = MODEL
                 if transcript.exchanges:
                     role = transcript.exchanges[-1].role
                 cause = f"the {role} {failed.error.message}"
                 lack = Finding("unsupported", Subject(name), cause=cause)
-                found.note(replace(lack, severity="error"))
+                forecast.note(replace(lack, severity="error"))
             else:
-                found.note(_failed_trial(name, transcript, failed.error.message))
-        except SampleError as bad:  # a prompt that cannot be made of it
+                forecast.note(_failed_trial(name, transcript, failed.error.message))
+        except SampleError as bad:  # no prompt can be made of the sample
             if repeat == 0:
                 faulty = replace(sample, fault=str(bad))
-                found.bad.add(name, faulty, run.task.repeats)
+                forecast.bad.add(name, faulty, run.task.repeats)
         # a plugin's prompt or protocol may raise anything and call sys.exit
         except (Exception, SystemExit) as error:
             is_of_sample = isinstance(error, ContentError | MissingDataError)
             if isinstance(error, MmevalError) and not is_of_sample:
-                found.note(finding_of(error, Subject(name)))  # which ends the run
+                forecast.note(finding_of(error, Subject(name)))  # it ends the run
             else:
                 cause = f"{type(error).__name__}: {error}"
-                found.note(_failed_trial(name, transcript, cause))
+                forecast.note(_failed_trial(name, transcript, cause))
         return None
 
     def _judge(
         self,
         run: TaskRun,
         trial: Trial,
-        found: TaskForecast,
+        forecast: TaskForecast,
         loads: dict[str, RoleLoad],
     ) -> None:
-        about = tuple(exchange.request_digest for exchange in trial.exchanges)
+        answer_digests = tuple(exchange.request_digest for exchange in trial.exchanges)
         for bound in run.judged:
             part = f"score/{bound.name}"
             scope = _JudgeScope(
@@ -336,55 +343,54 @@ class _Forecaster:
                 part,
                 share=False,
                 by_content=True,
-                about=about,
+                about=answer_digests,
             )
-            judged, asked = trial, dict[str, RoleLoad]()
+            judged_trial, metric_loads = trial, dict[str, RoleLoad]()
             subject = Subject(run.task.name, bound.name)
             try:
-                if any(about):
-                    judged = bound.supposed(trial)
-                program = score_judged(bound, judged, run.role)
-                self.walk.drive(program, scope, Transcript(), asked)
+                if any(answer_digests):
+                    judged_trial = bound.supposed(trial)
+                program = score_judged(bound, judged_trial, run.role)
+                self.driver.drive(program, scope, Transcript(), metric_loads)
             except EndlessError:
-                found.note(Finding("partial", subject, cause=ENDLESS))
+                forecast.note(Finding("partial", subject, cause=ENDLESS))
             except CallFailed:
-                pass  # it needs a verdict, which a stand-in does not give
+                pass  # it needs a verdict, and a stand-in has none
             # a plugin's metric may raise anything and call sys.exit; the run leaves the
             # answer unscored
             except (Exception, SystemExit) as error:
                 reason = f"{type(error).__name__}: {error}"
                 cause = f"{reason} (on a stand-in for an answer)"
-                found.note(Finding("unscored", subject, cause=cause))
-            for role, load in asked.items():
-                load.estimated = judged is not trial and load.calls > 0
+                forecast.note(Finding("unscored", subject, cause=cause))
+            for role, load in metric_loads.items():
+                load.estimated = judged_trial is not trial and load.calls > 0
                 loads.setdefault(role, RoleLoad()).merge(load)
 
 
 @dataclass(frozen=True, slots=True)
 class _JudgeScope(Scope):
-    """``about``: the requests of judged answers, since stand-ins for these are
-    equal."""
+    """``about``: the requests of the judged answers. It tells apart stand-ins for
+    different answers, which are equal."""
 
     about: tuple[str, ...] = ()
 
 
 class _ProgramDriver:
-    """Drives programs as the broker does, counting calls; ``first`` is the first
-    one."""
+    """Follows programs as the broker does, and counts their calls. ``first`` is the
+    first request to send."""
 
     def __init__(self, broker: Broker) -> None:
         self.first: FirstRequest | None = None
         self.lacks: dict[Finding, None] = {}
-        """What keeps media of the present trial from being converted or sent."""
+        """Why media of the current trial cannot be converted or sent."""
         self.reencoded = Counter[Finding]()
-        """Media of the present trial that are encoded anew, by format and role."""
+        """Media of the current trial that are sent in another format, by format and
+        role."""
         self._broker = broker
-        self._kept: set[str] = set()
-        """The keys of used answers of the journal: each counts as kept once, however
-        often it is used."""
-        self._asked: set[int] = set()
-        """Hashes of shared requests: equal ones are asked once, in however many
-        tasks."""
+        self._used_answers: set[str] = set()
+        """Keys of used answers of the journal. Each counts as kept once."""
+        self._shared_requests: set[int] = set()
+        """Hashes of shared requests. Equal requests are sent once, over all tasks."""
 
     def drive(
         self,
@@ -393,24 +399,24 @@ class _ProgramDriver:
         transcript: Transcript,
         loads: dict[str, RoleLoad],
     ) -> T:
-        """Drive a program to its result. Raises its errors, EndlessError after many
-        calls."""
+        """Run a program to its result. Raises its errors, and EndlessError above the
+        maximum number of calls."""
         sent: Any = None
-        most = MAX_VERDICTS if isinstance(scope, _JudgeScope) else MAX_CALLS
+        max_calls = MAX_VERDICTS if isinstance(scope, _JudgeScope) else MAX_CALLS
         # an agent has limits of its own
-        for step in count() if scope.within else range(most):
+        for step in count() if scope.within else range(max_calls):
             try:
-                asked = next_asked(program, sent)
+                request_step = next_asked(program, sent)
             except StopIteration as stop:
                 result: T = stop.value
                 return result
             shared = scope.share and step == 0
             replies = []
-            for path, call in placed(asked, step):
+            for path, call in placed(request_step, step):
                 reply = self._reply(call, scope, path, transcript, loads, shared=shared)
                 replies.append(reply)
-            sent = replies[0] if isinstance(asked, Call) else replies
-            if not scope.within and len(transcript.exchanges) > most:
+            sent = replies[0] if isinstance(request_step, Call) else replies
+            if not scope.within and len(transcript.exchanges) > max_calls:
                 break
         program.close()
         raise EndlessError
@@ -429,15 +435,15 @@ class _ProgramDriver:
         known = known_reply(call, scope, path, self._broker, transcript, shared=shared)
         runtime = self._broker.roles.get(call.role)  # a role may have no backend
         samples = None if runtime is None else runtime.samples
-        asked = ""
+        request_hash = ""
         if known.reply is not None:
             reply = known.reply
-            if known.key in self._kept:
+            if known.key in self._used_answers:
                 load.equal += 1
             else:
                 load.kept += reply.ok
                 if known.key:
-                    self._kept.add(known.key)
+                    self._used_answers.add(known.key)
         elif samples is not None:
             load.calls += 1
             response = samples.answer(
@@ -445,22 +451,24 @@ class _ProgramDriver:
             )
             reply = Reply(_accepted(call, response), path)
         else:
-            asked = _likeness(call, scope.seed_repeat)
+            request_hash = _request_hash(call, scope.seed_repeat)
             mark = None
             if isinstance(scope, _JudgeScope):
-                mark = hash((asked, transcript.occurrence(asked), scope.about))
+                mark = hash(
+                    (request_hash, transcript.occurrence(request_hash), scope.about)
+                )
             elif shared:
-                mark = hash(asked)
-            repeated = mark in self._asked
+                mark = hash(request_hash)
+            repeated = mark in self._shared_requests
             if mark is not None:
-                self._asked.add(mark)
+                self._shared_requests.add(mark)
             key = known.key or f"{scope.name}#{path}"
             response = self._stand_in(call, scope, key, loads, repeated=repeated)
             response = _accepted(call, response)
-            if call.example:  # the reply that the program counts on
+            if call.example:  # a reply that the program can read
                 response = Response(output=Interleaved.from_text(call.example))
             reply = Reply(response, path)
-        exchange = Exchange(path, call.role, asked, reply.response)
+        exchange = Exchange(path, call.role, request_hash, reply.response)
         transcript.exchanges.append(exchange)
         return reply
 
@@ -473,8 +481,7 @@ class _ProgramDriver:
         *,
         repeated: bool,
     ) -> Response:
-        """A stand-in for an answer that does not exist yet; ``key`` is its name in the
-        journal.
+        """A stand-in for a missing answer; ``key`` is its name in the journal.
 
         Raises EndlessError for an agent that exceeds its limits.
         """
@@ -511,15 +518,15 @@ class _ProgramDriver:
 
 
 def _accepted(call: Call, response: Response) -> Response:
-    """The response, or a failure where the call refuses it (a stand-in is no
-    verdict)."""
+    """The response, or a failure if the call refuses it: a stand-in is not a
+    verdict."""
     if call.accept is None or response.output is None or not call.accept(response):
         return response
     return Response.failed("bad_reply", "a stand-in gives no verdict")
 
 
-def _likeness(call: Call, repeat: int) -> str:
-    """A hash that is equal for equal calls; media count by file, so none is read."""
+def _request_hash(call: Call, repeat: int) -> str:
+    """A hash that is equal for equal calls. Media count by path, so none is read."""
     request = call.request
     content: list[Any] = []
     for message in request.messages:
@@ -531,8 +538,8 @@ def _likeness(call: Call, repeat: int) -> str:
     return f"{hash((call.role, repeat, request.wants, params, tuple(content))):x}"
 
 
-def _is_supposed(exchanges: Iterable[Exchange]) -> bool:
-    """Whether a stand-in was given in place of an answer."""
+def _has_stand_in(exchanges: Iterable[Exchange]) -> bool:
+    """True if any answer is a stand-in."""
     return any(exchange.request_digest for exchange in exchanges)
 
 
@@ -542,7 +549,7 @@ def _failed_trial(
     cause: str,
 ) -> Finding:
     severity: Severity = "error"
-    if _is_supposed(transcript.exchanges):
+    if _has_stand_in(transcript.exchanges):
         cause = f"{cause} ({AFTER_STAND_IN})"
         severity = "warning"
     return Finding("failed", Subject(task), cause=cause, severity=severity)

@@ -1,4 +1,4 @@
-"""Estimates of the tokens and bytes of a request and of its answer.
+"""Estimates of the tokens and bytes of a request and its answer.
 
 They are rough ranges: tokenizers differ, and the length of an answer is unknown. The
 constants are also in ``docs/costs.md``.
@@ -17,18 +17,17 @@ from mmeval.media.parts import Interleaved, Part, PartKind
 from mmeval.records.request import Request
 
 CHARS_A_TOKEN = (5.0, 3.0)
-"""Bytes of UTF-8 text in a token, at most and at least: English has about four."""
+"""Bytes of UTF-8 text per token, at most and at least. English has about four."""
 DEFAULT_OUTPUT_TOKENS = 1024
-"""The longest answer in words where ``max_gen_toks`` is not set."""
+"""Maximum length of a text answer in tokens if ``max_gen_toks`` is not set."""
 SHORT_ANSWER = 1 / 8
-"""The length of a short answer, as a share of the longest."""
+"""Length of a short answer, as a share of the maximum."""
 STAND_IN_CHARS = 1000
-"""The length of a stand-in for an answer, in requests that contain it."""
+"""Length of a stand-in for a text answer, in requests that contain it."""
 
 
 class Rate(NamedTuple):
-    """Tokens of a medium: ``at_least``, ``at_most`` for an item, or for ``of``
-    bytes."""
+    """Tokens of a medium, at least and at most: per item, or per ``of`` bytes."""
 
     at_least: float
     at_most: float
@@ -42,9 +41,9 @@ INPUT_TOKENS: Mapping[PartKind, Rate] = {
     "document": Rate(100, 3000, of=100_000),
     "3d": Rate(0, 25_000, of=100_000),
 }
-"""Almost all providers count a picture as one piece. The length of other media is
-estimated from their bytes: a second of sound has 8 to 32 kB, one of film 125 to 500 kB,
-a page 30 to 100 kB; most models read a 3D file as text."""
+"""Tokens of a medium in a request. Almost all providers count a picture as one item.
+The length of other media is estimated from their size: a second of audio has 8 to 32
+kB, of video 125 to 500 kB, a page 30 to 100 kB. Most models read a 3D file as text."""
 
 MADE_TOKENS: Mapping[PartKind, Rate] = {
     "image": Rate(270, 4200),
@@ -62,7 +61,7 @@ MADE_BYTES: Mapping[PartKind, int] = {
     "document": 200_000,
     "3d": 2_000_000,
 }
-"""Bytes of one medium in an answer, estimated high."""
+"""Bytes of one medium in an answer, a high estimate."""
 
 
 _STAND_IN_SIDE = 16
@@ -73,7 +72,7 @@ _EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b85
 
 @dataclass(frozen=True, slots=True)
 class TokenRange:
-    """The probable least and greatest value."""
+    """The probable minimum and maximum."""
 
     low: float = 0.0
     high: float = 0.0
@@ -90,9 +89,12 @@ NOTHING = TokenRange()
 
 @dataclass
 class RoleLoad:
-    """The calls of one role in a task, with what they send and give, without ``kept``
-    (answered) and ``equal`` ones. ``equal`` ones share another's answer. ``estimated``:
-    not all samples were counted, or a metric supposes an answer."""
+    """The calls of one role in a task, with the size of requests and answers.
+
+    ``calls`` excludes ``kept`` calls, which have an answer, and ``equal`` calls, which
+    share the answer of another. ``estimated`` is True if not all samples were counted,
+    or if a metric supposes an answer.
+    """
 
     calls: float = 0
     kept: float = 0
@@ -120,8 +122,8 @@ class RoleLoad:
 
 
 def weigh(request: Request) -> RoleLoad:
-    """Estimate what a call sends and gives. Raises MissingDataError for a medium
-    without its file."""
+    """Estimate the load of one call. Raises MissingDataError for a medium without its
+    file."""
     characters = 0
     low = high = 0.0
     sent = 0
@@ -139,9 +141,9 @@ def weigh(request: Request) -> RoleLoad:
     most_in_a_token, least_in_a_token = CHARS_A_TOKEN
     low += characters / most_in_a_token
     high += characters / least_in_a_token
-    made = 4.0 * (request.params.max_tokens or DEFAULT_OUTPUT_TOKENS)
-    # a line of the journal, and its media
-    on_disk = 400 + sum(MADE_BYTES.get(kind, made) for kind in request.wants)
+    text_bytes = 4.0 * (request.params.max_tokens or DEFAULT_OUTPUT_TOKENS)
+    # a line of the journal and its media
+    on_disk = 400 + sum(MADE_BYTES.get(kind, text_bytes) for kind in request.wants)
     return RoleLoad(
         tokens_in=TokenRange(low, high),
         tokens_out=tokens_out(request),
@@ -153,8 +155,8 @@ def weigh(request: Request) -> RoleLoad:
 
 
 def tokens_out(request: Request) -> TokenRange:
-    """Estimate an answer: words up to ``max_gen_toks``, one medium of each other
-    kind."""
+    """Estimate the tokens of an answer: text up to ``max_gen_toks``, and one medium of
+    each other kind."""
     longest = 0.0
     low = high = 0.0
     for kind in request.wants:
@@ -168,8 +170,7 @@ def tokens_out(request: Request) -> TokenRange:
 
 
 def stand_in(request: Request) -> Interleaved:
-    """An answer of the wanted kinds without content, for requests that depend on
-    one."""
+    """An answer of the requested kinds without content, for later requests."""
     return _stand_in(request.wants, request.params.max_tokens or STAND_IN_CHARS)
 
 
@@ -182,7 +183,7 @@ def _stand_in(wants: tuple[PartKind, ...], max_tokens: int) -> Interleaved:
             text = "x" * min(STAND_IN_CHARS, 4 * max_tokens)
             parts.append(Part("text", text=text, raw=text))
             continue
-        # a medium claims this size; a picture can be decoded, as metrics do that
+        # media only state a size; a picture can be decoded, since metrics decode it
         if kind == "image":
             from PIL import Image
 

@@ -20,17 +20,17 @@ from mmeval.store.spending import ModelEndpoint
 from mmeval.task.task import Task
 
 RECORD_BYTES = 1500
-"""Bytes of a trial on disk besides its answers: its sample, its line, a row of
-scores."""
+"""Bytes of a trial on disk without its answers: sample, line and score row."""
 
 MAX_REASONS = 10
-"""Reasons of a task that keep their words; the others are counted."""
+"""Number of reasons of a task that are kept; the others are only counted."""
 OTHER_REASONS = "other reasons"
 
 
 @dataclass
 class TaskForecast:
-    """The forecast of a task; ``rows`` are of its data set, ``loads`` by role."""
+    """The forecast of a task. ``rows`` is the size of its data set; ``loads`` are by
+    role."""
 
     task: Task
     rows: int
@@ -40,12 +40,12 @@ class TaskForecast:
     bad: BadSamples = field(default_factory=BadSamples)
     """Samples that cannot be asked, among ``samples``."""
     reasons: Counter[Finding] = field(default_factory=Counter)
-    """Trials by what is wrong with them; a key has no count of its own."""
+    """Numbers of trials by their problem; the findings themselves have no count."""
     reencoded: Counter[Finding] = field(default_factory=Counter)
-    """Media that are sent in another format than theirs, by what is done."""
+    """Numbers of media that are sent in another format, by format."""
 
     def note(self, finding: Finding) -> None:
-        """Count a trial; the first :data:`MAX_REASONS` keep their words."""
+        """Count a trial with a problem; only :data:`MAX_REASONS` reasons are kept."""
         is_known = finding in self.reasons or len(self.reasons) < MAX_REASONS
         other = replace(finding, cause=OTHER_REASONS, remedy="")
         self.reasons[finding if is_known else other] += 1
@@ -59,7 +59,7 @@ class TaskForecast:
 
 
 class FirstRequest(NamedTuple):
-    """The first request that would be sent, with its sample."""
+    """The first request to send, with its sample."""
 
     task: str
     sample: str
@@ -68,7 +68,7 @@ class FirstRequest(NamedTuple):
 
 
 class Host(NamedTuple):
-    """The model of a role, and the host that gets its requests, or this machine."""
+    """The model of a role, and the host that receives its requests."""
 
     model: str
     host: str
@@ -76,17 +76,16 @@ class Host(NamedTuple):
 
 @dataclass(frozen=True)
 class Forecast:
-    """The forecast of a run; ``endpoints`` are the roles whose calls are sent."""
+    """The forecast of a run. ``endpoints`` are those of roles whose calls are sent."""
 
     folder: Path
     answers: int
-    """Calls that the run folder has a reply to, of all roles."""
-    answers_beside: int
-    """Calls that a shard's run and its other shards have a reply to, and it has
-    not."""
+    """Number of calls, over all roles, with an answer in the run folder."""
+    other_answers: int
+    """Number of calls with an answer only in the run of a shard or its other shards."""
     tasks: tuple[TaskForecast, ...]
-    places: Mapping[str, Host]
-    """The roles that are asked, and the model under test."""
+    hosts: Mapping[str, Host]
+    """Hosts of the model under test and of all called roles."""
     endpoints: Mapping[str, ModelEndpoint]
     prices: Prices
     limits: BudgetLimits
@@ -94,22 +93,22 @@ class Forecast:
     free_bytes: int
     first: FirstRequest | None = None
     nodes: tuple[NodePlaces, ...] = ()
-    """Of the cluster that would answer."""
+    """The nodes of the cluster, if one is used."""
     findings: tuple[Finding, ...] = ()
-    """What is wrong, as the run would report it."""
+    """The findings that the run would report."""
     of_folder: tuple[Finding, ...] = ()
-    """Those that its folder knows: of its answers, its journal, its budget."""
+    """Findings about the run folder: its answers, journal and budget."""
     words: str = "TASK"
-    """The tasks on a command line."""
+    """The tasks as arguments of a command."""
 
     @property
     def exit_code(self) -> int:
-        """What the run would end with, as far as that is known before it."""
+        """The exit code of the run, as far as it is known in advance."""
         return exit_code(self.findings)
 
     @property
     def disk_bytes(self) -> float:
-        """The growth of the run folder."""
+        """The growth of the run folder in bytes."""
         total = 0.0
         for task in self.tasks:
             total += task.trials * RECORD_BYTES
@@ -127,15 +126,15 @@ class Forecast:
         return f"{', '.join(counts)}: {price}"
 
     def by_role(self) -> dict[str, RoleLoad]:
-        """The loads of all tasks together."""
-        found: dict[str, RoleLoad] = {}
+        """The loads by role, summed over tasks."""
+        loads: dict[str, RoleLoad] = {}
         for task in self.tasks:
             for role, load in task.loads.items():
-                found.setdefault(role, RoleLoad()).merge(load)
-        return found
+                loads.setdefault(role, RoleLoad()).merge(load)
+        return loads
 
     def total(self) -> TokenRange | None:
-        """The cost of all calls; None where a price is unknown."""
+        """The cost of all calls in US dollars; None if a price is unknown."""
         total = NOTHING
         for role, load in self.by_role().items():
             cost = self.dollars(role, load)
@@ -145,7 +144,7 @@ class Forecast:
         return total
 
     def dollars(self, role: str, load: RoleLoad) -> TokenRange | None:
-        """The cost of a load; None where the price is unknown."""
+        """The cost of a load in US dollars; None if the price is unknown."""
         endpoint = self.endpoints.get(role)
         if endpoint is None or not load.calls:
             return NOTHING
@@ -154,12 +153,12 @@ class Forecast:
             return None
         tokens_in = load.tokens_in.times(price.input / MILLION)
         tokens_out = load.tokens_out.times(price.output / MILLION)
-        made = price.per_image * load.images + price.per_video * load.videos
-        fixed = made + price.per_call * load.calls
+        media_cost = price.per_image * load.images + price.per_video * load.videos
+        fixed = media_cost + price.per_call * load.calls
         return tokens_in + tokens_out + TokenRange(fixed, fixed)
 
     def to_json(self) -> dict[str, Any]:
-        """The numbers of the table, and the findings."""
+        """The forecast as JSON: the numbers of the table and the findings."""
         tasks = []
         for task in self.tasks:
             loads = {}
@@ -187,7 +186,7 @@ class Forecast:
         return {
             "folder": str(self.folder),
             "calls_answered": self.answers,
-            "roles": {role: host._asdict() for role, host in self.places.items()},
+            "roles": {role: host._asdict() for role, host in self.hosts.items()},
             "tasks": tasks,
             "usd": None if total is None else [total.low, total.high],
             "disk_bytes": round(self.disk_bytes),
@@ -204,6 +203,6 @@ def dollar_words(cost: TokenRange) -> str:
 
 
 def reencoded_as(form: str, subject: Subject) -> Finding:
-    """That media are sent in another format than theirs."""
+    """The finding that media are sent in another format."""
     cause = f"encoded anew: {form}"
     return Finding("unsupported", subject, cause=cause, severity="note")

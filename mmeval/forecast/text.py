@@ -1,4 +1,4 @@
-"""Text of a dry run: a table of the requests, facts, and the first request."""
+"""Text of a dry run: a table of requests, facts, findings and the first request."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ _HEADERS = (
 )
 _RIGHT_ALIGNED = frozenset(_HEADERS[1:2] + _HEADERS[3:])
 MAX_CHARS = 500
-"""The longest name that is shown."""
+"""Maximum number of characters of a name."""
 
 
 def forecast_text(forecast: Forecast) -> str:
-    """The whole text: table, facts, findings, and the first request in full."""
+    """The text of a dry run."""
     lines = ["dry run: nothing was loaded, sent or written", ""]
     lines += table_lines(_HEADERS, _rows(forecast), right_aligned=_RIGHT_ALIGNED)
     lines.append("")
     answered = "new"
     if forecast.answers:
         answered = f"calls answered: {forecast.answers:,}"
-    if forecast.answers_beside:
-        answered += f"; in its run and other shards: {forecast.answers_beside:,}"
+    if forecast.other_answers:
+        answered += f"; in its run and other shards: {forecast.other_answers:,}"
     lines.append(f"run folder: {forecast.folder} ({answered})")
-    for role, place in forecast.places.items():
-        model, host = _shown(place.model), _shown(place.host)
+    for role, target in forecast.hosts.items():
+        model, host = _shortened(target.model), _shortened(target.host)
         lines.append(f"{role}: {model}, its data go to {host}")
-    lines += [f"node {_shown(str(node))}" for node in forecast.nodes]
-    lines += _money(forecast)
+    lines += [f"node {_shortened(str(node))}" for node in forecast.nodes]
+    lines += _cost_lines(forecast)
     needed, free = size(forecast.disk_bytes), size(forecast.free_bytes)
     lines.append(f"disk: about {needed} needed at most, {free} free")
     equal = sum(load.equal for load in forecast.by_role().values())
     if equal:
-        lines.append(f"calls equal to others, which are made once: {equal:,.0f}")
+        lines.append(f"calls equal to others, which are not repeated: {equal:,.0f}")
     lines += terminal_lines(forecast.findings, Place(forecast.words))
     first = forecast.first
     if first is not None:
-        model = _shown(forecast.places[first.role].model)
-        sample = f"sample {_shown(first.sample)}"
+        model = _shortened(forecast.hosts[first.role].model)
+        sample = f"sample {_shortened(first.sample)}"
         lines.append("")
         lines.append(
             f"the first request: {first.task}, {sample}, to {first.role} ({model})"
@@ -71,7 +71,7 @@ def _rows(forecast: Forecast) -> list[list[str]]:
     rows = []
     for task in forecast.tasks:
         first = [cell(task.task.name), f"{task.samples:,} of {task.rows:,}"]
-        # the model under test is the first one
+        # the model under test comes first
         for role in sorted(task.loads, key=lambda role: role != "model"):
             numbers = _numbers(forecast, role, task.loads[role])
             rows.append([*first, cell(role), *numbers])
@@ -105,23 +105,23 @@ def _numbers(
     ]
 
 
-def _range(found: TokenRange) -> str:
-    low, high = short(found.low), short(found.high)
+def _range(tokens: TokenRange) -> str:
+    low, high = short(tokens.low), short(tokens.high)
     return high if low == high else f"{low} to {high}"
 
 
-def _shown(text: str) -> str:
+def _shortened(text: str) -> str:
     return printable(text, limit=MAX_CHARS)
 
 
-def _money(forecast: Forecast) -> Iterator[str]:
+def _cost_lines(forecast: Forecast) -> Iterator[str]:
     loads = forecast.by_role()
-    named = {}
+    prices = {}
     for role, endpoint in forecast.endpoints.items():
         if role in loads and loads[role].calls and not endpoint.local:
-            named[endpoint.model] = forecast.prices.of(endpoint)
+            prices[endpoint.model] = forecast.prices.of(endpoint)
     unknown = []
-    for model, price in named.items():
+    for model, price in prices.items():
         if price is None:
             unknown.append(model)
             continue
@@ -136,27 +136,27 @@ def _money(forecast: Forecast) -> Iterator[str]:
                 words += f", {amount:g} {what}"
         if price.source:
             words += f", {price.source}"
-        yield f"price: {_shown(model)} {words}"
+        yield f"price: {_shortened(model)} {words}"
     if unknown:
-        names = ", ".join(map(_shown, unknown))
-        yield f"price: unknown for {names}; --model_cost_config FILE adds it,"
-        yield "with such lines, and 0 where nothing is charged:"
+        names = ", ".join(map(_shortened, unknown))
+        yield f"price: unknown for {names}; add it with --model_cost_config FILE"
+        yield "and these lines, with 0 where nothing is charged:"
         yield "  models:"
-        yield from (f"    {_shown(line_to_add(model))}" for model in unknown)
+        yield from (f"    {_shortened(line_to_add(model))}" for model in unknown)
     total = forecast.total()
     if total is not None and total.high:
         yield f"cost: {dollar_words(total)} USD in all"
     if forecast.spent:
         yield f"spent so far: {spent_words(forecast.spent)}"
     limits = forecast.limits
-    given = {"USD": limits.usd, "tokens": limits.tokens, "calls": limits.calls}
-    for name, limit in given.items():
+    budgets = {"USD": limits.usd, "tokens": limits.tokens, "calls": limits.calls}
+    for name, limit in budgets.items():
         if limit is not None:
             yield f"budget: the run stops at {limit:,} {name} in all"
 
 
 def request_lines(request: Request) -> Iterator[str]:
-    """The messages of a request in full; each medium as its file, type and size."""
+    """The full text of a request, with file, type and size of each medium."""
     for message in request.messages:
         yield f"[{message.role}]"
         text = ""
@@ -170,7 +170,7 @@ def request_lines(request: Request) -> Iterator[str]:
 
 
 def short(count: float) -> str:
-    """A rough count: ``950``, ``12.3 k``, ``4.6 M``."""
+    """A rounded count: ``950``, ``12.3 k``, ``4.6 M``."""
     if count < 1e4:
         return f"{count:,.0f}"
     if count < 1e6:

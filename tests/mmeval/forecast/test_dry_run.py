@@ -133,7 +133,7 @@ def test_a_shard_has_its_own_answers_and_those_of_others_beside_them(
     found = [
         ahead(tmp_path, one, model=TOY, shard=Shard(2, number)) for number in (1, 2)
     ]
-    assert [(one.answers, one.answers_beside) for one in found] == [(3, 0), (0, 3)]
+    assert [(one.answers, one.other_answers) for one in found] == [(3, 0), (0, 3)]
 
 
 def test_an_extra_that_converts_media_and_is_missing_is_a_problem_of_the_trials_with_them(
@@ -198,7 +198,7 @@ def test_judges_are_counted_where_their_metric_can_be_computed_and_scores_are_wa
     assert calls(found) == {"model": (3, 0), "judge": (3, 0)}
     unscored = ahead(tmp_path, judged, roles=JUDGE, predict_only=True)
     assert calls(unscored) == {"model": (3, 0)}
-    assert list(unscored.places) == ["model"]
+    assert list(unscored.hosts) == ["model"]
     assert calls(ahead(tmp_path, without_judge(judged))) == {"model": (3, 0)}
 
 
