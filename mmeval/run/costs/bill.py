@@ -1,4 +1,4 @@
-"""What a run has spent, in words and as JSON."""
+"""The bill of a run, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from mmeval.store.spending import CallTotals
 
 
 def spent_words(bills: Sequence[Bill]) -> str:
-    """One line: ``calls: 1,203, tokens in: 84,210, out: 9,120, 0.30 USD``. Where only
-    some prices are known, the models without one are named; where none is, there are
-    no dollars."""
+    """One line: ``calls: 1,203, tokens in: 84,210, out: 9,120, 0.30 USD``.
+
+    Models without a price are named if other prices are known. Without any price, there
+    is no amount.
+    """
     total = sum((bill.spent for bill in bills), CallTotals())
     words = [f"calls: {total.calls:,}"]
     if total.tokens:
@@ -24,27 +26,30 @@ def spent_words(bills: Sequence[Bill]) -> str:
         words.append(f"images made: {total.images:,}")
     if total.videos:
         words.append(f"videos made: {total.videos:,}")
-    known = known_dollars(bills)
+    amount = known_dollars(bills)
     unknown = sorted({bill.endpoint.model for bill in bills if bill.usd is None})
-    if known is not None and unknown:
-        words.append(f"{dollars(known)} without {', '.join(unknown)}")
-    elif known is not None:
-        words.append(dollars(known))
+    if amount is not None and unknown:
+        words.append(f"{dollars(amount)} without {', '.join(unknown)}")
+    elif amount is not None:
+        words.append(dollars(amount))
     return ", ".join(words)
 
 
 def known_dollars(bills: Iterable[Bill]) -> float | None:
-    """The dollars of the bills with a price, local models left out; None without
-    any."""
+    """The total in US dollars of bills with a price, without local models; None if no
+    price is known."""
     billed = [bill.usd for bill in bills if not bill.endpoint.local]
     known = [usd for usd in billed if usd is not None]
     return sum(known) if known else None
 
 
 def spent_json(bills: Sequence[Bill]) -> dict[str, Any]:
-    """The bill of all sessions of the folder; ``usd`` is null if a price is unknown,
-    ``prices`` where one is from. ``{"usd", "calls", "input_tokens", "output_tokens",
-    "images", "by_role": [...]}``, and ``"videos"`` where some were made."""
+    """The bill over all sessions of the folder.
+
+    ``{"usd", "calls", "input_tokens", "output_tokens", "images", "by_role": [...]}``,
+    and ``"videos"`` if there are any. ``usd`` is null if a price is unknown; ``prices``
+    is the source of a price.
+    """
     known = []
     by_role = []
     for bill in bills:
@@ -77,5 +82,5 @@ def _counts(spent: CallTotals) -> dict[str, int]:
 
 
 def dollars(amount: float) -> str:
-    """Cents, and more digits for what is less than one."""
+    """An amount with two decimal places, or six below one cent."""
     return f"{amount:.2f} USD" if amount >= 0.01 or not amount else f"{amount:.6f} USD"

@@ -1,11 +1,11 @@
-"""Budget of a run folder: calls stop when it is spent.
+"""Budget of a run folder: no call is sent after it is spent.
 
-Every try of every role counts, in all sessions of the folder: the journal has the usage
-of earlier ones. A call is sent when the amount spent, the probable cost of the calls in
-flight (the mean of earlier calls) and its own probable cost fit the limit; else it
-waits until a call in flight has ended. So a limit is exceeded at most by the cost of
-the calls in flight above the mean; the limit of calls is never exceeded. A model's
-calls are sent one at a time until its first answer shows their cost.
+Every attempt of every role counts, over all sessions of the folder: the journal records
+earlier usage. A call is sent if the amount spent, the expected cost of the calls in
+flight (the mean of earlier calls) and its own expected cost are within the limit.
+Otherwise it waits until a call in flight ends. So a limit can only be exceeded by the
+cost of calls in flight above the mean. The limit of calls is never exceeded. Calls of a
+model are sent one at a time until its first answer shows their cost.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ Send = Callable[[Request, CallContext], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class BudgetLimits:
-    """The limits of a run: US dollars, tokens (in and out), calls (each try), or
-    None."""
+    """The limits of a run, each or None: US dollars, tokens (in and out), calls (every
+    attempt)."""
 
     usd: float | None = None
     tokens: int | None = None
@@ -47,12 +47,12 @@ class BudgetLimits:
 
     @property
     def by_usage(self) -> bool:
-        """Whether the cost of a call is known only after it."""
+        """True if the cost of a call is known only after its answer."""
         return self.usd is not None or self.tokens is not None
 
 
 class BudgetSpentError(MmevalError):
-    """A limit was reached; all answers are kept."""
+    """A limit was reached. All answers are kept."""
 
     exit_code = EXIT_INCOMPLETE
 
@@ -60,8 +60,8 @@ class BudgetSpentError(MmevalError):
 def check_prices(
     limits: BudgetLimits, prices: Prices, backends: Mapping[str, AnyBackend]
 ) -> None:
-    """Refuse a budget in dollars without all prices: UsageError with the line to
-    add."""
+    """Raise UsageError, with the line to add, for a dollar budget if a price is
+    unknown."""
     endpoints = []
     for role, backend in backends.items():
         if is_billed(backend):
@@ -75,27 +75,28 @@ def check_prices(
 def _prices_of(
     endpoints: Collection[ModelEndpoint], limits: BudgetLimits, prices: Prices
 ) -> dict[ModelEndpoint, Price]:
-    """The price of each payee; zero where no dollars are counted. Raises UsageError
-    with a line to add for each model without one."""
+    """The price of each endpoint; zero without a dollar budget. Raises UsageError, with
+    a line to add for each model without a price."""
     if limits.usd is None:
         return dict.fromkeys(endpoints, FREE)
-    known: dict[ModelEndpoint, Price] = {}
+    price_of: dict[ModelEndpoint, Price] = {}
     roles: dict[str, list[str]] = {}
     for endpoint in endpoints:
         price = prices.of(endpoint)
         if price is None:
             roles.setdefault(endpoint.model, []).append(endpoint.role)
         else:
-            known[endpoint] = price
+            price_of[endpoint] = price
     if not roles:
-        return known
-    named = " and ".join(f"{model} ({', '.join(of)})" for model, of in roles.items())
+        return price_of
+    models = " and ".join(
+        f"{model} ({', '.join(model_roles)})" for model, model_roles in roles.items()
+    )
     lines = "\n  ".join(map(line_to_add, roles))
     raise UsageError(
-        f"--budget_usd: no price is known for {named}. Write it into a file, below "
-        "models:, and name the file with "
-        "--model_cost_config (dollars for a million tokens, 0 where nothing is "
-        f"charged):\n  {lines}",
+        f"--budget_usd: the price of {models} is unknown. Write it into a file below "
+        "models:, in dollars per million tokens (0 where nothing is charged), and give "
+        f"the file with --model_cost_config:\n  {lines}",
         name=", ".join(roles),
     )
 
@@ -125,11 +126,11 @@ class _Account:
 
 
 class Budget:
-    """Enforces the limits of a run folder, in which ``spending`` was used before.
+    """Enforces the limits of a run folder. ``spending`` is its usage so far.
 
-    ``stop`` is called when a limit prevents a call; no call is made from then on. The
-    calls in flight end first: some may wait for others in a batch, and would be stopped
-    too.
+    ``stop`` is called when a limit prevents a call; then no further call is sent. This
+    waits for the calls in flight, since stopping would also stop those that still wait
+    for others in a batch.
     """
 
     def __init__(
@@ -138,39 +139,41 @@ class Budget:
         prices: Prices,
         spending: Spending,
     ) -> None:
-        """Raises UsageError for a dollar budget where a price of earlier calls is
+        """Raises UsageError for a dollar budget if a price of earlier calls is
         unknown."""
         self.limits = limits
         self.stop: Callable[[], None] = lambda: None
         self.reached = False
         self._prices, self._spending = prices, spending
         self._calls, self._tokens = spending.total.calls, spending.total.tokens
-        paid = _prices_of([endpoint for endpoint, _ in spending], limits, prices)
-        self._usd = sum(paid[endpoint].cost(used) for endpoint, used in spending)
-        self._reserved: list[_Cost] = []  # of each call in flight
+        price_of = _prices_of([endpoint for endpoint, _ in spending], limits, prices)
+        self._usd = sum(
+            price_of[endpoint].cost(totals) for endpoint, totals in spending
+        )
+        self._reserved: list[_Cost] = []  # one for each call in flight
         self._call_ended = asyncio.Event()
 
     def watch(self, roles: Mapping[str, BackendRuntime]) -> None:
-        """Make calls of these roles wait until they fit the budget, if it has
-        limits."""
+        """Make calls of these roles wait until they fit the limits, if there are
+        any."""
         if not self.limits:
             return
-        # of roles with one backend the last one names it
+        # if roles share a backend, the last role names it
         watched = {id(runtime): (role, runtime) for role, runtime in roles.items()}
         for role, runtime in watched.values():
             endpoint = runtime.endpoint(role)
             if endpoint is None:
                 continue
             used = CallTotals()
-            for other, spent in self._spending:
-                if other.model == endpoint.model:
-                    used += spent
+            for known_endpoint, totals in self._spending:
+                if known_endpoint.model == endpoint.model:
+                    used += totals
             price = _prices_of([endpoint], self.limits, self._prices)[endpoint]
             account = _Account(endpoint.model, price, used)
             runtime.send = partial(self._pay, account, runtime, runtime.send)
 
     def findings(self) -> Iterator[Finding]:
-        """That a limit is reached, with the flags that raise it; nothing before."""
+        """A finding for a reached limit, with the flags that raise it."""
         spent = self._spent_limits
         if not spent:
             return
@@ -184,11 +187,11 @@ class Budget:
         )
 
     def spent_error(self, so_far: str) -> BudgetSpentError:
-        """The error that ends a run at a limit; ``so_far`` is its progress."""
+        """The error that ends a run at a limit. ``so_far`` states its progress."""
         (finding,) = self.findings()
         return BudgetSpentError(
-            f"{finding.cause}. {so_far}; everything that was answered is kept: raise "
-            "the budget and run the same command"
+            f"{finding.cause}. {so_far}, and all answers are kept: raise the budget "
+            "and run the same command"
         )
 
     async def _pay(
@@ -227,11 +230,11 @@ class Budget:
             try:
                 self._settle(account, reserved, used)
             finally:
-                self._call_ended.set()  # whatever was raised: no call waits for ever
+                self._call_ended.set()  # even after an error, so that no call hangs
 
     def _fits(self, account: _Account) -> bool:
-        """Whether a call may be sent. With none in flight it may: its cost is
-        unknown."""
+        """True if a call may be sent. Without calls in flight it may, if the budget is
+        not spent."""
         if self._spent_limits:
             return False
         mean = account.mean
@@ -247,15 +250,15 @@ class Budget:
     @property
     def _spent_limits(self) -> list[str]:
         limits = self.limits
-        spent = []
+        reached = []
         for name, amount, limit in (
             ("usd", self._usd, limits.usd),
             ("tokens", self._tokens, limits.tokens),
             ("calls", self._calls, limits.calls),
         ):
-            if not _within(amount, limit, room=True):
-                spent.append(name)
-        return spent
+            if not _within(amount, limit, is_below=True):
+                reached.append(name)
+        return reached
 
     def _settle(
         self,
@@ -266,16 +269,18 @@ class Budget:
         self._reserved.remove(reserved)
         account.in_flight -= 1
         account.used += used
-        self._calls += used.calls - 1  # one was counted when it was sent
+        self._calls += used.calls - 1  # _pay counted one
         self._usd += account.price.cost(used)
         self._tokens += used.tokens
-        of_any_answer = account.price.cost(CallTotals(answered=1, images=1, videos=1))
-        by_tokens = self.limits.by_usage and not of_any_answer
+        price_per_answer = account.price.cost(
+            CallTotals(answered=1, images=1, videos=1)
+        )
+        by_tokens = self.limits.by_usage and not price_per_answer
         if by_tokens and used.answered and not used.tokens and not account.warned:
             account.warned = True
             log.warning(
-                "%s does not report the tokens of its calls: they are not counted, "
-                "and only --budget_calls limits them",
+                "%s does not report tokens, so its calls are not counted; only "
+                "--budget_calls limits them",
                 account.name,
             )
 
@@ -284,11 +289,11 @@ def _within(
     amount: float,
     limit: float | None,
     *,
-    room: bool = False,
+    is_below: bool = False,
 ) -> bool:
-    """Whether an amount is within a limit; with ``room``, whether something is left."""
+    """True if an amount is within a limit, or below it with ``is_below``."""
     if limit is None:
         return True
-    # ten calls of a cent are a dime, whatever binary fractions make of it
+    # ten times 0.01 must equal 0.1 in spite of binary fractions
     amount = round(amount, 9)
-    return amount < limit if room else amount <= limit
+    return amount < limit if is_below else amount <= limit

@@ -1,4 +1,4 @@
-"""Prices of models, from the package genai-prices and the user's file over it.
+"""Prices of models, from the user's file and the package genai-prices.
 
 A file holds ``models``, a mapping from names to prices::
 
@@ -6,14 +6,14 @@ A file holds ``models``, a mapping from names to prices::
       gpt-4o: {input: 2.50, output: 10.00, as_of: 2025-09-01}
       my-server/*: {input: 0, output: 0}
 
-``input`` and ``output`` are US dollars for a million tokens, ``per_image`` and
-``per_video`` for each picture and video that is made, ``per_call`` for each answer;
-``batch`` is the share of the token prices that a batch costs; ``as_of`` is the day of
-the price. A name is that of a model and its dated versions (``gpt-4o-2024-08-06``,
-``...-20250514``, ``...-0613``, ``...-latest``), or a pattern with ``*``.
+``input`` and ``output`` are US dollars per million tokens, ``per_image`` and
+``per_video`` per generated picture and video, ``per_call`` per answer. ``batch`` is the
+share of the token prices that a batch costs, ``as_of`` the day of the price. A name is
+that of a model and its dated versions (``gpt-4o-2024-08-06``, ``...-20250514``,
+``...-0613``, ``...-latest``), or a pattern with ``*``.
 
-The package's prices are those of its release, which is recorded; nothing is looked up
-on the network.
+The package has the prices of its release, which is recorded. Nothing is looked up on
+the network.
 """
 
 from __future__ import annotations
@@ -45,16 +45,17 @@ _AMOUNTS = ("input", "output", "per_image", "per_video", "per_call")
 _KEYS = (*_AMOUNTS, "batch", "as_of")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _IN_HOUSE = re.compile(r"[^.]*|[\d.]+|.*:.*")
-"""A host without a domain, or with a number alone, is not a provider."""
+"""A host without a domain, or only a number, is not a provider."""
 _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars: for a million tokens in and out, for each medium, for each answer.
-    Tokens of a batch cost the share ``batch`` of that, half of it wherever there are
-    batches today. ``source`` says where the price is from: the package and its version,
-    or the day in the user's file."""
+    """US dollars per million tokens in and out, per medium and per answer.
+
+    Tokens of a batch cost the share ``batch``, by default half, as providers charge.
+    ``source`` is the package and its version, or the day in the user's file.
+    """
 
     input: float
     output: float
@@ -64,17 +65,17 @@ class Price:
     source: str = ""
     per_video: float = 0.0
 
-    def cost(self, spent: CallTotals) -> float:
-        """US dollars."""
+    def cost(self, totals: CallTotals) -> float:
+        """The cost in US dollars."""
         saved = 1 - self.batch
-        tokens_in = spent.input_tokens - saved * spent.batched_input_tokens
-        tokens_out = spent.output_tokens - saved * spent.batched_output_tokens
+        tokens_in = totals.input_tokens - saved * totals.batched_input_tokens
+        tokens_out = totals.output_tokens - saved * totals.batched_output_tokens
         tokens = self.input * tokens_in + self.output * tokens_out
         return (
             tokens / MILLION
-            + self.per_image * spent.images
-            + self.per_video * spent.videos
-            + self.per_call * spent.answered
+            + self.per_image * totals.images
+            + self.per_video * totals.videos
+            + self.per_call * totals.answered
         )
 
 
@@ -83,43 +84,46 @@ FREE = Price(0.0, 0.0)
 
 @dataclass(frozen=True)
 class Prices:
-    """The prices of the user's file, and for other models those of the package."""
+    """The prices of the user's file; other models have those of the package."""
 
     models: Mapping[str, Price] = field(default_factory=dict)
 
     def of(self, endpoint: ModelEndpoint) -> Price | None:
-        """The price of calls of a payee; None: unknown. Local models are free."""
+        """The price of an endpoint; None if unknown. Local models are free."""
         return (
             FREE if endpoint.local else self.of_model(endpoint.model, endpoint.address)
         )
 
     def of_model(self, name: str, address: str = "") -> Price | None:
-        """The user's price of a name, else of the name without date, else of the
-        longest pattern; else the package's of the name, or of the name without date, at
-        the provider whose ``address`` it is."""
+        """The price of a model at the provider with an ``address``; None if unknown.
+
+        The first match counts: the user's price of the name, of the name without date,
+        of the longest pattern; then the package's of the name, of the name without
+        date.
+        """
         undated = _DATED.sub("", name)
-        own = self.models.get(name) or self.models.get(undated)
-        if own is not None:
-            return own
+        user_price = self.models.get(name) or self.models.get(undated)
+        if user_price is not None:
+            return user_price
         patterns = [pattern for pattern in self.models if "*" in pattern]
-        fitting = [pattern for pattern in patterns if fnmatchcase(name, pattern)]
-        if fitting:
-            return self.models[max(fitting, key=len)]
-        return _listed(name, address) or _listed(undated, address)
+        matching = [pattern for pattern in patterns if fnmatchcase(name, pattern)]
+        if matching:
+            return self.models[max(matching, key=len)]
+        return _package_price(name, address) or _package_price(undated, address)
 
 
-def _listed(name: str, address: str) -> Price | None:
-    """The list price of today by the package; None for a model or a server that it does
-    not know, or not by tokens.
+def _package_price(name: str, address: str) -> Price | None:
+    """The list price in the package; None for an unknown model or server, or one that
+    is not priced by tokens.
 
-    The lowest tier counts where long prompts cost more. Usage does not tell tokens of
-    pictures or sounds from those of words, so that each token of an answer counts as
-    the dearest kind.
+    The lowest tier counts if long prompts cost more. Usage does not separate tokens of
+    media from those of text, so each token of an answer has the highest price of all
+    kinds.
     """
     host = urlsplit(address).hostname
     if host and _IN_HOUSE.fullmatch(host):
         return None
-    import genai_prices  # heavy, and needed only for a server's models
+    import genai_prices  # slow to import, and only needed for models of servers
 
     try:
         listed = genai_prices.calc_price(
@@ -127,37 +131,36 @@ def _listed(name: str, address: str) -> Price | None:
         ).model_price
     except LookupError:
         return None
-    # what is written in the table, and not by request: a price is a number, or has
-    # tiers
+    # the prices of the table and not of a request: each is a number or has tiers
     rates: dict[str, float] = {}
-    made = []
+    output_rates = []
     for key, listed_rate in vars(listed).items():
         if listed_rate is None:
             continue
         rates[key] = float(getattr(listed_rate, "base", listed_rate))
         if key.startswith("output_") and key.endswith("mtok"):
-            made.append(rates[key])
-    if "input_mtok" not in rates or not made:
+            output_rates.append(rates[key])
+    if "input_mtok" not in rates or not output_rates:
         return None
     per_call = rates.get("requests_kcount", 0.0) / 1000
     return Price(
         rates["input_mtok"],
-        max(made),
+        max(output_rates),
         per_call=per_call,
         source=f"genai-prices {genai_prices.__version__}",
     )
 
 
-def load_prices(own: Path | None = None) -> Prices:
-    """The prices, with those of the user's file over the package's.
+def load_prices(user_file: Path | None = None) -> Prices:
+    """The prices, with those of the user's file before the package's.
 
-    Raises MissingDataError for a missing file, TaskFileError with the line of a fault.
+    Raises MissingDataError for a missing file, TaskFileError with the line of an error.
     """
-    if own is None:
+    if user_file is None:
         return Prices()
-    if not own.is_file():
-        raise MissingDataError(f"--model_cost_config: {own} does not exist")
-    document = read_document(own)
+    if not user_file.is_file():
+        raise MissingDataError(f"--model_cost_config: {user_file} does not exist")
+    document = read_document(user_file)
     problems = list(_faults(document))
     if problems:
         raise document.errors(problems)
@@ -170,10 +173,10 @@ def load_prices(own: Path | None = None) -> Prices:
 
 
 def is_billed(backend: object) -> bool:
-    """Whether calls of the backend may cost money.
+    """True if calls of the backend may cost money.
 
-    Those of a local model, work of this machine, answers made from the sample, and an
-    agent itself cost nothing; the models that an agent asks have prices of their own.
+    Local models, local work, backends that answer from the sample, and agents cost
+    nothing; the models that an agent calls have their own prices.
     """
     return isinstance(backend, ModelBackend) and not isinstance(
         backend, BatchBackend | LocalWork | ProgramBackend | SampleBackend
@@ -181,8 +184,8 @@ def is_billed(backend: object) -> bool:
 
 
 class Bill(NamedTuple):
-    """The usage and cost of calls to one payee; ``usd`` is None for an unknown price.
-    ``source`` is that of the price."""
+    """The usage of one endpoint and its cost. ``usd`` is None if the price is unknown;
+    ``source`` is the source of the price."""
 
     endpoint: ModelEndpoint
     spent: CallTotals
@@ -191,20 +194,19 @@ class Bill(NamedTuple):
 
 
 def bills(spending: Spending, prices: Prices) -> list[Bill]:
-    """The bill of each payee of a run folder."""
-    found = []
-    for endpoint, spent in spending:
+    """The bill of each endpoint of a run folder."""
+    rows = []
+    for endpoint, totals in spending:
         price = prices.of(endpoint)
         if price is None:
-            found.append(Bill(endpoint, spent, None))
+            rows.append(Bill(endpoint, totals, None))
         else:
-            found.append(Bill(endpoint, spent, price.cost(spent), price.source))
-    return found
+            rows.append(Bill(endpoint, totals, price.cost(totals), price.source))
+    return rows
 
 
 def line_to_add(name: str) -> str:
-    """The line to write for a model without a price, its name quoted if YAML needs
-    it."""
+    """The line for a model without a price, with its name quoted if YAML needs it."""
     if not re.fullmatch(r"[A-Za-z][\w./-]*", name):
         name = json.dumps(name, ensure_ascii=False)
     return f"{name}: {{input: 0, output: 0}}"
@@ -219,14 +221,14 @@ def _faults(document: Document) -> Iterator[Problem]:
     if not isinstance(models, Mapping):
         yield (
             ("models",),
-            "must hold names of models with their prices, as in gpt-4o: {input: 2.50, "
+            "must map names of models to prices, as in gpt-4o: {input: 2.50, "
             "output: 10}",
         )
         return
     for name, row in models.items():
         path: KeyPath = ("models", name)
         if not isinstance(row, Mapping):
-            yield path, "must hold a price, as in {input: 2.50, output: 10}"
+            yield path, "must be a price, as in {input: 2.50, output: 10}"
             continue
         for key, value in row.items():
             place = (*path, key)

@@ -1,9 +1,8 @@
-"""The shards that a run has, which of them make its results, and whether they are parts
-of the same run.
+"""The shards of a run: selection of those to merge, and checks that they match.
 
-The shards of one number N are a *division*. Each division is complete in itself, since
-a shard reads what others have answered: so shards of another N may finish what an
-earlier division has left.
+The shards with the same N are a *division*. Each division covers the whole run, since a
+shard reuses the answers of all others. So shards with another N can finish the work of
+an earlier division.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from mmeval.system.wording import file_name, listed
 from mmeval.task.task import Task
 
 CHOOSING = ("limit", "offset", "samples", "sample_shuffle", "stratify", "predict_only")
-"""The settings that say which samples a run takes, and whether it scores them."""
+"""Settings that select the samples of a run, and whether it scores them."""
 
 
 class StoredShard(NamedTuple):
@@ -39,19 +38,19 @@ class StoredShard(NamedTuple):
 
     @property
     def run_notes(self) -> Mapping[str, Any]:
-        """What it knows of the whole run; empty before it has finished once."""
-        found: Mapping[str, Any] = self.record.get("shard", {})
-        return found
+        """Its notes on the whole run; empty before it has finished once."""
+        notes: Mapping[str, Any] = self.record.get("shard", {})
+        return notes
 
     @property
     def choice(self) -> dict[str, Any]:
-        """What says of which run it is a part."""
+        """The tasks and settings that identify the run of the shard."""
         settings = self.record["settings"]
         chosen = {name: settings[name] for name in CHOOSING if name in settings}
         return {"tasks": sorted(self.record["tasks"]), "settings": chosen}
 
     def share(self, task: Task) -> list[int]:
-        """The keys of the trials of a task that it had when it was finished."""
+        """The keys of a task's trials that the shard had when it finished."""
         chosen = self.run_notes.get("chosen", {}).get(task.name, [])
         keys = []
         for place in self.shard.share_of(from_progressions(chosen)):
@@ -60,7 +59,7 @@ class StoredShard(NamedTuple):
         return keys
 
     def definition(self, task: str) -> dict[str, Any]:
-        """What its score rows of a task depend on; empty where it has none. Raises
+        """The definition of its score rows of a task; empty without rows. Raises
         UsageError for a damaged record."""
         sets = self.path / "scores" / file_name(task)
         name = self.run_notes.get("score_sets", {}).get(task)
@@ -76,7 +75,7 @@ class StoredShard(NamedTuple):
             return unsealed_document(from_line(file.read_bytes()))
         except ValueError as error:
             raise UsageError(
-                f"{file}: is damaged ({error}); remove its folder, and run shard "
+                f"{file}: damaged ({error}); remove its folder, and run shard "
                 f"{self.shard} again to score it"
             ) from None
 
@@ -86,15 +85,14 @@ class StoredShard(NamedTuple):
 
 
 class Division(NamedTuple):
-    """The shards of one number; ``problems`` says which of them are missing or not
+    """The shards with the same N. ``problems`` states which of them are missing or not
     finished."""
 
     shards: Sequence[StoredShard]
     problems: Sequence[str]
 
     def definition(self, task: str) -> dict[str, Any]:
-        """What the score rows of a task depend on; empty where none of the shards has
-        any."""
+        """The definition of the score rows of a task; empty if no shard has rows."""
         for shard in self.shards:
             definition = shard.definition(task)
             if definition:
@@ -103,10 +101,12 @@ class Division(NamedTuple):
 
 
 def stored_shards(run: Path) -> list[StoredShard]:
-    """The shards of a run that have begun, the one that was started last at the end.
-    Raises MissingDataError without any, and UsageError for a folder with the records of
-    another shard, as where one was copied under another name."""
-    begun = []
+    """The started shards of a run, in order of their last start.
+
+    Raises MissingDataError if there are none, and UsageError for a folder with the
+    records of another shard, such as a copy under another name.
+    """
+    started = []
     for shard, path in shards_of(run).items():
         record = RunFolder.read_record(path)
         name = record.get("options", {}).get("shard")
@@ -115,18 +115,17 @@ def stored_shards(run: Path) -> list[StoredShard]:
         recorded = Shard.named(name)
         if recorded is not None and recorded != shard:
             raise UsageError(
-                f"{path}: holds the trials of shard {recorded}, not of {shard}. Put "
-                f"the folder of shard {shard} in its place, or move this one away"
+                f"{path}: has the trials of shard {recorded}, not of {shard}. Put the "
+                f"folder of shard {shard} in its place, or move this one away"
             )
         if record:
-            begun.append(StoredShard(shard, path, record))
-    if not begun:
+            started.append(StoredShard(shard, path, record))
+    if not started:
         raise MissingDataError(
-            f"{run}: there are no shards in it; give the folder of a run, "
-            "<output_path>/<model>/<run_id>, whose "
-            "command was given with --shard I/N"
+            f"{run}: it has no shards; give the folder of a run that was started with "
+            "--shard I/N, <output_path>/<model>/<run_id>"
         )
-    return sorted(begun, key=lambda stored: (stored.started, stored.shard))
+    return sorted(started, key=lambda stored: (stored.started, stored.shard))
 
 
 def division_of(
@@ -135,28 +134,28 @@ def division_of(
     *,
     partial: bool,
 ) -> Division:
-    """The newest division that is complete, else the newest one. Raises UsageError for
-    that, unless ``partial``."""
+    """The newest complete division. Without one, the newest if ``partial``, else raises
+    UsageError."""
     by_number: dict[int, dict[int, StoredShard]] = {}
     for stored in shards:
-        known = by_number.pop(stored.shard.of, {})  # the newest stands last
-        by_number[stored.shard.of] = {**known, stored.shard.number: stored}
+        members = by_number.pop(stored.shard.of, {})  # the newest is the last key
+        by_number[stored.shard.of] = {**members, stored.shard.number: stored}
     divisions = []
     for of, members in reversed(by_number.items()):
-        division = Division(list(members.values()), _lacking(of, members))
+        division = Division(list(members.values()), _problems(of, members))
         if not division.problems:
             return division
         divisions.append(division)
     newest = divisions[0]
     if not partial:
         raise UsageError(
-            f"{run}: {'; '.join(newest.problems)}. Run what is left, or give "
-            "--partial for results without it"
+            f"{run}: {'; '.join(newest.problems)}. Run these shards, or give --partial "
+            "for results without them"
         )
     return newest
 
 
-def _lacking(of: int, members: Mapping[int, StoredShard]) -> list[str]:
+def _problems(of: int, members: Mapping[int, StoredShard]) -> list[str]:
     problems = []
     unfinished = []
     for number in sorted(members):
@@ -172,18 +171,18 @@ def _lacking(of: int, members: Mapping[int, StoredShard]) -> list[str]:
     return problems
 
 
-def check_alike(
+def check_same_run(
     run: Path,
     shards: Sequence[StoredShard],
     division: Division,
 ) -> None:
-    """Raises IdentityChangedError where a shard was made by another model, with other
-    settings or of other data. The error has the field and both values."""
+    """Raise IdentityChangedError, with the field and both values, if a shard has
+    another model, other settings or other data."""
     first = division.shards[0]
     identity, tasks = first.record["identity"], first.record["tasks"]
-    own = RunFolder.read_record(run)
-    if own and any(run.glob("journal/*.jsonl")):
-        changes = list(differences(identity, own["identity"]))
+    run_record = RunFolder.read_record(run)
+    if run_record and any(run.glob("journal/*.jsonl")):
+        changes = list(differences(identity, run_record["identity"]))
         _check_pair(run, first, str(run), changes)
     for shard in shards:
         changes = list(differences(identity, shard.record["identity"]))
@@ -191,14 +190,14 @@ def check_alike(
     for shard in shards:
         changes = []
         for name in tasks.keys() & shard.record["tasks"].keys():
-            data, other = (one.record["data"][name] for one in (first, shard))
+            data, other = first.record["data"][name], shard.record["data"][name]
             mark = {"fingerprint": data["fingerprint"]}
             other_mark = {"fingerprint": other["fingerprint"]}
             changes += differences(mark, other_mark, f"data.{name}")
             task = shard.record["tasks"][name]
             changes += differences(tasks[name], task, f"tasks.{name}")
         _check_pair(run, first, f"shard {shard.shard}", changes)
-    # what they are parts of, and how they are scored
+    # the run that they are parts of, and how they are scored
     for shard in division.shards:
         changes = list(differences(first.choice, shard.choice))
         for name in tasks:
@@ -214,5 +213,5 @@ def _check_pair(
     if changes:
         raise IdentityChangedError(
             f"{run}: shard {first.shard} and {other} differ ({listed(changes, 3)}). "
-            "Run the wrong one again as the other, or move its folder away"
+            "Run the wrong one again with the same settings, or move its folder away"
         )

@@ -1,9 +1,7 @@
-"""The files of shards joined into their run: journals, media, records of tasks, score
-rows.
+"""Copying the files of shards into their run: journals, media, records, score rows.
 
-A file is written under another name and then renamed, and nothing is taken out of a
-shard: joining that ends in the middle is done again. What the run has already is left
-as it is.
+A file is written under a temporary name and then renamed, and shards are not changed.
+So an interrupted merge can be repeated. Lines that the run has already stay.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from mmeval.system.json_lines import read_lines, unsealed
 from mmeval.system.wording import file_name
 
 Row = Mapping[str, Any]
-ADVICE = "The shards are as they were: free space, then run the same command"
+ADVICE = "The shards are unchanged: free space, then run the same command"
 
 
 def join(
@@ -43,9 +41,9 @@ def join(
     try:
         for shard in shards:
             if any((shard / "journal" / INBOX).glob("*.receipt")):
-                # opening it finishes what receipts began
+                # opening the journal completes its receipts
                 Journal(shard / "journal", MediaStore(shard / "media")).close()
-            _link(run, shard, "media/*/[!.]*")  # before the lines that name them
+            _link(run, shard, "media/*/[!.]*")  # media before the lines that name them
             _link(run, shard, "journal/*.jsonl")
         for name in _names(shards, "samples/*.jsonl"):
             _add(run / name, [shard / name for shard in shards])
@@ -71,7 +69,7 @@ def _link(
 ) -> None:
     for source in sorted(shard.glob(pattern)):
         target = run / source.relative_to(shard)
-        # a shard that was copied in part must not replace what the run has in full
+        # an incomplete copy of a shard must not replace a complete file of the run
         if target.is_file() and target.stat().st_size >= source.stat().st_size:
             continue
         link_or_copy(source, target)
@@ -85,23 +83,21 @@ def _names(shards: Sequence[Path], pattern: str) -> list[Path]:
 
 
 class _LatestTrials:
-    """The latest row of each trial of a task: the digest of its answer, empty where it
-    failed."""
+    """By trial of a task, the digest of its latest answer; empty after a failure."""
 
     def __init__(self) -> None:
         self._digests: dict[int, str] = {}
 
     def takes(self, row: Row) -> bool:
-        """Whether a row joins the earlier ones: a failure does not where there is an
-        answer."""
+        """Add a row unless it is a failure of an answered trial; True if added."""
         key = trial_key(row["i"], row["n"])
         if "error" in row and self._digests.get(key):
             return False
         self._digests[key] = "" if "error" in row else row["d"]
         return True
 
-    def is_of(self, row: Row) -> bool:
-        """Whether a score row is of the latest form of its trial."""
+    def matches(self, row: Row) -> bool:
+        """True if a score row is of the latest answer to its trial."""
         digest = row["d"] if row["status"] == "ok" else ""
         return self._digests.get(trial_key(row["i"], row["n"])) == digest
 
@@ -116,7 +112,7 @@ def _join_scores(
         if (source / PLAN).exists() and not (target / PLAN).exists():
             link_or_copy(source / PLAN, target / PLAN)
         rows += [source / FINISHED, source / ROWS]
-    _add(target / ROWS, rows, latest.is_of, known=target / FINISHED)
+    _add(target / ROWS, rows, latest.matches, known=target / FINISHED)
     _add(target / VERDICTS, [source / VERDICTS for source in sources])
 
 
@@ -127,13 +123,15 @@ def _add(
     known: Path | None = None,
     more: Iterable[bytes] = (),
 ) -> None:
-    """Add to a file the lines of others, and ``more``, that neither it nor ``known``
-    has, and that it ``takes``, as a whole or not at all. Its own lines are shown to
-    ``takes`` first."""
-    seen: set[int] = set()
+    """Add new lines of other files and of ``more`` to a file, all or none.
+
+    A line is new if neither the file nor ``known`` has it, and if ``takes`` returns
+    True. ``takes`` sees the lines of the file first.
+    """
+    known_lines: set[int] = set()
     if known is not None:
-        seen.update(hash(line) for _, line, _ in read_lines(known))
-    # the run is locked: what is there under this name is of a merge that was killed
+        known_lines.update(hash(line) for _, line, _ in read_lines(known))
+    # the run is locked, so a file of this name is left from a killed merge
     temporary = target.with_name(f".{target.name}.new")
     target.parent.mkdir(parents=True, exist_ok=True)
     added = False
@@ -141,13 +139,13 @@ def _add(
         with temporary.open("wb") as out:
             for _, line, row in read_lines(target):
                 takes(row)
-                seen.add(hash(line))
+                known_lines.add(hash(line))
                 out.write(line)
             others = chain.from_iterable(map(read_lines, sources))
-            last = ((0, line, unsealed(line)) for line in more)
-            for _, line, row in chain(others, last):
-                if hash(line) not in seen and takes(row):
-                    seen.add(hash(line))
+            more_lines = ((0, line, unsealed(line)) for line in more)
+            for _, line, row in chain(others, more_lines):
+                if hash(line) not in known_lines and takes(row):
+                    known_lines.add(hash(line))
                     added = True
                     out.write(line)
         if added:

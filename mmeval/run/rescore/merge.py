@@ -1,8 +1,7 @@
-"""The results of a run that was asked in shards: their folders are joined, and numbers
-made of them.
+"""Merging the shards of a run: their folders are joined, and results are made.
 
-Nothing is asked and no backend is made, so a machine without the model and the judge's
-key can do it.
+No call is sent and no backend is created. So it needs neither the model nor the key of
+a judge.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from mmeval.run.progress import Progress, RunTally
 from mmeval.run.rescore.division import (
     Division,
     StoredShard,
-    check_alike,
+    check_same_run,
     division_of,
     stored_shards,
 )
@@ -56,7 +55,7 @@ from mmeval.task.task import Task, TaskOverrides
 
 @dataclass(frozen=True, slots=True)
 class AvailableTrials:
-    """One task's chosen trials without those that are lost."""
+    """The chosen trials of one task without lost ones."""
 
     chosen: ChosenTrials
     lost: frozenset[int]
@@ -68,16 +67,16 @@ class AvailableTrials:
 
 @dataclass(frozen=True)
 class MergeResult:
-    """What came of merging: the results, and the states of the shards that went into
-    them. ``has_lost``: recorded trials of these shards were not there."""
+    """The outcome of a merge, and the states of the merged shards. ``has_lost`` is True
+    if recorded trials of the shards are missing."""
 
     outcome: RunOutcome
     states: Mapping[str, str]
     has_lost: bool
 
     def note(self) -> None:
-        """Record it once the results are written: merging again has nothing to do
-        then."""
+        """Record the merge in the run folder, after its results are written. The same
+        merge is then skipped."""
         with closing(RunFolder(self.outcome.folder)) as folder:
             folder.note(
                 **{
@@ -91,17 +90,17 @@ class MergeResult:
 
 
 def is_merged(run: Path) -> bool:
-    """Whether the run has all that its shards hold, and results of it."""
+    """True if the run has the content of all its shards, and results of it."""
     record = RunFolder.read_record(run)
     merged = record.get(MERGED)
     if not merged or merged.get("has_lost"):
-        # media are not part of a shard's state: they may have been copied since
+        # the state of a shard does not cover media, which may be complete by now
         return False
     return not any(unmerged(run, record)) and newest_results(run, record) is not None
 
 
 def check_at_rest(run: Path) -> None:
-    """Raises RunLockedError while a shard is at work."""
+    """Raise RunLockedError if a process works on a shard."""
     for path in shards_of(run).values():
         RunFolder(path).close()
 
@@ -109,15 +108,17 @@ def check_at_rest(run: Path) -> None:
 def merge(
     run: Path, options: RunOptions, *, progress: Progress, partial: bool
 ) -> MergeResult:
-    """Join the shards of a run into it and make its results. Raises RunLockedError
-    while one of them is at work, what ``division_of`` and ``check_alike`` raise, and
-    UsageError for trials that are lost, unless ``partial``."""
+    """Merge the shards of a run and make its results.
+
+    Raises RunLockedError if a process works on a shard, UsageError for missing shards
+    or trials unless ``partial``, and IdentityChangedError if shards do not match.
+    """
     with ExitStack() as locked:
         for path in shards_of(run).values():
             locked.enter_context(closing(RunFolder(path)))
         shards = stored_shards(run)
         division = division_of(run, shards, partial=partial)
-        check_alike(run, shards, division)
+        check_same_run(run, shards, division)
         selection = stored_selection(
             division.shards[-1].record, TaskOverrides(), frozenset(options.roles)
         )
@@ -125,11 +126,10 @@ def merge(
             check = check_shards(run, shards, division, selection.tasks)
             if check.problems and not partial:
                 raise UsageError(
-                    f"{run}: {listed(check.problems, 3)}. Copy these shards again or "
-                    "run their commands again, or give --partial for results without "
-                    "the rest"
+                    f"{run}: {listed(check.problems, 3)}. Copy these shards or run "
+                    "their commands again, or give --partial for results without them"
                 )
-            join(run, [one.path for one in shards], check.rebuilt_rows)
+            join(run, [shard.path for shard in shards], check.rebuilt_rows)
         division = division._replace(problems=(*division.problems, *check.problems))
         states = {
             shard.folder_name: state(path) for shard, path in shards_of(run).items()
@@ -153,7 +153,7 @@ def merge(
 
 
 def _as_scored(task: Task, division: Division) -> Task:
-    """The task with those metrics unavailable that were so where the shards ran."""
+    """The task with the metrics unavailable that were unavailable to the shards."""
     entries = division.definition(task.name).get("metrics", ())
     if [entry["metric"] for entry in entries] != [
         metric.bound.name for metric in task.metrics
@@ -163,15 +163,14 @@ def _as_scored(task: Task, division: Division) -> Task:
     return replace(
         task,
         metrics=tuple(
-            replace(one, lacks=tuple(map(Finding.from_json, entry.get("lacks", ()))))
-            for one, entry in metrics
+            replace(metric, lacks=tuple(map(Finding.from_json, entry.get("lacks", ()))))
+            for metric, entry in metrics
         ),
     )
 
 
 class ShardTrials(TrialSource):
-    """The source of a run whose trials shards have made and scored; nothing is
-    asked."""
+    """Source of a run whose trials were made and scored by shards. No call is sent."""
 
     makes_trials = False
     batch_size = AUTO
@@ -195,7 +194,7 @@ class ShardTrials(TrialSource):
         self._division = division
         self._lost = lost
         self._run_notes: Mapping[str, Any] = {}
-        """What the latest of the shards knows of the whole run."""
+        """The notes of the last shard on the whole run."""
         for shard in division.shards:
             self._run_notes = shard.run_notes or self._run_notes
 
@@ -213,7 +212,9 @@ class ShardTrials(TrialSource):
             for session in shard.record["sessions"]:
                 if session not in sessions:
                     sessions.append(session)
-        folder.note(sessions=sorted(sessions, key=lambda one: str(one["started"])))
+        folder.note(
+            sessions=sorted(sessions, key=lambda session: str(session["started"]))
+        )
         record = self._division.shards[-1].record
         options = {**record["options"]}
         options.pop("shard", None)
@@ -250,20 +251,20 @@ class ShardTrials(TrialSource):
         )
 
     def _chosen(self, tasks: Sequence[Task]) -> dict[str, TrialFilter]:
-        known = self._run_notes.get("chosen")
+        chosen_places = self._run_notes.get("chosen")
         chosen: dict[str, TrialFilter] = {}
         for task in tasks:
-            if known is None:
+            if chosen_places is None:
                 chosen[task.name] = every_trial
                 continue
-            taken = from_progressions(known.get(task.name, []))
+            taken = from_progressions(chosen_places.get(task.name, []))
             lost = self._lost.get(task.name, frozenset())
             chosen[task.name] = AvailableTrials(ChosenTrials(task.repeats, taken), lost)
         return chosen
 
 
 class ShardTrialsRun:
-    """The trials of shards while they are counted; there is nothing to stop."""
+    """Counts the trials of shards. There is nothing to stop."""
 
     in_flight = 0
 
@@ -286,13 +287,13 @@ class ShardTrialsRun:
         self._chosen = chosen
         self._samples: dict[str, int] = {}
         self._trials: dict[str, int] = {}
-        self._wanted = {
+        self._expected_trials = {
             task.task.name: data[task.task.name].get("trials") for task in run.tasks
         }
-        """By task, how many trials the whole run has; None where that is not known."""
+        """By task, the number of trials of the whole run; None if unknown."""
         self._without_row: dict[str, int] = {}
-        """By task, how many answers have no row of scores: a shard was copied in part,
-        say."""
+        """By task, the number of answers without a score row, as after an incomplete
+        copy of a shard."""
 
     @property
     def work(self) -> Stoppable:
@@ -311,7 +312,7 @@ class ShardTrialsRun:
             self._note_remarks(task, trial_filter)
         shards = sorted(shard.shard for shard in self._division.shards)
         named = listed([str(shard) for shard in shards], 3)
-        self._run.progress.note(f"{self._how_many()} trials of shards {named}")
+        self._run.progress.note(f"{self._trial_count()} trials of shards {named}")
 
     def _count(self, task: TaskRun, trial_filter: TrialFilter) -> None:
         name = task.task.name
@@ -325,8 +326,8 @@ class ShardTrialsRun:
         if self._run.scorer is not None and task.task.metrics:
             answered = {key for key, (error, _) in latest.items() if error is None}
             scored = set() if task.scores is None else task.scores.trials()
-            if lost := len(answered - scored):
-                self._without_row[name] = lost
+            if without_row := len(answered - scored):
+                self._without_row[name] = without_row
         for key in sorted(latest):
             error, left_out = latest[key]
             failure = None if error is None else ErrorInfo.from_json(error)
@@ -342,16 +343,18 @@ class ShardTrialsRun:
                 exchanges = stored_exchanges(row.trial, journal)
                 self.tally.answer_notes.add([exchange for exchange, _ in exchanges])
 
-    def _how_many(self) -> str:
-        """The trials that there are, ``of`` how many where some are missing."""
-        made = sum(self._trials.values())
-        known = [count for count in self._wanted.values() if count is not None]
-        if len(known) < len(self._wanted) or made >= sum(known):
-            return f"{made:,}"
-        return f"{made:,} of {sum(known):,}"
+    def _trial_count(self) -> str:
+        """``3,000``, or ``3,000 of 4,000`` if trials are missing."""
+        merged = sum(self._trials.values())
+        expected = [
+            count for count in self._expected_trials.values() if count is not None
+        ]
+        if len(expected) < len(self._expected_trials) or merged >= sum(expected):
+            return f"{merged:,}"
+        return f"{merged:,} of {sum(expected):,}"
 
     def so_far(self) -> str:
-        return f"{self._how_many()} trials are merged"
+        return f"{self._trial_count()} trials are merged"
 
     def conclude(self) -> Conclusion:
         folder, problems = self._run.folder, self._division.problems
@@ -362,8 +365,8 @@ class ShardTrialsRun:
             subsets[name] = Subset(subset["of"], self._samples[name], how)
         unfinished = {}
         for name, made in self._trials.items():
-            if problems and made != self._wanted[name]:
-                unfinished[name] = UnfinishedTask(made, self._wanted[name])
+            if problems and made != self._expected_trials[name]:
+                unfinished[name] = UnfinishedTask(made, self._expected_trials[name])
         losses = [_missing_shard(words) for words in problems]
         losses.extend(lost_answers(self.tally, ""))
         for name, count in self._without_row.items():
@@ -383,10 +386,10 @@ class ShardTrialsRun:
 
 
 def _missing_shard(words: str) -> Finding:
-    """That a part of the division is not there."""
+    """A finding for a missing part of the division."""
     return Finding(
         "subset",
-        cause=f"{words}; run what is left, then merge again",
+        cause=f"{words}; run these shards, then merge again",
         severity="error",
     )
 
@@ -400,7 +403,7 @@ def _without_row(
         "subset",
         Subject(task),
         count,
-        cause="answers of the shards without a row of scores",
+        cause="answers of the shards without a score row",
         remedy=f"mmeval score {shlex.quote(str(run))}",
         severity="error",
     )
