@@ -376,7 +376,7 @@ def test_a_shard_that_holds_other_trials_than_it_recorded_is_refused(
     trials.write_bytes(b"".join(sealed(to_line(row)) for row in rows))
     refused = shards.merge()
     assert refused.code == 2
-    assert "shard 1/2 holds other trials of ask than it recorded" in refused.error
+    assert "shard 1/2 has other trials of ask than it recorded" in refused.error
 
 
 def test_a_merge_of_a_shard_without_its_answers_is_refused_with_its_numbers(

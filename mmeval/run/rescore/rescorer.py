@@ -1,4 +1,4 @@
-"""Scoring a run folder again: other metrics, switches or judges, no new answers."""
+"""Rescoring of a run folder: other metrics, switches or judges on the same answers."""
 
 from __future__ import annotations
 
@@ -50,11 +50,10 @@ log = logging.getLogger(__name__)
 
 
 def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
-    """Score every trial of a run folder that its score sets do not cover yet.
+    """Score the trials of a run folder that its score sets do not cover.
 
-    Raises MissingDataError where there is no run, MissingError where nothing that is
-    asked for by name can be computed or a judge of the run cannot be asked again as it
-    was, Interrupted when the user stops it.
+    Raises MissingDataError if there is no run, MissingError if no requested metric can
+    be computed or a judge of the run is missing, Interrupted if the user stops it.
     """
     record = run_record(options.folder)
     roles = frozenset((*options.roles_of_run, *options.roles))
@@ -72,10 +71,9 @@ def rescore(options: RescoreOptions, *, progress: Progress) -> RunOutcome:
 
 
 class RecordedTrials(TrialSource):
-    """The source of a run that scores what its folder has recorded. ``record`` is the
-    run's.
+    """Source of a run that scores recorded trials. ``record`` is the run's.
 
-    Making it raises UsageError or MissingError for what would refuse the run.
+    Raises UsageError or MissingError if the run cannot start.
     """
 
     makes_trials = False
@@ -123,8 +121,7 @@ class RecordedTrials(TrialSource):
 
 
 class RecordedTrialsRun:
-    """The recorded trials while they are scored: those that the score sets do not
-    cover."""
+    """Scores the recorded trials that the score sets do not cover."""
 
     def __init__(
         self,
@@ -142,10 +139,10 @@ class RecordedTrialsRun:
         self._record = record
         self._judging = Judging(run.broker, run.tasks, run.progress.judged, last=True)
         self._is_stopped = False
-        self._made: Counter[str] = Counter()
-        """By task, how many trials are recorded."""
+        self._recorded: Counter[str] = Counter()
+        """By task, the number of recorded trials."""
         self._samples = {task.name: set[int]() for task in selection}
-        """By task, the places of the samples that were asked."""
+        """By task, the indices of asked samples."""
 
     @property
     def work(self) -> Stoppable:
@@ -169,9 +166,9 @@ class RecordedTrialsRun:
 
     async def run(self) -> None:
         progress = self._run.progress
-        if left := sum(task.left_to_judge() for task in self._run.tasks):
-            progress.note(f"trials to judge: {left:,}")
-            progress.judging(left)
+        if to_judge := sum(task.left_to_judge() for task in self._run.tasks):
+            progress.note(f"trials to judge: {to_judge:,}")
+            progress.judging(to_judge)
         for position, task in enumerate(self._run.tasks):
             for row, sample_row in task.records.trials():
                 if self._is_stopped:
@@ -215,7 +212,7 @@ class RecordedTrialsRun:
         trial: Trial,
     ) -> None:
         tally, error = self.tally, trial.error
-        self._made[task] += 1
+        self._recorded[task] += 1
         self._samples[task].add(index)
         tally.recall(error, trial.left_out)
         if error is None:
@@ -238,23 +235,23 @@ class RecordedTrialsRun:
         unfinished = self._unfinished()
         losses: list[Finding] = []
         if unfinished or not record["finished"]:
-            losses.extend(unfinished_run(record, self._made.total()))
+            losses.extend(unfinished_run(record, self._recorded.total()))
         losses.extend(lost_answers(tally, last_command(record)))
         losses.extend(unasked_findings(tally))
-        aside = left_aside(record, self._selection)
+        skipped = left_aside(record, self._selection)
         options = self._options
         return Conclusion(
             chosen=dict.fromkeys(self._samples, every_trial),
             again=score_command(options.folder, self._selection.tasks, options.roles),
             losses=tuple(losses),
-            answer_notes=(*tally.answer_notes.findings(), *_skipped(aside)),
+            answer_notes=(*tally.answer_notes.findings(), *_skipped(skipped)),
             subsets=self._subsets(),
             unfinished=unfinished,
-            left_aside=aside,
+            left_aside=skipped,
         )
 
     def _subsets(self) -> dict[str, Subset]:
-        """The part of each task's samples in the folder, where the run chose among
+        """By task, the subset of its samples in the folder, if the run chose among
         them."""
         subsets = {}
         for task, samples in self._samples.items():
@@ -265,83 +262,85 @@ class RecordedTrialsRun:
         return subsets
 
     def _unfinished(self) -> dict[str, UnfinishedTask]:
-        """The tasks of which the run has not made all trials, as far as it knew
-        them."""
+        """By task, the progress of the run where trials are missing."""
         unfinished = {}
         for task in self._samples:
-            made, of = self._made[task], self._record["data"][task].get("trials")
-            # a finished run has made all of them, but records may be damaged since
-            is_known_whole = of is None and self._record["finished"]
-            if not is_known_whole and (of is None or made < of):
-                unfinished[task] = UnfinishedTask(made, of)
+            recorded, expected = (
+                self._recorded[task],
+                self._record["data"][task].get("trials"),
+            )
+            # a finished run has made all trials, but records may be damaged later
+            is_known_whole = expected is None and self._record["finished"]
+            if not is_known_whole and (expected is None or recorded < expected):
+                unfinished[task] = UnfinishedTask(recorded, expected)
         return unfinished
 
 
 def unfinished_run(record: Mapping[str, Any], made: int) -> Iterator[Finding]:
-    """That a run has made only some of its trials: what has stopped it, or the command
-    that goes on. ``record`` is the run's."""
+    """Findings for a run that has not made all its trials: what stopped it, or the
+    command that continues it. ``record`` is the run's."""
     stopped = record.get("stopped", ())
     yield from map(Finding.from_json, stopped)
     if not stopped:
         yield Finding(
             "subset",
             count=made,
-            cause="the run is not finished; these are the trials that it made",
+            cause="the run is not finished; only trials made so far are scored",
             remedy=last_command(record),
             severity="error",
         )
 
 
-def _skipped(aside: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
-    """The metrics of the run that this scoring was not asked for."""
-    for task, metrics in aside.items():
+def _skipped(skipped: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
+    """The metrics of the run that this scoring leaves out."""
+    for task, metrics in skipped.items():
         for metric in metrics:
             yield Finding(
                 "subset",
                 Subject(task, metric),
-                cause="this scoring was not asked for it; what is scored is kept",
+                cause="left out of this scoring; its scores are kept",
                 remedy="mmeval score {RUN}",
                 severity="note",
             )
 
 
 def role_backends(selection: Selection, options: RescoreOptions) -> Backends:
-    """The backends that the metrics ask, and those that agents among them ask.
+    """The backends that metrics call, and those that agents among them call.
 
-    Raises MissingError or UsageError with the whole command where one cannot be made.
+    Raises MissingError or UsageError, with the whole command, if a backend cannot be
+    created.
     """
-    present = {**options.roles_of_run, **options.roles}
+    available = {**options.roles_of_run, **options.roles}
     judges = [
         role
         for task in selection
         for metric in task.metrics
-        for role in metric.bound.asked_roles(present)
+        for role in metric.bound.asked_roles(available)
     ]
-    asked = with_asked(judges, lambda role: roles_of(present, role))
-    own = {
+    called = with_asked(judges, lambda role: roles_of(available, role))
+    run_specs = {
         role: spec
         for role, spec in options.roles_of_run.items()
-        if role in asked and role not in options.roles
+        if role in called and role not in options.roles
     }
-    specs = {**own, **options.roles}
+    specs = {**run_specs, **options.roles}
     command = _command(options, selection, specs)
-    for role, spec in own.items():
+    for role, spec in run_specs.items():
         for name in hidden_names(spec.args):
             raise MissingError(
-                f"{name} of the {role} that this run was made with is a secret, which "
-                "is not kept; write it for "
-                f"{HIDDEN}, or name another {role}: {command}"
+                f"{name} of the {role} of this run is a secret and was not stored; "
+                f"write it in place of {HIDDEN}, or choose another {role}: {command}"
             )
     try:
         return Backends(specs, options.answer_limits)
     except (MissingError, UsageError) as error:
-        if not own:
+        if not run_specs:
             raise
-        kind = MissingError if isinstance(error, MissingError) else UsageError
-        roles = ", ".join(own)
-        raise kind(
-            f"{sentence(error)} This run was made with this {roles}; once that is "
-            f"mended, or with another: {command}"
+        error_type = MissingError if isinstance(error, MissingError) else UsageError
+        roles = ", ".join(run_specs)
+        raise error_type(
+            f"{sentence(error)} The run used this {roles}; fix it or choose another, "
+            f"then run: {command}"
         ) from None
 
 

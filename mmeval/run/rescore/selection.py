@@ -1,4 +1,4 @@
-"""The tasks and groups of a run folder as they were when it was made, to rescore."""
+"""The tasks and groups of a run folder, as recorded by the run."""
 
 from __future__ import annotations
 
@@ -34,9 +34,11 @@ def stored_selection(
     *,
     metrics: tuple[str, ...] = (),
 ) -> Selection:
-    """A run's tasks and groups as they were, with other metrics and switches if given.
-    Raises UnknownNameError for a metric that is not registered, or is named to be
-    changed and not there."""
+    """The recorded tasks and groups of a run, with the given metrics and switches.
+
+    Raises UnknownNameError for a metric that is not registered, or whose switches are
+    given although no task has it.
+    """
     for metric in metrics:
         load_metric(metric)
     listed: set[str] = set()
@@ -60,12 +62,14 @@ def stored_selection(
         )
         task = build(file, changed, roles=roles)
         if metrics:
-            kept = _worth_scoring(task.metrics, metrics)
+            entries = _metrics_to_score(task.metrics, metrics)
             outputs: set[str] = set()
-            for entry in kept:
+            for entry in entries:
                 outputs.update(entry.bound.metric.outputs)
-            numbers = [one for one in task.numbers if outputs.issuperset(one.of)]
-            task = replace(task, metrics=kept, numbers=tuple(numbers))
+            numbers = [
+                number for number in task.numbers if outputs.issuperset(number.of)
+            ]
+            task = replace(task, metrics=entries, numbers=tuple(numbers))
         data = config.get("data")
         if data:
             task = replace(
@@ -82,14 +86,14 @@ def stored_selection(
         members[group["name"]] = tuple(group["members"])
         changed_group = {"members": members[group["name"]], "metrics": of_group}
         groups.append(Group(**{**group, **changed_group}))
-    # members of the groups that the run was made without, with the recorded reasons
+    # members of groups that the run left out, with the recorded reasons
     inside: set[str] = set()
     for group in members:
         inside.update(tasks_inside(group, members))
     reasons = record.get("left_out", {})
     without = []
     for name in sorted(inside - record["tasks"].keys()):
-        cause = "the run was made without it"
+        cause = "the run left it out"
         finding = Finding("missing_data", Subject(name), cause=cause, severity="note")
         if name in reasons:
             finding = Finding.from_json(reasons[name])
@@ -97,21 +101,23 @@ def stored_selection(
     return Selection(tuple(tasks), tuple(groups), tuple(without))
 
 
-def _worth_scoring(
+def _metrics_to_score(
     entries: Sequence[TaskMetric], names: Collection[str]
 ) -> tuple[TaskMetric, ...]:
-    """The metrics that are asked for, with the pieces that these are made of. A piece
-    of what cannot be computed all the same is not scored for it, which may cost calls;
-    one that is itself unavailable stays, as the reason."""
-    asked = {load_metric(name).name for name in names}
+    """The requested metrics, with the pieces that they are made of.
+
+    Pieces of an unavailable metric are not scored, since that may cost calls. An
+    unavailable piece stays, as the reason.
+    """
+    requested = {load_metric(name).name for name in names}
     kept: list[TaskMetric] = []
     pieces: set[str] = set()
-    for entry in reversed(entries):  # a piece stands above what is made of it
-        is_asked = entry.bound.name in asked
+    for entry in reversed(entries):  # a piece comes before the metric made of it
+        is_requested = entry.bound.name in requested
         is_piece = not pieces.isdisjoint(entry.bound.metric.outputs)
         if entry.unavailable:
             kept.append(entry)
-        elif is_asked or is_piece:
+        elif is_requested or is_piece:
             kept.append(entry)
             pieces.update(entry.bound.pieces)
     return tuple(reversed(kept))
@@ -120,30 +126,29 @@ def _worth_scoring(
 def left_aside(
     record: Mapping[str, Any], selection: Selection
 ) -> dict[str, tuple[str, ...]]:
-    """By task, the metrics of a run that a selection leaves out, where it leaves
-    any."""
-    aside = {}
+    """By task, the metrics of a run that a selection leaves out."""
+    left_out = {}
     for task in selection:
-        own = {metric.bound.name for metric in task.metrics}
-        # in their order, each once
-        lacking: dict[str, None] = {}
+        selected = {metric.bound.name for metric in task.metrics}
+        # in order, each once
+        missing: dict[str, None] = {}
         for entry in record["tasks"][task.name].get("metric_list") or ():
             name = load_metric(entry["metric"]).name
-            if name not in own:
-                lacking[name] = None
-        if lacking:
-            aside[task.name] = tuple(lacking)
-    return aside
+            if name not in selected:
+                missing[name] = None
+        if missing:
+            left_out[task.name] = tuple(missing)
+    return left_out
 
 
 def check_any_available(selection: Selection, names: Collection[str]) -> None:
-    """Raises MissingError where no metric asked for by name can be computed here.
-    Pieces that came along do not count."""
-    asked = {load_metric(name).name for name in names}
+    """Raise MissingError if no requested metric can be computed. Pieces of others do
+    not count."""
+    requested = {load_metric(name).name for name in names}
     lacks: list[Finding] = []
     for task in selection:
         for metric in task.metrics:
-            if metric.bound.name not in asked:
+            if metric.bound.name not in requested:
                 continue
             if not metric.unavailable:
                 return
@@ -160,7 +165,7 @@ _OF_THE_RUN = (
     "judge_prompts",
     "refusals",
 )
-"""What a recorded task has besides the keys of its file."""
+"""Fields of a recorded task that are not keys of its file."""
 
 
 def _stored_file(
@@ -171,16 +176,16 @@ def _stored_file(
     metric_args: Mapping[str, Mapping[str, Any]],
 ) -> TaskFile:
     keys = {key: value for key, value in config.items() if key not in _OF_THE_RUN}
-    # what is made of them says why it is not there
+    # skipped metrics stay listed, so that numbers made of them state the reason
     if config.get("skipped_metrics") and not metrics:
         keys["metric_list"] = _listed(config)
     if metrics:
-        own = {entry["metric"]: entry for entry in _listed(config)}
-        asked = []
+        recorded = {entry["metric"]: entry for entry in _listed(config)}
+        requested = []
         for metric in metrics:
-            if metric in own or metric not in listed:
-                asked.append(own.get(metric, {"metric": metric}))
-        keys["metric_list"] = with_pieces(asked, own, metric_args)
+            if metric in recorded or metric not in listed:
+                requested.append(recorded.get(metric, {"metric": metric}))
+        keys["metric_list"] = with_pieces(requested, recorded, metric_args)
         outputs: set[str] = set()
         for entry in keys["metric_list"]:
             outputs.update(outputs_of(entry["metric"]))
@@ -194,7 +199,7 @@ def _stored_file(
 
 
 def _listed(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The metrics of a recorded task, those that the run skipped included."""
+    """The metrics of a recorded task, skipped ones included."""
     metrics = list(config.get("metric_list") or ())
     metrics += config.get("skipped_metrics", ())
     return metrics

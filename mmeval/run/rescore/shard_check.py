@@ -1,9 +1,9 @@
-"""Whether the shards that are merged still hold the trials that they recorded.
+"""Check that merged shards still have the trials that they recorded.
 
-A shard records at its end how many trials of each task it has, with a digest of them.
-Files that were copied in part hold fewer. What is missing is taken from the run and its
-other shards, or made again: the task's protocol is followed on the answers of the
-journal, and the digest proves the result.
+A finished shard records the number of its trials of each task, and a digest of them. An
+incomplete copy has fewer. A missing trial is taken from the run or another shard, or
+rebuilt: the task's protocol is followed on the answers of the journal, and the digest
+confirms the result.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from mmeval.dataset.bad_sample import error_of
 from mmeval.media.media import stored_path
+from mmeval.media.parts import PartKind
 from mmeval.metric.scoring.stored_trials import trial_row
 from mmeval.program.calls import Call, Reply, followed, reply_to
 from mmeval.records.sample import Sample
@@ -34,16 +35,16 @@ from mmeval.system.number_set import NumberSet
 from mmeval.task.task import Task
 
 _BY_CONTENT = re.compile(r"([^/@+]+)(?:\+[^/]*)?/([0-9a-f]+)/(\d+)(?:/\d+)?")
-"""A key of the journal that names a call by its request: role, digest, repeat."""
+"""Matches a journal key that names a call by its request: role, digest, repeat."""
 
 Row = Mapping[str, Any]
 
 
 class ShardCheck(NamedTuple):
-    """What comes of the check.
+    """The result of the check.
 
-    ``lost`` are the keys of the trials, by task, that no folder holds. ``rebuilt_rows``
-    are lines of trials by task. ``problems`` states for each shard what is lost.
+    ``lost`` are the keys of missing trials by task, ``rebuilt_rows`` the lines of
+    rebuilt trials by task. ``problems`` states for each shard what is missing.
     """
 
     lost: Mapping[str, frozenset[int]]
@@ -57,7 +58,7 @@ def check_shards(
     division: Division,
     tasks: Sequence[Task],
 ) -> ShardCheck:
-    """Check the finished shards of a division. Reads all folders, changes none."""
+    """Check the finished shards of a division. Folders are only read."""
     folders = [run, *(shard.path for shard in shards)]
     journal = Journal(
         run / "journal",
@@ -70,51 +71,51 @@ def check_shards(
     problems: list[str] = []
     with closing(journal):
         for task in tasks:
-            stored = _TaskInFolders(run, task, folders, journal)
+            folders_of_task = _TaskInFolders(run, task, folders, journal)
             for shard in division.shards:
                 if not shard.is_finished:
                     continue
                 keys = shard.share(task)
-                gone = stored.check(shard, keys)
-                if not gone:
+                lost_keys = folders_of_task.check(shard, keys)
+                if not lost_keys:
                     continue
-                lost[task.name] = lost.get(task.name, frozenset()) | gone
-                if shard.shard in stored.shards_with_other_trials:
+                lost[task.name] = lost.get(task.name, frozenset()) | lost_keys
+                if shard.shard in folders_of_task.shards_with_other_trials:
                     problems.append(
-                        f"shard {shard.shard} holds other trials of {task.name} than "
-                        "it recorded"
+                        f"shard {shard.shard} has other trials of {task.name} than it "
+                        "recorded"
                     )
                 else:
                     problems.append(
                         f"shard {shard.shard} lacks trials of {task.name}: "
-                        f"{len(gone):,} of {len(keys):,}"
+                        f"{len(lost_keys):,} of {len(keys):,}"
                     )
-            rebuilt_rows[task.name] = stored.rebuilt_rows
+            rebuilt_rows[task.name] = folders_of_task.rebuilt_rows
     return ShardCheck(lost, rebuilt_rows, problems)
 
 
 class _TrialState(NamedTuple):
-    """A recorded trial: the digest of its row, and what is there of it.
+    """The state of a recorded trial, with the digest of its row.
 
-    ``is_held``: its sample, an answer and the media are there. ``is_full``: each of its
-    calls has an answer, or the record of a failure.
+    ``is_present``: its sample, an answer and its media exist. ``is_complete``: each
+    of its calls has an answer or a recorded failure.
     """
 
     digest: str
     has_failed: bool
-    is_held: bool
-    is_full: bool
+    is_present: bool
+    is_complete: bool
 
 
 class _TaskInFolders:
-    """A task in the folders of a run and its shards."""
+    """A task in the folders of a run and of its shards."""
 
     def __init__(
         self, run: Path, task: Task, folders: Sequence[Path], journal: Journal
     ) -> None:
         self.rebuilt_rows: list[bytes] = []
         self.shards_with_other_trials: set[Shard] = set()
-        """The shards that hold other trials than they recorded."""
+        """Shards with other trials than they recorded."""
         self._run, self._task, self._folders = run, task, folders
         self._journal = journal
         self._samples = NumberSet()
@@ -122,9 +123,9 @@ class _TaskInFolders:
             for place, _ in sample_rows(folder, task.name):
                 self._samples.add(place)
         self._by_folder: dict[Path, dict[int, _TrialState]] = {}
-        """The latest row of each trial in a folder."""
+        """By folder, the latest row of each trial."""
         self._any_folder: dict[int, _TrialState] = {}
-        """Each trial as any folder has it, with an answer rather than a failure."""
+        """Each trial in any folder, an answer before a failure."""
         for folder in folders:
             latest = {}
             for row in recorded_trials(folder, task.name):
@@ -137,27 +138,31 @@ class _TaskInFolders:
                     self._any_folder[key] = stored
 
     def check(self, shard: StoredShard, keys: Collection[int]) -> frozenset[int]:
-        """The keys of a shard's trials that are lost. What can be made again joins
-        ``rebuilt_rows``."""
+        """The keys of a shard's missing trials. Rebuilt trials are added to
+        ``rebuilt_rows`` instead."""
         recorded = shard.run_notes.get("trials", {}).get(self._task.name)
-        own = self._by_folder[shard.path]
-        digests = {key: own[key].digest for key in keys if key in own}
+        shard_trials = self._by_folder[shard.path]
+        digests = {key: shard_trials[key].digest for key in keys if key in shard_trials}
         has_rows = len(digests) == len(keys)
-        if recorded and has_rows and not self._has_answers(own, digests, recorded):
+        if (
+            recorded
+            and has_rows
+            and not self._has_answers(shard_trials, digests, recorded)
+        ):
             self.shards_with_other_trials.add(shard.shard)
             return frozenset(keys)
-        is_cut = False
+        is_truncated = False
         for name, size in shard.run_notes.get("journal", {}).items():
             file = shard.path / "journal" / name
             if not file.is_file() or file.stat().st_size < size:
-                is_cut = True
+                is_truncated = True
         lost = set()
         for key in keys:
             stored = self._any_folder.get(key)
-            if stored is None or not stored.is_held:
+            if stored is None or not stored.is_present:
                 lost.add(key)
-            elif is_cut and not stored.is_full:
-                # the call that has no answer lost it with the end of the journal
+            elif is_truncated and not stored.is_complete:
+                # the answer of a call was at the missing end of the journal
                 lost.add(key)
         without_row = [key for key in sorted(lost) if key not in self._any_folder]
         if not recorded or not without_row:
@@ -165,23 +170,25 @@ class _TaskInFolders:
         for key in keys:
             if key not in digests and key in self._any_folder:
                 digests[key] = self._any_folder[key].digest
-        again = self._rebuild(without_row, digests, recorded)
-        self.rebuilt_rows += again.values()
-        return frozenset(lost - again.keys())
+        rebuilt = self._rebuild(without_row, digests, recorded)
+        self.rebuilt_rows += rebuilt.values()
+        return frozenset(lost - rebuilt.keys())
 
     def _has_answers(
-        self, own: Mapping[int, _TrialState], known: Mapping[int, str], recorded: Row
+        self,
+        shard_trials: Mapping[int, _TrialState],
+        row_digests: Mapping[int, str],
+        recorded: Row,
     ) -> bool:
-        """Whether a shard with a row for each trial has what it recorded; ``known`` are
-        the digests of these rows.
+        """True if a shard with a row for each trial has the trials that it recorded.
 
-        A trial that failed first and was answered later has two rows, and a copy may
-        have lost the second one. It is taken from another folder, or made again.
+        A trial that failed first and was answered later has two rows, and an incomplete
+        copy may lack the second one. It is then taken from another folder or rebuilt.
         """
-        if tally(known) == recorded:
+        if tally(row_digests) == recorded:
             return True
-        digests = dict(known)
-        failed = [key for key in sorted(known) if own[key].has_failed]
+        digests = dict(row_digests)
+        failed = [key for key in sorted(row_digests) if shard_trials[key].has_failed]
         for key in failed:
             digests[key] = self._any_folder[key].digest
         if tally(digests) == recorded:
@@ -189,20 +196,20 @@ class _TaskInFolders:
         without_answer = [key for key in failed if self._any_folder[key].has_failed]
         if not without_answer:
             return False
-        again = self._rebuild(without_answer, digests, recorded)
-        self.rebuilt_rows += again.values()
-        return bool(again)
+        rebuilt = self._rebuild(without_answer, digests, recorded)
+        self.rebuilt_rows += rebuilt.values()
+        return bool(rebuilt)
 
     def _state(self, row: Row) -> _TrialState:
         has_sample = row["i"] in self._samples
         if "error" in row:
             return _TrialState(
-                row["d"], has_failed=True, is_held=has_sample, is_full=True
+                row["d"], has_failed=True, is_present=has_sample, is_complete=True
             )
         failed = row.get("failed", {})
         calls = [call for path, _, call in row["x"] if path not in failed]
         parts: list[Row] = [*row.get("output", ())]
-        has_answer, is_full = not calls, True
+        has_answer, is_complete = not calls, True
         for call in calls:
             line = self._journal.row(call)
             if line is not None:
@@ -211,19 +218,19 @@ class _TaskInFolders:
                 if "turn" in line["r"]:
                     parts.append(line["r"]["turn"])
             elif not self._journal.failures(call):
-                # tries of a call may have failed before the one that was answered
-                is_full = False
+                # a failure may be of an attempt before the answer
+                is_complete = False
         has_media = all(map(self._has_media, parts))
         return _TrialState(
             row["d"],
             has_failed=False,
-            is_held=has_sample and has_media and has_answer,
-            is_full=is_full,
+            is_present=has_sample and has_media and has_answer,
+            is_complete=is_complete,
         )
 
     def _has_media(self, part: Row) -> bool:
-        """Whether the medium of a part is in the store of a folder, in its size. One of
-        a data set stays where it is."""
+        """True if the medium of a part is in a store, in full size. Media of data sets
+        are not copied into stores."""
         medium = part.get("media")
         if medium is None or "path" in medium:
             return True
@@ -234,19 +241,19 @@ class _TaskInFolders:
         return False
 
     def _rebuild(
-        self, keys: Sequence[int], known: Mapping[int, str], recorded: Row
+        self, keys: Sequence[int], row_digests: Mapping[int, str], recorded: Row
     ) -> dict[int, bytes]:
-        """The lines of trials, made again of the journal; none unless all of them are
-        as ``recorded``. ``known`` are the digests of the rows that the shard has."""
+        """The lines of trials, rebuilt from the journal; none unless the digest of all
+        is as ``recorded``. ``row_digests`` are the digests of the shard's rows."""
         answers = _AnswerKeys(self._journal, self._folders)
-        wanted = {key >> 16 for key in keys}
+        places = {key >> 16 for key in keys}
         samples: dict[int, Sample] = {}
         for folder in self._folders:
             for place, row in sample_rows(folder, self._task.name):
-                if place in wanted:
+                if place in places:
                     samples[place] = Sample.from_json(row, folder / "media")
-        # How the task may have been asked: which of them depends on the model, which is
-        # not made here.
+        # All ways in which the model may have been asked: the right one depends on the
+        # backend, which is not created here.
         task = self._task
         usual = TaskRun(
             task,
@@ -263,21 +270,21 @@ class _TaskInFolders:
                     sample = samples[key >> 16]
                     rows[key] = self._rebuild_row(key, sample, task_run, answers)
                 except (Exception, SystemExit):
-                    # A protocol may raise anything on answers that are not its own.
-                    # The trial is not made again then: one that failed stays so, and
-                    # one without a row is lost.
-                    if key not in known:
+                    # A protocol may raise anything on answers of another way. The trial
+                    # is not rebuilt then: a failure stays, and a trial without a row is
+                    # lost.
+                    if key not in row_digests:
                         break
             digests = {key: row["d"] for key, row in rows.items()}
-            if tally({**known, **digests}) == recorded:
+            if tally({**row_digests, **digests}) == recorded:
                 return {key: sealed(to_line(row)) for key, row in rows.items()}
         return {}
 
     def _rebuild_row(
         self, key: int, sample: Sample, run: TaskRun, answers: _AnswerKeys
     ) -> Row:
-        """The row of a trial. Raises LookupError for an answer that is lost, and what
-        the protocol raises."""
+        """The row of a trial. Raises LookupError for a missing answer, and the errors
+        of the protocol."""
         repeat = key & 0xFFFF
         exchanges: list[Exchange] = []
         calls: list[str] = []
@@ -298,7 +305,9 @@ class _TaskInFolders:
         output = None
         if fault is None:
             output = run.recorded(followed(run.program(sample), answer))
-        left_out = [kind for one in exchanges for kind in one.response.left_out]
+        left_out: list[PartKind] = []
+        for exchange in exchanges:
+            left_out.extend(exchange.response.left_out)
         trial = Trial(
             sample,
             repeat,
@@ -313,8 +322,7 @@ class _TaskInFolders:
 
 
 class _AnswerKeys:
-    """The keys of a journal's answers, by the place of their call and by what it
-    asks."""
+    """The keys of a journal's answers by place of the call, and by its request."""
 
     def __init__(self, journal: Journal, folders: Sequence[Path]) -> None:
         self._by_place: dict[str, str] = {}
@@ -337,6 +345,6 @@ class _AnswerKeys:
         place: str,
         repeat: int,
     ) -> str:
-        """The key of a call's answer. Raises LookupError without one."""
+        """The key of a call's answer. Raises LookupError if it is missing."""
         content = (call.role, call.request.digest, repeat)
         return self._by_content.get(content) or self._by_place[place]

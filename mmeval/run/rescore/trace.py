@@ -1,5 +1,5 @@
-"""Traces of recorded trials: what each step was asked and said, by running the programs
-on the journal."""
+"""Traces of recorded trials: request and reply of each step, made by following the
+programs on the journal."""
 
 from __future__ import annotations
 
@@ -48,8 +48,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class TracedStep:
-    """A call of a trial or of an agent, and its reply: None where it is gone from the
-    journal."""
+    """A call of a trial or an agent, and its reply; None if the journal has lost it."""
 
     path: str
     call: Call
@@ -58,8 +57,8 @@ class TracedStep:
 
 
 class _StepRecord(NamedTuple):
-    """What is known of a step: its key in the journal, or how it failed, and the digest
-    of its request then."""
+    """The record of a step: its key in the journal, or its failure and the digest of
+    its request."""
 
     key: str = ""
     failure: Response | None = None
@@ -67,7 +66,7 @@ class _StepRecord(NamedTuple):
 
 
 class _MissingReplyError(Exception):
-    """The program cannot be followed further: a reply is gone."""
+    """The program cannot be followed further, since a reply is missing."""
 
 
 def traced(
@@ -79,18 +78,18 @@ def traced(
     sample: str,
     repeat: int = 0,
 ) -> list[TracedStep]:
-    """The steps of a trial; nothing is asked and nothing written.
+    """The steps of a trial. No call is sent and nothing is written.
 
-    ``specs`` are the backends of the run. Raises MissingDataError where there is no
-    run, UsageError for a trial that it does not have or whose sample cannot be asked,
-    and ReplayMismatchError where a step asks something else than it did, as the task or
-    the agent was changed since.
+    ``specs`` are the backends of the run. Raises MissingDataError if there is no run,
+    UsageError for an unknown trial or a sample that cannot be asked, and
+    ReplayMismatchError if a step now has another request, because the task or the agent
+    changed.
     """
     record = run_record(folder)
     if task not in record["tasks"]:
         raise UnknownNameError("task of this run", task, record["tasks"])
     selection = stored_selection(record, TaskOverrides(), frozenset(specs))
-    (chosen,) = (one for one in selection if one.name == task)
+    (chosen,) = (candidate for candidate in selection if candidate.name == task)
     rows = _rows(folder, task, sample, repeat, finished=record["finished"])
     media = MediaStore(folder / "media")
     with closing(Journal(folder / "journal", media, writable=False)) as journal:
@@ -103,23 +102,23 @@ def _rows(
     repeats: list[int] = []
     ids: list[str] = []
     for rows in trial_rows(folder, task):
-        found = str(rows.sample["sample"]["id"])
-        if found == sample and rows.trial["n"] == repeat:
+        sample_id = str(rows.sample["sample"]["id"])
+        if sample_id == sample and rows.trial["n"] == repeat:
             return rows
-        if found == sample:
+        if sample_id == sample:
             repeats.append(rows.trial["n"])
-        ids.append(found)
+        ids.append(sample_id)
     if repeats:
         raise UsageError(
-            f"{task}: the sample {sample!r} has no repeat {repeat} here; it has "
-            f"{', '.join(map(str, repeats))}"
+            f"{task}: the sample {sample!r} has no repeat {repeat} in this run; its "
+            f"repeats are {', '.join(map(str, repeats))}"
         )
-    yet = "" if finished else " yet, as it was stopped before its end"
-    near = did_you_mean(sample, ids)
-    if ids and not near:
-        near = f"; it has {listed(list(dict.fromkeys(ids)), 5)}"
+    suffix = "" if finished else " yet, since the run is unfinished"
+    hint = did_you_mean(sample, ids)
+    if ids and not hint:
+        hint = f"; it has {listed(list(dict.fromkeys(ids)), 5)}"
     raise UsageError(
-        f"{task}: this run has no trial of the sample {sample!r}{yet}{near}",
+        f"{task}: this run has no trial of the sample {sample!r}{suffix}{hint}",
         name=sample,
         known=ids,
     )
@@ -128,24 +127,24 @@ def _rows(
 def _agents(
     specs: Mapping[str, BackendSpec], limits: AnswerLimits
 ) -> dict[str, AgentBackend]:
-    """The agents among the roles of a run; what they ask need not be made."""
+    """The agents among the roles of a run. The roles that they call are not created."""
     params = {}
     for role, spec in specs.items():
-        given = role_params(role, spec.args)
-        if given is not None:
-            params[role] = given
-    found: dict[str, AgentBackend] = {}
+        role_parameters = role_params(role, spec.args)
+        if role_parameters is not None:
+            params[role] = role_parameters
+    agents: dict[str, AgentBackend] = {}
     for role, spec in specs.items():
         if agent_named(spec.name) is not None:
             backend = create_backend(spec.name, backend_args(spec.args))
             assert isinstance(backend, AgentBackend)
             backend.cast(specs, params, limits)
-            found[role] = backend
-    return found
+            agents[role] = backend
+    return agents
 
 
 class _Tracer:
-    """Runs programs on a journal."""
+    """Follows programs on the answers of a journal."""
 
     def __init__(self, journal: Journal, agents: Mapping[str, AgentBackend]) -> None:
         self._journal, self._agents = journal, agents
@@ -159,40 +158,40 @@ class _Tracer:
                 f"{task.name}: {in_words(sample)}; it was not asked", name=sample.id
             )
         failures = row.get("failed", {})
-        known = {}
+        records = {}
         for path, _, key in row["x"]:
-            known[path] = _StepRecord(key)
+            records[path] = _StepRecord(key)
             if path in failures:
                 failure = Response.from_json(failures[path]["r"], media)
-                known[path] = _StepRecord("", failure, failures[path]["d"])
+                records[path] = _StepRecord("", failure, failures[path]["d"])
         left_out = row.get("left_out", ())
         kinds = tuple(kind for kind in task.wanted(sample) if kind not in left_out)
-        asked = Ask(sample, task.prompt(sample), kinds, task.params, Role(MODEL))
-        steps = self._follow(task.protocol(asked), known)
+        ask = Ask(sample, task.prompt(sample), kinds, task.params, Role(MODEL))
+        steps = self._follow(task.protocol(ask), records)
         error = row.get("error")
-        # the journal has no failures
+        # the journal does not store failures
         if error is not None and steps and steps[-1].response is None:
             failure = Response(error=ErrorInfo.from_json(error))
             steps[-1] = replace(steps[-1], response=failure)
         return steps
 
     def _follow(
-        self, program: Program[Any], known: Mapping[str, _StepRecord]
+        self, program: Program[Any], records: Mapping[str, _StepRecord]
     ) -> list[TracedStep]:
         steps: list[TracedStep] = []
 
         def answer(call: Call, path: str) -> Reply:
-            if path not in known:
-                raise _MissingReplyError  # the run ended here
-            response, digest = known[path].failure, known[path].request_digest
+            if path not in records:
+                raise _MissingReplyError  # the trial ended here
+            response, digest = records[path].failure, records[path].request_digest
             if response is None:
-                entry = self._journal.get(known[path].key)
+                entry = self._journal.get(records[path].key)
                 if entry is not None:
                     response, digest = entry.response, entry.request_digest
             if digest and digest != call.request.digest:
                 raise ReplayMismatchError(
-                    f"step {path} asks something else than it did in this run: the "
-                    "task or the agent was changed since"
+                    f"step {path} has another request than in this run: the task or "
+                    "the agent has changed"
                 )
             step = TracedStep(path, call, response)
             steps.append(step)
@@ -203,44 +202,48 @@ class _Tracer:
                 request = call.request
                 if call.convert:
                     request = sendable(call, agent.capabilities).request
-                made = {}
-                for one in response.trace.steps:
+                agent_records = {}
+                for agent_step in response.trace.steps:
                     failure = None
-                    if one.error is not None:
-                        failure = Response(error=one.error, latency=one.seconds)
-                    made[one.path] = _StepRecord(one.key, failure)
-                step.steps.extend(self._follow(agent.program(request), made))
-            return reply_to(call, response, path, known[path].key)
+                    if agent_step.error is not None:
+                        failure = Response(
+                            error=agent_step.error, latency=agent_step.seconds
+                        )
+                    agent_records[agent_step.path] = _StepRecord(
+                        agent_step.key, failure
+                    )
+                step.steps.extend(self._follow(agent.program(request), agent_records))
+            return reply_to(call, response, path, records[path].key)
 
         try:
             followed(program, answer)
         except ReplayMismatchError:
             raise
-        # a plugin's program may raise anything and call sys.exit; its trial ended with
-        # the same error, which is recorded
+        # a plugin's program may raise anything and call sys.exit; the trial has
+        # recorded the same error
         except (Exception, SystemExit) as error:
             log.debug("the traced program raised an error", exc_info=error)
         return steps
 
 
 def trace_json(steps: Sequence[TracedStep]) -> list[dict[str, Any]]:
-    """Steps as JSON: what each was asked (``messages``, ``wants``, ``params``), and
-    what it said."""
-    written = []
+    """Steps as JSON: the request of each (``messages``, ``wants``, ``params``) and its
+    reply."""
+    rows = []
     for step in steps:
         call, response = step.call, step.response
         if response is None:
-            lost = ErrorInfo("internal", "its reply is no longer in the journal")
-            response = Response(error=lost)
-        asked = call.request.to_json()
+            error_info = ErrorInfo("internal", "its reply is no longer in the journal")
+            response = Response(error=error_info)
+        request = call.request.to_json()
         output, error, usage = response.output, response.error, response.usage
         row = {
             "path": step.path,
             "role": call.role,
             "title": call.title,
-            "messages": asked["messages"],
-            "wants": asked["wants"],
-            "params": asked["params"],
+            "messages": request["messages"],
+            "wants": request["wants"],
+            "params": request["params"],
             "parts": None if output is None else output.to_json(),
             "error": None if error is None else error.to_json(),
             "tokens": [usage.input_tokens, usage.output_tokens],
@@ -249,5 +252,5 @@ def trace_json(steps: Sequence[TracedStep]) -> list[dict[str, Any]]:
             "steps": trace_json(step.steps),
             "evidence": response.evidence,
         }
-        written.append(row)
-    return written
+        rows.append(row)
+    return rows
