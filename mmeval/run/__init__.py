@@ -1,1 +1,1 @@
-"""A run: options, jobs, generation, judging, losses and the runner."""
+"""Runs: options, jobs, generation, judging, findings and the runner."""

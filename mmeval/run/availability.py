@@ -1,10 +1,9 @@
-"""What is unavailable to a run, found before anything is asked.
+"""Unavailable data, metrics and backends, determined before any call is sent.
 
-This is data, metrics, and backends that describe media. A task that is named by itself
-is required: without its data there is no run. One that is named as a member of a group
-is left out, and its group states of how many tasks its number is. A task whose filter
-keeps no sample counts as one without data: the few bundled samples of a benchmark with
-many domains, for example.
+A task that is requested by name is required: without its data the run fails. A member
+of a group is left out instead, and the group states the number of its tasks. A task
+whose filter keeps no sample counts as a task without data, as with the few bundled
+samples of a benchmark with many domains.
 """
 
 from __future__ import annotations
@@ -37,9 +36,11 @@ _log = logging.getLogger(__name__)
 def with_data(
     selection: Selection, *, strict: bool, place: Place = NOWHERE
 ) -> Selection:
-    """The selection without members of groups whose data are missing. Raises
-    MissingDataError where the data of a task are missing that is named by itself, where
-    nothing would be left, and for any task when ``strict``."""
+    """The selection without members of groups whose data are missing.
+
+    Raises MissingDataError for missing data of a task that is requested by name, if no
+    task would be left, and with ``strict`` for any task.
+    """
     optional = optional_tasks(selection.groups)
     if not optional or len(selection.tasks) == 1:
         return selection
@@ -59,21 +60,22 @@ def with_data(
                 UnavailableTask(task.name, task.alias, task.version, finding)
             )
     if not kept:
-        lines = terminal_lines((one.finding for one in missing), place)
-        raise MissingDataError("\n".join(["no task has its data:", *lines]))
+        lines = terminal_lines((task.finding for task in missing), place)
+        raise MissingDataError(
+            "\n".join(["the data of all tasks are missing:", *lines])
+        )
     return replace(selection, tasks=tuple(kept), left_out=tuple(missing))
 
 
 def optional_tasks(groups: Iterable[Group]) -> set[str]:
-    """The tasks that a run of several leaves out where their data are missing: the
-    members of groups."""
+    """The tasks that a run leaves out if their data are missing: members of groups."""
     members = {group.name: group.members for group in groups}
     return {task for group in members for task in tasks_inside(group, members)}
 
 
 def check_any(task: Task, dataset: Dataset) -> None:
-    """Raises MissingDataError where a filter keeps no sample though its labels exist,
-    or where there is no sample. Reads up to the first one that it keeps."""
+    """Raise MissingDataError if a task has no samples, or if its filter keeps none
+    although its labels exist. Reads up to the first sample that the filter keeps."""
     unseen_labels, rows = set(task.filter), len(dataset)
     for sample in readable(rows_of(dataset) if task.filter else ()):
         # a fault is reported when its row is read
@@ -83,20 +85,20 @@ def check_any(task: Task, dataset: Dataset) -> None:
             return
         unseen_labels -= sample.metadata.keys()
     if task.filter and not (unseen_labels and rows):
-        wanted = []
+        conditions = []
         for label, value in task.filter.items():
             values = value if isinstance(value, list) else [value]
-            wanted.append(f"{label} {' or '.join(map(str, values))}")
+            conditions.append(f"{label} {' or '.join(map(str, values))}")
         raise MissingDataError(
-            f"none of the {rows:,} samples has {' and '.join(wanted)}"
+            f"none of the {rows:,} samples has {' and '.join(conditions)}"
         )
 
 
 def unavailable_findings(
     selection: Selection, *, scoring: bool = True
 ) -> Iterator[Finding]:
-    """What cannot be computed here, whole or in part: tasks without data, then metrics
-    and the numbers that are made of them, where a run scores."""
+    """Findings for tasks without data, then, if ``scoring``, for metrics and numbers
+    that cannot be computed, in whole or in part."""
     for left_out in selection.left_out:
         yield left_out.finding
     if not scoring:
@@ -109,26 +111,26 @@ def unavailable_findings(
 
 
 def _partial(without: Mapping[str, Finding]) -> Iterator[Finding]:
-    """The pieces that a number is made without: those that are unavailable together,
-    then each that was skipped."""
-    unavailable = [piece for piece, found in without.items() if not found.remedy]
+    """Findings for the missing pieces of a number: one for unavailable pieces together,
+    then one for each skipped piece."""
+    unavailable = [piece for piece, finding in without.items() if not finding.remedy]
     for piece in unavailable[:1]:
         cause = f"without {', '.join(unavailable)}"
         yield replace(without[piece], cause=cause)
-    yield from (found for found in without.values() if found.remedy)
+    yield from (finding for finding in without.values() if finding.remedy)
 
 
 def report_unavailable(
     selection: Selection, *, strict: bool, place: Place, scoring: bool = True
 ) -> None:
-    """Warn of what cannot be computed here, with what adds it. Raises MissingError for
-    a metric when ``strict``; what the user has skipped is not an error."""
-    found = list(unavailable_findings(selection, scoring=scoring))
-    missing = [finding for finding in found if finding.kind != "partial"]
+    """Log what cannot be computed, with remedies. With ``strict``, raise MissingError
+    for anything but pieces that the user skipped."""
+    findings = list(unavailable_findings(selection, scoring=scoring))
+    missing = [finding for finding in findings if finding.kind != "partial"]
     if strict and missing:
         lines = terminal_lines(missing, place)
-        raise MissingError("\n".join(["--strict, and something is missing:", *lines]))
-    log_findings("not everything can be computed here:", found, place)
+        raise MissingError("\n".join(["missing, with --strict:", *lines]))
+    log_findings("some numbers cannot be computed:", findings, place)
 
 
 def log_findings(
@@ -139,19 +141,19 @@ def log_findings(
     width: int = WIDTH,
     level: int = logging.WARNING,
 ) -> None:
-    """One record of the log: a line for each group of findings, and its remedy."""
+    """Log one record, with a line for each group of findings and its remedy."""
     lines = terminal_lines(findings, place, width)
     if lines:
         _log.log(level, "%s", "\n".join([title, *lines]))
 
 
 def task_words(settings: Mapping[str, Any], selection: Selection) -> str:
-    """The tasks of a run as its command named them, for another command."""
+    """The tasks of a run as arguments of a command."""
     return words_for(settings, [task.name for task in selection.tasks])
 
 
 def words_for(settings: Mapping[str, Any], tasks: Iterable[str]) -> str:
-    """The tasks of a run as its settings name them, else by their own names."""
+    """The tasks as named in the settings of a run, else by ``tasks``."""
     words = list(map(str, settings.get("tasks") or tasks))
     for folder in settings.get("include_path", ()):
         words += ["--include_path", str(folder)]
@@ -161,17 +163,19 @@ def words_for(settings: Mapping[str, Any], tasks: Iterable[str]) -> str:
 def undescribed_media(
     tasks: Iterable[Task], backends: Mapping[str, AnyBackend]
 ) -> Iterator[Finding]:
-    """The kinds of media that a metric has described, and no backend accepts. Where the
-    data state for each sample what it asks for, that may be media of any kind."""
+    """Findings for kinds of media that a metric needs described and no backend accepts.
+
+    If the data state the kinds for each sample, all kinds are checked.
+    """
     for task in tasks:
-        wanted: Collection[str] = MEDIA_KINDS
+        requested: Collection[str] = MEDIA_KINDS
         if isinstance(task.wanted, FixedKinds):
-            wanted = task.wanted.kinds
+            requested = task.wanted.kinds
         for metric in task.metrics:
             if metric.lacks:
                 continue
             for role in metric.bound.by_kind:
-                kinds = _not_taken(role, wanted, backends)
+                kinds = _unsupported_kinds(role, requested, backends)
                 if kinds:
                     flags = [f"--role {variant(role, kind)}=BACKEND" for kind in kinds]
                     yield Finding(
@@ -182,13 +186,13 @@ def undescribed_media(
                     )
 
 
-def _not_taken(
-    role: str, wanted: Collection[str], backends: Mapping[str, AnyBackend]
+def _unsupported_kinds(
+    role: str, requested: Collection[str], backends: Mapping[str, AnyBackend]
 ) -> list[PartKind]:
     kinds: list[PartKind] = []
     for kind in MEDIA_KINDS:
-        player = backends.get(variant(role, kind)) or backends.get(role)
-        takes = player and can_take(kind, TO_DESCRIBE, player.capabilities)
-        if kind in wanted and not takes:
+        backend = backends.get(variant(role, kind)) or backends.get(role)
+        is_supported = backend and can_take(kind, TO_DESCRIBE, backend.capabilities)
+        if kind in requested and not is_supported:
             kinds.append(kind)
     return kinds

@@ -1,4 +1,4 @@
-"""Makes the backends of a run, one a role, and checks that the tasks ask them."""
+"""The backends of a run, one for each role, and checks of roles and options."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ if TYPE_CHECKING:
     from mmeval.broker.worker_pool import WorkerPool
 
 ROLE_LIMIT = "max_connections"
-"""Among the arguments of a role: how many of its calls may be in flight, where
-``--max_connections`` is not meant."""
+"""Argument of a role: maximum number of its calls in flight, in place of
+``--max_connections``."""
 GEN = "gen."
-"""Begins those arguments of a role that are generation parameters, such as
+"""Prefix of the generation parameters among the arguments of a role, such as
 ``gen.temperature``."""
 
 BATCHES = "batches"
-"""In a run folder, what it takes to find the batches of a server again."""
+"""Folder of a run with notes to find the batches of a server again."""
 JOBS = "jobs"
-"""In a run folder, what it takes to go on with the jobs of a server."""
+"""Folder of a run with notes to continue the jobs of a server."""
 
 
 class Backends:
-    """The backends of a run by role; equal specs share one instance and its limit.
+    """The backends of a run by role. Roles with equal specs share an instance and its
+    limit.
 
-    ``params`` are the generation parameters of roles that have some among their
-    arguments.
+    ``params`` are the generation parameters of roles that give any.
     """
 
     def __init__(
@@ -68,23 +68,23 @@ class Backends:
             if params is not None:
                 self.params[role] = params
         self._limits: dict[int, int] = {}
-        made: dict[str, AnyBackend] = {}
+        instances: dict[str, AnyBackend] = {}
         for role, spec in specs.items():
             key = f"instance {id(spec.instance)}"
             if spec.instance is None:
-                # roles with other generation parameters share a backend, too
-                own = dict(spec.args)
+                # roles that differ only in generation parameters share a backend
+                args = dict(spec.args)
                 for name in spec.args:
                     if name.startswith(GEN):
-                        del own[name]
-                key = digest([spec.name, own])
-            if key not in made:
-                made[key] = self._made(role, spec)
-            self.named[role] = made[key]
+                        del args[name]
+                key = digest([spec.name, args])
+            if key not in instances:
+                instances[key] = self._instance(role, spec)
+            self.named[role] = instances[key]
         cast(self.named, self.params, limits)
 
-    def _made(self, role: str, spec: BackendSpec) -> AnyBackend:
-        """The backend of a role, and its limit where it has one of its own."""
+    def _instance(self, role: str, spec: BackendSpec) -> AnyBackend:
+        """Create the backend of a role, and record its own limit if it has one."""
         backend = spec.instance
         if backend is None:
             backend = create_backend(spec.name, backend_args(spec.args))
@@ -96,7 +96,7 @@ class Backends:
             limit = spec.args[ROLE_LIMIT]
             if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
                 raise UsageError(
-                    f"{ROLE_LIMIT}={limit!r}: must be a whole number above 0",
+                    f"{ROLE_LIMIT}={limit!r}: must be an integer above 0",
                     name=ROLE_LIMIT,
                 )
             self._limits[id(backend)] = limit
@@ -106,11 +106,11 @@ class Backends:
 
     @property
     def besides_model(self) -> dict[str, BackendSpec]:
-        """The roles that are asked besides the model."""
+        """The specs of all roles but the model."""
         return {role: spec for role, spec in self.specs.items() if role != MODEL}
 
     def identities(self) -> dict[str, Any]:
-        """The model, and for an agent every role that is asked because of it."""
+        """The identity of the model; for an agent, also those of the roles it calls."""
         model = identity_of(MODEL, self.named)
         identities = {"model": model}
         if "roles" in model:
@@ -127,14 +127,16 @@ class Backends:
         journal: Journal | None = None,
         cluster: RayCluster | None = None,
     ) -> dict[str, BackendRuntime]:
-        """How each role is asked; roles with the same backend share its limit. Without
-        the ``journal`` of a run folder a local model answers in this process, and a
-        server gets no batches. Of a ``cluster`` actors answer for every local model."""
-        made: dict[int, BackendRuntime] = {}
-        players: dict[int, list[str]] = {}
+        """The runtime of each role. Roles with the same backend share one.
+
+        Without the ``journal`` of a run folder, local models answer in this process and
+        servers get no batches. With a ``cluster``, its actors answer for local models.
+        """
+        runtimes: dict[int, BackendRuntime] = {}
+        roles_of_backend: dict[int, list[str]] = {}
         for role, backend in self.named.items():
-            players.setdefault(id(backend), []).append(role)
-            if id(backend) in made:
+            roles_of_backend.setdefault(id(backend), []).append(role)
+            if id(backend) in runtimes:
                 continue
             identity = identity_of(role, self.named)
             answerer = notes = None
@@ -159,14 +161,14 @@ class Backends:
             # the roles that the model asks are part of the run's identity
             if role != MODEL:
                 runtime.mark = mark_of(identity)
-            made[id(backend)] = runtime
-        for key, runtime in made.items():
-            runtime.plays(players[key])
-        return {role: made[id(backend)] for role, backend in self.named.items()}
+            runtimes[id(backend)] = runtime
+        for key, runtime in runtimes.items():
+            runtime.plays(roles_of_backend[key])
+        return {role: runtimes[id(backend)] for role, backend in self.named.items()}
 
     def check_engine(self, engine: RayEngine | None) -> None:
-        """Raises UsageError for an engine that cannot answer for these backends, and
-        MissingExtraError without it."""
+        """Raise UsageError if the engine has no effect on these backends,
+        MissingExtraError if it is not installed."""
         if engine is None:
             return
         local: dict[str, BatchBackend] = {}
@@ -175,18 +177,15 @@ class Backends:
                 local[role] = backend
         if not local and not engine.score_workers:
             raise UsageError(
-                "--engine ray has no effect here: no backend of this run answers "
-                "batches by itself (a server is asked "
-                "at its address); leave it out, or give it score_workers=N",
+                "--engine ray has no effect: it runs local models, and this run has "
+                "none. Leave it out, or give it score_workers=N",
                 name="--engine",
             )
         for role, backend in local.items():
             if len(workers_of(backend)) > 1:
                 raise UsageError(
-                    f"--engine ray starts the copies of the {role}, and so do its own "
-                    "arguments, on this machine: "
-                    "leave out those (data_parallel_size, copies, devices), or "
-                    "--engine",
+                    f"--engine ray and the arguments of the {role} both start copies. "
+                    "Leave out data_parallel_size, copies and devices, or --engine",
                     name=role,
                 )
             _check_elsewhere(role, self.specs[role])
@@ -199,7 +198,7 @@ class Backends:
         journal: Journal,
         cluster: RayCluster | None,
     ) -> WorkerPool | None:
-        """The copies of a backend; None where it answers in this process."""
+        """The worker pool of a backend; None if it answers in this process."""
         cluster = cluster if isinstance(backend, BatchBackend) else None
         if cluster is None and not workers_of(backend):
             return None
@@ -210,7 +209,7 @@ class Backends:
             role, backend, spec.name, backend_args(spec.args), journal.folder.parent
         )
         if cluster is None:
-            # with what it needs of multiprocessing
+            # imported late, since it imports multiprocessing
             from mmeval.broker.worker import WorkerProcess
 
             return WorkerPool([WorkerProcess(job) for job in jobs], journal)
@@ -226,94 +225,91 @@ class Backends:
 
 
 def _check_elsewhere(role: str, spec: BackendSpec) -> None:
-    """Raises UsageError for a backend that another process could not make."""
-    how_to_fix = (
-        "give it by the name of an installed plugin, or ask for one copy in this "
-        "process"
-    )
+    """Raise UsageError for a backend that another process cannot create."""
+    how_to_fix = "give the name of an installed plugin, or use one copy in this process"
     if spec.instance is not None:
         raise UsageError(
-            f"the {role} was made in this process, and its copies would run in "
-            f"others: {how_to_fix}",
+            f"the {role} is an object of this process, and its copies run in other "
+            f"processes; {how_to_fix}",
             name=role,
         )
     if plugins.is_of_script("mmeval.model_backends", spec.name):
         raise UsageError(
-            f"the backend {spec.name!r} of the {role} is known to this process alone: "
-            f"{how_to_fix}",
+            f"the backend {spec.name!r} of the {role} is registered in this process "
+            f"only; {how_to_fix}",
             name=spec.name,
         )
 
 
 def backend_args(args: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a role that are its backend's."""
-    own = {}
+    """The arguments of a role that its backend receives."""
+    kept = {}
     for name, value in args.items():
         if name != ROLE_LIMIT and not name.startswith(GEN):
-            own[name] = value
-    return own
+            kept[name] = value
+    return kept
 
 
 def role_params(role: str, args: Mapping[str, Any]) -> GenerationParams | None:
-    """The generation parameters among the arguments of a role. Raises UsageError for
-    those of the model."""
-    given = {}
+    """The generation parameters among the arguments of a role. Raises UsageError if the
+    role is the model."""
+    params = {}
     for name, value in args.items():
         if name.startswith(GEN):
-            given[name.removeprefix(GEN)] = value
-    if given and role == MODEL:
+            params[name.removeprefix(GEN)] = value
+    if params and role == MODEL:
         raise UsageError(
-            f"{GEN}{next(iter(given))} is for other roles; for the model it is a "
-            "flag, --gen_kwargs",
+            f"{GEN}{next(iter(params))} is for other roles; for the model, use "
+            "--gen_kwargs",
             name=GEN,
         )
-    return GenerationParams.from_mapping(given) if given else None
+    return GenerationParams.from_mapping(params) if params else None
 
 
 def check_roles(backends: Mapping[str, AnyBackend], tasks: Sequence[Task]) -> None:
-    """Raises UsageError for a role that nothing asks."""
-    asked = _asked(tasks, backends, lambda role: asked_by(backends, role))
-    check_variants(backends, _by_kind(tasks))
+    """Raise UsageError for a role that no task calls."""
+    called = _called_roles(tasks, backends, lambda role: asked_by(backends, role))
+    check_variants(backends, _roles_by_kind(tasks))
     for role in backends:
-        if role in asked:
+        if role in called:
             continue
-        known, of_agents = set(asked), set[str]()
+        known, agent_roles = set(called), set[str]()
         for backend in backends.values():
             if isinstance(backend, AgentBackend):
                 known.update(backend.agent.signature.roles)
-                of_agents.update(backend.agent.may_ask)
+                agent_roles.update(backend.agent.may_ask)
         others = sorted(known - {MODEL})
-        near = did_you_mean(role, {*others, *of_agents})
-        asks = ", ".join(others) or "the model alone"
-        advice = "" if near else "; leave it out"
+        hint = did_you_mean(role, {*others, *agent_roles})
+        callable_roles = ", ".join(others) or "the model alone"
+        advice = "" if hint else "; leave it out"
         raise UsageError(
-            f"--role {role}: no chosen task asks this role{near} "
-            f"(they ask {asks}){advice}",
+            f"--role {role}: no chosen task calls this role{hint} "
+            f"(they call {callable_roles}){advice}",
             name=role,
             known=others,
         )
 
 
 def check_role_names(specs: Mapping[str, BackendSpec], tasks: Sequence[Task]) -> None:
-    """Raises UsageError for an unasked role that looks misspelt.
-    This happens before its backend is made."""
-    check_variants(specs, _by_kind(tasks))
-    asked = set(_asked(tasks, specs, lambda role: roles_of(specs, role)))
+    """Raise UsageError for a role that no task calls and that looks misspelt. This is
+    checked before its backend is created."""
+    check_variants(specs, _roles_by_kind(tasks))
+    called = set(_called_roles(tasks, specs, lambda role: roles_of(specs, role)))
     for spec in specs.values():
         agent = _agent(spec)
         if agent is not None:
-            asked.update(agent.may_ask)
+            called.update(agent.may_ask)
     for role in specs:
-        if role not in asked and (near := did_you_mean(role, asked - {MODEL})):
+        if role not in called and (hint := did_you_mean(role, called - {MODEL})):
             raise UsageError(
-                f"--role {role}: no chosen task asks this role{near}",
+                f"--role {role}: no chosen task calls this role{hint}",
                 name=role,
-                known=sorted(asked),
+                known=sorted(called),
             )
 
 
 def roles_of(specs: Mapping[str, BackendSpec], role: str) -> tuple[str, ...]:
-    """The roles that a role asks itself, with backends that need not be made yet."""
+    """The roles that a role calls, if it is an agent. Backends need not be created."""
     agent = _agent(specs[role]) if role in specs else None
     return () if agent is None else agent.asks(specs)
 
@@ -324,13 +320,13 @@ def _agent(spec: BackendSpec) -> Agent | None:
     return spec.instance.agent if isinstance(spec.instance, AgentBackend) else None
 
 
-def _asked(
+def _called_roles(
     tasks: Sequence[Task],
     present: Collection[str],
     asks: Callable[[str], Sequence[str]],
 ) -> tuple[str, ...]:
-    """The model, the roles that task files and metrics name, and those that agents in
-    their place ask."""
+    """The model, the roles that task files and metrics name, and the roles that agents
+    among them call."""
     roles = [MODEL]
     for task in tasks:
         for metric in task.metrics:
@@ -340,7 +336,7 @@ def _asked(
     return with_asked(roles, asks)
 
 
-def _by_kind(tasks: Sequence[Task]) -> set[str]:
+def _roles_by_kind(tasks: Sequence[Task]) -> set[str]:
     roles: set[str] = set()
     for task in tasks:
         for metric in task.metrics:
@@ -351,10 +347,12 @@ def _by_kind(tasks: Sequence[Task]) -> set[str]:
 def option_findings(
     backends: Mapping[str, AnyBackend], tasks: Sequence[Task]
 ) -> list[Finding]:
-    """The parameters of a modality that a task file gives and a role does not know: it
-    is asked without them. Raises UnknownNameError where the command line gives one to
-    the model."""
-    found: list[Finding] = []
+    """Findings for options of a task file that a role does not know. It is called
+    without them.
+
+    Raises UnknownNameError if the command line gives such an option to the model.
+    """
+    findings: list[Finding] = []
     for task in tasks:
         for role, params in ((MODEL, task.params), *task.roles.items()):
             if role not in backends:
@@ -362,23 +360,24 @@ def option_findings(
             known = backends[role].capabilities
             for name in known.unknown_options(params):
                 if role == MODEL and name in task.given_options:
-                    knows = ", ".join(sorted(known.options or ())) or "none"
+                    names = ", ".join(sorted(known.options or ())) or "none"
                     raise UnknownNameError(
                         "option of --gen_kwargs",
                         name,
                         known.options or (),
-                        f"The model knows {knows}.",
+                        f"The model knows: {names}.",
                     )
                 subject = Subject(task.name, role=role)
-                cause = f"asked without the option {name}, which it does not know"
-                found.append(Finding("setting", subject, cause=cause))
-    return found
+                cause = f"called without the option {name}, which it does not know"
+                findings.append(Finding("setting", subject, cause=cause))
+    return findings
 
 
 def batch_size_findings(
     backends: Mapping[str, AnyBackend], batch_size: BatchSize
 ) -> Iterator[Finding]:
-    """A batch size without effect: commands are often shared between backends."""
+    """Findings for a batch size without effect. It is not an error, since commands are
+    often used with several backends."""
     if batch_size == AUTO:
         return
     local = [
@@ -387,11 +386,13 @@ def batch_size_findings(
     subject = Subject(name=f"--batch_size {batch_size}")
     if not local:
         cause = (
-            "no effect: the backend takes one request at a time, "
-            "--max_connections N sends several together"
+            "no effect: the backend takes one request at a time; --max_connections N "
+            "sends several at once"
         )
         yield Finding("setting", subject, cause=cause)
-    most = min((backend.max_batch_size for backend in local), default=batch_size.rows)
-    if batch_size.rows > most:
-        cause = f"the backend takes at most {most:,} requests at a time"
+    maximum = min(
+        (backend.max_batch_size for backend in local), default=batch_size.rows
+    )
+    if batch_size.rows > maximum:
+        cause = f"the backend takes at most {maximum:,} requests at a time"
         yield Finding("setting", subject, cause=cause)

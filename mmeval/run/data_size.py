@@ -1,4 +1,4 @@
-"""Data of another size than the task file states, as findings."""
+"""Findings for data whose size differs from the task file."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from mmeval.prepare.sources import data_source
 from mmeval.task.data import TaskData
 from mmeval.task.task import Task
 
-FEWER_SAMPLES = "the data hold fewer samples than the task file expects"
+FEWER_SAMPLES = "the data have fewer samples than the task file expects"
 
 
 def more_rows(task: Task, rows: int) -> Iterator[Finding]:
-    """That there are more rows: the data are not those of the benchmark."""
+    """A finding for more rows than expected: the data are not the benchmark's."""
     expected = task.expected.rows
     if expected is not None and rows > expected:
         cause = f"more rows than the task file expects ({expected:,})"
@@ -28,17 +28,17 @@ def fewer_samples(
     rows: int,
     kept: int | None,
 ) -> Iterator[Finding]:
-    """That there are fewer rows, or fewer samples that the filter keeps. ``kept`` is
-    None where these were not counted."""
+    """A finding for fewer rows, or fewer samples that the filter keeps, than expected.
+    ``kept`` is None if these were not counted."""
     expected = task.expected
-    there, whole = rows, expected.rows
+    actual, whole = rows, expected.rows
     if kept is not None and expected.samples is not None:
-        there, whole = kept, expected.samples
-    if whole is not None and there < whole:
+        actual, whole = kept, expected.samples
+    if whole is not None and actual < whole:
         yield Finding(
             "subset",
             Subject(task.name),
-            there,
+            actual,
             whole,
             FEWER_SAMPLES,
             _remedy(task),
@@ -47,7 +47,7 @@ def fewer_samples(
 
 
 def _remedy(task: Task) -> str:
-    """What fetches the rest; nothing for data in a local folder."""
+    """The command that fetches all data; empty for data in a local folder."""
     data = task.dataset
     if not isinstance(data, TaskData) or data_source(data) is None:
         return ""

@@ -1,4 +1,4 @@
-"""Generation: as many jobs to the model as roles allow, each answer to scoring."""
+"""Generation: sends jobs to the model and passes each answer to scoring."""
 
 from __future__ import annotations
 
@@ -36,18 +36,20 @@ from mmeval.run.task_run import TaskRun
 
 log = logging.getLogger(__name__)
 
-MOST_LANES = 4
-"""So many times the usual number of lanes may be open where calls wait to be sent
-again: what bounds the memory."""
-MAX_LANES = 2**14
-"""The most lanes that keep the model busy, whatever batch a backend takes: each holds a
-sample in memory."""
+MAX_RESTING_FACTOR = 4
+"""Maximum number of active slots, as a multiple of those that can send, while calls
+wait to be sent again. It bounds memory."""
+MAX_SLOTS = 2**14
+"""Maximum number of slots that can send, whatever batch a backend takes. Each slot has
+a sample in memory."""
 
 
 class Generation:
-    """Puts jobs to the model, in lanes that take them from one iterator. A lane carries
-    one trial at a time from its prompt to its score rows. ``lanes`` is how many keep
-    the model busy: it changes with the places where the model answers."""
+    """Sends jobs to the model in concurrent slots, which take them from one iterator.
+
+    A slot carries one trial at a time from its prompt to its score rows. ``slots``
+    returns how many keep the model busy, which changes with the copies of the model.
+    """
 
     def __init__(
         self,
@@ -56,7 +58,7 @@ class Generation:
         scorer: Scorer | None,
         progress: Progress,
         *,
-        lanes: Callable[[], int],
+        slots: Callable[[], int],
     ) -> None:
         self.tally = RunTally()
         self.stopping = False
@@ -64,9 +66,9 @@ class Generation:
         self._broker = broker
         self._scorer = scorer
         self._progress = progress
-        self._wanted_lanes = lanes
-        self._lanes_open = 0
-        self._open_lane: Callable[[], object] = lambda: None
+        self._requested_slots = slots
+        self._active_slots = 0
+        self._start_slot: Callable[[], object] = lambda: None
         self._unreadable: BaseException | None = None
         self._failure: Exception | None = None
         self._grace = asyncio.Timeout(None)
@@ -91,23 +93,25 @@ class Generation:
         await self._broker.leave()
 
     async def run(self, jobs: Iterator[TrialJob]) -> None:
-        """Run until the jobs are done. Raises the first error that concerns the whole
-        run. First the answers in flight come; where the data cannot be read on, those
-        that are under way are scored."""
+        """Run until the jobs are done. Raises the first error that ends the run.
+
+        Before an error is raised, answers in flight may arrive; if the data cannot be
+        read further, trials in progress are scored.
+        """
         try:
             async with self._grace:
                 async with asyncio.TaskGroup() as group:
-                    self._open_lane = lambda: group.create_task(self._lane(jobs))
-                    for _ in range(self._lanes):
-                        self._add_lane()
+                    self._start_slot = lambda: group.create_task(self._run_slot(jobs))
+                    for _ in range(self._sending_slots):
+                        self._add_slot()
                 if self._failure is not None:
                     await self._judging.settle()
         except BaseExceptionGroup as several:
             raise several.exceptions[0] from None
         except TimeoutError:
-            pass  # what has not come by now is not waited for
+            pass  # answers still in flight are given up
         finally:
-            # the last answers may come while it leaves
+            # the last answers may arrive while the run leaves
             if self._leaving is not None:
                 self._leaving.cancel()
         if self._failure is not None:
@@ -118,12 +122,12 @@ class Generation:
 
     async def _drain(self) -> None:
         judging, scorer = self._judging, self._scorer
-        left = judging.waiting + judging.in_flight
-        if left and not self.stopping and not self._unreadable:
-            # a model that was not asked leaves nothing else to see
+        remaining = judging.waiting + judging.in_flight
+        if remaining and not self.stopping and not self._unreadable:
+            # without new answers, judging is the only progress to show
             if judging.waiting or not self.tally.new:
-                self._progress.note(left_to_judge(left))
-            self._progress.judging(left)
+                self._progress.note(left_to_judge(remaining))
+            self._progress.judging(remaining)
         await judging.drain()
         if scorer is not None:
             if scorer.left_to_models and not self.stopping:
@@ -131,37 +135,37 @@ class Generation:
             await scorer.drain()
 
     def kept_before(self, jobs: Iterator[TrialJob]) -> Counter[Standing]:
-        """How many trials the journal answers, and how many are to be asked or cannot
-        be."""
-        found: Counter[Standing] = Counter()
+        """Numbers of trials with an answer in the journal, of trials to ask, and of
+        those that cannot be asked."""
+        counts: Counter[Standing] = Counter()
         for job in jobs:
             if job.sample.fault:
-                found["unaskable"] += 1
+                counts["unaskable"] += 1
                 continue
             scope = Scope(job.task.name, job.sample, job.repeat)
             try:
                 program = self._runs[job.position].program(job.sample)
-                found[standing(program, scope, self._broker)] += 1
-            # a plugin's prompt or protocol may raise anything and call sys.exit; it
-            # does so again when it is its turn, and is recorded there
+                counts[standing(program, scope, self._broker)] += 1
+            # a plugin's prompt or protocol may raise anything and call sys.exit; the
+            # trial raises it again and records it
             except (Exception, SystemExit):
-                found["open"] += 1
-        return found
+                counts["open"] += 1
+        return counts
 
-    def _add_lane(self) -> None:
-        self._lanes_open += 1
-        self._open_lane()
+    def _add_slot(self) -> None:
+        self._active_slots += 1
+        self._start_slot()
 
-    async def _lane(self, jobs: Iterator[TrialJob]) -> None:
+    async def _run_slot(self, jobs: Iterator[TrialJob]) -> None:
         try:
-            while self._spare <= 0:
+            while self._spare_slots <= 0:
                 job = self._next(jobs)
                 if job is None:
                     return
                 self._broker.live_trials += 1
                 try:
                     await self._trial(job)
-                except Exception as error:  # whatever it is, the run ends with it
+                except Exception as error:  # any error ends the run
                     self._fail(error)
                 except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
                     self.stop()
@@ -169,11 +173,11 @@ class Generation:
                 finally:
                     self._broker.live_trials -= 1
         finally:
-            self._lanes_open -= 1
+            self._active_slots -= 1
 
     def _fail(self, error: Exception) -> None:
-        """Send nothing more; calls in flight may be paid for and get a moment to
-        arrive."""
+        """Stop sending calls. Calls in flight, which may be paid for, get some seconds
+        to arrive."""
         self.stop()
         if self._failure is None:
             self._failure = error
@@ -186,32 +190,37 @@ class Generation:
         self._grace.reschedule(0)  # now
 
     @property
-    def _lanes(self) -> int:
-        return min(self._wanted_lanes(), MAX_LANES)
+    def _sending_slots(self) -> int:
+        return min(self._requested_slots(), MAX_SLOTS)
 
     @property
-    def _spare(self) -> int:
-        """Open lanes beyond those that can send: a call that rests holds no
-        connection."""
+    def _spare_slots(self) -> int:
+        """Number of active slots above those that can send. The slot of a resting call
+        does not count, since it holds no connection."""
         resting = self._broker.roles[MODEL].observer.resting
-        return self._lanes_open - resting - self._lanes
+        return self._active_slots - resting - self._sending_slots
 
     def _take_over(self) -> None:
-        """Let other lanes use the connection while a call rests before it is sent
-        again, or a place that is new. Where no lane is open the model is done, and the
-        call is that of a judge behind the same backend."""
+        """Add slots for connections that resting calls or a new copy leave free.
+
+        Without an active slot the model is done, and the resting call is of a judge
+        with the same backend.
+        """
         while (
             not self.stopping
-            and self._spare < 0 < self._lanes_open < MOST_LANES * self._lanes
+            and self._spare_slots
+            < 0
+            < self._active_slots
+            < MAX_RESTING_FACTOR * self._sending_slots
         ):
-            self._add_lane()
+            self._add_slot()
 
     def _next(self, jobs: Iterator[TrialJob]) -> TrialJob | None:
         if self.stopping or self._unreadable is not None:
             return None
         try:
             return next(jobs, None)
-        except StorageError as error:  # what was asked before it is kept first
+        except StorageError as error:  # raised after earlier trials are recorded
             self._unreadable = error
             return None
 
@@ -222,7 +231,7 @@ class Generation:
         if job.sample.fault:
             trial = Trial(job.sample, job.repeat, error=error_of(job.sample))
         else:
-            trial = await self._put(job, run, transcript)
+            trial = await self._ask_model(job, run, transcript)
         if trial is None:
             return
         digest = trial.digest
@@ -251,10 +260,10 @@ class Generation:
         await self._scorer.add(job.position, line)
         await self._judging.offer(run, job.index, trial, digest)
 
-    async def _put(
+    async def _ask_model(
         self, job: TrialJob, run: TaskRun, transcript: Transcript
     ) -> Trial | None:
-        """A sample put to the model; None where the run ended before that."""
+        """Ask the model one sample; None if the run is stopped before."""
         scope = Scope(job.task.name, job.sample, job.repeat)
         output: Interleaved | None = None
         error: ErrorInfo | None = None
@@ -263,9 +272,9 @@ class Generation:
             output = run.recorded(await self._broker.run(program, scope, transcript))
         except CallFailed as failed:
             error = failed.error
-        except SampleError as bad:  # a prompt that cannot be made of it
-            error = ErrorInfo("bad_sample", str(bad))
-        # one sample's medium; the others go on
+        except SampleError as sample_error:  # no prompt can be made of the sample
+            error = ErrorInfo("bad_sample", str(sample_error))
+        # a medium of one sample; the others continue
         except (ContentError, MissingDataError) as unreadable:
             error = ErrorInfo("internal", str(unreadable))
         except StoppedError:
@@ -280,8 +289,8 @@ class Generation:
         left_out = list(run.left_out(job.sample))
         for exchange in exchanges:
             left_out.extend(exchange.response.left_out)
-        each_once = tuple(dict.fromkeys(left_out))
-        return Trial(job.sample, job.repeat, exchanges, output, error, each_once)
+        distinct = tuple(dict.fromkeys(left_out))
+        return Trial(job.sample, job.repeat, exchanges, output, error, distinct)
 
     def _count(
         self,
@@ -296,7 +305,7 @@ class Generation:
             self.tally.new += 1
         elif error.kind != "bad_sample":
             self.tally.fail(error)
-        else:  # which is told by name
+        else:  # bad samples are reported by name
             self.tally.failed[error.kind] += 1
             if job.repeat == 0:
                 faulty = replace(job.sample, fault=error.message)

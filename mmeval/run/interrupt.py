@@ -1,5 +1,5 @@
-"""Ctrl-C, SIGTERM and SIGHUP: the first stops new work, the second leaves at once.
-After the first, calls in flight may still arrive."""
+"""Ctrl-C, SIGTERM and SIGHUP: the first signal stops new work and waits for calls in
+flight, the second ends the run at once."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from mmeval.run.progress import Progress
 from mmeval.system.signals import handled_by
 
 GRACE_SECONDS = 10.0
-"""How long answers in flight are waited for after the first signal."""
+"""Seconds to wait for answers in flight after the first signal."""
 TURN_SECONDS = 0.1
-"""The longest turn of the wait. Turns are counted and not the time, because a machine
-may stand still for all of it."""
+"""Length of one step of the wait. Steps are counted and not the time, since the machine
+may be suspended meanwhile."""
 LOOK_SECONDS = 1.0
-"""A signal may come right before the loop waits for its next event, and is seen after
-this time at the latest."""
+"""Maximum delay of a signal that arrives just before the loop waits for its next
+event."""
 STUCK_SECONDS = 2.0
-"""A loop that has not seen a signal after this time is busy in one step."""
+"""A loop that does not handle a signal within this time is stuck in one step."""
 
 
 class Stoppable(Protocol):
-    """Work that can be stopped; ``in_flight`` counts calls sent and not yet answered.
-    ``leave`` waits for none of them; an answer that has arrived is kept."""
+    """Work that can be stopped. ``in_flight`` is the number of sent calls without an
+    answer. ``leave`` does not wait for them; answers that arrived are kept."""
 
     def stop(self) -> None: ...
 
@@ -41,12 +41,11 @@ class Stoppable(Protocol):
 
 
 _stops: dict[int, Callable[[], None]] = {}
-"""How the work of a thread that gets no signals is stopped, by the thread's
-identity."""
+"""By identity of a thread that gets no signals: the function that stops its work."""
 
 
 def interrupt_thread(identity: int) -> None:
-    """Stop another thread's work as Ctrl-C stops the main thread's; nothing if idle."""
+    """Stop the work of another thread as Ctrl-C would; nothing if it is idle."""
     stop = _stops.get(identity)
     if stop is not None:
         stop()
@@ -55,9 +54,11 @@ def interrupt_thread(identity: int) -> None:
 async def interruptible(
     work: Stoppable, coroutine: Coroutine[Any, Any, None], progress: Progress
 ) -> None:
-    """Run a coroutine to its end or the user's stop. Raises Interrupted or its error.
-    Signals come to the main thread alone; elsewhere :func:`interrupt_thread` stops
-    it."""
+    """Run a coroutine until it ends or the user stops it. Raises Interrupted or its
+    error.
+
+    Only the main thread gets signals; :func:`interrupt_thread` stops other threads.
+    """
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
     signals: list[int] = []
@@ -68,18 +69,18 @@ async def interruptible(
         stopped.set()
 
     def note(number: int, _frame: FrameType | None = None) -> None:
-        # here, because after its last turn the loop does nothing any more
+        # recorded here, since the loop runs no callback after its last step
         nonlocal first_at
         signals.append(number)
         now = time.monotonic()
         if len(signals) == 1:
             first_at = now
         elif not stopped.is_set() and now - first_at > STUCK_SECONDS:
-            # the loop does not come to its next turn: a template that never ends, say
+            # the loop is stuck in one step, such as an endless template
             raise KeyboardInterrupt
         loop.call_soon_threadsafe(stop)
 
-    with _noted_by(note):
+    with _handling_signals(note):
         task = asyncio.ensure_future(coroutine)
         waiter = asyncio.create_task(stopped.wait())
         try:
@@ -96,15 +97,13 @@ async def interruptible(
     if not task.cancelled():
         task.result()
     if signals:
-        raise Interrupted(
-            "stopped; everything that was answered is saved. The same command continues"
-        )
+        raise Interrupted("stopped; all answers are saved. The same command continues")
 
 
 @contextmanager
-def _noted_by(note: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Call ``note`` for each ending signal while the block lasts; none falls between
-    two handlers."""
+def _handling_signals(note: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Call ``note`` for each terminating signal during the block, without a gap between
+    handlers."""
     if threading.current_thread() is threading.main_thread():
         with handled_by(note):
             yield
@@ -122,8 +121,8 @@ async def _wind_down(
 ) -> None:
     if count := work.in_flight:
         progress.note(
-            f"stopping; answers in flight, waited for: {count:,} (Ctrl-C again "
-            "leaves them)"
+            f"stopping; waiting for answers in flight: {count:,} (Ctrl-C again to "
+            "give them up)"
         )
     for _ in range(round(GRACE_SECONDS / TURN_SECONDS)):
         if task.done() or len(signals) > 1:

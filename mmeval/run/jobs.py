@@ -1,4 +1,4 @@
-"""Jobs: which samples of which tasks are asked, how often, in which order."""
+"""Jobs: the trials of a run in order, by task, sample and repeat."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from mmeval.store.media_store import MediaStore
 from mmeval.task.task import Task
 
 INSPECTED_SAMPLES = 20
-"""Samples of a task that are inspected before anything is sent."""
+"""Number of samples of a task that are inspected before any call is sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialJob:
-    """One trial to make. ``position`` is the task's place in the run, ``index`` the
-    sample's in its data set."""
+    """One trial to make. ``position`` is the index of the task in the run, ``index``
+    that of the sample in its data set."""
 
     position: int
     task: Task
@@ -47,7 +47,7 @@ class TrialJob:
 
 @dataclass(frozen=True, slots=True)
 class ChosenTrials:
-    """One task's trials in this run: the samples that were taken, times the repeats."""
+    """The trials of one task in this run: the taken samples, times the repeats."""
 
     repeats: int
     taken: Collection[int]
@@ -57,21 +57,20 @@ class ChosenTrials:
 
 
 class JobQueue:
-    """The jobs of a run. Iterating reads one sample at a time and fills ``chosen``."""
+    """The jobs of a run. Iteration reads one sample at a time and fills ``chosen``."""
 
     def __init__(
         self, tasks: tuple[Task, ...], options: RunOptions, media: MediaStore
     ) -> None:
         _check_draw(options)
         self.faults: dict[str, DataFault] = {}
-        """By task, why its data could not be read on, as far as ``readable`` has
-        come."""
+        """By task, why its data cannot be read further; filled by ``readable``."""
         self.tasks = tasks
         self._media = media
         self._shard = options.shard
         self._choices = [SampleChoice(task, options) for task in tasks]
         self.chosen: dict[str, ChosenTrials] = {}
-        """By task, its trials; they fill up while the jobs are read."""
+        """By task, its trials; filled while jobs are read."""
         for choice in self._choices:
             task = choice.task
             self.chosen[task.name] = ChosenTrials(task.repeats, choice.taken)
@@ -79,7 +78,8 @@ class JobQueue:
         if unknown:
             names = ", ".join(sorted(unknown))
             raise UsageError(
-                f"--samples names tasks that are not run: {names}", name=names
+                f"--samples names tasks that this run does not have: {names}",
+                name=names,
             )
 
     def __iter__(self) -> Iterator[TrialJob]:
@@ -87,29 +87,29 @@ class JobQueue:
             yield from self._jobs(position)
 
     def readable(self) -> Iterator[TrialJob]:
-        """Each task's jobs as far as its data can be read. Why not further is in
+        """The jobs of each task up to the first unreadable row, which is recorded in
         ``faults``. Raises StorageError, which concerns every task."""
         for position, task in enumerate(self.tasks):
-            made = 0
+            job_count = 0
             for item in readable(self._jobs(position)):
                 if not isinstance(item, LoaderFailure):
-                    made += 1
+                    job_count += 1
                     yield item
                 elif isinstance(item.error, StorageError):
                     raise item.error
                 else:
-                    self.faults[task.name] = DataFault(item.error, made)
+                    self.faults[task.name] = DataFault(item.error, job_count)
 
     def _jobs(self, position: int) -> Iterator[TrialJob]:
         task = self.tasks[position]
-        for index, found in self.samples(position):
-            sample, line = self._written(index, found)
+        for index, raw_sample in self.samples(position):
+            sample, line = self._written(index, raw_sample)
             for repeat in range(task.repeats):
                 yield TrialJob(position, task, index, sample, line, repeat)
 
     def _written(self, index: int, sample: Sample) -> tuple[Sample, bytes]:
-        """The sample with its line; a bad one if a medium cannot be read, or JSON
-        cannot hold it."""
+        """The sample with its line. It becomes a bad sample if a medium cannot be read,
+        or if it cannot be written as JSON."""
         try:
             return sample, self._line(sample)
         except (ContentError, MissingDataError) as error:
@@ -122,29 +122,31 @@ class JobQueue:
         return bad, self._line(bad)
 
     def samples(self, position: int) -> Iterator[tuple[int, Sample]]:
-        """The chosen samples of a task, each with its place in the data set; those of
-        the shard, where it is one. Raises UsageError for an id that stands twice; one
-        that cannot be asked is given another then."""
+        """The chosen samples of a task, or of its shard, with their indices in the data
+        set.
+
+        Raises UsageError for a repeated id. A bad sample gets a new id instead.
+        """
         shard = self._shard
         ids: set[str] = set()
-        for place, (index, found) in enumerate(self._choices[position]):
-            sample = found
+        for place, (index, chosen_sample) in enumerate(self._choices[position]):
+            sample = chosen_sample
             if not sample.fault:
                 if sample.id in ids:
                     raise UsageError(
-                        f"{self.tasks[position].name}: sample {index} has the id "
-                        f"{sample.id!r} of an earlier one; ids "
-                        "must be unique (mmeval check lists them)"
+                        f"{self.tasks[position].name}: sample {index} repeats the id "
+                        f"{sample.id!r}. Ids must be unique; mmeval check lists "
+                        "repeated ones"
                     )
                 ids.add(sample.id)
-            elif sample.id in ids:  # no call is named by it
+            elif sample.id in ids:  # no call has this id
                 sample = replace(sample, id=f"{sample.id} (sample {index})")
             if shard is None or shard.takes(place):
                 yield index, sample
 
     def _line(self, sample: Sample) -> bytes:
-        """The sample as it is recorded and scored. Media in memory (a parquet column)
-        are stored, to read the sample again."""
+        """The sample as JSON. Media in memory, as from a parquet column, are stored, so
+        that the sample can be read again."""
         for content in sample.contents:
             for part in content.parts:
                 if part.media is not None and part.media.path is None:
@@ -152,13 +154,13 @@ class JobQueue:
         return sample.to_line()
 
     def size(self, position: int) -> int:
-        """How many samples of a task are asked; an upper limit before a filter is
-        run."""
+        """Number of samples of a task to ask; an upper limit before its filter is
+        applied."""
         size = self._choices[position].size
         return size if self._shard is None else self._shard.share(size)
 
     def total(self) -> int:
-        """How many trials there will be; an upper limit before a filter is applied."""
+        """Number of trials; an upper limit before filters are applied."""
         return sum(
             self.size(position) * task.repeats
             for position, task in enumerate(self.tasks)
@@ -166,13 +168,15 @@ class JobQueue:
 
     @property
     def counted(self) -> bool:
-        """Whether ``total`` is exact."""
+        """True if ``total`` is exact."""
         return all(choice.counted for choice in self._choices)
 
     def check(self) -> None:
-        """Raises UsageError if a task has no sample left, or no sample can be asked.
-        Opens the data, and reads them up to the first chosen sample that can be asked;
-        where samples are drawn, all."""
+        """Raise UsageError if a task has no sample left, or no sample can be asked.
+
+        Reads the data up to the first chosen sample that can be asked, or to the end if
+        samples are drawn.
+        """
         for choice in self._choices:
             choice.check()
         first = ""
@@ -183,37 +187,39 @@ class JobQueue:
             first = first or f"{choice.task.name}: {fault}"
         if first:
             raise UsageError(
-                f"not a single sample can be asked; the first is {first}. Correct the "
-                "data"
+                f"no sample can be asked; the first is {first}. Correct the data"
             )
 
     def doubts(self, *, scoring: bool) -> Iterator[Finding]:
-        """Data of another size than the task file states, and of the first samples
-        those without what scoring needs: a label, a rubric. Bad samples are reported
-        when they are read."""
+        """Findings for data whose size differs from the task file, and for first
+        samples that lack what scoring needs, such as a label or a rubric.
+
+        Bad samples are reported when they are read.
+        """
         for choice in self._choices:
             task = choice.task
             yield from more_rows(task, len(choice.dataset))
-            sound = _askable(choice)
-            if scoring and sound:
-                yield from _labels_missing(task, sound)
-                yield from _never_scored(task, sound)
+            askable = _askable(choice)
+            if scoring and askable:
+                yield from _missing_labels(task, askable)
+                yield from _never_scored(task, askable)
 
     def fewer(self) -> Iterator[Finding]:
-        """The tasks whose data, as far as counted, hold less than their files state."""
+        """Findings for tasks whose data have fewer samples than expected, as far as
+        these are counted."""
         for choice in self._choices:
             rows = len(choice.dataset)
             yield from fewer_samples(choice.task, rows, choice.kept)
 
     def first(self, task: Task) -> list[Sample]:
-        """The first samples of a task that can be asked, chosen or not."""
+        """The first samples of a task that can be asked, whether chosen or not."""
         for choice in self._choices:
             if choice.task is task:
                 return _askable(choice)
         return []
 
     def ahead(self) -> Iterator[TrialJob]:
-        """The first samples of each task, whether or not they are of this shard."""
+        """The first chosen samples of each task, of any shard."""
         for position, choice in enumerate(self._choices):
             for sample in choice.ahead(INSPECTED_SAMPLES):
                 yield TrialJob(position, choice.task, 0, sample, b"", 0)
@@ -223,9 +229,8 @@ class JobQueue:
         return self._choices[position].dataset
 
     def data(self) -> dict[str, dict[str, Any]]:
-        """By task, what is recorded of its data: fingerprint, rows, source, sample
-        choice."""
-        found = {}
+        """By task, the record of its data: fingerprint, rows, source, subset."""
+        records = {}
         for choice in self._choices:
             task, dataset, subset = choice.task, choice.dataset, choice.subset
             record = {
@@ -237,64 +242,64 @@ class JobQueue:
                 record["trials"] = choice.size * task.repeats
             if subset is not None:
                 record["subset"] = {"of": subset.of, "how": list(subset.how)}
-            found[task.name] = record
-        return found
+            records[task.name] = record
+        return records
 
     def unfinished(self) -> dict[str, UnfinishedTask]:
-        """By task, how far it has come whose data could not be read to their end."""
-        found = {}
+        """By task, its progress if its data cannot be read to the end."""
+        unfinished = {}
         for position, task in enumerate(self.tasks):
             fault = self.faults.get(task.name)
             if fault is None:
                 continue
-            of = None
+            expected = None
             if self._choices[position].counted:
-                of = self.size(position) * task.repeats
-            found[task.name] = UnfinishedTask(fault.made, of)
-        return found
+                expected = self.size(position) * task.repeats
+            unfinished[task.name] = UnfinishedTask(fault.made, expected)
+        return unfinished
 
     def subsets(self) -> dict[str, Subset]:
-        """By task, the part of its samples taken so far; tasks taken whole are left
-        out."""
-        found = {}
+        """By task, the subset of samples taken so far; without tasks taken as a
+        whole."""
+        subsets = {}
         for choice in self._choices:
             subset = choice.subset
             if subset is not None:
-                found[choice.task.name] = subset
-        return found
+                subsets[choice.task.name] = subset
+        return subsets
 
 
 def _askable(choice: SampleChoice) -> list[Sample]:
     return [sample for sample in choice.first(INSPECTED_SAMPLES) if not sample.fault]
 
 
-def _labels_missing(task: Task, samples: Sequence[Sample]) -> Iterator[Finding]:
-    """The labels that the task file names, and some or all of the samples lack."""
-    named = [("breakdown", label) for label in task.breakdown]
+def _missing_labels(task: Task, samples: Sequence[Sample]) -> Iterator[Finding]:
+    """Findings for labels of the task file that some or all samples lack."""
+    keys = [("breakdown", label) for label in task.breakdown]
     if task.cluster_key:
-        named.append(("cluster_key", task.cluster_key))
-    known = {label for sample in samples for label in sample.metadata}
-    for key, label in named:
-        without = [one for one in samples if one.metadata.get(label) is None]
+        keys.append(("cluster_key", task.cluster_key))
+    labels_in_data = {label for sample in samples for label in sample.metadata}
+    for key, label in keys:
+        without = [sample for sample in samples if sample.metadata.get(label) is None]
         if not without:
             continue
         subject = Subject(task.name)
-        near = did_you_mean(label, known)
-        if label in known:
-            written = without[0].metadata
-            near = "" if label in written else written_instead(label, written)
+        hint = did_you_mean(label, labels_in_data)
+        if label in labels_in_data:
+            labels = without[0].metadata
+            hint = "" if label in labels else written_instead(label, labels)
             subject = Subject(task.name, sample=without[0].id)
         yield Finding(
-            "task_file" if label not in known else "bad_sample",
+            "task_file" if label not in labels_in_data else "bad_sample",
             subject,
             len(without),
             len(samples),
-            cause=f"without the label {label!r} of {key}{near}",
+            cause=f"without the label {label!r} of {key}{hint}",
         )
 
 
 def _never_scored(task: Task, samples: Sequence[Sample]) -> Iterator[Finding]:
-    """The metrics that can score no answer to any of the samples."""
+    """Findings for metrics that cannot score an answer to any of the samples."""
     for metric in task.metrics:
         if metric.unavailable or metric.bound.metric.check is None:
             continue
@@ -306,27 +311,25 @@ def _never_scored(task: Task, samples: Sequence[Sample]) -> Iterator[Finding]:
 
 
 def _check_draw(options: RunOptions) -> None:
-    """Raises UsageError for a draw that would have no effect."""
+    """Raise UsageError for flags of a draw that have no effect."""
     flags = {
         "--sample_shuffle": options.sample_shuffle is not None,
         "--stratify": bool(options.stratify),
     }
-    for flag in (name for name, given in flags.items() if given):
+    for flag in (name for name, is_given in flags.items() if is_given):
         if options.samples:
             raise UsageError(
                 f"{flag} and --samples exclude each other; leave one out", name=flag
             )
         if options.limit is None:
             raise UsageError(
-                f"{flag} needs --limit: without it every sample is asked, in the "
-                "order of the data set",
+                f"{flag} needs --limit; without it all samples are asked in order",
                 name=flag,
             )
 
 
 class DataFault(NamedTuple):
-    """Why a task's data could not be read on, after so many trials, and its exit
-    code."""
+    """The error at which a task's data end, and the number of trials before it."""
 
     error: BaseException
     made: int

@@ -1,4 +1,5 @@
-"""Judged metrics: one program a metric and trial, a bounded number at a time."""
+"""Judging: runs the program of each judged metric on each trial, with bounded
+concurrency."""
 
 from __future__ import annotations
 
@@ -35,12 +36,12 @@ log = logging.getLogger(__name__)
 
 
 class Judging:
-    """Scores trials in the background, as many at a time as keep the judges busy.
+    """Scores trials in the background, with enough concurrency to keep judges busy.
 
-    ``suspension`` says which metrics have lost a role that they ask: they are left out
-    from then on, the others and the model go on. ``on_judged`` is called for each
-    answer that has its scores. ``last`` states that judging is all that is left: what
-    is lost then is reported once, at the end.
+    ``suspension`` records metrics whose judge is lost: they are left out from then on,
+    while other metrics and the model continue. ``on_judged`` is called for each scored
+    answer. ``last`` is True if only judging is left; a lost judge is then reported once
+    at the end.
     """
 
     def __init__(
@@ -57,9 +58,9 @@ class Judging:
         self._identities = {
             role: runtime.identity for role, runtime in broker.roles.items()
         }
-        self._room = asyncio.Semaphore(_room(broker, runs))
+        self._semaphore = asyncio.Semaphore(_max_concurrency(broker, runs))
         self._under_way: set[asyncio.Task[None]] = set()
-        self._put_off: dict[str, tuple[TaskRun, array[int]]] = {}
+        self._postponed: dict[str, tuple[TaskRun, array[int]]] = {}
         self._failure: Exception | SystemExit | None = None
         self._stopped = False
 
@@ -69,22 +70,25 @@ class Judging:
 
     @property
     def waiting(self) -> int:
-        """Trials that were put off."""
-        return sum(len(keys) for _, keys in self._put_off.values())
+        """Number of postponed trials."""
+        return sum(len(keys) for _, keys in self._postponed.values())
 
     def stop(self) -> None:
-        """Begin nothing new; what is under way ends with its answers in flight."""
+        """Start no further trial. Trials in progress end with their answers in
+        flight."""
         self._stopped = True
 
     async def offer(
         self, run: TaskRun, index: int, trial: Trial, trial_digest: str
     ) -> None:
-        """Judge a trial if there is room, else put it off until ``drain``. A model
-        faster than its judge need not wait. Only a number is held; the trial is read
-        from the folder again."""
-        if self._to_judge(run, trial) and self._room.locked():
+        """Judge a trial, or postpone it until ``drain`` if all judges are busy.
+
+        So a model does not wait for a slower judge. Only the key of a postponed trial
+        is kept; the trial is read again from the folder.
+        """
+        if self._to_judge(run, trial) and self._semaphore.locked():
             name = run.task.name
-            _, keys = self._put_off.setdefault(name, (run, array("q")))
+            _, keys = self._postponed.setdefault(name, (run, array("q")))
             keys.append(trial_key(index, trial.repeat))
         else:
             await self.add(run, index, trial, trial_digest)
@@ -92,7 +96,7 @@ class Judging:
     async def add(
         self, run: TaskRun, index: int, trial: Trial, trial_digest: str
     ) -> None:
-        """Judge an answered trial once there is room. Raises what concerns the whole
+        """Judge an answered trial once a judge is free. Raises errors that end the
         run."""
         if self._failure is not None:
             raise self._failure
@@ -100,30 +104,29 @@ class Judging:
             if run.judged and trial.error is None and run.has_fixed_score(trial):
                 self._on_judged()
             return
-        await self._room.acquire()
-        # before its task runs, so that a local judge waits for the others
+        await self._semaphore.acquire()
+        # before the task starts, so that a local judge waits for more requests
         self._broker.live_trials += 1
-        judging = self._judge(run, index, trial, trial_digest)
-        task = asyncio.get_running_loop().create_task(judging)
+        coroutine = self._judge(run, index, trial, trial_digest)
+        task = asyncio.get_running_loop().create_task(coroutine)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
     async def drain(self) -> None:
-        """Judge all trials, also those put off. Raises what concerns the whole run."""
+        """Judge all trials, postponed ones included. Raises errors that end the run."""
         self._last = True
-        while self._put_off:
-            _, (run, keys) = self._put_off.popitem()
+        while self._postponed:
+            _, (run, keys) = self._postponed.popitem()
             await self._catch_up(run, frozenset(keys))
         await self.settle()
         if self._failure is not None:
             raise self._failure
 
     async def settle(self) -> None:
-        """Until what is under way has come to its end."""
+        """Wait until all trials in progress end."""
         while self._under_way:
             await asyncio.gather(*self._under_way)
-            # from Python 3.12 on, a gather of ended tasks lets none of their callbacks
-            # run
+            # since Python 3.12, gather of ended tasks does not run their callbacks
             await asyncio.sleep(0)
 
     async def _catch_up(self, run: TaskRun, keys: frozenset[int]) -> None:
@@ -150,30 +153,32 @@ class Judging:
         self, run: TaskRun, index: int, trial: Trial, trial_digest: str
     ) -> None:
         try:
-            found: dict[str, Score] = {}
+            scores_by_output: dict[str, Score] = {}
             for bound in self._metrics(run):
                 try:
                     scores = await self._verdict(run, bound, index, trial, trial_digest)
-                    found.update(scores)
-                except RoleLostError as lost:
-                    made_of_it = run.follows_from(bound)
+                    scores_by_output.update(scores)
+                except RoleLostError as role_error:
+                    dependent_outputs = run.follows_from(bound)
                     is_new = self.suspension.add(
-                        run.task.name, bound, lost, with_it=made_of_it
+                        run.task.name, bound, role_error, with_it=dependent_outputs
                     )
                     if is_new and not self._last:
-                        why = lost.reason
-                        log.warning("scoring by %s is suspended: %s", bound.name, why)
-            if found:
+                        reason = role_error.reason
+                        log.warning(
+                            "scoring by %s is suspended: %s", bound.name, reason
+                        )
+            if scores_by_output:
                 row = {"i": index, "n": trial.repeat, "d": trial_digest}
-                run.deliver(score_row(row, trial, run.plan, found))
+                run.deliver(score_row(row, trial, run.plan, scores_by_output))
                 self._on_judged()
         except StoppedError:
-            pass  # the next run asks for these verdicts
-        except (Exception, SystemExit) as error:  # whatever it is, the run ends with it
+            pass  # the next run requests these verdicts
+        except (Exception, SystemExit) as error:  # any error ends the run
             self._failure = self._failure or error
         finally:
             self._broker.live_trials -= 1
-            self._room.release()
+            self._semaphore.release()
 
     async def _verdict(
         self,
@@ -183,9 +188,10 @@ class Judging:
         trial: Trial,
         trial_digest: str,
     ) -> dict[str, Score]:
-        """Scores of one judged metric; its failure costs only its own score. A verdict
-        is shared by all calls that ask the same: of equal answers, other repeats, other
-        tasks."""
+        """The scores of one judged metric. A failure affects only this metric.
+
+        Equal requests share a verdict, also over repeats and tasks.
+        """
         part = f"score/{bound.name}-{run.judging_key(bound)}/{trial_digest[:12]}"
         scope = Scope(
             run.task.name,
@@ -200,13 +206,15 @@ class Judging:
         try:
             program = score_judged(bound, trial, run.role)
             scores = dict(await self._broker.run(program, scope, transcript))
-        except CallFailed as lost:
-            unscored = bound.lost
-            if lost.error.kind == "refused":
-                unscored = bound.refused
-            elif lost.error.kind in HOPELESS:
-                unscored = bound.unscored
-            scores = dict(unscored(f"{lost.error.kind}: {lost.error.message}"))
+        except CallFailed as call_failed:
+            unscored_by = bound.lost
+            if call_failed.error.kind == "refused":
+                unscored_by = bound.refused
+            elif call_failed.error.kind in HOPELESS:
+                unscored_by = bound.unscored
+            scores = dict(
+                unscored_by(f"{call_failed.error.kind}: {call_failed.error.message}")
+            )
         except (ReplayMismatchError, StorageError, RoleLostError, StoppedError):
             raise
         # a plugin's metric may raise anything and call sys.exit
@@ -223,19 +231,21 @@ class Judging:
         return scores
 
 
-def _room(broker: Broker, runs: Iterable[TaskRun]) -> int:
-    """How many trials at a time keep the judges busy. Each judge's call with a
-    follower, as a trial is also read, parsed and written, and as many as one model
-    burst."""
-    asked: set[str] = set()
+def _max_concurrency(broker: Broker, runs: Iterable[TaskRun]) -> int:
+    """Number of concurrent trials that keep the judges busy.
+
+    Twice the calls of each judge, since a trial is also read, parsed and written, and
+    one burst of the model.
+    """
+    called: set[str] = set()
     for run in runs:
         for bound in run.judged:
-            asked.update(bound.asked_roles(broker.roles))
-    judges = {broker.roles[role].role for role in asked if role in broker.roles}
-    room = 2 * sum(judge.width for judge in judges)
+            called.update(bound.asked_roles(broker.roles))
+    judges = {broker.roles[role].role for role in called if role in broker.roles}
+    concurrency = 2 * sum(judge.width for judge in judges)
     if MODEL in broker.roles:
-        room += broker.roles[MODEL].role.width
-    return max(1, room)
+        concurrency += broker.roles[MODEL].role.width
+    return max(1, concurrency)
 
 
 def verdict_lines(
@@ -246,7 +256,8 @@ def verdict_lines(
     metric: str,
     identities: Mapping[str, Mapping[str, Any]],
 ) -> bytes:
-    """The lines of a metric's sent calls for a trial; ``identities`` are the roles'."""
+    """The lines of a metric's sent calls for a trial. ``identities`` are those of the
+    roles."""
     lines = []
     for exchange, key, params, at in zip(
         transcript.exchanges,

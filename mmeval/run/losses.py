@@ -1,8 +1,7 @@
-"""What a finished run has lost, and what else its numbers leave open, as findings.
+"""Findings of a finished run: missing answers, missing scores, limits of its numbers.
 
-First what was not asked: data that cannot be read, trials that failed. Then what was
-asked and has no score. Last what has a score that may surprise: replies that could not
-be read and count, numbers of nothing, or of a part of the samples.
+Missing answers come from unreadable data and failed trials. Limits are unreadable
+replies that count as a score, numbers without a value, and subsets of the samples.
 """
 
 from __future__ import annotations
@@ -29,16 +28,15 @@ from mmeval.run.task_run import TaskRun
 from mmeval.store.paths import TrialFilter
 
 MAX_REASONS = 5
-"""Reasons of one number that are kept in words; the others are counted."""
+"""Number of reasons of one number that are stated; the others are counted."""
 OTHERS = "other reasons"
 FLAGS_OF_CHOICE = {"shuffle": "sample_shuffle"}
-"""The flags that chose samples, where records name them otherwise."""
+"""Flags that choose samples, by their names in records if these differ."""
 _FOR_THE_UNSURE = {
     "not_sure": "the switch not_sure gives a value",
     "repeats": "a larger switch repeats may find a majority",
 }
-"""What a judged metric may offer for a trial of which its judge is not sure, by the
-switch."""
+"""Advice for unsure verdicts, by the switch of a judged metric that helps."""
 COUNTED: Mapping[tuple[str, str], str] = {
     ("lost", "wrong"): "wrong",
     ("judge_failure", "lowest"): "the lowest grade",
@@ -48,11 +46,12 @@ COUNTED: Mapping[tuple[str, str], str] = {
     ): "the end of the scale, or the middle where they give no number",
     ("rubric", "overall"): "the end of the scale",
 }
-"""What such replies count as, by the switch that makes them count and its value."""
+"""What an unreadable reply counts as, by the switch that makes it count and its
+value."""
 
 
 def data_faults(faults: Mapping[str, DataFault]) -> Iterator[Finding]:
-    """The tasks whose data cannot be read to their end."""
+    """Findings for tasks whose data cannot be read to the end."""
     for task, fault in faults.items():
         finding = finding_of(fault.error, Subject(task))
         is_of_data = finding.kind in ("bad_sample", "setting")
@@ -62,8 +61,8 @@ def data_faults(faults: Mapping[str, DataFault]) -> Iterator[Finding]:
 
 
 def lost_answers(tally: RunTally, again: str) -> Iterator[Finding]:
-    """The trials without an answer. ``again`` is the command that asks them again,
-    stated where that can help."""
+    """Findings for trials without an answer. ``again`` is the command that asks them
+    again, given if that can help."""
     yield from tally.bad.findings()
     failed = tally.failed - Counter(bad_sample=tally.bad.trials)
     for kind, count in failed.most_common():
@@ -85,7 +84,7 @@ def lost_answers(tally: RunTally, again: str) -> Iterator[Finding]:
 
 
 def unasked_findings(tally: RunTally) -> Iterator[Finding]:
-    """The trials that the model could not be asked, whole or in part."""
+    """Findings for trials that the model does not support, in whole or in part."""
     for kinds, count in tally.partial.most_common():
         yield Finding(
             "partial",
@@ -99,14 +98,15 @@ def unasked_findings(tally: RunTally) -> Iterator[Finding]:
 
 
 def comparability_findings(outcome: RunOutcome) -> Iterator[Finding]:
-    """What the numbers of a run are not: those of a paper, or of all samples."""
+    """Findings for numbers that are not comparable with a paper's, or are of a subset
+    of the samples."""
     for task in outcome.selection:
         causes: list[tuple[str, str]] = []
         if task.config.get("data") == "bundled":
             causes.append(("", "bundled samples are not the benchmark's"))
         for metric in task.metrics:
             if not metric.bound.comparable:
-                cause = "the metric, or its data, stand in for the benchmark's"
+                cause = "the metric or its data replace those of the benchmark"
                 causes.append((metric.bound.name, cause))
         for name, cause in causes:
             subject = Subject(task.name, name)
@@ -137,57 +137,64 @@ def unscored_findings(
     *,
     again: str,
 ) -> Iterator[Finding]:
-    """The numbers that lack trials, by reason. Rows are read only for these. Suspended
-    numbers are reported elsewhere, and so is what a derived one lacks as its pieces do.
-    ``again`` is the command that tries again, stated where that can help."""
+    """Findings for numbers with unscored trials, by reason.
+
+    Rows are read only for these numbers. Suspended numbers and missing pieces of
+    derived numbers are reported elsewhere. ``again`` is the command that tries again,
+    given if that can help.
+    """
     whole = [result for result in results if not result.slice]
-    lost = {(result.task, result.metric): _lost(result) for result in whole}
+    unscored_counts = {
+        (result.task, result.metric): _unscored_count(result) for result in whole
+    }
     run_of = {run.task.name: run for run in runs}
-    giving: dict[tuple[str, str], BoundMetric] = {}
+    metric_of: dict[tuple[str, str], BoundMetric] = {}
     for run in runs:
         for metric in run.task.metrics:
             for output in metric.bound.metric.outputs:
-                giving.setdefault((run.task.name, output), metric.bound)
+                metric_of.setdefault((run.task.name, output), metric.bound)
     for result in whole:
         run = run_of[result.task]
-        bound = giving[result.task, result.metric]
-        of_pieces = sum(lost.get((result.task, name), 0) for name in bound.pieces)
-        has_own = _lost(result) > of_pieces and not result.suspended
-        if has_own and run.scores is not None:
+        bound = metric_of[result.task, result.metric]
+        of_pieces = sum(
+            unscored_counts.get((result.task, name), 0) for name in bound.pieces
+        )
+        has_own_unscored = _unscored_count(result) > of_pieces and not result.suspended
+        if has_own_unscored and run.scores is not None:
             trial_filter = chosen[result.task]
             reasons = unscored_reasons(run.scores, trial_filter, result.metric)
-            yield from _by_reason(result, reasons, bound, again)
+            yield from _findings_by_reason(result, reasons, bound, again)
 
 
-def _lost(result: Result) -> int:
-    """The unscored trials but for the refused answers that the user leaves out."""
+def _unscored_count(result: Result) -> int:
+    """Number of unscored trials, without refused answers that the user leaves out."""
     return result.unscored - result.refused_unscored
 
 
-def _by_reason(
+def _findings_by_reason(
     result: Result, reasons: UnscoredReasons, bound: BoundMetric, again: str
 ) -> Iterator[Finding]:
     subject = Subject(result.task, result.metric)
-    shown = reasons.counts.most_common(MAX_REASONS)
-    unexplained = _lost(result) - sum(count for _, count in shown)
-    for why, count in shown:
-        cause = why.reason
-        if why.cause == "unsure":
+    most_common = reasons.counts.most_common(MAX_REASONS)
+    unexplained = _unscored_count(result) - sum(count for _, count in most_common)
+    for reason, count in most_common:
+        cause = reason.reason
+        if reason.cause == "unsure":
             for switch, words in _FOR_THE_UNSURE.items():
                 if switch in bound.metric.switches:
                     cause += f"; {words}"
         yield Finding(
-            "refused" if why.cause == "refused" else "unscored",
+            "refused" if reason.cause == "refused" else "unscored",
             subject,
             count,
             result.n,
             cause=cause,
-            remedy=again if why.cause == "lost" else "",
+            remedy=again if reason.cause == "lost" else "",
             severity="error",
-            example=reasons.replies.get(why, ""),
+            example=reasons.replies.get(reason, ""),
         )
     if unexplained > 0:
-        cause = OTHERS if shown else "not scored yet"
+        cause = OTHERS if most_common else "not scored yet"
         yield Finding(
             "unscored", subject, unexplained, result.n, cause, again, severity="error"
         )
@@ -196,10 +203,12 @@ def _by_reason(
 def unread_replies(
     runs: Sequence[TaskRun], chosen: Mapping[str, TrialFilter]
 ) -> Iterator[Finding]:
-    """The replies of judges that could not be read and count, as a switch has it. They
-    are in the scores' evidence (``mmeval.metric.judge.verdict.UNREAD``); rows are read
-    only where a metric has such a switch."""
-    for (switch, value), worth in COUNTED.items():
+    """Findings for unreadable replies of judges that count as a score by a switch.
+
+    They are in the evidence of scores (``mmeval.metric.judge.verdict.UNREAD``). Rows
+    are read only for metrics with such a switch.
+    """
+    for (switch, value), counted_as in COUNTED.items():
         for run in runs:
             for metric in run.task.metrics:
                 bound = metric.bound
@@ -211,13 +220,13 @@ def unread_replies(
                 for row in rows:
                     for name in names:
                         unread = in_evidence(row["scores"].get(name), UNREAD)
-                        count += sum(one for one in unread if isinstance(one, int))
+                        count += sum(item for item in unread if isinstance(item, int))
                 if count:
                     yield Finding(
                         "unread_reply",
                         Subject(run.task.name, bound.name),
                         count,
-                        cause=f"counted as {worth} ({switch}: {value})",
+                        cause=f"counted as {counted_as} ({switch}: {value})",
                     )
 
 
@@ -226,8 +235,8 @@ def nothing_to_score(
     chosen: Mapping[str, TrialFilter],
     results: Iterable[Result],
 ) -> Iterator[Finding]:
-    """The metrics with nothing to score of tasks without any number. Of a task's rows
-    only those up to the first reason are read."""
+    """Findings for metrics with nothing to score, of tasks without any value. Rows are
+    read up to the first reason of each."""
     whole = [result for result in results if not result.slice]
     with_numbers = {result.task for result in whole if result.scored}
     numbers: dict[str, list[str]] = {}
@@ -249,11 +258,11 @@ def _first_reasons(
     folder: Path, trial_filter: TrialFilter, names: Collection[str]
 ) -> Iterator[tuple[str, str]]:
     """The first reason of each number."""
-    left = dict.fromkeys(names)
+    remaining = dict.fromkeys(names)
     for row in finished_rows(folder, trial_filter):
-        for name in list(left):
+        for name in list(remaining):
             if score := row["scores"].get(name):
                 yield name, str(score.get("reason", ""))
-                del left[name]
-        if not left:
+                del remaining[name]
+        if not remaining:
             return

@@ -1,4 +1,4 @@
-"""The trials of a run that asks the model: which there are, and how far they came."""
+"""The trials of a run that calls the model: their source and their progress."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ from mmeval.task.task import Selection, Task
 
 
 class NewTrials(TrialSource):
-    """The source of a run that asks the model.
+    """Source of a run that calls the model.
 
-    Making it raises UsageError or MissingError for what would refuse the run.
+    Raises UsageError or MissingError if the run cannot start.
     """
 
     makes_trials = True
@@ -75,7 +75,7 @@ class NewTrials(TrialSource):
         self.backends, self._jobs, findings = prepare_run(selection, options, media)
         if options.chooses_samples:  # else the results state it
             findings = (*findings, *self._jobs.fewer())
-        self._doubts = findings
+        self._data_findings = findings
         self._identity = run_identity(self.backends, options)
         self.roles = self.backends.besides_model
         self.data = self._jobs.data()
@@ -86,19 +86,19 @@ class NewTrials(TrialSource):
         check_others(self.others, self._identity)
         if not self._options.fresh:
             check_merged(self._options, RunFolder.read_record(self._path))
-        elif (kept := set_aside(self._path)) is not None:
-            self._progress.note(f"starting over; the earlier run is kept in {kept}")
+        elif (earlier := set_aside(self._path)) is not None:
+            self._progress.note(f"starting over; the earlier run is kept in {earlier}")
         return RunFolder(self._path)
 
     def open(self, folder: RunFolder, journal: Journal) -> Broker:
         options = self._options
         own_answers = len(journal) - journal.of_others
         check_folder(options, folder.record, self._identity, own_answers)
-        findings = list(self._doubts)
+        findings = list(self._data_findings)
         for task in folder.changed_data(self.data):
             cause = (
-                "the data changed since this run began; equal samples keep their "
-                "answers"
+                "the data have changed since this run started; unchanged samples keep "
+                "their answers"
             )
             findings.append(Finding("other_definition", Subject(task), cause=cause))
         log_findings(BEFORE, findings, self._place)
@@ -148,11 +148,11 @@ class NewTrials(TrialSource):
         )
 
     def begin(self, run: OpenRun) -> NewTrialsRun:
-        # A lane for each call in flight: one thread builds prompts and keeps answers,
-        # so more would only queue.
+        # One slot for each call in flight: prompts and answers are handled by one
+        # thread, so more slots would only queue.
         model = run.broker.roles[MODEL].role
         generation = Generation(
-            run.tasks, run.broker, run.scorer, run.progress, lanes=lambda: model.width
+            run.tasks, run.broker, run.scorer, run.progress, slots=lambda: model.width
         )
         before = _standing_before(run, self._jobs, generation)
         run.progress.start(before.total(), before["kept"])
@@ -169,33 +169,33 @@ class NewTrials(TrialSource):
 def _standing_before(
     run: OpenRun, jobs: JobQueue, generation: Generation
 ) -> Counter[Standing]:
-    """How far the trials had come before this process, which is reported, too."""
+    """Count the trials by their state before this process, and report it."""
     journal = run.broker.journal
     earlier_sessions = len(run.folder.record["sessions"]) - 1
     is_resumed = len(journal) > 0 or earlier_sessions > 0
-    first: Counter[Standing] = Counter()
+    first_samples: Counter[Standing] = Counter()
     before: Counter[Standing] = Counter({"open": jobs.total()})
     if is_resumed:
         before = generation.kept_before(jobs.readable())
     elif jobs.counted:
-        first = generation.kept_before(jobs.ahead())
+        first_samples = generation.kept_before(jobs.ahead())
     run.progress.note(
         opening(
             kept=before["kept"],
             new=before["open"],
             since=journal.since,
-            # tasks may ask the same, which is sent once
+            # tasks may share requests, which are sent once
             exact=jobs.counted and (is_resumed or len(jobs.tasks) == 1),
-            unaskable=first["unaskable"] > 0,
-            none_known=first["unaskable"] > 0 and not first["open"],
+            unaskable=first_samples["unaskable"] > 0,
+            none_known=first_samples["unaskable"] > 0 and not first_samples["open"],
         )
     )
     return before
 
 
 class NewTrialsRun:
-    """The trials of a run while the model is asked. ``before`` says how far they had
-    come before this process."""
+    """Makes and scores the trials of a run. ``before`` counts trials by their state
+    before this process."""
 
     def __init__(
         self,
@@ -227,12 +227,12 @@ class NewTrialsRun:
 
     def so_far(self) -> str:
         kept = self._before["kept"]
-        # not all that is kept was looked at
+        # some kept trials may not have been reached yet
         made = kept + self.tally.made - self.tally.kept
         return f"{made:,} of {self._before.total():,} trials are made"
 
     def conclude(self) -> Conclusion:
-        """Raises the error of the data where not a single trial could be made."""
+        """Raises the error of the data if no trial could be made."""
         jobs, faults, tally = self._jobs, self._jobs.faults, self.tally
         options, folder = self._options, self._run.folder
         if faults and not tally.made:
@@ -241,14 +241,14 @@ class NewTrialsRun:
             notes = {**self._shard_note(), **self._asked_again()}
             folder.note(finished=True, **notes)
         again = ""
-        if not plugins.any_of_script():  # which no other process has
+        if not plugins.any_of_script():  # other processes do not have these plugins
             recorded = options.roles if options.settings else ()
             again = score_command(folder.path, self._selection, options.roles, recorded)
         answer_notes = list(tally.answer_notes.findings())
         answered = tally.kept + tally.new
         has_metrics = any(task.metrics for task in self._selection)
         if answered and has_metrics and options.predict_only:
-            left_to_do = Finding(
+            not_scored = Finding(
                 "unscored",
                 count=answered,
                 of=tally.made,
@@ -256,7 +256,7 @@ class NewTrialsRun:
                 remedy="mmeval score {RUN}",
                 severity="note",
             )
-            answer_notes.append(left_to_do)
+            answer_notes.append(not_scored)
         return Conclusion(
             chosen=jobs.chosen,
             again=again,
@@ -271,8 +271,8 @@ class NewTrialsRun:
         )
 
     def _asked_again(self) -> dict[str, Any]:
-        """The damaged lines of the journal, where each of their calls has been asked
-        again: a line does not tell which call it answered."""
+        """Record damaged lines of the journal as asked again, once the run has all its
+        trials: a damaged line does not state its call."""
         damaged = self._run.broker.journal.damaged
         record = self._run.folder.record
         if not damaged or not self._has_all(record):
@@ -282,7 +282,7 @@ class NewTrialsRun:
         return {ASKED_AGAIN: sorted(digests)}
 
     def _has_all(self, record: Mapping[str, Any]) -> bool:
-        """Whether this command has all trials that the run folder records."""
+        """True if this command covers all trials that the run folder records."""
         own_tasks = {task.name for task in self._selection}
         if self._options.shard is not None or not own_tasks.issuperset(record["tasks"]):
             return False
@@ -290,12 +290,12 @@ class NewTrialsRun:
             run.records.flush()
             chosen = self._jobs.chosen[run.task.name]
             for row in recorded_trials(self._run.folder.path, run.task.name):
-                if not chosen(row["i"], row["n"]):  # of more repeats, say
+                if not chosen(row["i"], row["n"]):  # such as further repeats
                     return False
         return True
 
     def _shard_note(self) -> dict[str, Any]:
-        """What the results of the whole run need to know of a shard."""
+        """The notes of a shard that the results of the whole run need."""
         shard, run = self._options.shard, self._run
         if shard is None:
             return {}
@@ -304,11 +304,11 @@ class NewTrialsRun:
             name = task.task.name
             taken, repeats = self._jobs.chosen[name].taken, task.task.repeats
             chosen[name] = as_progressions(sorted(taken))
-            own = frozenset(shard.share_of(taken))
+            shard_samples = frozenset(shard.share_of(taken))
             task.records.flush()
             latest = {}
             for row in recorded_trials(run.folder.path, name):
-                if row["i"] in own and row["n"] < repeats:
+                if row["i"] in shard_samples and row["n"] < repeats:
                     latest[trial_key(row["i"], row["n"])] = row["d"]
             trials[name] = tally(latest)
         segments = run.folder.journal.glob("*.jsonl")

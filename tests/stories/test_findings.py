@@ -56,7 +56,7 @@ def test_data_that_lack_rows_are_stated_before_a_run_whose_flags_choose_samples(
     with scene(tmp_path, FAULTS["fewer rows than the task file states"]) as here:
         whole = here.run()
         limited = here.run("--limit", "1")
-    words = "the data hold fewer samples than the task file expects"
+    words = "the data have fewer samples than the task file expects"
     stated = [" ".join(done.err.split()).count(words) for done in (whole, limited)]
     assert stated == [0, 1]
 

@@ -33,14 +33,14 @@ from tests.support.toy import Toy, asked_text, picture, reply, sample, samples, 
 class Bench:
     """The generation of one task in a folder, with what it left there."""
 
-    def __init__(self, folder: Path, toy: Task, broker: Broker, lanes: int) -> None:
+    def __init__(self, folder: Path, toy: Task, broker: Broker, slots: int) -> None:
         self.run = task_run(
             folder, toy, scoring_plan(toy, folder / "media"), {}, scoring=False
         )
         options = RunOptions(model=BackendSpec("toy"), output_path=folder)
         self.jobs = JobQueue((toy,), options, MediaStore(folder / "media"))
         self.generation = Generation(
-            [self.run], broker, None, Quiet(), lanes=lambda: lanes
+            [self.run], broker, None, Quiet(), slots=lambda: slots
         )
         self.tally, self.broker, self._folder = self.generation.tally, broker, folder
 
@@ -57,10 +57,10 @@ class Bench:
 
 @asynccontextmanager
 async def bench(
-    folder: Path, toy: Task, model: AnyBackend, *, lanes: int = 4, **more: Any
+    folder: Path, toy: Task, model: AnyBackend, *, slots: int = 4, **more: Any
 ) -> AsyncIterator[Bench]:
     async with brokered(folder, model=model, **more) as broker:
-        made = Bench(folder, toy, broker, lanes)
+        made = Bench(folder, toy, broker, slots)
         try:
             yield made
         finally:
@@ -106,7 +106,7 @@ async def test_an_answer_that_another_trial_was_given_just_now_is_new(
 ) -> None:
     same = [sample("a", "question 0"), sample("b", "question 0")]
     for found in ((0, 2), (2, 0)):
-        at = await generated(tmp_path, task(rows=same), Toy(), lanes=1)
+        at = await generated(tmp_path, task(rows=same), Toy(), slots=1)
         assert (at.tally.kept, at.tally.new) == found
 
 
@@ -127,7 +127,7 @@ async def test_what_was_kept_open_and_cannot_be_asked_is_known_before(
 
 
 @pytest.mark.parametrize(("failures", "most"), [(0, 3), (8, 9)])
-async def test_lanes_are_opened_while_calls_wait_to_be_sent_again(
+async def test_slots_are_added_while_calls_wait_to_be_sent_again(
     tmp_path: Path, failures: int, most: int
 ) -> None:
     counts, sent = list[int](), list[int]()
@@ -144,7 +144,7 @@ async def test_lanes_are_opened_while_calls_wait_to_be_sent_again(
             )
 
     async with bench(
-        tmp_path, task(rows=60), FailingAtFirst(), lanes=3, limit=3, retries=5
+        tmp_path, task(rows=60), FailingAtFirst(), slots=3, limit=3, retries=5
     ) as at:
         await at.generate()
     assert (max(counts), max(counts[-30:]), at.tally.new) == (most, 3, 60)
@@ -159,9 +159,9 @@ async def test_when_it_is_stopped_no_call_is_made_any_more_and_what_is_in_flight
             at.generation.stop()
         return reply("answer")
 
-    # Two calls at a time, though more lanes hold a trial that waits for its turn.
+    # Two calls at a time, though more slots hold a trial that waits for its turn.
     model = Toy(answers=stop_at_five, delay=1)
-    async with bench(tmp_path, task(rows=50), model, lanes=9, limit=2) as at:
+    async with bench(tmp_path, task(rows=50), model, slots=9, limit=2) as at:
         await at.generate()
         done = len(at.trials())
     assert 6 <= done == len(model.asked) <= 7
@@ -181,7 +181,7 @@ async def test_answers_in_flight_are_waited_for(
             await asyncio.sleep(seconds)
             return await super().generate(request)
 
-    async with bench(tmp_path, task(rows=50), Expiring(), lanes=8, limit=8) as at:
+    async with bench(tmp_path, task(rows=50), Expiring(), slots=8, limit=8) as at:
         with pytest.raises(KeyRefusedError, match="bad key"):
             await at.generate()
         assert (len(at.broker.journal), now()) == (kept, pytest.approx(ends))

@@ -55,15 +55,15 @@ async def test_work_that_nothing_stops_ends_by_itself_and_the_handlers_of_the_ca
 @pytest.mark.parametrize(
     ("seconds", "in_flight", "signals", "end", "words"),
     [
-        (1, 1, {0.5: signal.SIGTERM}, (1, 1), "waited for: 1 "),
+        (1, 1, {0.5: signal.SIGTERM}, (1, 1), "in flight: 1 "),
         (
             5,
             1200,
             {0.5: signal.SIGINT, 1.5: signal.SIGINT},
             (0, 1.5),
-            "waited for: 1,200 ",
+            "in flight: 1,200 ",
         ),
-        (60, 1, {0.5: signal.SIGINT}, (0, 10.5), "waited for: 1 "),
+        (60, 1, {0.5: signal.SIGINT}, (0, 10.5), "in flight: 1 "),
     ],
     ids=[
         "waits for what is in flight",
