@@ -1,4 +1,4 @@
-"""What a run is to do, as a record: command line, file and Python all make one."""
+"""The options of a run, as made by the command line, a file or Python."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ REASONING_TAGS = ("<think>", "</think>")
 
 @dataclass(frozen=True)
 class BackendSpec:
-    """A backend by name and arguments; equal specs share one instance.
-    ``instance`` is one that was made already, which only Python can give."""
+    """A backend by name and arguments. Equal specs share one instance.
+
+    ``instance`` is an existing backend, which only Python can give.
+    """
 
     name: str
     args: Mapping[str, Any] = field(default_factory=dict)
@@ -40,31 +42,32 @@ class BackendSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoringOptions:
-    """How answers are scored, and at what cost. Each field is the flag of its name."""
+    """The options of scoring. Each field is the flag of the same name."""
 
     roles: Mapping[str, BackendSpec] = field(default_factory=dict)
     max_connections: int = 64
     retry_on_error: int = 5
     budget_usd: float | None = None
-    """What the run folder may spend in all, over all roles and sessions; None: as much
-    as it takes."""
+    """Limit of the run folder's spending in US dollars, over all roles and sessions;
+    None for no limit."""
     budget_tokens: int | None = None
     budget_calls: int | None = None
     model_cost_config: Path | None = None
-    """The user's prices, over ours."""
+    """File with the user's prices, which come before those of mmeval."""
     max_calls_per_answer: int = MAX_CALLS
-    """Calls of one answer of an agent."""
+    """Maximum number of calls that an agent makes for one answer."""
     max_tokens_per_answer: int | None = None
     score_workers: int = 1
     engine: RayEngine | None = None
-    """The cluster that answers batches and scores; None: processes of this machine."""
+    """The cluster that runs local models and scores; None for processes of this
+    machine."""
     metric_device: str = AUTO_DEVICE
-    """Where the models of metrics go."""
+    """The device of metrics' models."""
     strict: bool = False
     max_unscored: float = 0.0
     bootstrap_iters: int = BOOTSTRAP_ITERS
-    """Resamples for a number whose standard error has no formula; 0 leaves it
-    without."""
+    """Number of resamples for a number whose standard error has no formula; 0 for no
+    standard error."""
 
     @property
     def answer_limits(self) -> AnswerLimits:
@@ -73,41 +76,38 @@ class ScoringOptions:
 
 @dataclass(frozen=True)
 class RunOptions(ScoringOptions):
-    """The options of a run besides its tasks. Each field is the flag of the same
+    """The options of a run, without its tasks. Each field is the flag of the same
     name."""
 
     model: BackendSpec
     output_path: Path
     run_id: str = ""
-    """Empty: ``default``, so that the same command finds its own folder again."""
+    """Name of the run folder; empty for ``default``, which the same command reuses."""
     model_tag: str = ""
     fresh: bool = False
     seed: int = 0
     limit: float | None = None
-    """Samples a task: a count, or below 1 a share of the data set."""
+    """Number of samples per task, or below 1 a share of the data set."""
     offset: int = 0
     samples: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     sample_shuffle: int | None = None
-    """The seed of a draw: ``limit`` takes samples at random, and not from the
-    beginning."""
+    """Seed of a random draw of ``limit`` samples; None takes the first ones."""
     stratify: tuple[str, ...] = ()
-    """Labels over whose values a draw is spread evenly."""
+    """Labels whose values share a draw equally."""
     shard: Shard | None = None
-    """The part of the chosen samples that is asked, in a folder of its own; None: all
-    of them."""
+    """The shard of the chosen samples to ask, in its own folder; None for all."""
     batch_size: BatchSize = AUTO
-    """Upper limit of a micro-batch for local models."""
+    """Maximum size of a micro-batch of local models."""
     use_cache: Path | None = None
     reasoning_tags: tuple[str, str] | None = REASONING_TAGS
     predict_only: bool = False
     command: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """All flags as a configuration file has them, secrets hidden: recorded, so that a
-    later report can show them."""
+    """All flags as in a configuration file, with secrets hidden, for the record."""
 
     @property
     def chooses_samples(self) -> bool:
-        """Whether a flag chooses among the samples of a task."""
+        """True if a flag chooses among the samples of a task."""
         by_count = self.limit is not None or self.offset > 0
         by_draw = self.sample_shuffle is not None or bool(self.stratify)
         return by_count or by_draw or bool(self.samples)
@@ -115,22 +115,24 @@ class RunOptions(ScoringOptions):
 
 @dataclass(frozen=True)
 class RescoreOptions(ScoringOptions):
-    """What ``mmeval score`` is to do. ``overrides`` may change switches, profile and
-    skipped metrics. ``metrics`` are the only ones to compute (empty: those of the run);
-    one that no task of the run lists is added to all of its tasks."""
+    """The options of ``mmeval score``.
+
+    ``overrides`` may change switches, profile and skipped metrics. ``metrics`` are the
+    metrics to compute (empty for those of the run); a metric that no task of the run
+    lists is added to all its tasks.
+    """
 
     folder: Path
     metrics: tuple[str, ...] = ()
     overrides: TaskOverrides = field(default_factory=TaskOverrides)
     roles_of_run: Mapping[str, BackendSpec] = field(default_factory=dict)
-    """The roles of the run when it was made, secrets hidden: each is asked unless
-    ``roles`` names another backend."""
+    """The recorded roles of the run, with secrets hidden. ``roles`` replaces them."""
 
 
 @dataclass(frozen=True)
 class RunCounts:
-    """Trials of a run. ``kept`` were answered by an earlier process, ``since`` (ISO
-    time) says when it began."""
+    """Numbers of trials of a run. ``kept`` trials were answered by an earlier process,
+    ``since`` a local time."""
 
     kept: int = 0
     new: int = 0
@@ -141,14 +143,16 @@ class RunCounts:
 
     @property
     def none_asked(self) -> bool:
-        """Whether not a single trial could be asked."""
+        """True if no trial could be asked."""
         return self.unsupported > 0 and not self.kept + self.new + self.failed
 
 
 @dataclass(frozen=True)
 class UnfinishedTask:
-    """How far a run has come with a task whose trials are not all made.
-    ``of`` is None where a filter chooses and what it keeps was not counted."""
+    """The progress of a task with missing trials: ``made`` of ``of``.
+
+    ``of`` is None if a filter chooses the samples and they were not counted.
+    """
 
     made: int
     of: int | None
@@ -156,7 +160,7 @@ class UnfinishedTask:
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """What came of a run: its folder, its numbers, and the true exit code."""
+    """The outcome of a run: its folder, numbers, findings and exit code."""
 
     folder: Path
     model_name: str
@@ -168,37 +172,33 @@ class RunOutcome:
     seconds: float
     exit_code: int
     chosen: Mapping[str, TrialFilter] = field(default_factory=dict)
-    """By task, whether a sample's index in a repeat belongs to the run: its folder may
-    hold more."""
+    """By task, the filter of the run's trials. Its folder may have more."""
     rows: Mapping[str, int] = field(default_factory=dict)
-    """By task, how many samples its data set has, chosen or not."""
+    """By task, the number of samples in its data set."""
     subsets: Mapping[str, Subset] = field(default_factory=dict)
-    """By task, what part of its samples stands behind the numbers; one whose samples
-    were all taken is left out."""
+    """By task, the subset of samples behind its numbers, unless all were taken."""
     unfinished: Mapping[str, UnfinishedTask] = field(default_factory=dict)
-    """The tasks of which trials are still to be made; a run that came to its end has
-    only those whose data could not be read to theirs."""
+    """The tasks with missing trials. A finished run has only tasks whose data cannot be
+    read to the end."""
     roles: Mapping[str, BackendSpec] = field(default_factory=dict)
-    """Who was asked besides the model."""
+    """The roles besides the model."""
     score_sets: Mapping[str, Path] = field(default_factory=dict)
-    """Where the score rows of each task lie."""
+    """By task, the folder of its score rows."""
     bills: tuple[Bill, ...] = ()
-    """What the calls of the run folder have used and cost, by role and model, over all
-    its sessions."""
+    """Usage and cost of the run folder, by role and model, over all sessions."""
     judges: Mapping[str, list[Served]] = field(default_factory=dict)
-    """By task, every version of a judge whose verdicts stand behind its scores."""
+    """By task, every version of a judge behind its scores."""
     left_aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By task, the metrics of the run that a later scoring was not asked for: its
-    results are without them."""
+    """By task, the metrics of the run that this scoring left out."""
     metric_device: str = ""
-    """Where the models of metrics were; empty where none was loaded."""
+    """The device of metrics' models; empty if no model was loaded."""
     findings: tuple[Finding, ...] = ()
-    """What was lost in the run, and what else there is to know of its answers."""
+    """The findings of the run."""
 
     @property
     def table_findings(self) -> tuple[Finding, ...]:
-        """What a reader of the numbers has to know: the trials that the model could not
-        be asked, and what else the numbers are not."""
+        """The findings to show with the table: unsupported trials, and limits of the
+        numbers."""
         shown = []
         for finding in self.findings:
             is_note = finding.severity == "note"

@@ -1,4 +1,4 @@
-"""What came of a run: results over its score sets, who judged, and the exit code."""
+"""The outcome of a run: results of its score sets, judges, severities, last line."""
 
 from __future__ import annotations
 
@@ -37,13 +37,14 @@ def finished_results(
     bootstrap_iters: int,
     suspended: Mapping[str, Collection[str]],
 ) -> list[Result]:
-    """Order the score rows, and make each task's numbers over its ``chosen`` trials.
+    """Sort the score rows, and make the numbers of each task over its ``chosen``
+    trials.
 
-    They are made where the scoring happened, so that this process need not import what
-    they take; without a ``scorer`` nothing was scored. ``suspended`` names, by task,
-    the numbers that the loss of a judge leaves without a value.
+    Numbers are made by the scoring processes, so that this process does not import
+    their packages. Without a ``scorer`` there are none. ``suspended`` names, by task,
+    the numbers without a value because a judge was lost.
     """
-    made: list[Callable[[], list[Result]]] = []
+    calls: list[Callable[[], list[Result]]] = []
     for run in runs:
         run.records.close()
         if run.scores is None:
@@ -58,11 +59,11 @@ def finished_results(
             suspended.get(name, ()),
             bootstrap_iters=bootstrap_iters,
         )
-        made.append(results_of_task)
+        calls.append(results_of_task)
     results: list[Result] = []
     if scorer is not None:
-        for of_task in scorer.compute(made):
-            results.extend(of_task)
+        for task_numbers in scorer.compute(calls):
+            results.extend(task_numbers)
     return results
 
 
@@ -75,7 +76,7 @@ def score_folders(runs: Sequence[TaskRun]) -> dict[str, Path]:
 
 
 def judge_versions(runs: Sequence[TaskRun]) -> dict[str, list[Served]]:
-    """By task, who judged; tasks without a judged metric are left out."""
+    """By task with judged metrics, the versions of its judges."""
     versions = {}
     for run in runs:
         if run.judged and run.scores is not None:
@@ -84,21 +85,23 @@ def judge_versions(runs: Sequence[TaskRun]) -> dict[str, list[Served]]:
 
 
 def worst_unscored(results: Iterable[Result]) -> int:
-    """Trials that lack a score by the metric that lacks most, summed over tasks.
+    """The number of unscored trials of each task's worst metric, summed over tasks.
 
-    Refused answers that the user leaves out are none of these.
+    Refused answers that the user leaves out do not count.
     """
     worst: dict[str, int] = {}
     for result in results:
         if not result.slice:
-            lost = result.unscored - result.refused_unscored
-            worst[result.task] = max(lost, worst.get(result.task, 0))
+            unscored = result.unscored - result.refused_unscored
+            worst[result.task] = max(unscored, worst.get(result.task, 0))
     return sum(worst.values())
 
 
 def is_tolerated(counts: RunCounts, tolerated: float) -> bool:
-    """Whether no more was lost than is tolerated, and some trial could be asked.
-    ``--max_unscored`` is ``tolerated``: a count, or a share below 1."""
+    """True if some trial could be asked, and at most ``tolerated`` have no score.
+
+    ``tolerated`` is ``--max_unscored``: a count, or a share below 1.
+    """
     if counts.none_asked:
         return False
     total = counts.kept + counts.new + counts.failed
@@ -110,8 +113,8 @@ def is_tolerated(counts: RunCounts, tolerated: float) -> bool:
 def with_severities(
     findings: Iterable[Finding], counts: RunCounts, *, tolerated: bool
 ) -> Iterator[Finding]:
-    """The findings of a run with their severity: what is lost is no error where that
-    much is tolerated, what was not asked is one only where nothing was."""
+    """The findings of a run with their severities. Missing scores are warnings if
+    ``tolerated``. Unsupported trials are errors only if no trial could be asked."""
     for finding in findings:
         if finding.kind == "unsupported" and finding.severity != "note":
             is_error = counts.none_asked
@@ -123,7 +126,7 @@ def with_severities(
 
 
 def last_line(outcome: RunOutcome) -> str:
-    """The last line of a run that does not end with 0: what is wrong, by kind."""
+    """The last line of a run with an exit code above 0: errors by kind."""
     if outcome.exit_code == EXIT_OK:
         return ""
     counts: Counter[Kind] = Counter()

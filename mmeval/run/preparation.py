@@ -1,5 +1,5 @@
-"""What a run needs before anything is written or sent: its folder, its backends and its
-data, and what would refuse it."""
+"""Preparation of a run: folder, backends, data and checks, before anything is written
+or sent."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BEFORE = "before the run:"
 
 
 def run_path(options: RunOptions) -> Path:
-    """Where a run lies: ``<output_path>/<model>/<run_id>``; a shard of it below."""
+    """The folder of a run, ``<output_path>/<model>/<run_id>``, or of its shard."""
     run = (
         options.output_path
         / file_name(model_name(options))
@@ -47,7 +47,7 @@ def run_path(options: RunOptions) -> Path:
 
 
 def other_folders(options: RunOptions) -> list[Path]:
-    """The run folders whose answers are known besides those of the run's own."""
+    """The other run folders whose answers a shard reuses."""
     return [] if options.shard is None else beside(run_path(options))
 
 
@@ -57,37 +57,37 @@ def check_folder(
     identity: Mapping[str, Any],
     answers: int,
 ) -> None:
-    """Raises IdentityChangedError where the run folder was made by another model or
-    with other settings, and what ``check_merged`` raises. ``record`` is the run's."""
+    """Raise IdentityChangedError if the run folder has another model or other settings,
+    and what ``check_merged`` raises. ``record`` is the run's."""
     check_identity(run_path(options), record, identity, answers)
     check_merged(options, record)
 
 
 def check_merged(options: RunOptions, record: Mapping[str, Any]) -> None:
-    """Raises UsageError where a whole run has shards with answers that it would ask
+    """Raise UsageError for a whole run with unmerged shards, whose answers it would ask
     again."""
     path = run_path(options)
     if (
         options.shard is None
         and not options.fresh
-        and (left := list(unmerged(path, record)))
+        and (unmerged_shards := list(unmerged(path, record)))
     ):
         raise UsageError(
-            f"{path}: started, and not merged since: {in_words(left)}. "
-            f"'mmeval merge --partial {path}' "
-            "joins these answers, then the same command asks what is left"
+            f"{path}: not merged: {in_words(unmerged_shards)}. Run 'mmeval merge "
+            f"--partial {path}', then the same command for the other samples"
         )
 
 
 def model_name(options: RunOptions) -> str:
-    """A model's name in folders and tables: its tag, else model, path or name given."""
+    """The name of the model in folders and tables: its tag, else an argument, else the
+    backend's name."""
     args = options.model.args
-    own = args.get("model") or args.get("pretrained") or args.get("name")
-    return options.model_tag or str(own or options.model.name)
+    given_name = args.get("model") or args.get("pretrained") or args.get("name")
+    return options.model_tag or str(given_name or options.model.name)
 
 
 class PreparedRun(NamedTuple):
-    """The backends and the data of a run, and what is wrong with them."""
+    """The backends and the data of a run, and findings about them."""
 
     backends: Backends
     jobs: JobQueue
@@ -99,13 +99,13 @@ def prepare_run(
     options: RunOptions,
     media: MediaStore,
 ) -> PreparedRun:
-    """Make the backends and open the data, before anything is written or sent.
-    Raises UsageError or MissingError for what would refuse the run."""
+    """Create the backends and open the data. Raises UsageError or MissingError if the
+    run cannot start."""
     try:
         specs = {MODEL: options.model, **options.roles}
         backends = Backends(specs, options.answer_limits)
         backends.check_engine(options.engine)
-    except MissingError:  # for a misspelt role no key is needed
+    except MissingError:  # a misspelt role is reported before its missing key
         check_role_names(specs, selection.tasks)
         raise
     scoring = not options.predict_only
@@ -113,8 +113,8 @@ def prepare_run(
     findings = check_backends(backends, selection.tasks, scoring=scoring)
     findings += batch_size_findings(backends.named, options.batch_size)
     jobs.check()
-    known = backends.named[MODEL].capabilities
-    findings += undeclared(selection.tasks, jobs.first, known, options.model)
+    capabilities = backends.named[MODEL].capabilities
+    findings += undeclared(selection.tasks, jobs.first, capabilities, options.model)
     findings += jobs.doubts(scoring=scoring)
     _foresee(backends.named[MODEL], jobs)
     return PreparedRun(backends, jobs, tuple(findings))
@@ -123,9 +123,11 @@ def prepare_run(
 def check_backends(
     backends: Backends, tasks: Sequence[Task], *, scoring: bool = True
 ) -> list[Finding]:
-    """Options that a role does not know, and media that no backend can describe.
-    Raises UsageError for a role that no task asks, or an unknown option of the
-    model."""
+    """Findings for options that a role does not know, and for media that no backend can
+    describe.
+
+    Raises UsageError for a role that no task calls, or an unknown option of the model.
+    """
     check_roles(backends.named, tasks)
     findings = option_findings(backends.named, tasks)
     if scoring:
@@ -136,8 +138,8 @@ def check_backends(
 def limits_and_prices(
     options: ScoringOptions, backends: Backends
 ) -> tuple[BudgetLimits, Prices]:
-    """A run's limits and prices. Raises UsageError for a dollar budget without
-    prices."""
+    """The limits and prices of a run. Raises UsageError for a dollar budget if a price
+    is unknown."""
     limits = BudgetLimits(
         options.budget_usd, options.budget_tokens, options.budget_calls
     )
@@ -147,7 +149,7 @@ def limits_and_prices(
 
 
 def _foresee(model: AnyBackend, jobs: JobQueue) -> None:
-    """Let a backend that has its answers already look at what it will be asked."""
+    """Pass the samples to a backend with recorded answers, for its checks."""
     if not isinstance(model, WholeAnswers):
         return
 
@@ -164,8 +166,8 @@ def _foresee(model: AnyBackend, jobs: JobQueue) -> None:
 
 
 def run_identity(backends: Backends, options: RunOptions) -> dict[str, Any]:
-    """What must stay the same for a run folder to be continued:
-    who answers, the seed, how reasoning is split off."""
+    """The identity of a run, which must not change when it continues: model, seed and
+    reasoning tags."""
     tags = options.reasoning_tags
     return {
         **backends.identities(),

@@ -1,4 +1,4 @@
-"""How far a run has come: what it counts, and what it reports while it goes on."""
+"""Progress of a run: counts of trials, notes on answers, and reports."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from mmeval.records.trial import Exchange, warnings_of
 from mmeval.system.wording import shortened
 
 MAX_KINDS = 100
-"""So many different warnings are counted each for itself; further ones count as
-warnings alone."""
+"""Maximum number of distinct warnings that are counted separately."""
 MAX_SHOWN = 3
-LIMIT = "the limit of tokens ended it"
+LIMIT = "ended by the limit of tokens"
 REFUSED = "the model refused; --refusals states whether such answers count"
 MAX_WARNING_CHARS = 300
 
@@ -27,30 +26,30 @@ _DIGITS = re.compile(r"\d+")
 
 @dataclass
 class AnswerNotes:
-    """Notes on a run's answers, in trials, whether asked now or kept.
-    None of it is an error: the trials are scored as they are."""
+    """Notes on the answers of a run, as numbers of trials. They are not errors: the
+    trials are scored."""
 
     answered: int = 0
     cut_off: int = 0
     only_reasoning: int = 0
-    """Trials with an answer that ended by itself and is empty beside its reasoning."""
+    """Trials with an answer that has reasoning only, without being cut off."""
     refused: int = 0
     """Trials with an answer that the model refused, in whole or in part."""
     warned: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
-    """Trials by warning; warnings that differ by digits alone are one, under the words
-    that came first."""
+    """Trials by warning. Warnings that differ only in digits count under the first
+    one."""
     _words: dict[str, str] = field(default_factory=dict)
 
     def add(self, exchanges: Sequence[Exchange]) -> None:
-        """The exchanges of one trial that has an answer."""
+        """Count the exchanges of an answered trial."""
         self.answered += 1
         is_cut_off = is_only_reasoning = is_refused = False
         kept: list[Exchange] = []
         for exchange in exchanges:
             response = exchange.response
             if not response.is_refused:
-                # what a service said when it refused is not a second fact
+                # warnings of a refusal would count it twice
                 kept.append(exchange)
             if exchange.role != "model":
                 continue
@@ -63,21 +62,21 @@ class AnswerNotes:
         warnings = warnings_of(kept)
         if warnings:
             self.warned += 1
-            known: dict[str, None] = {}
+            distinct: dict[str, None] = {}
             for text in warnings:
-                words = self._known(text)
+                words = self._first_wording(text)
                 if words is not None:
-                    known[words] = None
-            self.kinds.update(list(known))
+                    distinct[words] = None
+            self.kinds.update(list(distinct))
 
     def findings(self) -> Iterator[Finding]:
-        """One for each thing, the most frequent warnings in their own words."""
+        """One finding for each note, and for each of the most frequent warnings."""
         causes: tuple[tuple[Kind, int, str, str], ...] = (
             ("cut_off", self.cut_off, LIMIT, "--gen_kwargs max_gen_toks=N"),
             (
                 "cut_off",
                 self.only_reasoning,
-                "empty beside reasoning; look at one with --log_samples",
+                "only reasoning; --log_samples shows such answers",
                 "--reasoning_tags OPEN,CLOSE --fresh",
             ),
             ("refused", self.refused, REFUSED, ""),
@@ -110,7 +109,7 @@ class AnswerNotes:
                 severity="note",
             )
 
-    def _known(self, text: str) -> str | None:
+    def _first_wording(self, text: str) -> str | None:
         shape = _DIGITS.sub("0", text)
         if shape not in self._words and len(self._words) == MAX_KINDS:
             return None
@@ -118,7 +117,7 @@ class AnswerNotes:
 
 
 def _is_only_reasoning(response: Response) -> bool:
-    """Whether an answer that was not cut off holds nothing but hidden reasoning."""
+    """True if an answer that was not cut off has only hidden reasoning."""
     output = response.output
     if output is None or response.finish_reason != "stop" or not output.empty:
         return False
@@ -127,24 +126,23 @@ def _is_only_reasoning(response: Response) -> bool:
 
 @dataclass
 class RunTally:
-    """What has happened so far, in trials."""
+    """Numbers of trials so far, by result."""
 
     kept: int = 0
     new: int = 0
     failed: Counter[str] = field(default_factory=Counter)
     unsupported: Counter[str] = field(default_factory=Counter)
     partial: Counter[str] = field(default_factory=Counter)
-    """Trials asked without some wanted kinds, by those kinds, where the task allows
-    it."""
+    """Trials that were asked for fewer kinds, by the missing kinds."""
     reasons: dict[str, Counter[str]] = field(default_factory=dict)
-    """By kind of failure, how many trials have each reason."""
+    """By kind of failure, the number of trials with each reason."""
     bad: BadSamples = field(default_factory=BadSamples)
-    """Samples that cannot be asked; their trials are among those that failed."""
+    """Samples that cannot be asked. Their trials count as failed."""
     answer_notes: AnswerNotes = field(default_factory=AnswerNotes)
 
     @property
     def made(self) -> int:
-        """Trials that came to an end, whatever end it was."""
+        """Trials that have ended, with or without an answer."""
         return self.kept + self.new + self.failed.total() + self.unsupported.total()
 
     def recall(self, error: ErrorInfo | None, left_out: Sequence[str]) -> None:
@@ -168,13 +166,15 @@ class RunTally:
 
 
 class Progress(Protocol):
-    """Reports of a run; ``total`` counts trials, ``kept`` those of an earlier process.
+    """Receives the progress of a run.
 
-    ``judging`` begins where nothing is left but to judge a number of trials; ``judged``
-    is called for each, also before. ``costs`` hands over what gives the dollars spent
-    so far, None without a price. ``waiting`` names the roles that every call waits for,
-    "" when the outage is over. ``loading`` names the model that is loaded; the seconds
-    that it took when it is, and no model when it cannot be.
+    - ``start``: number of trials in all, and of those kept from an earlier process
+    - ``judging``: only judging is left, of ``total`` trials; ``judged`` is called for
+      each judged trial, also before
+    - ``costs``: a function that returns the US dollars spent, or None without a price
+    - ``waiting``: the roles that all calls wait for; "" after the outage
+    - ``loading``: the model that is being loaded; with the seconds once it is loaded,
+      and without a model if it cannot be
     """
 
     def start(self, total: int, kept: int) -> None: ...
@@ -197,12 +197,12 @@ def opening(
     unaskable: bool = False,
     none_known: bool = False,
 ) -> str:
-    """The first line of a run: how many answers are kept, from when, and how many are
-    to be asked.
+    """The first line of a run: numbers of kept answers, with their time, and of answers
+    to ask.
 
-    ``exact`` is False where fewer may be asked: a call may answer for several tasks, a
-    filter has yet to choose. ``unaskable`` states that some of the first samples cannot
-    be asked, ``none_known`` that none of them can.
+    ``exact`` is False if fewer may be asked: tasks may share calls, and filters may not
+    be applied yet. ``unaskable`` is True if some of the first samples cannot be asked,
+    ``none_known`` if none of them can.
     """
     when = f" from {since}" if since else ""
     facts = [f"answers kept: {kept:,}{when}"] if kept else []
@@ -216,5 +216,5 @@ def opening(
 
 
 def left_to_judge(count: int) -> str:
-    """The line of a run whose model is done before its judge."""
+    """The line of a run whose model finishes before its judge."""
     return f"the model is done; answers still to be judged: {count:,}"

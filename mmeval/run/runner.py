@@ -1,4 +1,4 @@
-"""The run: ask a model or read stored trials, score, aggregate, and continue."""
+"""The runner: make or read trials, score them, and aggregate the scores."""
 
 from __future__ import annotations
 
@@ -58,10 +58,11 @@ def run(
     *,
     progress: Progress,
 ) -> RunOutcome:
-    """Ask the model, score, aggregate. Called again it continues, asks nothing twice.
+    """Run tasks: call the model, score the answers, aggregate the scores.
 
-    Raises UsageError or MissingError before anything is sent, Interrupted when the user
-    stops it; everything that was answered is kept in every case.
+    A second call continues the run and asks nothing twice. Raises UsageError or
+    MissingError before any call is sent, Interrupted if the user stops it. All answers
+    are kept in every case.
     """
     path = run_path(options)
     words = task_words(options.settings, selection)
@@ -79,8 +80,8 @@ def run(
 
 @dataclass(frozen=True)
 class Runner:
-    """One process's work on a run folder: the trials of a source are scored, and
-    numbers made of them."""
+    """Runs one process on a run folder: scores the trials of a source and makes
+    numbers of them."""
 
     path: Path
     model: str
@@ -90,8 +91,8 @@ class Runner:
     scoring: bool = True
 
     def run(self, prepare: Callable[[MediaStore], TrialSource]) -> RunOutcome:
-        """Run the source that ``prepare`` makes. Raises what refuses the run,
-        BudgetSpentError, Interrupted."""
+        """Run the source that ``prepare`` returns. Raises the errors of a run that
+        cannot start, BudgetSpentError and Interrupted."""
         started = time.time()
         options = self.options
         media = MediaStore(self.path / "media")
@@ -113,7 +114,7 @@ class Runner:
                     cluster,
                 )
                 stack.callback(scorer.close)
-                scorer.start()  # its processes, while the backends are made
+                scorer.start()  # its processes start while backends are created
             source = prepare(media)
             limits, prices = limits_and_prices(options, source.backends)
 
@@ -143,9 +144,9 @@ class Runner:
             budget.watch(broker.roles)
 
             open_run = OpenRun(folder, broker, tasks, scorer, self.progress)
-            trials = _finished(source, open_run, budget)
+            trials = _run_trials(source, open_run, budget)
             spent = tuple(bills(journal.spending, prices))
-            journal.close()  # its index is not needed any more, the numbers need room
+            journal.close()  # frees the memory of its index for the numbers
             outcome = self._outcome(
                 source, open_run, trials, damage=damage, spent=spent, started=started
             )
@@ -172,11 +173,13 @@ class Runner:
             bootstrap_iters=self.options.bootstrap_iters,
             suspended=suspension.outputs,
         )
-        made: set[tuple[str, str]] = set()
+        derived_numbers: set[tuple[str, str]] = set()
         for task in self.selection:
-            made.update((task.name, number.name) for number in task.numbers)
+            derived_numbers.update((task.name, number.name) for number in task.numbers)
         of_metrics = [
-            result for result in results if (result.task, result.metric) not in made
+            result
+            for result in results
+            if (result.task, result.metric) not in derived_numbers
         ]
         counts = RunCounts(
             kept=tally.kept,
@@ -225,17 +228,16 @@ class Runner:
         )
         tolerated = is_tolerated(counts, self.options.max_unscored)
         every = (*findings, *comparability_findings(outcome))
-        graded = tuple(with_severities(every, counts, tolerated=tolerated))
-        return replace(outcome, findings=graded, exit_code=exit_code(graded))
+        findings = tuple(with_severities(every, counts, tolerated=tolerated))
+        return replace(outcome, findings=findings, exit_code=exit_code(findings))
 
 
-def _finished(
+def _run_trials(
     source: TrialSource,
     run: OpenRun,
     budget: Budget,
 ) -> TrialsRun:
-    """The trials of a source, which have come to their end. Raises BudgetSpentError,
-    Interrupted."""
+    """Run the trials of a source to their end. Raises BudgetSpentError, Interrupted."""
     with asyncio.Runner() as loop:
         trials = source.begin(run)
         budget.stop = trials.work.stop
@@ -245,15 +247,15 @@ def _finished(
         finally:
             run.progress.close()
     if budget.reached:
-        if source.makes_trials:  # a scoring leaves the record of its run
-            why = [finding.to_json() for finding in budget.findings()]
-            run.folder.note(stopped=why)
+        if source.makes_trials:  # scoring does not change the record of its run
+            findings = [finding.to_json() for finding in budget.findings()]
+            run.folder.note(stopped=findings)
         raise budget.spent_error(trials.so_far())
     return trials
 
 
 async def _until_done(trials: TrialsRun, run: OpenRun) -> None:
-    ticker = asyncio.create_task(_keep_safe(trials, run))
+    ticker = asyncio.create_task(_flush_on_timer(trials, run))
     try:
         await interruptible(trials.work, trials.run(), run.progress)
     finally:
@@ -263,8 +265,8 @@ async def _until_done(trials: TrialsRun, run: OpenRun) -> None:
         ticker.result()
 
 
-async def _keep_safe(trials: TrialsRun, run: OpenRun) -> None:
-    """Push what is written to the disk, on a timer. Where that fails the run stops."""
+async def _flush_on_timer(trials: TrialsRun, run: OpenRun) -> None:
+    """Flush files to disk on a timer. An error stops the run."""
     try:
         while True:
             await asyncio.sleep(SYNC_SECONDS)

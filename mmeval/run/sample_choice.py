@@ -1,4 +1,4 @@
-"""Which samples of a task a run takes, by filter, name, limit, offset or draw."""
+"""Choice of the samples of a task, by filter, index, limit, offset or draw."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from mmeval.task.task import Task
 
 
 class SampleChoice:
-    """The chosen samples of one task, read one at a time in the order of its data set.
+    """The chosen samples of one task, read one at a time in data set order.
 
-    ``taken`` fills up meanwhile. Where samples are drawn, or a share of filtered ones
-    is wanted, the data set is read once before that, when the first of these is needed.
+    Iteration adds their indices to ``taken``. For a draw, or a share of filtered
+    samples, the data set is read once before.
     """
 
     def __init__(self, task: Task, options: RunOptions) -> None:
@@ -35,31 +35,31 @@ class SampleChoice:
 
     @cached_property
     def dataset(self) -> Dataset:
-        """The data set, opened once. Raises UsageError for a named index that is
+        """The data set, opened once. Raises UsageError if an index of ``--samples`` is
         missing."""
         dataset = self.task.dataset()
         for index in self._named or ():
             if not 0 <= index < len(dataset):
                 raise UsageError(
-                    f"--samples: {self.task.name} has {len(dataset)} samples, so "
-                    f"there is no index {index}"
+                    f"--samples: the index {index} of {self.task.name} does not exist; "
+                    f"it has {len(dataset)} samples"
                 )
         return dataset
 
     @property
     def size(self) -> int:
-        """How many samples are chosen; an upper limit before a filter is applied."""
-        # opened here at the latest: what it lacks is found before anything is asked
-        most = self._most
+        """Number of chosen samples; an upper limit before a filter is applied."""
+        # opens the data set, so that missing data are reported before any call
+        maximum = self._max_samples
         if self._named is not None:
-            return min(most, len(set(self._named)))
+            return min(maximum, len(set(self._named)))
         limit = self._limit
-        left = (most if self.kept is None else self.kept) - self._options.offset
-        return max(0, left if limit is None else min(left, limit))
+        remaining = (maximum if self.kept is None else self.kept) - self._options.offset
+        return max(0, remaining if limit is None else min(remaining, limit))
 
     @cached_property
-    def _most(self) -> int:
-        """The most samples that the task can have, as far as is known without reading
+    def _max_samples(self) -> int:
+        """Maximum number of samples of the task, as far as is known without reading
         them."""
         rows = len(self.dataset)
         if not self.task.filter:
@@ -73,37 +73,37 @@ class SampleChoice:
         # its rows are read
         with contextlib.suppress(Exception, SystemExit):
             if isinstance(self.dataset, CountsLabels):
-                most = 0
+                matching = 0
                 for labels, count in self.dataset.label_counts():
                     if self.task.may_select(labels, unknown=True):
-                        most += count
-                bounds.append(most)
+                        matching += count
+                bounds.append(matching)
         return min(bounds)
 
     @property
     def counted(self) -> bool:
-        """Whether ``size`` is what will be asked: no filter has yet to choose."""
+        """True if ``size`` is exact: there is no filter, or it has been applied."""
         return not self.task.filter or (self._named is None and self.kept is not None)
 
     @property
     def subset(self) -> Subset | None:
-        """What part of the samples was taken, and how; None for whole data without
+        """The subset of samples that was taken, and how; None for complete data without
         flags."""
         options = self._options
-        given = (
+        ways = (
             ("samples", self._named is not None),
             ("limit", self._named is None and options.limit is not None),
             ("offset", self._named is None and options.offset > 0),
             ("shuffle", self._draw is not None and options.sample_shuffle is not None),
             ("stratify", self._draw is not None and bool(options.stratify)),
-            (FEWER, self._fewer),
+            (FEWER, self._is_incomplete),
         )
-        how = tuple(name for name, chose in given if chose)
+        how = tuple(name for name, chose in ways if chose)
         if not how:
             return None
         whole = self.kept
-        if self._fewer:
-            # what all the data give; None if filtered and not in the task file
+        if self._is_incomplete:
+            # the size of complete data; None if filtered and not in the task file
             expected = self.task.expected
             whole = expected.samples
             if whole is None and not self.task.filter:
@@ -111,28 +111,31 @@ class SampleChoice:
         return Subset(whole, len(self.taken), how)
 
     @property
-    def _fewer(self) -> bool:
-        """Whether the data, as far as counted, hold less than the task file expects."""
-        expected, there = self.task.expected, self.kept
+    def _is_incomplete(self) -> bool:
+        """True if the data have fewer samples than the task file expects, as far as
+        these are counted."""
+        expected, kept = self.task.expected, self.kept
         if expected.rows is not None and len(self.dataset) < expected.rows:
             return True
-        if expected.samples is None or there is None:
+        if expected.samples is None or kept is None:
             return False
-        return there < expected.samples
+        return kept < expected.samples
 
     def check(self) -> None:
-        """Raises UsageError if no sample is left; reads up to a filter's first
-        match."""
-        left = self.size > 0
-        if left and self.task.filter:
-            left = next(self._chosen(), None) is not None
-        if not left:
+        """Raise UsageError if no sample is left. Reads up to the first match of the
+        filter."""
+        has_samples = self.size > 0
+        if has_samples and self.task.filter:
+            has_samples = next(self._chosen(), None) is not None
+        if not has_samples:
             raise UsageError(f"{self.task.name}: {self._why_empty()}")
 
     def fault(self) -> str:
-        """Why none of the chosen samples can be asked: the first of them, in words.
-        Empty where one can be, or the data cannot be read so far. Reads up to the first
-        that can be asked."""
+        """The fault of the first chosen sample, if none of them can be asked.
+
+        Empty if one can be asked, or if an unreadable row comes before. Reads up to the
+        first sample that can be asked.
+        """
         first = ""
         for item in readable(self._chosen()):
             if isinstance(item, LoaderFailure):  # it is reported when its row is read
@@ -144,27 +147,27 @@ class SampleChoice:
         return first
 
     def ahead(self, count: int) -> list[Sample]:
-        """The first samples that are chosen; fewer if a row is unreadable."""
-        found: list[Sample] = []
+        """The first chosen samples; fewer if a row is unreadable."""
+        samples: list[Sample] = []
         for item in readable(islice(self._chosen(), count)):
             if isinstance(item, LoaderFailure):  # it is reported when its row is read
                 break
             _, sample = item
-            found.append(sample)
-        return found
+            samples.append(sample)
+        return samples
 
     def first(self, count: int) -> list[Sample]:
-        """The first samples the filter keeps, chosen or not; fewer if a row is
+        """The first samples that the filter keeps, chosen or not; fewer if a row is
         unreadable."""
-        found: list[Sample] = []
+        samples: list[Sample] = []
         for item in readable(islice(self._kept(), count)):
             if isinstance(item, LoaderFailure):  # it is reported when its row is read
-                return found
+                return samples
             _, sample = item
-            found.append(sample)
-        if len(found) < count:
-            self._counted = len(found)
-        return found
+            samples.append(sample)
+        if len(samples) < count:
+            self._counted = len(samples)
+        return samples
 
     def __iter__(self) -> Iterator[tuple[int, Sample]]:
         for index, sample in self._chosen():
@@ -179,31 +182,31 @@ class SampleChoice:
         else:
             yield from self._first()
 
-    def _picked(self, wanted: Collection[int]) -> Iterator[tuple[int, Sample]]:
-        left = len(wanted)
-        for index, sample in enumerate(rows_of(self.dataset) if left else ()):
-            if index not in wanted:
+    def _picked(self, indices: Collection[int]) -> Iterator[tuple[int, Sample]]:
+        remaining = len(indices)
+        for index, sample in enumerate(rows_of(self.dataset) if remaining else ()):
+            if index not in indices:
                 continue
             if self.task.selected(sample):
                 yield index, sample
-            left -= 1
-            if not left:  # before the next row is read, which may be broken
+            remaining -= 1
+            if not remaining:  # before the next row is read, which may be broken
                 return
 
     def _first(self) -> Iterator[tuple[int, Sample]]:
         limit, skip = self._limit, self._options.offset
-        seen = 0
+        kept_count = 0
         if limit == 0:
             return
         for index, sample in self._kept():
-            seen += 1
-            if seen <= skip:
+            kept_count += 1
+            if kept_count <= skip:
                 continue
             yield index, sample
             # before the next row is read, which may be broken
-            if limit is not None and seen - skip == limit:
+            if limit is not None and kept_count - skip == limit:
                 return
-        self._counted = seen
+        self._counted = kept_count
 
     def _kept(self) -> Iterator[tuple[int, Sample]]:
         """The samples that the task's filter keeps."""
@@ -246,29 +249,29 @@ class SampleChoice:
 
     @property
     def kept(self) -> int | None:
-        """How many samples the task has; None where a filter chooses and was not
-        counted."""
+        """Number of samples that the task has; None if its filter keeps an unknown
+        number."""
         if self._draw is not None:
             return len(self._order)
         return self._counted if self.task.filter else len(self.dataset)
 
     def _why_empty(self) -> str:
         if not len(self.dataset):
-            return "its data set is empty: there is not a single row in it"
-        ways = []
+            return "its data set is empty"
+        flags = []
         if self.task.filter:
-            ways.append(f"the filter {dict(self.task.filter)}")
+            flags.append(f"the filter {dict(self.task.filter)}")
         if self._named is not None:
-            ways.append(f"--samples {list(self._named)}")
+            flags.append(f"--samples {list(self._named)}")
         elif self._options.offset:
-            ways.append(f"--offset {self._options.offset}")
-        advice = f"change {' or '.join(ways)}" if ways else "check its data"
+            flags.append(f"--offset {self._options.offset}")
+        advice = f"change {' or '.join(flags)}" if flags else "check its data"
         rows = len(self.dataset)
-        why = f"no sample is left of the {rows} in its data set; {advice}"
+        reason = f"no sample is left of {rows} in its data set; {advice}"
         unknown = set(self.task.filter)
         for sample in rows_of(self.dataset) if unknown else ():
             unknown -= set(sample.metadata)
         if not unknown:
-            return why
+            return reason
         labels = " or ".join(map(repr, sorted(unknown)))
-        return f"{why} (no sample has the label {labels})"
+        return f"{reason} (no sample has the label {labels})"

@@ -1,7 +1,7 @@
-"""The two sides of a run: where its trials come from, and what is done with them.
+"""Interfaces between the runner and its trials.
 
-A source is made before anything is written or sent: what would refuse the run is raised
-then. After that the runner asks it four things, in the order of its methods.
+A source is created before anything is written or sent, and raises the errors of a run
+that cannot start. Then the runner calls its methods in the order of their definition.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from mmeval.task.task import Task
 
 @dataclass(frozen=True)
 class OpenRun:
-    """A run folder at work: what is asked, and who scores; ``scorer`` is None when
+    """An open run folder with its broker, tasks and scorer; ``scorer`` is None if
     nothing is scored."""
 
     folder: RunFolder
@@ -42,35 +42,35 @@ class OpenRun:
 
     @property
     def metric_device(self) -> str:
-        """Where the models of metrics are; empty where none was loaded."""
+        """The device of metrics' models; empty if no model was loaded."""
         return "" if self.scorer is None else self.scorer.device_of_models()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conclusion:
-    """What a source knows of its trials when they are done."""
+    """The facts about finished trials that the outcome of a run needs."""
 
     chosen: Mapping[str, TrialFilter]
-    """By task, which trials of the folder count."""
+    """By task, the filter of trials that count."""
     again: str
-    """The command that scores the rest."""
+    """The command that scores the remaining trials."""
     losses: tuple[Finding, ...]
-    """The trials without an answer."""
+    """Findings for trials without an answer."""
     answer_notes: tuple[Finding, ...]
-    """What else there is to know of the answers."""
+    """Further findings about the answers."""
     subsets: Mapping[str, Subset]
     unfinished: Mapping[str, UnfinishedTask]
     left_aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     metric_device: str | None = None
-    """Where the models of metrics were, if not where this process has them."""
+    """The device of metrics' models, if another process has loaded them."""
 
 
 class TrialsRun(Protocol):
-    """The trials of a run while they are made, judged and scored."""
+    """Makes, judges and scores the trials of a run."""
 
     @property
     def work(self) -> Stoppable:
-        """What a user or a spent budget stops."""
+        """The work that a user or a spent budget can stop."""
 
     @property
     def tally(self) -> RunTally: ...
@@ -79,36 +79,35 @@ class TrialsRun(Protocol):
     def suspension(self) -> Suspension: ...
 
     async def run(self) -> None:
-        """Score every trial. Raises the first error that concerns the whole run."""
+        """Score every trial. Raises the first error that ends the run."""
 
     def so_far(self) -> str:
-        """How far the run has come, where its budget is spent."""
+        """The progress of the run, for the error of a spent budget."""
 
     def conclude(self) -> Conclusion:
-        """Note in the folder that ``run`` has come to its end."""
+        """Record in the folder that ``run`` has ended."""
 
 
 class TrialSource(Protocol):
-    """Where the trials of a run come from: they are made, or a folder has recorded
-    them."""
+    """The source of a run's trials: new trials, or recorded ones of a folder."""
 
     backends: Backends
     roles: Mapping[str, BackendSpec]
-    """Who is asked besides the model."""
+    """The roles besides the model."""
     data: Mapping[str, Mapping[str, Any]]
-    """By task, what is recorded of its data."""
+    """By task, the record of its data."""
     others: Sequence[Path]
-    """The run folders whose answers are known, too."""
+    """Other run folders whose answers are reused."""
     makes_trials: bool
     batch_size: BatchSize
 
     def claim(self) -> RunFolder:
-        """The run folder, locked. Raises RunLockedError, and IdentityChangedError where
-        one of the others has answers of another model."""
+        """Open and lock the run folder. Raises RunLockedError, and IdentityChangedError
+        if one of the others has answers of another model."""
 
     def open(self, folder: RunFolder, journal: Journal) -> Broker:
-        """Record in the folder what this process does there; the broker has no roles
-        yet. Raises IdentityChangedError."""
+        """Record this session in the folder, and create the broker, still without
+        roles. Raises IdentityChangedError."""
 
     def task_run(self, task: Task, plan: ScoringPlan) -> TaskRun:
         """A task in the folder, with its score set."""

@@ -1,5 +1,7 @@
-"""Suspended scoring, when a judge is lost in the middle of a run. What was judged until
-then stays, the rest has no verdict, and one command asks for it later."""
+"""Suspended scoring after a judge is lost during a run.
+
+Earlier verdicts are kept, and one command requests the missing ones later.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +25,18 @@ from mmeval.system.secrets import hidden_names, without_secrets
 from mmeval.task.task import Task
 
 _PLAIN = re.compile(r"[A-Za-z_./~][\w./:@+~-]*")
-"""A text that needs no quotes among the arguments of a role."""
+"""Matches a text that needs no quotes among the arguments of a role."""
 _WORDS = ("true", "false", "null", "none")
 
 
 @dataclass
 class Suspension:
-    """Which numbers of which tasks are suspended, and why; none in the beginning."""
+    """The suspended numbers by task, and the reasons; at first empty."""
 
     outputs: dict[str, set[str]] = field(default_factory=dict)
     """By task, the names of its suspended numbers."""
     losses: list[RoleLostError] = field(default_factory=list)
-    """What was lost, each once."""
+    """The errors of lost roles, each once."""
 
     def add(
         self,
@@ -44,10 +46,9 @@ class Suspension:
         *,
         with_it: Collection[str] = (),
     ) -> bool:
-        """Suspend a metric and the numbers made of it; return whether the loss is
-        new."""
+        """Suspend a metric and the numbers made of it. Returns True for a new loss."""
         self.outputs.setdefault(task, set()).update(bound.metric.outputs, with_it)
-        if any(lost.reason == known.reason for known in self.losses):
+        if any(lost.reason == loss.reason for loss in self.losses):
             return False
         self.losses.append(lost)
         return True
@@ -56,23 +57,24 @@ class Suspension:
         return not self.outputs.get(task, set()).isdisjoint(bound.metric.outputs)
 
     def findings(self, results: Iterable[Result], again: str) -> Iterator[Finding]:
-        """Why scoring was suspended; ``again`` asks for the missing verdicts alone."""
+        """Findings for suspended numbers. ``again`` is the command that requests only
+        the missing verdicts."""
         for result in results:
             if not result.suspended or result.slice:
                 continue
-            for lost in self.losses:
-                reason = sentence(lost.reason)
+            for loss in self.losses:
+                reason = sentence(loss.reason)
                 kind: Kind = "suspended"
-                if isinstance(lost, KeyRefusedError):
+                if isinstance(loss, KeyRefusedError):
                     kind = "missing_key"
-                elif lost.exit_code == EXIT_MISSING:
+                elif loss.exit_code == EXIT_MISSING:
                     kind = "missing_weights"
                 yield Finding(
                     kind,
                     Subject(result.task, result.metric),
                     result.unscored,
                     result.n,
-                    cause=f"scoring stopped: {reason} To go on, {lost.how_to_fix}",
+                    cause=f"scoring stopped: {reason} To continue, {loss.how_to_fix}",
                     remedy=again,
                     severity="error",
                 )
@@ -84,10 +86,10 @@ def score_command(
     roles: Mapping[str, BackendSpec],
     recorded: Collection[str] = (),
 ) -> str:
-    """``mmeval score`` with a run's judges, to go on with its scores. Hides secrets.
+    """The command ``mmeval score`` with the judges of a run, secrets hidden.
 
-    The roles that the folder has ``recorded`` are asked without being named; one is
-    named all the same where its secret is not kept.
+    ``recorded`` roles are in the folder and are left out of the command, except a role
+    with a secret, which is not stored.
     """
     tasks = list(tasks)
     words = ["mmeval", "score", str(folder)]
@@ -105,11 +107,11 @@ def score_command(
 def scoring_roles(
     tasks: Iterable[Task], roles: Mapping[str, BackendSpec]
 ) -> Iterator[str]:
-    """Those of the roles that metrics ask, and that these ask themselves."""
+    """The roles that metrics call, and those that agents among them call."""
     bounds = [metric.bound for task in tasks for metric in task.metrics]
     judges = [role for bound in bounds for role in bound.asked_roles(roles)]
-    asked = with_asked(judges, lambda role: roles_of(roles, role))
-    return (role for role in roles if role in asked)
+    called = with_asked(judges, lambda role: roles_of(roles, role))
+    return (role for role in roles if role in called)
 
 
 def role_words(role: str, spec: BackendSpec) -> str:
@@ -118,13 +120,13 @@ def role_words(role: str, spec: BackendSpec) -> str:
 
 
 def spelt_args(args: Mapping[str, Any]) -> Iterator[str]:
-    """The arguments of a backend as a command line has them, secrets hidden."""
+    """The arguments of a backend for a command line, secrets hidden."""
     for name, value in without_secrets(args).items():
         if not isinstance(value, str):
-            spelt = json.dumps(value)
+            text = json.dumps(value)
         elif _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
-            spelt = value
+            text = value
         else:
             quote = '"' if "'" in value else "'"
-            spelt = f"{quote}{value}{quote}"
-        yield f"{name}={spelt}"
+            text = f"{quote}{value}{quote}"
+        yield f"{name}={text}"

@@ -1,4 +1,4 @@
-"""One task within a run: its records, its score set, and the roles that judge it."""
+"""One task of a run: its records, its score set and its judged metrics."""
 
 from __future__ import annotations
 
@@ -28,15 +28,22 @@ from mmeval.task.derived_entries import derived_outputs, piece_ranges
 from mmeval.task.task import Task
 
 USUAL_PROTOCOL = "single"
-"""What a score set does not name: how a task is asked that says nothing of it."""
+"""The default protocol, which the definition of a score set leaves out."""
 
 
 @dataclass(frozen=True)
 class TaskRun:
-    """A task of a run; ``scores`` is None when nothing is scored. ``judged`` are the
-    metrics that ask a role; ``gives`` are the kinds that the model under test can give
-    (None: it is not asked); ``whole``: it has whole answers, so the protocol is not
-    followed; ``present`` are the run's roles."""
+    """A task of a run.
+
+    - ``scores``: None if nothing is scored
+    - ``judged``: the metrics that call a role
+    - ``spellings``: the task's own forms of placeholders
+    - ``gives``: output kinds of the model under test; None if it is not called
+    - ``whole``: the model has whole answers, so the protocol is not followed
+    - ``blocks``: answers are recorded as blocks
+    - ``present``: the roles of the run
+    - ``convert``: routes by which the model gets fewer inputs than a sample has
+    """
 
     task: Task
     plan: ScoringPlan
@@ -49,34 +56,34 @@ class TaskRun:
     blocks: bool = False
     present: frozenset[str] = frozenset()
     convert: tuple[Route, ...] = ()
-    """The routes by which the model gets fewer inputs than a sample has."""
 
     def wanted(self, sample: Sample) -> tuple[PartKind, ...]:
-        """The kinds to ask for; where the output may be partial, those the model can
-        give. All of them when it can give none, so that the sample is found
-        unsupported."""
+        """The kinds to request. If the task allows partial output, those that the model
+        can give; all kinds if it can give none, so that the sample is unsupported."""
         kinds = self.task.wanted(sample)
         if not self.task.partial_output or self.gives is None:
             return kinds
         return tuple(kind for kind in kinds if kind in self.gives) or kinds
 
     def left_out(self, sample: Sample) -> tuple[PartKind, ...]:
-        """The kinds that the task wants and the model is not asked for."""
-        asked = self.wanted(sample)
+        """The kinds of the task that are not requested from the model."""
+        requested = self.wanted(sample)
         every = self.task.wanted(sample)
-        return tuple(kind for kind in every if kind not in asked)
+        return tuple(kind for kind in every if kind not in requested)
 
     def program(self, sample: Sample) -> Program[Interleaved]:
-        """What puts a sample to the model."""
+        """The program that asks the model a sample."""
         task = self.task
         protocol = single if self.whole else task.protocol
         model = Role(MODEL, convert=self.convert)
         prompt, wants = task.prompt(sample), self.wanted(sample)
-        return _answered(protocol(Ask(sample, prompt, wants, task.params, model)))
+        return _empty_if_refused(
+            protocol(Ask(sample, prompt, wants, task.params, model))
+        )
 
     def recorded(self, result: object) -> Interleaved:
-        """The answer as the task records a protocol's result: placeholders in its own
-        spellings, and as blocks. Raises TypeError for what is no answer."""
+        """The result of a protocol as the task records it: with its own placeholders,
+        and as blocks. Raises TypeError for anything but an answer."""
         if not isinstance(result, Interleaved):
             raise TypeError(
                 f"the protocol {self.task.protocol_name!r} returned "
@@ -84,18 +91,18 @@ class TaskRun:
             )
         if self.spellings:
             raw = "".join(part.raw for part in result.parts)
-            if "<" in raw or "#" in raw:  # else there is no placeholder
+            if "<" in raw or "#" in raw:  # every placeholder has one of these
                 result = result.respelled(self.spellings)
         return result.blocks() if self.blocks else result
 
     def role(self, name: str) -> Role:
-        """A role with the task file's generation parameters and the run's variants of
-        it."""
+        """A role with the generation parameters of the task file and the variants of
+        the run."""
         return role_for(name, self.task.roles, self.present)
 
     def judging_key(self, bound: BoundMetric) -> str:
-        """Names what a judged metric asks: its definition and the parameters of its
-        roles."""
+        """A digest of the requests of a judged metric: its definition and the
+        parameters of its roles."""
         params = {}
         for name in bound.asked_roles(self.present):
             params[name] = self.role(name).params.to_json()
@@ -105,7 +112,7 @@ class TaskRun:
         return digest(key)[:12]
 
     def follows_from(self, bound: BoundMetric) -> set[str]:
-        """The outputs that cannot be made without those of a metric."""
+        """The outputs that are made of those of a metric."""
         return derived_outputs(self.task.metrics, bound.metric.outputs)
 
     def deliver(self, rows: bytes) -> None:
@@ -117,12 +124,11 @@ class TaskRun:
         self.scores.verdicts.add(lines)
 
     def has_fixed_score(self, trial: Trial) -> bool:
-        """Whether a rule for empty or refused answers has given the score."""
+        """True if a rule for empty or refused answers gives the score."""
         return fixed_score(trial, self.plan) is not None
 
     def left_to_judge(self) -> int:
-        """How many answers that are recorded have no scores yet, where a judge gives
-        some."""
+        """Number of recorded answers without scores; 0 without a judged metric."""
         if not self.judged or self.scores is None:
             return 0
         return sum(not self.scores.covers(*key) for key in self.records.answered())
@@ -133,8 +139,8 @@ class TaskRun:
             self.scores.close()
 
 
-def _answered(protocol: Program[Interleaved]) -> Program[Interleaved]:
-    """A protocol that ends with an empty answer where a refused reply ends it."""
+def _empty_if_refused(protocol: Program[Interleaved]) -> Program[Interleaved]:
+    """A protocol that returns an empty answer if a refused reply ends it."""
     try:
         return (yield from protocol)
     except CallFailed as failed:
@@ -153,14 +159,14 @@ def task_run(
     data: str = "",
     scoring: bool = True,
 ) -> TaskRun:
-    """A task in a run folder; ``backends`` are the run's by role.
+    """A task in a run folder; ``backends`` are those of the run by role.
 
-    A role's ``params`` of the user win over those of the task. A score set is keyed by
-    who judges, and by the fingerprint of the ``data``.
+    The user's ``params`` of a role override those of the task. The key of the score set
+    covers the judges and ``data``, the fingerprint of the data.
     """
     roles = dict(task.roles)
-    for role, given in (params or {}).items():
-        roles[role] = roles.get(role, GenerationParams()).overlaid(given)
+    for role, user_params in (params or {}).items():
+        roles[role] = roles.get(role, GenerationParams()).overlaid(user_params)
     task = replace(task, roles=roles)
     scores = None
     if scoring and task.metrics:
@@ -192,14 +198,14 @@ def task_run(
 
 
 def judged_metrics(task: Task) -> tuple[BoundMetric, ...]:
-    """The metrics of a task that ask a role, and can."""
+    """The available metrics of a task that call a role."""
     available = [metric for metric in task.metrics if not metric.unavailable]
     bounds = [metric.bound for metric in available]
     return tuple(bound for bound in bounds if bound.metric.judged)
 
 
 def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
-    """What the scoring processes must know of a task."""
+    """The plan of a task for the scoring processes."""
     plain = []
     judged_outputs: list[str] = []
     unavailable: dict[str, str] = {}
@@ -230,14 +236,15 @@ def scoring_plan(task: Task, media_root: Path) -> ScoringPlan:
 def score_definition(
     task: Task, backends: Mapping[str, AnyBackend], data: str = ""
 ) -> dict[str, Any]:
-    """What the numbers of a task depend on besides answers: it names the score set."""
-    asked: set[str] = set()
+    """Everything but answers that the numbers of a task depend on. Its digest names the
+    score set."""
+    called: set[str] = set()
     outputs: list[str] = []
     metrics = []
     for entry in task.metrics:
         bound = entry.bound
         roles = bound.asked_roles(backends)
-        asked.update(roles)
+        called.update(roles)
         definition: dict[str, Any] = {
             "metric": bound.name,
             "version": bound.metric.version,
@@ -257,16 +264,18 @@ def score_definition(
             definition["lacks"] = [finding.to_json() for finding in entry.lacks]
         metrics.append(definition)
 
-    whole: dict[str, Any] = {"task_version": task.version, "data": data}
+    task_definition: dict[str, Any] = {"task_version": task.version, "data": data}
     if task.protocol_name != USUAL_PROTOCOL:
-        whole["protocol"] = task.protocol_name
-    whole["metrics"] = metrics
-    whole["role_params"] = {
-        role: task.roles[role].to_json() for role in sorted(asked) if role in task.roles
+        task_definition["protocol"] = task.protocol_name
+    task_definition["metrics"] = metrics
+    task_definition["role_params"] = {
+        role: task.roles[role].to_json()
+        for role in sorted(called)
+        if role in task.roles
     }
-    whole["outputs"] = sorted(outputs)
-    whole["missing_output"] = task.missing_output
+    task_definition["outputs"] = sorted(outputs)
+    task_definition["missing_output"] = task.missing_output
     if task.refusals != "scored":
-        whole["refusals"] = task.refusals
-    whole["labels"] = [*task.breakdown, task.cluster_key]
-    return whole
+        task_definition["refusals"] = task.refusals
+    task_definition["labels"] = [*task.breakdown, task.cluster_key]
+    return task_definition

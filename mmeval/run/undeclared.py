@@ -1,4 +1,4 @@
-"""Kinds that a model may give, and that its arguments do not declare."""
+"""Output kinds that a model may have and its arguments do not declare."""
 
 from __future__ import annotations
 
@@ -16,38 +16,45 @@ from mmeval.run.suspension import spelt_args
 from mmeval.task.task import FixedKinds, Task
 
 OUTPUTS = "outputs"
-"""The argument of a backend that declares what its model gives."""
+"""The argument of a backend that declares the output kinds of its model."""
 
 
 def undeclared(
     tasks: Iterable[Task],
     first_samples: Callable[[Task], Iterable[Sample]],
-    known: Capabilities,
+    capabilities: Capabilities,
     model: BackendSpec,
 ) -> Iterator[Finding]:
-    """The kinds that a model is not asked for, since its user does not state that it
-    gives them, or which tool does.
+    """Findings for kinds that are not requested from a model, because its arguments do
+    not declare them or a tool is missing.
 
-    Only a task that takes partial answers is asked all the same. For another one the
-    samples are unsupported, with the same advice.
+    These are for tasks with partial output. For other tasks the samples are
+    unsupported, with the same advice.
     """
-    lacks: dict[str, list[PartKind]] = {}
+    missing_kinds: dict[str, list[PartKind]] = {}
     for task in tasks:
         if task.partial_output:
-            wanted = _wanted(task, first_samples)
-            lacks[task.name] = [kind for kind in wanted if kind not in known.outputs]
-    may_declare = declarable(known, model)
-    every = [kind for kinds in lacks.values() for kind in kinds if kind in may_declare]
-    named = [kind for kind in (*known.outputs, *every) if kind != "code"]
-    outputs = "+".join(dict.fromkeys(named))
+            task_kinds = _requested_kinds(task, first_samples)
+            missing_kinds[task.name] = [
+                kind for kind in task_kinds if kind not in capabilities.outputs
+            ]
+    may_declare = declarable(capabilities, model)
+    every = [
+        kind
+        for kinds in missing_kinds.values()
+        for kind in kinds
+        if kind in may_declare
+    ]
+    declared = [kind for kind in (*capabilities.outputs, *every) if kind != "code"]
+    outputs = "+".join(dict.fromkeys(declared))
     args = ",".join(spelt_args({**model.args, OUTPUTS: outputs}))
     remedy = f"--model_args {shlex.quote(args)}"
-    for name, kinds in lacks.items():
+    for name, kinds in missing_kinds.items():
         subject = Subject(name, role=MODEL)
         for kind in kinds:
-            if kind in known.by_role:
+            if kind in capabilities.by_role:
                 cause = f"not asked for {kind}, for which it has no tool"
-                role = f"--role {known.by_role[kind]}=BACKEND"
+                role = f"--role {capabilities.by_role[kind]}=BACKEND"
                 yield Finding("unsupported", subject, cause=cause, remedy=role)
         unstated = [kind for kind in kinds if kind in may_declare]
         if unstated:
@@ -55,20 +62,20 @@ def undeclared(
             yield Finding("unsupported", subject, cause=cause, remedy=remedy)
 
 
-def declarable(known: Capabilities, model: BackendSpec) -> Collection[PartKind]:
-    """The kinds that an argument could declare, unless the user gives it already."""
-    return () if OUTPUTS in model.args else known.declarable
+def declarable(capabilities: Capabilities, model: BackendSpec) -> Collection[PartKind]:
+    """The kinds that the argument can declare; none if the user gives it already."""
+    return () if OUTPUTS in model.args else capabilities.declarable
 
 
-def _wanted(
+def _requested_kinds(
     task: Task, first_samples: Callable[[Task], Iterable[Sample]]
 ) -> Sequence[PartKind]:
     if isinstance(task.wanted, FixedKinds):
         return task.wanted.kinds
     kinds: dict[PartKind, None] = {}
     for sample in first_samples(task):
-        # a plugin's protocol may raise anything and call sys.exit; a sample without its
-        # kinds is reported when it is its turn
+        # a plugin's protocol may raise anything and call sys.exit; the trial of the
+        # sample reports it
         with contextlib.suppress(Exception, SystemExit):
             kinds |= dict.fromkeys(task.wanted(sample))
     return tuple(kinds)

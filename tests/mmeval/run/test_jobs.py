@@ -87,7 +87,7 @@ def test_a_choice_without_effect_or_of_no_sample_is_refused() -> None:
         plan(task(), samples={"toy": (0,)}, stratify=("level",))
     assert caught.value.name == "--stratify"
     for index in (3, -1):
-        with pytest.raises(UsageError, match=f"toy has 3 .* index {index}"):
+        with pytest.raises(UsageError, match=f"index {index} of toy .* 3 samples"):
             next(iter(plan(task(rows=3), samples={"toy": (0, index)})))
 
 
@@ -136,7 +136,7 @@ def test_a_sample_that_json_cannot_hold_is_a_bad_one_alone() -> None:
 @pytest.mark.parametrize(
     ("rows", "options", "more", "words"),
     [
-        (levels(6), {"offset": 9}, {}, "of the 6 .*--offset 9"),
+        (levels(6), {"offset": 9}, {}, "left of 6 .*--offset 9"),
         (levels(6), {"samples": {"toy": ()}}, {}, r"--samples \[\]"),
         (levels(6), {}, {"filter": {"levle": "hard"}}, "{'levle': 'hard'}.*'levle'"),
         (levels(6), {"offset": 3}, HARD, "{'level': 'hard'} or --offset 3"),

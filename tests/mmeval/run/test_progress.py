@@ -92,7 +92,7 @@ def test_answers_that_are_empty_beside_reasoning_are_counted_with_what_to_do() -
 def test_a_reasoning_that_was_never_closed_is_one_that_hides_the_answer() -> None:
     output = reasoning_apart(Interleaved.from_text("<think>oak"), "<think>", "</think>")
     (found,) = remarks(Exchange("0", "model", "d", Response(output))).findings()
-    assert "empty beside reasoning" in found.cause
+    assert "only reasoning" in found.cause
 
 
 @pytest.mark.parametrize(
