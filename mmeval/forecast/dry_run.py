@@ -432,18 +432,20 @@ class _ProgramDriver:
         shared: bool,
     ) -> Reply:
         load = loads.setdefault(call.role, RoleLoad())
-        known = known_reply(call, scope, path, self._broker, transcript, shared=shared)
+        journal_reply = known_reply(
+            call, scope, path, self._broker, transcript, shared=shared
+        )
         runtime = self._broker.roles.get(call.role)  # a role may have no backend
         samples = None if runtime is None else runtime.samples
         request_hash = ""
-        if known.reply is not None:
-            reply = known.reply
-            if known.key in self._used_answers:
+        if journal_reply.reply is not None:
+            reply = journal_reply.reply
+            if journal_reply.key in self._used_answers:
                 load.equal += 1
             else:
                 load.kept += reply.ok
-                if known.key:
-                    self._used_answers.add(known.key)
+                if journal_reply.key:
+                    self._used_answers.add(journal_reply.key)
         elif samples is not None:
             load.calls += 1
             response = samples.answer(
@@ -462,7 +464,7 @@ class _ProgramDriver:
             repeated = mark in self._shared_requests
             if mark is not None:
                 self._shared_requests.add(mark)
-            key = known.key or f"{scope.name}#{path}"
+            key = journal_reply.key or f"{scope.name}#{path}"
             response = self._stand_in(call, scope, key, loads, repeated=repeated)
             response = _accepted(call, response)
             if call.example:  # a reply that the program can read

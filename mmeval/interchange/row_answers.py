@@ -38,7 +38,7 @@ class Entry(NamedTuple):
     """A row with an answer.
 
     ``number`` counts the rows of its file from 0, ``names`` are the paths in its
-    fields, and ``own`` is the value of its key ``mmeval``.
+    fields, and ``sidecar`` is the value of its key ``mmeval``.
     """
 
     file: Path
@@ -47,7 +47,7 @@ class Entry(NamedTuple):
     key: Hashable
     row: Row
     names: list[str]
-    own: Mapping[str, Any]
+    sidecar: Mapping[str, Any]
 
 
 class RowAnswers:
@@ -70,7 +70,7 @@ class RowAnswers:
         missing: list[str] = []
         for folders, entry in self._entries_with_folders():
             is_exact = self._is_exact(entry)
-            for name in exact_files(entry.own) if is_exact else entry.names:
+            for name in exact_files(entry.sidecar) if is_exact else entry.names:
                 if not self._media.has(name, folders):
                     missing.append(name)
         self.remarks += missing_remarks(missing)
@@ -86,7 +86,7 @@ class RowAnswers:
             file: [file.name, Media.from_path(file).sha256] for file in self._files
         }
         for folders, entry in self._entries_with_folders():
-            names = (*entry.names, *exact_files(entry.own))
+            names = (*entry.names, *exact_files(entry.sidecar))
             for name in dict.fromkeys(names):
                 files[entry.file].append(self._media.sha256(name, folders))
         return digest(list(files.values()))
@@ -134,12 +134,14 @@ class RowAnswers:
             names: list[str] = []
             try:
                 layout.answer(row, names.append)
-                own = own_of(row)
+                sidecar = own_of(row)
             except UsageError as error:
                 raise UsageError(f"{place}: {error}") from None
             entry_key = key if layout.unique else number
             duplicates += entry_key in entries
-            entries[entry_key] = Entry(file.path, number, place, key, row, names, own)
+            entries[entry_key] = Entry(
+                file.path, number, place, key, row, names, sidecar
+            )
         if skipped:
             self.remarks.append(f"{file.path}: {layout.keyless}, skipped: {skipped:,}")
         if duplicates:
@@ -168,7 +170,7 @@ class RowAnswers:
 
     def _response(self, entry: Entry, sample: Sample) -> Response:
         layout = self._layout
-        own = entry.own
+        sidecar = entry.sidecar
         folders = self._folders_of(entry.file)
         missing: list[str] = []
 
@@ -181,13 +183,15 @@ class RowAnswers:
                 missing.append(str(error))
                 return None
 
-        if "error" in own:
-            return error_of(own["error"])
+        if "error" in sidecar:
+            return error_of(sidecar["error"])
         if self._is_exact(entry):
-            output = Interleaved(tuple(exact_part(part, find) for part in own["parts"]))
+            output = Interleaved(
+                tuple(exact_part(part, find) for part in sidecar["parts"])
+            )
         else:
             output = layout.answer(entry.row, find)
-        left_out = (*layout.left_out, *kinds_of(own.get("left_out")))
+        left_out = (*layout.left_out, *kinds_of(sidecar.get("left_out")))
         warnings = list(layout.warnings(entry.row, sample))
         if missing:
             names = listed(missing, MOST_NAMED)
@@ -200,8 +204,8 @@ class RowAnswers:
 
     def _is_exact(self, entry: Entry) -> bool:
         """True if the key ``mmeval`` has the parts of exactly this answer."""
-        own = entry.own
-        return "parts" in own and own.get("of") == self._layout.seal(entry.row)
+        sidecar = entry.sidecar
+        return "parts" in sidecar and sidecar.get("of") == self._layout.seal(entry.row)
 
     def _group_of(self, file: Path) -> str:
         return file.relative_to(self._folder).as_posix()

@@ -34,7 +34,7 @@ class RowFolder(ExportFolder):
 
     def add(self, scored_trial: ScoredTrial) -> None:
         trial = scored_trial.trial
-        own = self.mmeval_fields(trial)
+        sidecar = self.mmeval_fields(trial)
         output = trial.output
         if output is None:
             row = self.layout.row(trial.sample, None, {})
@@ -51,9 +51,9 @@ class RowFolder(ExportFolder):
             files = {medium.sha256: file for file, medium in media.items()}
             row = self.fields(trial, output, files)
             if not self.is_given_back(row, output, media):
-                own |= self.exact_fields(output, files, self.layout.seal(row))
-        if own:
-            row[OWN] = own
+                sidecar |= self.exact_fields(output, files, self.layout.seal(row))
+        if sidecar:
+            row[OWN] = sidecar
         rows = self.rows.setdefault(self.file_of(trial), {})
         rows[trial.sample.id] = row
 

@@ -86,18 +86,18 @@ class RunAnswers:
         repeat: int,
     ) -> StoredAnswer | MissingAnswer:
         question = question_of(sample)
-        names = [task] if task in self._trials else []
-        if not names:  # renamed? then the only task with this sample and question
+        matches = [task] if task in self._trials else []
+        if not matches:  # renamed? then the only task with this sample and question
             for other, trials in self._trials.items():
                 first_repeat = trials.get((sample.id, 0))
                 if first_repeat is not None and first_repeat.question == question:
-                    names.append(other)
-        if len(names) != 1:
-            known = ", ".join(self._trials) or "none"
+                    matches.append(other)
+        if len(matches) != 1:
+            task_names = ", ".join(self._trials) or "none"
             return MissingAnswer(
-                f"{self._run.folder} has no task {task}; its tasks are: {known}"
+                f"{self._run.folder} has no task {task}; its tasks are: {task_names}"
             )
-        name = names[0]
+        name = matches[0]
         record = self._trials[name].get((sample.id, repeat))
         if record is None:
             return MissingAnswer(

@@ -71,10 +71,10 @@ def medium_inside(folder: Path, name: str) -> Media:
     return medium
 
 
-def exact_files(own: Mapping[str, Any]) -> list[str]:
+def exact_files(sidecar: Mapping[str, Any]) -> list[str]:
     """The files that the parts under the key ``mmeval`` name, each once."""
     names: dict[str, None] = {}
-    for row in own.get("parts", ()):
+    for row in sidecar.get("parts", ()):
         if isinstance(row, dict) and isinstance(row.get("file"), str):
             names[row["file"]] = None
     return list(names)

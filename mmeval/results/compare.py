@@ -87,40 +87,44 @@ def differences(
     """All differences in how a task's number was made, those of its pieces included.
     Without ``plans``, judges are compared by name only."""
     before, now = first.get("mmeval", {}), other.get("mmeval", {})
-    was: Any = first.get("versions", {}).get(task)
-    has: Any = other.get("versions", {}).get(task)
-    if was != has:
-        reason = f"{task} had version {was} and now has {has}"
+    first_value: Any = first.get("versions", {}).get(task)
+    other_value: Any = other.get("versions", {}).get(task)
+    if first_value != other_value:
+        reason = f"{task} had version {first_value} and now has {other_value}"
         yield Difference("version", reason)
 
-    was = task in before.get("not_comparable", ())
-    has = task in now.get("not_comparable", ())
-    if was != has:
+    first_value = task in before.get("not_comparable", ())
+    other_value = task in now.get("not_comparable", ())
+    if first_value != other_value:
         reason = "only one of them was made on bundled samples, or by a stand-in metric"
         yield Difference("data", reason)
-    was = task in before.get("uses_reference", ())
-    has = task in now.get("uses_reference", ())
-    if was != has:
+    first_value = task in before.get("uses_reference", ())
+    other_value = task in now.get("uses_reference", ())
+    if first_value != other_value:
         reason = f"only one of them used reference information of {task}"
         yield Difference("data", reason)
 
-    was = before.get("protocols", {}).get(task)
-    has = now.get("protocols", {}).get(task)
-    if was != has:
-        reason = f"{task} was asked by the protocol {was} and now by {has}"
+    first_value = before.get("protocols", {}).get(task)
+    other_value = now.get("protocols", {}).get(task)
+    if first_value != other_value:
+        reason = (
+            f"{task} was asked by the protocol {first_value} and now by {other_value}"
+        )
         yield Difference("protocol", reason)
-    was = before.get("refusals", {}).get(task, "scored")
-    has = now.get("refusals", {}).get(task, "scored")
-    if was != has:
-        reason = f"refused answers of {task} were {was} and now are {has}"
-        sides = ({"refusals": was}, {"refusals": has})
+    first_value = before.get("refusals", {}).get(task, "scored")
+    other_value = now.get("refusals", {}).get(task, "scored")
+    if first_value != other_value:
+        reason = (
+            f"refused answers of {task} were {first_value} and now are {other_value}"
+        )
+        sides = ({"refusals": first_value}, {"refusals": other_value})
         yield Difference("definition", reason, *sides)
 
     old, new = metric_of(before, task, output), metric_of(now, task, output)
-    was, has = _changed(_definition(old), _definition(new))
-    if new and has:
-        reason = f"the metric differs in {listed(list(has), 3)}"
-        yield Difference("definition", reason, was, has)
+    old_fields, new_fields = _changed(_definition(old), _definition(new))
+    if new and new_fields:
+        reason = f"the metric differs in {listed(list(new_fields), 3)}"
+        yield Difference("definition", reason, old_fields, new_fields)
     judged_now = judges_of(now, task, new)
     is_named_alike = judged_now == (judges_of(before, task, old) or set())
     if judged_now is not None:

@@ -16,11 +16,11 @@ def made_with(run: StoredRun) -> str:
     shown = {task.name for task in run.tasks}
     for task, judges in run.ours.get("judges", {}).items():
         for row in judges if task in shown else ():
-            asked = str(row.get("asked", ""))
+            requested = str(row.get("asked", ""))
             served = str(row.get("served", ""))
-            name = served or asked
-            if asked and served and asked != served:
-                name = f"{asked} (served as {served})"
+            name = served or requested
+            if requested and served and requested != served:
+                name = f"{requested} (served as {served})"
             backends.setdefault(str(row["role"]), {})[name] = None
     profiles = set()
     for task, metrics in run.ours.get("metrics", {}).items():

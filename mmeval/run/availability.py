@@ -44,14 +44,14 @@ def with_data(
     optional = optional_tasks(selection.groups)
     if not optional or len(selection.tasks) == 1:
         return selection
-    kept: list[Task] = []
+    available: list[Task] = []
     missing: list[UnavailableTask] = []
     for task in selection.tasks:
         try:
             dataset = task.dataset()
             if task.name in optional:
                 check_any(task, dataset)
-            kept.append(task)
+            available.append(task)
         except MissingDataError as error:
             if strict or task.name not in optional:
                 raise
@@ -59,12 +59,12 @@ def with_data(
             missing.append(
                 UnavailableTask(task.name, task.alias, task.version, finding)
             )
-    if not kept:
+    if not available:
         lines = terminal_lines((task.finding for task in missing), place)
         raise MissingDataError(
             "\n".join(["the data of all tasks are missing:", *lines])
         )
-    return replace(selection, tasks=tuple(kept), left_out=tuple(missing))
+    return replace(selection, tasks=tuple(available), left_out=tuple(missing))
 
 
 def optional_tasks(groups: Iterable[Group]) -> set[str]:

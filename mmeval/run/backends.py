@@ -357,14 +357,14 @@ def option_findings(
         for role, params in ((MODEL, task.params), *task.roles.items()):
             if role not in backends:
                 continue
-            known = backends[role].capabilities
-            for name in known.unknown_options(params):
+            capabilities = backends[role].capabilities
+            for name in capabilities.unknown_options(params):
                 if role == MODEL and name in task.given_options:
-                    names = ", ".join(sorted(known.options or ())) or "none"
+                    names = ", ".join(sorted(capabilities.options or ())) or "none"
                     raise UnknownNameError(
                         "option of --gen_kwargs",
                         name,
-                        known.options or (),
+                        capabilities.options or (),
                         f"The model knows: {names}.",
                     )
                 subject = Subject(task.name, role=role)

@@ -259,7 +259,7 @@ def verdict_lines(
     """The lines of a metric's sent calls for a trial. ``identities`` are those of the
     roles."""
     lines = []
-    for exchange, key, params, at in zip(
+    for exchange, key, params, answer_time in zip(
         transcript.exchanges,
         transcript.keys,
         transcript.params,
@@ -282,7 +282,7 @@ def verdict_lines(
             "served": response.served,
             "fingerprint": response.fingerprint,
             "params": params.to_json(),
-            "at": at,
+            "at": answer_time,
             "latency": round(response.latency, 4),
             "usage": [response.usage.input_tokens, response.usage.output_tokens],
             "key": key,

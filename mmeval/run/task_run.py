@@ -68,8 +68,8 @@ class TaskRun:
     def left_out(self, sample: Sample) -> tuple[PartKind, ...]:
         """The kinds of the task that are not requested from the model."""
         requested = self.wanted(sample)
-        every = self.task.wanted(sample)
-        return tuple(kind for kind in every if kind not in requested)
+        task_kinds = self.task.wanted(sample)
+        return tuple(kind for kind in task_kinds if kind not in requested)
 
     def program(self, sample: Sample) -> Program[Interleaved]:
         """The program that asks the model a sample."""

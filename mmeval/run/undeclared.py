@@ -39,13 +39,15 @@ def undeclared(
                 kind for kind in task_kinds if kind not in capabilities.outputs
             ]
     may_declare = declarable(capabilities, model)
-    every = [
+    undeclared_kinds = [
         kind
         for kinds in missing_kinds.values()
         for kind in kinds
         if kind in may_declare
     ]
-    declared = [kind for kind in (*capabilities.outputs, *every) if kind != "code"]
+    declared = [
+        kind for kind in (*capabilities.outputs, *undeclared_kinds) if kind != "code"
+    ]
     outputs = "+".join(dict.fromkeys(declared))
     args = ",".join(spelt_args({**model.args, OUTPUTS: outputs}))
     remedy = f"--model_args {shlex.quote(args)}"
@@ -56,9 +58,10 @@ def undeclared(
                 cause = f"not asked for {kind}, for which it has no tool"
                 role = f"--role {capabilities.by_role[kind]}=BACKEND"
                 yield Finding("unsupported", subject, cause=cause, remedy=role)
-        unstated = [kind for kind in kinds if kind in may_declare]
-        if unstated:
-            cause = f"not asked for {', '.join(unstated)}: its arguments declare none"
+        declarable_kinds = [kind for kind in kinds if kind in may_declare]
+        if declarable_kinds:
+            names = ", ".join(declarable_kinds)
+            cause = f"not asked for {names}: its arguments declare none"
             yield Finding("unsupported", subject, cause=cause, remedy=remedy)
 
 

@@ -110,10 +110,10 @@ class Journal:
     @property
     def of_others(self) -> int:
         """Number of answers that are in other folders."""
-        own = [segment.parent == self.folder for segment in self._segments]
-        if all(own):
+        is_own = [segment.parent == self.folder for segment in self._segments]
+        if all(is_own):
             return 0
-        return sum(not own[place >> _OFFSET_BITS] for place in self._index.values())
+        return sum(not is_own[place >> _OFFSET_BITS] for place in self._index.values())
 
     @property
     def since(self) -> str:
@@ -225,7 +225,7 @@ class Journal:
 
         ``calls`` maps keys to the digests of their requests.
         """
-        known = len(self.damaged)
+        damaged_before = len(self.damaged)
         if segment.exists():
             self._read_segment(
                 segment, after=self._read_to.get(segment, -1), earlier=False
@@ -243,7 +243,7 @@ class Journal:
             ):
                 self._adopted[key_hash(key)] = entry
                 responses[key] = entry.response
-        lines = terminal_lines(map(self._finding, self.damaged[known:]))
+        lines = terminal_lines(map(self._finding, self.damaged[damaged_before:]))
         if lines:
             log.warning("%s", "\n".join(["damaged lines of the journal:", *lines]))
         return responses
@@ -256,9 +256,9 @@ class Journal:
         ``again`` is the command that sends their calls again. ``asked_again`` are the
         digests of lines whose calls were sent again already; these are left out.
         """
-        known = frozenset(asked_again)
+        resolved = frozenset(asked_again)
         for line in self.damaged:
-            if line.digest not in known:
+            if line.digest not in resolved:
                 yield self._finding(line, again)
 
     def _finding(self, line: DamagedLine, again: str = "") -> Finding:
@@ -365,8 +365,8 @@ class Journal:
                 if spent:
                     self.spending.add_line(row)
                 # segments are not read in order of time
-                known = self._index.get(key)
-                if "r" in row and (known is None or at >= self._row_at(known)["t"]):
+                indexed = self._index.get(key)
+                if "r" in row and (indexed is None or at >= self._row_at(indexed)["t"]):
                     self._index[key] = self._place(path, offset)
                     self._oldest = min(self._oldest, at) if earlier else self._oldest
 
@@ -417,8 +417,8 @@ def _fullest_segments(folders: Sequence[Path]) -> Collection[Path]:
     fullest: dict[str, Path] = {}
     for folder in folders:
         for path in sorted(folder.glob("*.jsonl")):
-            known = fullest.get(path.name)
-            if known is None or path.stat().st_size >= known.stat().st_size:
+            largest = fullest.get(path.name)
+            if largest is None or path.stat().st_size >= largest.stat().st_size:
                 fullest[path.name] = path
     return fullest.values()
 

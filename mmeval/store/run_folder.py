@@ -94,8 +94,8 @@ class RunFolder:
         before = self._record.get("data", {})
         changed: list[str] = []
         for name, record in data.items():
-            known = before.get(name)
-            if known is not None and known["fingerprint"] != record["fingerprint"]:
+            earlier = before.get(name)
+            if earlier is not None and earlier["fingerprint"] != record["fingerprint"]:
                 changed.append(name)
         return changed
 

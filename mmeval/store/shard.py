@@ -122,9 +122,9 @@ def state(shard: Path) -> str:
 
 def unmerged(run: Path, record: Mapping[str, Any]) -> Iterator[Shard]:
     """The shards whose current state is not merged. ``record`` is the run's."""
-    known = record.get(MERGED, {}).get("shards", {})
+    merged_states = record.get(MERGED, {}).get("shards", {})
     for shard, path in shards_of(run).items():
-        if known.get(shard.folder_name) != state(path):
+        if merged_states.get(shard.folder_name) != state(path):
             yield shard
 
 

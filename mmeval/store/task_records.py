@@ -76,11 +76,11 @@ class TaskRecords:
     def keep_trial(
         self, index: int, repeat: int, trial_digest: str, row: Mapping[str, Any]
     ) -> None:
-        known = None
+        recorded_digest = None
         if self._known_trials:
-            known = self._known_trials.get(trial_key(index, repeat))
+            recorded_digest = self._known_trials.get(trial_key(index, repeat))
         # the digest of a failure does not depend on its steps
-        if known == trial_digest and "failed" not in row:
+        if recorded_digest == trial_digest and "failed" not in row:
             return
         if self._trials is None:
             self._trials = open_append(self.trial_file)

@@ -39,8 +39,8 @@ def known_dollars(bills: Iterable[Bill]) -> float | None:
     """The total in US dollars of bills with a price, without local models; None if no
     price is known."""
     billed = [bill.usd for bill in bills if not bill.endpoint.local]
-    known = [usd for usd in billed if usd is not None]
-    return sum(known) if known else None
+    amounts = [usd for usd in billed if usd is not None]
+    return sum(amounts) if amounts else None
 
 
 def spent_json(bills: Sequence[Bill]) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def spent_json(bills: Sequence[Bill]) -> dict[str, Any]:
     and ``"videos"`` if there are any. ``usd`` is null if a price is unknown; ``prices``
     is the source of a price.
     """
-    known = []
+    amounts = []
     by_role = []
     for bill in bills:
         row: dict[str, Any] = {
@@ -59,13 +59,13 @@ def spent_json(bills: Sequence[Bill]) -> dict[str, Any]:
             "usd": None,
         }
         if bill.usd is not None:
-            known.append(bill.usd)
+            amounts.append(bill.usd)
             row["usd"] = round(bill.usd, 6)
         if bill.source:
             row["prices"] = bill.source
         by_role.append(row | _counts(bill.spent))
     total = sum((bill.spent for bill in bills), CallTotals())
-    usd = round(sum(known), 6) if len(known) == len(bills) else None
+    usd = round(sum(amounts), 6) if len(amounts) == len(bills) else None
     return {"usd": usd, **_counts(total), "by_role": by_role}
 
 

@@ -110,17 +110,17 @@ def _metrics_to_score(
     unavailable piece stays, as the reason.
     """
     requested = {load_metric(name).name for name in names}
-    kept: list[TaskMetric] = []
+    entries_to_score: list[TaskMetric] = []
     pieces: set[str] = set()
     for entry in reversed(entries):  # a piece comes before the metric made of it
         is_requested = entry.bound.name in requested
         is_piece = not pieces.isdisjoint(entry.bound.metric.outputs)
         if entry.unavailable:
-            kept.append(entry)
+            entries_to_score.append(entry)
         elif is_requested or is_piece:
-            kept.append(entry)
+            entries_to_score.append(entry)
             pieces.update(entry.bound.pieces)
-    return tuple(reversed(kept))
+    return tuple(reversed(entries_to_score))
 
 
 def left_aside(
