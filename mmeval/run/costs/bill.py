@@ -12,8 +12,8 @@ from mmeval.store.spending import CallTotals
 def spent_words(bills: Sequence[Bill]) -> str:
     """One line: ``calls: 1,203, tokens in: 84,210, out: 9,120, 0.30 USD``.
 
-    Models without a price are named if other prices are known. Without any price, there
-    is no amount.
+    Models without a price are named if other prices are known. Without any price, the
+    amount is left out.
     """
     total = sum((bill.spent for bill in bills), CallTotals())
     words = [f"calls: {total.calls:,}"]
