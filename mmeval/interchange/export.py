@@ -93,6 +93,7 @@ def export(
         read = trials[name] = _Trials(run, name)
         answered.append(AnsweredTask(name, read, read.scored))
     try:
+        # resolved, so that a link to a folder stays a link
         with replaced(into.resolve()) as new:
             done = form.write(AnsweredRun(run.model, tuple(answered)), new)
             manifest = {

@@ -143,6 +143,7 @@ def _is_file(file: _MediaFile) -> bool:
     """False if a path is missing, leads out of its folder or cannot be read."""
     try:
         path = path_inside(file.folder, file.name)
+        # an unreadable file counts as missing now, and not when it is sent
         return path.is_file() and os.access(path, os.R_OK)
     except (UsageError, OSError):
         return False

@@ -25,6 +25,7 @@ class TemporaryLines:
     def __init__(self) -> None:
         """Raises StorageError if a temporary file cannot be created."""
         try:
+            # without a name, the file does not outlive a killed process
             self._file, path = tempfile.mkstemp(prefix="mmeval-")
             Path(path).unlink()
         except OSError as error:
@@ -38,6 +39,7 @@ class TemporaryLines:
         span = LineSpan(self._end, len(line))
         try:
             while line:
+                # a nearly full disk may take only a part of the line
                 line = line[os.pwrite(self._file, line, self._end) :]
                 self._end = span.offset + span.length - len(line)
         except OSError as error:

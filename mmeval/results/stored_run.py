@@ -290,6 +290,7 @@ class ScoreRows:
                 break
             self._next = next(self._rows, None)
             if row_key == key:
+                # without a next row the size is unknown and counts as large
                 size = 1 << 30 if self._next is None else self._next[0] - offset
                 return (row, size) if row.get("d") == digest else (None, 0)
         return None, 0

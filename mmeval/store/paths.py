@@ -15,4 +15,4 @@ def every_trial(_index: int, _repeat: int) -> bool:
 
 def trial_key(index: int, repeat: int) -> int:
     """Sample index and repeat as one integer, in data set order."""
-    return index << 16 | repeat
+    return index << 16 | repeat  # 16 bits hold MAX_REPEATS

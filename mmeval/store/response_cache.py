@@ -29,6 +29,7 @@ class ResponseCache:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(folder / "responses.sqlite", timeout=30)
+            # several runs may use a cache at the same time
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.execute(

@@ -90,6 +90,7 @@ class Segment:
             while written < len(whole):
                 written += os.write(self._fd, whole[written:])
         except OSError as error:
+            # a partial line would corrupt the next line
             os.ftruncate(self._fd, self._size)
             raise StorageError(
                 f"{self._folder}: cannot write an answer ({error.strerror}). "
