@@ -129,10 +129,10 @@ def _taken_lease(file: Path, *, shared: bool) -> SoftFileLease:
     if _is_at_work(lease, host):
         raise LockHeldError(_holder(lease))
     log.warning(
-        "%s: waiting for a sign of %s, %.0f seconds at most",
+        "%s: waiting up to %.0f seconds for a sign of %s",
         lease.lock_file,
-        _holder(lease),
         LEASE_SECONDS,
+        _holder(lease),
     )
     # a lease that is not touched for this time is taken over
     until = time.monotonic() + LEASE_SECONDS + BEAT_SECONDS

@@ -279,8 +279,8 @@ class Budget:
         if by_tokens and used.answered and not used.tokens and not account.warned:
             account.warned = True
             log.warning(
-                "%s does not report tokens, so its calls are not counted; only "
-                "--budget_calls limits them",
+                "%s does not report tokens, so they are not counted; only "
+                "--budget_calls limits its calls",
                 account.name,
             )
 

@@ -111,7 +111,7 @@ def test_a_lease_of_another_host_is_refused_when_it_is_touched(
     with pytest.raises(LockHeldError, match="pid 7 on another") as refused:
         Lock(tmp_path / "run.lock")
     assert "remove" not in str(refused.value), "its holder is at work"
-    assert "waiting for a sign of pid 7 on another" in caplog.text
+    assert "for a sign of pid 7 on another" in caplog.text
 
 
 @pytest.mark.usefixtures("without_locks")
