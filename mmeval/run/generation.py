@@ -74,7 +74,7 @@ class Generation:
         self._grace = asyncio.Timeout(None)
         self._leaving: asyncio.Task[None] | None = None
         self._judging = Judging(broker, runs, progress.judged)
-        broker.roles[MODEL].observer.room = self._take_over
+        broker.roles[MODEL].observer.room = self._add_slots
 
     @property
     def in_flight(self) -> int:
@@ -106,8 +106,8 @@ class Generation:
                         self._add_slot()
                 if self._failure is not None:
                     await self._judging.settle()
-        except BaseExceptionGroup as several:
-            raise several.exceptions[0] from None
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
         except TimeoutError:
             pass  # answers still in flight are given up
         finally:
@@ -200,7 +200,7 @@ class Generation:
         resting = self._broker.roles[MODEL].observer.resting
         return self._active_slots - resting - self._sending_slots
 
-    def _take_over(self) -> None:
+    def _add_slots(self) -> None:
         """Add slots for connections that resting calls or a new copy leave free.
 
         Without an active slot the model is done, and the resting call is of a judge
