@@ -170,7 +170,9 @@ class Budget:
                     used += totals
             price = _prices_of([endpoint], self.limits, self._prices)[endpoint]
             account = _Account(endpoint.model, price, used)
-            runtime.send = partial(self._pay, account, runtime, runtime.send)
+            runtime.send = partial(
+                self._send_within_limits, account, runtime, runtime.send
+            )
 
     def findings(self) -> Iterator[Finding]:
         """A finding for a reached limit, with the flags that raise it."""
@@ -194,7 +196,7 @@ class Budget:
             "and run the same command"
         )
 
-    async def _pay(
+    async def _send_within_limits(
         self,
         account: _Account,
         runtime: BackendRuntime,
@@ -228,7 +230,7 @@ class Budget:
             return response
         finally:
             try:
-                self._settle(account, reserved, used)
+                self._record_usage(account, reserved, used)
             finally:
                 self._call_ended.set()  # even after an error, so that no call hangs
 
@@ -260,7 +262,7 @@ class Budget:
                 reached.append(name)
         return reached
 
-    def _settle(
+    def _record_usage(
         self,
         account: _Account,
         reserved: _Cost,
