@@ -112,12 +112,11 @@ class ExportFolder(ABC):
         for task in own_tasks:
             unscored_trials = (ScoredTrial(trial, {}) for trial in task.trials())
             for scored_trial in task.scored() if self.scored else unscored_trials:
-                key = _trial_key(scored_trial.trial)
-                if scored_trial.trial.sample.fault:
+                trial = scored_trial.trial
+                key = _trial_key(trial)
+                if trial.sample.fault:
                     faulty.add(key)
-                elif (
-                    scored_trial.trial.output is None and self._places[key] is not None
-                ):
+                elif trial.output is None and self._places[key] is not None:
                     continue  # the answer of another task counts
                 elif key in taken:
                     self.again(scored_trial)

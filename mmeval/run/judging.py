@@ -59,14 +59,14 @@ class Judging:
             role: runtime.identity for role, runtime in broker.roles.items()
         }
         self._semaphore = asyncio.Semaphore(_max_concurrency(broker, runs))
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._in_progress: set[asyncio.Task[None]] = set()
         self._postponed: dict[str, tuple[TaskRun, array[int]]] = {}
         self._failure: Exception | SystemExit | None = None
         self._stopped = False
 
     @property
     def in_flight(self) -> int:
-        return len(self._under_way)
+        return len(self._in_progress)
 
     @property
     def waiting(self) -> int:
@@ -109,27 +109,27 @@ class Judging:
         self._broker.live_trials += 1
         coroutine = self._judge(run, index, trial, trial_digest)
         task = asyncio.get_running_loop().create_task(coroutine)
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        self._in_progress.add(task)
+        task.add_done_callback(self._in_progress.discard)
 
     async def drain(self) -> None:
         """Judge all trials, postponed ones included. Raises errors that end the run."""
         self._last = True
         while self._postponed:
             _, (run, keys) = self._postponed.popitem()
-            await self._catch_up(run, frozenset(keys))
+            await self._judge_postponed(run, frozenset(keys))
         await self.settle()
         if self._failure is not None:
             raise self._failure
 
     async def settle(self) -> None:
         """Wait until all trials in progress end."""
-        while self._under_way:
-            await asyncio.gather(*self._under_way)
+        while self._in_progress:
+            await asyncio.gather(*self._in_progress)
             # since Python 3.12, gather of ended tasks does not run their callbacks
             await asyncio.sleep(0)
 
-    async def _catch_up(self, run: TaskRun, keys: frozenset[int]) -> None:
+    async def _judge_postponed(self, run: TaskRun, keys: frozenset[int]) -> None:
         journal = self._broker.journal
         for row, sample_row in run.records.trials():
             if self._stopped or not self._metrics(run):

@@ -271,7 +271,7 @@ class Budget:
         self._reserved.remove(reserved)
         account.in_flight -= 1
         account.used += used
-        self._calls += used.calls - 1  # _pay counted one
+        self._calls += used.calls - 1  # one was counted when it was sent
         self._usd += account.price.cost(used)
         self._tokens += used.tokens
         price_per_answer = account.price.cost(
