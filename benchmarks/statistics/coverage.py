@@ -26,7 +26,7 @@ from scipy import stats
 from benchmarks.measuring import Figure
 from mmeval.aggregate.aggregators import macro_mean, mean, median
 from mmeval.aggregate.combination import mean_of
-from mmeval.aggregate.intervals import sureness_of_terms
+from mmeval.aggregate.intervals import uncertainty_of_terms
 from mmeval.aggregate.resampling import Values
 from mmeval.aggregate.scores import Averaged, ClusterSums, Scores
 from mmeval.aggregate.statistics import Interval
@@ -129,7 +129,7 @@ def of_means(terms: Sequence[Term]) -> Interval | None:
     """The interval of the unweighted mean of some means."""
     shared = scaled(terms, 1 / len(terms))
     values = [term.share * term.value for term in shared]
-    return sureness_of_terms(math.fsum(values), shared).ci95
+    return uncertainty_of_terms(math.fsum(values), shared).ci95
 
 
 def ones(count: int) -> Counts:

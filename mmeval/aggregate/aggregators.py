@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from mmeval.aggregate.intervals import median_share, sureness_of_terms
+from mmeval.aggregate.intervals import median_share, uncertainty_of_terms
 from mmeval.aggregate.scores import Estimate, Scores
 from mmeval.aggregate.terms import scaled, term_of_mean
 from mmeval.records.evidence import Term
@@ -111,7 +111,7 @@ def macro_mean(scores: Scores, *, by: str) -> Estimate:
         return mean(scores)
     terms = scaled(means, 1 / len(means))
     value = math.fsum(term.value for term in means) / len(means)
-    return Estimate(value, sureness_of_terms(value, terms).stderr, terms=terms)
+    return Estimate(value, uncertainty_of_terms(value, terms).stderr, terms=terms)
 
 
 def spread(means: Sequence[float]) -> Spread:

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from mmeval.aggregate.intervals import ONE_CLUSTER, sureness_of_terms
+from mmeval.aggregate.intervals import ONE_CLUSTER, uncertainty_of_terms
 from mmeval.aggregate.scores import STATUSES, Averaged, Scores, first_statuses
-from mmeval.aggregate.statistics import Interval, Sureness
+from mmeval.aggregate.statistics import Interval, Uncertainty
 from mmeval.aggregate.summary import (
     NOT_DRAWN,
     UNKNOWN_DRAW,
@@ -82,15 +82,15 @@ def mean_of(
     if not unavailable and (skip or len(bounded) == len(parts)):
         bounds = _mean_bounds(bounded)
 
-    sure = Sureness()
+    uncertainty = Uncertainty()
     bounds_ci95 = None
     evidence = None
     if value is not None:
         number = _Number(skip, bootstrap_iters)
-        sure = number.sureness(counted, value)
+        uncertainty = number.uncertainty(counted, value)
         evidence = _evidence(counted, bounded)
         if bounds is not None:
-            bounds_ci95 = sure.ci95
+            bounds_ci95 = uncertainty.ci95
             if any(_has_lost(part.result) for part in bounded):
                 bounds_ci95 = number.bounds_ci95(bounded, bounds, evidence)
 
@@ -110,19 +110,19 @@ def mean_of(
         value=value,
         n=statuses.total(),
         **counts,
-        stderr=sure.stderr,
-        ci95=sure.ci95,
+        stderr=uncertainty.stderr,
+        ci95=uncertainty.ci95,
         bounds=bounds,
         higher_is_better=higher_is_better,
         suspended=suspended,
         clusters=_count(part.scores.clusters for part in counted),
-        bootstrap_iters=sure.bootstrap_iters,
+        bootstrap_iters=uncertainty.bootstrap_iters,
         weights=weights,
         faulty=parts[0].scores.faulty,
         no_option=_count(scores.no_option for scores in columns),
         bounds_ci95=bounds_ci95,
-        no_interval=sure.no_interval,
-        effective_clusters=sure.effective_clusters,
+        no_interval=uncertainty.no_interval,
+        effective_clusters=uncertainty.effective_clusters,
         evidence=evidence,
         refused=_count(scores.refused for scores in columns),
         refused_unscored=_count(scores.refused_unscored for scores in columns),
@@ -161,10 +161,10 @@ class _Number(NamedTuple):
     skip: bool
     iterations: int
 
-    def sureness(self, parts: Sequence[Averaged], value: float) -> Sureness:
+    def uncertainty(self, parts: Sequence[Averaged], value: float) -> Uncertainty:
         if len(parts) == 1:
             result = parts[0].result
-            return Sureness(
+            return Uncertainty(
                 result.stderr,
                 result.ci95,
                 result.bootstrap_iters,
@@ -199,10 +199,10 @@ class _Number(NamedTuple):
         self,
         columns: Sequence[tuple[Averaged, Scores]],
         value: float,
-    ) -> Sureness:
+    ) -> Uncertainty:
         terms = _terms_of(columns)
         if terms is not None:
-            return sureness_of_terms(value, terms)
+            return uncertainty_of_terms(value, terms)
 
         means: list[Term] = []
         for _, scores in columns:
@@ -210,9 +210,9 @@ class _Number(NamedTuple):
             if mean is not None:
                 means.append(mean)
         if _count(mean.clusters for mean in means) < 2:
-            return Sureness(no_interval=ONE_CLUSTER)
+            return Uncertainty(no_interval=ONE_CLUSTER)
         if not self.iterations:
-            return Sureness(no_interval=NOT_DRAWN)
+            return Uncertainty(no_interval=NOT_DRAWN)
         # numpy and scipy.stats, which few numbers need
         from mmeval.aggregate.resampling import resample_together
 
@@ -221,7 +221,7 @@ class _Number(NamedTuple):
             numbers.append((scores, part.aggregator, part.options))
         found = resample_together(numbers, self.iterations, skip=self.skip)
         if found.stderr is None:
-            return Sureness(no_interval=UNKNOWN_DRAW)
+            return Uncertainty(no_interval=UNKNOWN_DRAW)
         return widened(found, value, means)
 
 

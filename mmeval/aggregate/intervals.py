@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from mmeval.aggregate.leverage import satterthwaite
 from mmeval.aggregate.quantiles import beta_quantile, normal_share, student_quantile
 from mmeval.aggregate.scores import Scores, sums_by_cluster
-from mmeval.aggregate.statistics import Interval, Sureness
+from mmeval.aggregate.statistics import Interval, Uncertainty
 from mmeval.aggregate.terms import Component, components, term_of_sums
 from mmeval.records.evidence import Term
 
@@ -39,20 +39,20 @@ _MANY = 1e5
 """From this variance of a count on the binomial distribution is the normal one."""
 
 
-def sureness_of_terms(
+def uncertainty_of_terms(
     value: float, terms: Sequence[Term], tail: float = TAIL
-) -> Sureness:
+) -> Uncertainty:
     """Standard error and interval of a weighted sum of means."""
     if not terms:  # a value by rule, such as that of what cannot be done
-        return Sureness(0.0, (value, value))
+        return Uncertainty(0.0, (value, value))
     if not all(term.is_known for term in terms):
-        return Sureness(no_interval=ONE_CLUSTER)
-    return sureness(value, components(terms), tail)
+        return Uncertainty(no_interval=ONE_CLUSTER)
+    return uncertainty_of_components(value, components(terms), tail)
 
 
-def sureness(
+def uncertainty_of_components(
     value: float, independent: Sequence[Component], tail: float = TAIL
-) -> Sureness:
+) -> Uncertainty:
     """Standard error and interval of a sum of independent components.
 
     ``tail`` is the probability beyond each end.
@@ -62,7 +62,7 @@ def sureness(
     if math.isclose(stderr, 0.0, abs_tol=1e-12 * max(1.0, abs(value))):
         stderr = 0.0
     effective = _effective(independent)
-    known = Sureness(stderr, effective_clusters=effective)
+    known = Uncertainty(stderr, effective_clusters=effective)
     if effective < 2 - _EXACT:
         return known._replace(no_interval=TOO_FEW)
     if _share(independent) is not None:
@@ -255,8 +255,8 @@ def _effective_trials(
 
 
 def _without_range(
-    value: float, known: Sureness, independent: Sequence[Component], tail: float
-) -> Sureness:
+    value: float, known: Uncertainty, independent: Sequence[Component], tail: float
+) -> Uncertainty:
     stderr = known.stderr
     has_shape = all(component.influences is not None for component in independent)
     fewest = FEWEST_WITHOUT_RANGE if has_shape else FEWEST_WITHOUT_SHAPE

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mmeval.aggregate.aggregators import mean, median, weighted_mean
 from mmeval.aggregate.scores import Aggregator, Scores
-from mmeval.aggregate.statistics import FEWEST_DRAWS, Sureness
+from mmeval.aggregate.statistics import FEWEST_DRAWS, Uncertainty
 
 Draws: TypeAlias = NDArray[np.intp]
 """Clusters by number, one row a draw."""
@@ -38,7 +38,7 @@ to draw."""
 
 def resample(
     scores: Scores, aggregator: Aggregator, options: Mapping[str, Any], iterations: int
-) -> Sureness:
+) -> Uncertainty:
     """Standard error and 95 % interval of a value by ``iterations`` draws of clusters.
 
     An aggregator that is called for each draw gets fewer where that would be more than
@@ -53,7 +53,7 @@ def resample_together(
     iterations: int,
     *,
     skip: bool,
-) -> Sureness:
+) -> Uncertainty:
     """Those of the mean of some numbers over the same trials: each draw is one for all.
 
     With ``skip``, a draw in which one of them has no value is that of the others. Means
@@ -170,7 +170,7 @@ def bootstrap(
     statistic: Statistic,
     clusters: int,
     iterations: int,
-) -> Sureness:
+) -> Uncertainty:
     """Standard error and percentile interval by resampling; neither if a draw gives
     NaN.
 
@@ -181,8 +181,8 @@ def bootstrap(
     low, high = map(float, found.confidence_interval)
     stderr = float(found.standard_error)
     if not math.isfinite(low + high + stderr):
-        return Sureness()
-    return Sureness(stderr, (low, high), iterations)
+        return Uncertainty()
+    return Uncertainty(stderr, (low, high), iterations)
 
 
 def distribution(

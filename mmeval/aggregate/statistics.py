@@ -20,7 +20,7 @@ FEWEST_DRAWS = 100
 rests on two or three draws."""
 
 
-class Sureness(NamedTuple):
+class Uncertainty(NamedTuple):
     """The uncertainty of a value, as far as it is known, and the draws that it was
     resampled by. ``no_interval`` is the reason why there is no interval."""
 

@@ -13,12 +13,12 @@ from mmeval.aggregate.aggregators import mean
 from mmeval.aggregate.intervals import (
     ONE_CLUSTER,
     bounds_tail,
-    sureness,
-    sureness_of_terms,
+    uncertainty_of_components,
+    uncertainty_of_terms,
 )
 from mmeval.aggregate.leverage import effective_clusters
 from mmeval.aggregate.scores import STATUSES, Aggregator, Estimate, Scores
-from mmeval.aggregate.statistics import Interval, Sureness
+from mmeval.aggregate.statistics import Interval, Uncertainty
 from mmeval.aggregate.terms import component_of, term_of_mean, terms_of
 from mmeval.records.evidence import Evidence, Term
 from mmeval.records.score import Result
@@ -73,7 +73,9 @@ def summarise(
     aggregation = Aggregation(aggregator, options or {}, bootstrap_iters)
     estimate = aggregation.estimate(scores)
     is_known = estimate.value is not None and not suspended
-    sure = _sureness(scores, estimate, aggregation) if is_known else Sureness()
+    uncertainty = (
+        _uncertainty_of(scores, estimate, aggregation) if is_known else Uncertainty()
+    )
     has_lost = bool(scores.count("failed") + scores.count("unscored"))
     ends = completed(scores, aggregation) if has_lost else None
     bounds = bounds_ci95 = None
@@ -87,7 +89,7 @@ def summarise(
         and estimate.value is not None
     ):
         bounds = (estimate.value, estimate.value)
-        bounds_ci95 = sure.ci95
+        bounds_ci95 = uncertainty.ci95
     if estimate.terms is not None and len(estimate.terms) == 1:
         clusters = len(estimate.terms[0].clusters)
     else:
@@ -99,18 +101,18 @@ def summarise(
         value=None if suspended else estimate.value,
         n=len(scores),
         **counts,
-        stderr=sure.stderr,
-        ci95=sure.ci95,
+        stderr=uncertainty.stderr,
+        ci95=uncertainty.ci95,
         bounds=bounds,
         higher_is_better=scores.higher_is_better,
         suspended=suspended,
         clusters=clusters,
-        bootstrap_iters=sure.bootstrap_iters,
+        bootstrap_iters=uncertainty.bootstrap_iters,
         faulty=scores.faulty,
         no_option=len(scores.no_option),
         bounds_ci95=bounds_ci95,
-        no_interval=sure.no_interval,
-        effective_clusters=sure.effective_clusters,
+        no_interval=uncertainty.no_interval,
+        effective_clusters=uncertainty.effective_clusters,
         evidence=_evidence(estimate, ends, has_lost=has_lost),
         refused=len(scores.refused),
         refused_unscored=len(scores.refused_unscored),
@@ -118,20 +120,20 @@ def summarise(
     )
 
 
-def _sureness(
+def _uncertainty_of(
     scores: Scores,
     estimate: Estimate,
     aggregation: Aggregation,
-) -> Sureness:
+) -> Uncertainty:
     """The uncertainty of a value: a formula's, its aggregator's, or resampled."""
     value = estimate.value
     assert value is not None
     if estimate.terms is not None:
-        return sureness_of_terms(value, estimate.terms)
+        return uncertainty_of_terms(value, estimate.terms)
     design = term_of_mean(scores)
     if design is None or not design.is_known:
-        return Sureness(no_interval=ONE_CLUSTER)
-    found = Sureness(estimate.stderr)
+        return Uncertainty(no_interval=ONE_CLUSTER)
+    found = Uncertainty(estimate.stderr)
     if estimate.stderr is None and estimate.resample:
         found = _resampled(scores, value, aggregation)
     if estimate.ci95 is not None or estimate.no_interval:
@@ -149,30 +151,30 @@ def _resampled(
     scores: Scores,
     value: float,
     aggregation: Aggregation,
-) -> Sureness:
+) -> Uncertainty:
     if set(scores.values) == {value}:  # draws of one and the same value tell nothing
-        return Sureness(0.0)
+        return Uncertainty(0.0)
     if not aggregation.bootstrap_iters:
-        return Sureness(no_interval=NOT_DRAWN)
+        return Uncertainty(no_interval=NOT_DRAWN)
     # numpy and scipy.stats, which few numbers need
     from mmeval.aggregate.resampling import resample
 
     found = resample(scores, *aggregation)
-    return found if found.ci95 else Sureness(no_interval=UNKNOWN_DRAW)
+    return found if found.ci95 else Uncertainty(no_interval=UNKNOWN_DRAW)
 
 
 def widened(
-    drawn: Sureness,
+    drawn: Uncertainty,
     value: float,
     means: Sequence[Term],
-) -> Sureness:
+) -> Uncertainty:
     """The interval by the standard error alone, and by what was drawn, if anything was.
 
     Quantiles of draws are too near to each other where clusters are few, or the value
     is near to an end of the range. ``means`` are those of the same trials.
     """
     assert drawn.stderr is not None
-    found = sureness(value, [component_of(drawn.stderr, value, means)])
+    found = uncertainty_of_components(value, [component_of(drawn.stderr, value, means)])
     interval = found.ci95
     if interval and drawn.ci95 and found.stderr:
         low, high = drawn.ci95
@@ -210,8 +212,8 @@ def _bounds_ci95(
     low, high = ends
     if low.estimate.terms is not None and high.estimate.terms is not None:
         return bounds_interval(_bounds(ends), low.estimate.terms, high.estimate.terms)
-    below = _sureness(low.scores, low.estimate, aggregation).ci95
-    above = _sureness(high.scores, high.estimate, aggregation).ci95
+    below = _uncertainty_of(low.scores, low.estimate, aggregation).ci95
+    above = _uncertainty_of(high.scores, high.estimate, aggregation).ci95
     if below is None or above is None:
         return None
     return (below[0], above[1])
@@ -223,13 +225,13 @@ def bounds_interval(
     """The same for a number with ``low`` terms at its lowest and ``high`` ones at its
     highest."""
     lowest, highest = bounds
-    low_error = sureness_of_terms(lowest, low).stderr
-    high_error = sureness_of_terms(highest, high).stderr
+    low_error = uncertainty_of_terms(lowest, low).stderr
+    high_error = uncertainty_of_terms(highest, high).stderr
     if low_error is None or high_error is None:
         return None
     tail = bounds_tail(highest - lowest, max(low_error, high_error))
-    below = sureness_of_terms(lowest, low, tail).ci95
-    above = sureness_of_terms(highest, high, tail).ci95
+    below = uncertainty_of_terms(lowest, low, tail).ci95
+    above = uncertainty_of_terms(highest, high, tail).ci95
     if below is None or above is None:
         return None
     return (below[0], above[1])
@@ -323,15 +325,15 @@ def combine(
 
     shares = _shares(counted_sizes, weight_by_size=weight_by_size)
     value = _weighted([m.value for m in counted], shares)
-    sure = Sureness()
+    uncertainty = Uncertainty()
     if value is not None:
-        sure = _group_sureness(value, counted, shares)
+        uncertainty = _group_uncertainty(value, counted, shares)
 
     bound_shares = _shares(bounded_sizes, weight_by_size=weight_by_size)
     bounds = _weighted_bounds(bounded, bound_shares)
     bounds_ci95 = None
     if value is not None and bounds is not None:
-        bounds_ci95 = sure.ci95
+        bounds_ci95 = uncertainty.ci95
         if any(m.failed + m.unscored for m in bounded):
             bounds_ci95 = _group_bounds_ci95(bounds, bounded, bound_shares)
     evidence = _group_evidence(counted, shares, bounded, bound_shares)
@@ -352,31 +354,31 @@ def combine(
         metric=metric,
         value=value,
         **counts,
-        stderr=sure.stderr,
-        ci95=sure.ci95,
+        stderr=uncertainty.stderr,
+        ci95=uncertainty.ci95,
         bounds=bounds,
         higher_is_better=all(m.higher_is_better for m in members),
         suspended=any(m.suspended for m in members),
         clusters=clusters,
         weights=dict(zip([m.task for m in counted], shares, strict=True)),
         bounds_ci95=bounds_ci95,
-        no_interval=sure.no_interval,
-        effective_clusters=sure.effective_clusters,
+        no_interval=uncertainty.no_interval,
+        effective_clusters=uncertainty.effective_clusters,
         evidence=evidence,
     )
 
 
-def _group_sureness(
+def _group_uncertainty(
     value: float,
     members: Sequence[Result],
     shares: Sequence[float],
-) -> Sureness:
+) -> Uncertainty:
     terms = _group_terms(members, shares, "value")
     if terms is not None:
         for member in members:
             if member.stderr is None:
-                return Sureness(no_interval=_reason_of(member))
-        return sureness_of_terms(value, terms)
+                return Uncertainty(no_interval=_reason_of(member))
+        return uncertainty_of_terms(value, terms)
 
     stderr = None
     errors = [m.stderr for m in members if m.stderr is not None]
@@ -384,11 +386,11 @@ def _group_sureness(
         stderr = statistics.weighted_mean_stderr(errors, shares)
     for member in members:
         if member.ci95 is None:
-            return Sureness(stderr, no_interval=_reason_of(member))
+            return Uncertainty(stderr, no_interval=_reason_of(member))
     values = [m.value for m in members if m.value is not None]
     intervals = [m.ci95 for m in members if m.ci95 is not None]
     interval = statistics.weighted_mean_interval(values, intervals, shares)
-    return Sureness(stderr, interval)
+    return Uncertainty(stderr, interval)
 
 
 def _group_terms(

@@ -15,10 +15,10 @@ from mmeval.aggregate.intervals import (
     bounds_tail,
     same_value_interval,
     share_interval,
-    sureness_of_terms,
+    uncertainty_of_terms,
 )
 from mmeval.aggregate.scores import ClusterSums
-from mmeval.aggregate.statistics import Interval, Sureness
+from mmeval.aggregate.statistics import Interval, Uncertainty
 from mmeval.aggregate.terms import scaled, term_of_sums
 from mmeval.records.evidence import Term
 
@@ -44,10 +44,12 @@ def term(
     return found
 
 
-def of(*terms: Term) -> Sureness:
+def of(*terms: Term) -> Uncertainty:
     """The unweighted mean of some means."""
     shared = scaled(terms, 1 / len(terms))
-    return sureness_of_terms(math.fsum(one.share * one.value for one in shared), shared)
+    return uncertainty_of_terms(
+        math.fsum(one.share * one.value for one in shared), shared
+    )
 
 
 @pytest.mark.parametrize("right", [1, 19, 39])
@@ -113,7 +115,7 @@ def test_fewer_than_two_effective_clusters_have_no_interval() -> None:
 
 
 def test_one_cluster_tells_nothing() -> None:
-    assert of(term([3.0], [4.0])) == Sureness(no_interval=ONE_CLUSTER)
+    assert of(term([3.0], [4.0])) == Uncertainty(no_interval=ONE_CLUSTER)
 
 
 def test_rare_wrong_answers_in_repeats_count_as_clusters_and_not_as_trials() -> None:
@@ -197,7 +199,7 @@ def test_without_a_range_a_mean_of_two_clusters_leaves_a_large_group_without_one
 
 
 def test_a_value_by_rule_is_certain() -> None:
-    assert sureness_of_terms(0.0, []) == Sureness(0.0, (0.0, 0.0))
+    assert uncertainty_of_terms(0.0, []) == Uncertainty(0.0, (0.0, 0.0))
 
 
 # shares and bounds

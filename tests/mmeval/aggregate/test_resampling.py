@@ -9,7 +9,7 @@ from mmeval.aggregate import resampling
 from mmeval.aggregate.aggregators import mean, median, weighted_mean
 from mmeval.aggregate.resampling import bootstrap, resample, resample_together
 from mmeval.aggregate.scores import Aggregator, Estimate, Scores
-from mmeval.aggregate.statistics import FEWEST_DRAWS, Sureness
+from mmeval.aggregate.statistics import FEWEST_DRAWS, Uncertainty
 from mmeval.records.score import Score
 
 
@@ -101,7 +101,7 @@ def test_an_unknown_aggregator_gets_fewer_draws_of_many_rows(
     assert sum(seen) == 2 * 10_000 + FEWEST_DRAWS * 200
     assert (
         resample(column([1.0, 0.0, None, None, None]), unknown(mean), {}, 1000)
-        == Sureness()
+        == Uncertainty()
     )
 
 
