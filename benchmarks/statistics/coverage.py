@@ -28,7 +28,7 @@ from mmeval.aggregate.aggregators import macro_mean, mean, median
 from mmeval.aggregate.combination import mean_of
 from mmeval.aggregate.intervals import uncertainty_of_terms
 from mmeval.aggregate.resampling import Values
-from mmeval.aggregate.scores import Averaged, ClusterSums, Scores
+from mmeval.aggregate.scores import AggregatedNumber, ClusterSums, Scores
 from mmeval.aggregate.statistics import Interval
 from mmeval.aggregate.summary import combine, summarise
 from mmeval.aggregate.terms import scaled, term_of_sums
@@ -456,7 +456,7 @@ def combined_interval(columns: Values) -> Interval | None:
     parts = []
     for values in columns:
         scores = column(values)
-        parts.append(Averaged(result(scores), scores, mean, {}))
+        parts.append(AggregatedNumber(result(scores), scores, mean, {}))
     return mean_of("t", "m", parts, skip=True).ci95
 
 

@@ -13,15 +13,15 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from mmeval.aggregate.intervals import ONE_CLUSTER, uncertainty_of_terms
-from mmeval.aggregate.scores import STATUSES, Averaged, Scores, first_statuses
+from mmeval.aggregate.scores import STATUSES, AggregatedNumber, Scores, first_statuses
 from mmeval.aggregate.statistics import Interval, Uncertainty
 from mmeval.aggregate.summary import (
     NOT_DRAWN,
     UNKNOWN_DRAW,
     Aggregation,
-    askable,
     bounds_interval,
-    completed,
+    extremes,
+    scorable,
     widened,
 )
 from mmeval.aggregate.terms import term_of_mean, terms_of
@@ -39,7 +39,7 @@ whole."""
 def mean_of(
     task: str,
     name: str,
-    parts: Sequence[Averaged],
+    parts: Sequence[AggregatedNumber],
     *,
     skip: bool,
     higher_is_better: bool = True,
@@ -59,20 +59,20 @@ def mean_of(
     A trial counts as scored where it is by one part and lost by none. What is
     ``unavailable`` has no value; any numbers over the trials are its ``parts`` then.
     """
-    counted: list[Averaged] = []
-    bounded: list[Averaged] = []
+    counted: list[AggregatedNumber] = []
+    bounded: list[AggregatedNumber] = []
     is_whole = True
     for part in parts:
         result = part.result
         # the answers that came hold nothing for the number; those that failed would not
         # be expected to
         is_empty = result.inapplicable > 0 and not result.scored + result.unscored
-        is_askable = not is_empty and askable(result) > 0
-        if is_askable and not result.is_refused_whole:
+        is_scorable = not is_empty and scorable(result) > 0
+        if is_scorable and not result.is_refused_whole:
             counted.append(part)
-        if not is_empty and askable(result) + result.faulty:
+        if not is_empty and scorable(result) + result.faulty:
             bounded.append(part)
-        if is_empty or not (is_askable or result.is_refused_whole):
+        if is_empty or not (is_scorable or result.is_refused_whole):
             is_whole = skip
 
     suspended = any(part.result.suspended for part in parts)
@@ -86,7 +86,7 @@ def mean_of(
     bounds_ci95 = None
     evidence = None
     if value is not None:
-        number = _Number(skip, bootstrap_iters)
+        number = _MeanOfNumbers(skip, bootstrap_iters)
         uncertainty = number.uncertainty(counted, value)
         evidence = _evidence(counted, bounded)
         if bounds is not None:
@@ -138,7 +138,7 @@ def _count(columns: Iterable[Iterable[Hashable]]) -> int:
     return len(everything)
 
 
-def _mean_bounds(parts: Sequence[Averaged]) -> Interval | None:
+def _mean_bounds(parts: Sequence[AggregatedNumber]) -> Interval | None:
     lows: list[float] = []
     highs: list[float] = []
     for part in parts:
@@ -154,14 +154,16 @@ def _has_lost(result: Result) -> bool:
     return bool(result.failed + result.unscored)
 
 
-class _Number(NamedTuple):
+class _MeanOfNumbers(NamedTuple):
     """How sure the mean of some numbers is. With ``skip``, a draw in which one of them
     has no value is that of the others."""
 
     skip: bool
     iterations: int
 
-    def uncertainty(self, parts: Sequence[Averaged], value: float) -> Uncertainty:
+    def uncertainty(
+        self, parts: Sequence[AggregatedNumber], value: float
+    ) -> Uncertainty:
         if len(parts) == 1:
             result = parts[0].result
             return Uncertainty(
@@ -174,17 +176,20 @@ class _Number(NamedTuple):
         return self._of([(part, part.scores) for part in parts], value)
 
     def bounds_ci95(
-        self, parts: Sequence[Averaged], bounds: Interval, evidence: Evidence | None
+        self,
+        parts: Sequence[AggregatedNumber],
+        bounds: Interval,
+        evidence: Evidence | None,
     ) -> Interval | None:
         """The interval that covers whatever lost trials would have been."""
         if len(parts) == 1:
             return parts[0].result.bounds_ci95
         if evidence and evidence.low is not None and evidence.high is not None:
             return bounds_interval(bounds, evidence.low, evidence.high)
-        lows: list[tuple[Averaged, Scores]] = []
-        highs: list[tuple[Averaged, Scores]] = []
+        lows: list[tuple[AggregatedNumber, Scores]] = []
+        highs: list[tuple[AggregatedNumber, Scores]] = []
         for part in parts:
-            ends = completed(part.scores, _aggregation(part))
+            ends = extremes(part.scores, _aggregation(part))
             if ends is None:
                 return None
             lows.append((part, ends[0].scores))
@@ -197,7 +202,7 @@ class _Number(NamedTuple):
 
     def _of(
         self,
-        columns: Sequence[tuple[Averaged, Scores]],
+        columns: Sequence[tuple[AggregatedNumber, Scores]],
         value: float,
     ) -> Uncertainty:
         terms = _terms_of(columns)
@@ -226,7 +231,7 @@ class _Number(NamedTuple):
 
 
 def _evidence(
-    counted: Sequence[Averaged], bounded: Sequence[Averaged]
+    counted: Sequence[AggregatedNumber], bounded: Sequence[AggregatedNumber]
 ) -> Evidence | None:
     terms = _terms_of([(part, part.scores) for part in counted])
     if terms is None:
@@ -237,7 +242,7 @@ def _evidence(
     lows: list[tuple[Term, ...] | None] = []
     highs: list[tuple[Term, ...] | None] = []
     for part in bounded:
-        ends = completed(part.scores, _aggregation(part))
+        ends = extremes(part.scores, _aggregation(part))
         if ends is None:
             return Evidence(terms, None, None)
         lows.append(ends[0].estimate.terms)
@@ -254,7 +259,7 @@ def _terms(
 
 
 def _terms_of(
-    columns: Sequence[tuple[Averaged, Scores]],
+    columns: Sequence[tuple[AggregatedNumber, Scores]],
 ) -> tuple[Term, ...] | None:
     terms = []
     for part, scores in columns:
@@ -262,7 +267,7 @@ def _terms_of(
     return _terms(terms)
 
 
-def _aggregation(part: Averaged) -> Aggregation:
+def _aggregation(part: AggregatedNumber) -> Aggregation:
     return Aggregation(part.aggregator, part.options, 0)
 
 

@@ -80,7 +80,7 @@ Aggregator = Callable[..., Estimate]
 Estimate``. One with a keyword ``profile`` is told that of the task."""
 
 
-class Averaged(NamedTuple):
+class AggregatedNumber(NamedTuple):
     """A number, and what it was made of."""
 
     result: Result

@@ -47,7 +47,7 @@ class Aggregation(NamedTuple):
         return found
 
 
-class Completed(NamedTuple):
+class ExtremeEstimate(NamedTuple):
     """The scores where each lost trial has its lowest, or highest, value, and what they
     come to."""
 
@@ -77,7 +77,7 @@ def summarise(
         _uncertainty_of(scores, estimate, aggregation) if is_known else Uncertainty()
     )
     has_lost = bool(scores.count("failed") + scores.count("unscored"))
-    ends = completed(scores, aggregation) if has_lost else None
+    ends = extremes(scores, aggregation) if has_lost else None
     bounds = bounds_ci95 = None
     if ends is not None:
         bounds = _bounds(ends)
@@ -182,7 +182,7 @@ def widened(
     return found._replace(ci95=interval, bootstrap_iters=drawn.bootstrap_iters)
 
 
-def completed(scores: Scores, aggregation: Aggregation) -> list[Completed] | None:
+def extremes(scores: Scores, aggregation: Aggregation) -> list[ExtremeEstimate] | None:
     """The lowest and the highest number there could be; None where lost trials have no
     lowest or highest value, or the number has none."""
     ends = []
@@ -193,12 +193,12 @@ def completed(scores: Scores, aggregation: Aggregation) -> list[Completed] | Non
         estimate = aggregation.estimate(filled)
         if estimate.value is None:
             return None
-        ends.append(Completed(filled, estimate))
+        ends.append(ExtremeEstimate(filled, estimate))
     # a number may fall where its scores rise
     return sorted(ends, key=lambda end: end.estimate.value or 0.0)
 
 
-def _bounds(ends: Sequence[Completed]) -> Interval:
+def _bounds(ends: Sequence[ExtremeEstimate]) -> Interval:
     low, high = (end.estimate.value for end in ends)
     assert low is not None
     assert high is not None
@@ -206,7 +206,7 @@ def _bounds(ends: Sequence[Completed]) -> Interval:
 
 
 def _bounds_ci95(
-    ends: Sequence[Completed], aggregation: Aggregation
+    ends: Sequence[ExtremeEstimate], aggregation: Aggregation
 ) -> Interval | None:
     """The 95 % interval of the number, whatever its lost trials would have been."""
     low, high = ends
@@ -238,7 +238,7 @@ def bounds_interval(
 
 
 def _evidence(
-    estimate: Estimate, ends: Sequence[Completed] | None, *, has_lost: bool
+    estimate: Estimate, ends: Sequence[ExtremeEstimate] | None, *, has_lost: bool
 ) -> Evidence | None:
     """What a group needs of the number; None where it is not a sum of means."""
     if estimate.value is not None and estimate.terms is None:
@@ -311,8 +311,8 @@ def combine(
     bounded_sizes: list[int] = []
     whole: list[Result] = []
     for given in members:
-        member, size = given, askable(given)
-        if counts_absent and cannot_be_done(given):
+        member, size = given, scorable(given)
+        if counts_absent and is_unsupported(given):
             member, size = replace(given, **_ZERO), given.unsupported
         whole.append(member)
         if (counts_absent or size) and not member.is_refused_whole:
@@ -447,13 +447,13 @@ def _group_bounds_ci95(
     return (low - math.hypot(*below), high + math.hypot(*above))
 
 
-def askable(result: Result) -> int:
+def scorable(result: Result) -> int:
     """The trials that could have been scored."""
     impossible = result.unsupported + result.unavailable + result.inapplicable
     return result.n - impossible - result.faulty
 
 
-def cannot_be_done(result: Result) -> bool:
+def is_unsupported(result: Result) -> bool:
     """Whether the model cannot take or give what any of the trials asks, but for those
     that no model could be asked. Of a group without a value that has weights, another
     member is unknown."""

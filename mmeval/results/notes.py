@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
-from mmeval.aggregate.summary import cannot_be_done
+from mmeval.aggregate.summary import is_unsupported
 from mmeval.records.score import Key, Result
 from mmeval.system.wording import listed
 
@@ -175,7 +175,7 @@ class NumberReasons:
                 # all its samples are bad
                 if member.faulty and member.faulty == member.n - member.unsupported:
                     bad.append(member.task)
-            elif cannot_be_done(member):
+            elif is_unsupported(member):
                 zero.append(member.task)
             elif member.value is None:
                 counts = missing(replace(member, bounds=None))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmeval.aggregate.combination import mean_of
-from mmeval.aggregate.scores import Averaged, Scores, load_aggregator
+from mmeval.aggregate.scores import AggregatedNumber, Scores, load_aggregator
 from mmeval.aggregate.statistics import BOOTSTRAP_ITERS
 from mmeval.aggregate.summary import combine, summarise
 from mmeval.errors import MmevalError, PluginError
@@ -279,7 +279,7 @@ def _combined(
         parts = []
         for number in numbers:
             column = columns[number.name]
-            part = Averaged(
+            part = AggregatedNumber(
                 of_parts[number.name, name],
                 column if positions is None else column.at(positions),
                 load_aggregator(number.aggregation),

@@ -9,7 +9,7 @@ from typing import Any
 from mmeval.aggregate import Estimate
 from mmeval.aggregate.aggregators import mean
 from mmeval.aggregate.combination import mean_of
-from mmeval.aggregate.scores import Averaged, Scores
+from mmeval.aggregate.scores import AggregatedNumber, Scores
 from mmeval.aggregate.summary import summarise
 from mmeval.records.score import FORMAT_VERSION
 from mmeval.report.table_formats import TABLES
@@ -342,7 +342,7 @@ def numbers_of(
         result = summarise(
             task, piece, column, how, options, suspended=piece in suspended
         )
-        parts.append(Averaged(result, column, how, options or {}))
+        parts.append(AggregatedNumber(result, column, how, options or {}))
     made = mean_of(task, whole, parts, skip=skip)
     return [result.to_json() for result in (*(part.result for part in parts), made)]
 

@@ -7,7 +7,7 @@ import pytest
 
 from mmeval.aggregate.aggregators import mean, median
 from mmeval.aggregate.combination import mean_of
-from mmeval.aggregate.scores import Aggregator, Averaged, Estimate, Scores
+from mmeval.aggregate.scores import AggregatedNumber, Aggregator, Estimate, Scores
 from mmeval.aggregate.summary import summarise
 from mmeval.records.score import Result, Score
 
@@ -24,17 +24,17 @@ def part(
     range: Any = (0, 1),
     by: Aggregator = mean,
     **more: Any,
-) -> Averaged:
+) -> AggregatedNumber:
     scores = Scores(range=range)
     for i, row in enumerate(rows):
         score: Any = row if isinstance(row, (Score, str)) else Score(row)
         scores.add(f"s{i}", 0, score, cluster=clusters[i] if clusters else "")
-    return Averaged(
+    return AggregatedNumber(
         summarise("t", name, scores, by, bootstrap_iters=200, **more), scores, by, {}
     )
 
 
-def made(*parts: Averaged, skip: bool = False, **more: Any) -> Result:
+def made(*parts: AggregatedNumber, skip: bool = False, **more: Any) -> Result:
     return mean_of("t", "both", parts, skip=skip, bootstrap_iters=400, **more)
 
 
@@ -113,7 +113,7 @@ def test_a_trial_without_an_option_counts_once_for_all_parts() -> None:
     scores = Scores(range=(0, 1))
     for i, no_option in enumerate((True, False)):
         scores.add_value(f"s{i}", 0, 0.0, no_option=no_option)
-    choice = Averaged(summarise("t", "choice", scores), scores, mean, {})
+    choice = AggregatedNumber(summarise("t", "choice", scores), scores, mean, {})
     assert made(choice, choice).no_option == 1
 
 
@@ -123,7 +123,7 @@ def test_a_part_of_which_every_verdict_is_refused_is_left_out_of_the_value(
 ) -> None:
     scores = Scores(range=(0, 1))
     scores.add("s0", 0, Score.refused("the judge refused"))
-    refused = Averaged(summarise("t", "b", scores), scores, mean, {})
+    refused = AggregatedNumber(summarise("t", "b", scores), scores, mean, {})
     found = made(part("a", 1), refused, skip=skip)
     assert (found.value, found.bounds, found.refused_verdicts) == (1, (0.5, 1), 1)
 
