@@ -35,10 +35,10 @@ from benchmarks.statistics.paired_data import (
 from mmeval.aggregate.aggregators import median
 from mmeval.aggregate.resampling import Values
 from mmeval.aggregate.scores import Scores
-from mmeval.comparison.paired.evidence import two_sided
+from mmeval.comparison.paired.difference_test import two_sided
 from mmeval.comparison.statistics import (
     LEVEL,
-    Paired,
+    PairedTest,
     compare_by_draws,
     compare_means,
 )
@@ -61,7 +61,7 @@ class Cell:
 
     name: str
     clusters: int
-    compare: Callable[[Random], Paired | None]
+    compare: Callable[[Random], PairedTest | None]
     truth: float = 0.0
     margin: float | None = None
 
@@ -112,19 +112,19 @@ def simulate(cell: Cell, simulations: int) -> Count:
     return count
 
 
-def _passes(test: Paired, margin: float) -> bool:
+def _passes(test: PairedTest, margin: float) -> bool:
     """As the gate ``--fail_unless_within`` asks."""
     doubt = test.doubt_of_unseen(-margin, above=False)
     return doubt < LEVEL / 2
 
 
-def _fails(test: Paired, margin: float) -> bool:
+def _fails(test: PairedTest, margin: float) -> bool:
     """As the gate ``--fail_if_worse`` asks."""
     is_beyond = test.difference < -margin
     return is_beyond and test.p_beyond(-margin, above=True) < LEVEL
 
 
-def _contradicts(test: Paired, truth: float, *, is_held: bool) -> bool:
+def _contradicts(test: PairedTest, truth: float, *, is_held: bool) -> bool:
     """Whether the printed interval says another thing than the p, or than the test of
     the true difference."""
     if test.ci95 is None or test.p is None:
@@ -160,7 +160,7 @@ def of_mean(
     names = names_of(sizes)
     places = np.repeat(np.arange(clusters), sizes)
 
-    def compare(random: Random) -> Paired:
+    def compare(random: Random) -> PairedTest:
         a, b = draw(random, places)
         return compare_means([part_of(a, b, names)], width)
 
@@ -183,7 +183,7 @@ def of_nearly_equal(clusters: int, lost: float, spread: float) -> Cell:
 def of_group(sizes: Sequence[int], share: float) -> Cell:
     """Tasks of these sizes, one trial a cluster, right or wrong, with equal shares."""
 
-    def compare(random: Random) -> Paired:
+    def compare(random: Random) -> PairedTest:
         parts = []
         for task, size in enumerate(sizes):
             luck = random.random((2, size))
@@ -209,7 +209,7 @@ def of_median(clusters: int, draw: str, shift: float) -> Cell:
             scores.add_value(f"s{place}", 0, float(value) + better)
         return scores
 
-    def compare(random: Random) -> Paired | None:
+    def compare(random: Random) -> PairedTest | None:
         ease = random.random(clusters)
         a = column(random, ease, 0.0)
         b = column(random, ease, shift)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmeval.aggregate.resampling import Values
-from mmeval.comparison.paired.contributions import Part
+from mmeval.comparison.paired.contributions import PairedMean
 
 Random = np.random.Generator
 Places = NDArray[np.intp]
@@ -49,9 +49,9 @@ def part_of(
     b: Values,
     names: Sequence[str],
     share: float = 1.0,
-) -> Part:
+) -> PairedMean:
     ones = np.ones(len(a))
-    return Part(share, names, a, b, weights_a=ones, weights_b=ones)
+    return PairedMean(share, names, a, b, weights_a=ones, weights_b=ones)
 
 
 def right_or_wrong(share: float, disagree: float) -> Draw:

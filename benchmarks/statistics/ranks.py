@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.measuring import Figure
 from benchmarks.statistics.paired_data import part_of
 from mmeval.aggregate.resampling import Values
-from mmeval.comparison.paired.evidence import two_sided
+from mmeval.comparison.paired.difference_test import two_sided
 from mmeval.comparison.paired.score_test import ScoreTest
 from mmeval.comparison.ranking import ALPHA, Order, Rank, ranks
 from mmeval.comparison.statistics import compare_means, corrected

@@ -24,7 +24,13 @@ from mmeval.comparison.named_runs import NamedRuns, named_runs
 from mmeval.comparison.number import Number, Verdict
 from mmeval.comparison.ranking import Place, Ranking, key_of, rankings_of
 from mmeval.comparison.run_pair import Compared, ComparedRun, RunPair
-from mmeval.comparison.statistics import LEVEL, Correction, Paired, corrected, levels
+from mmeval.comparison.statistics import (
+    LEVEL,
+    Correction,
+    PairedTest,
+    corrected,
+    levels,
+)
 from mmeval.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_WORSE, UsageError, did_you_mean
 from mmeval.records.score import Key
 from mmeval.report.headline import headline_rows
@@ -472,7 +478,7 @@ def _of_zero(
 
 
 def _remarks(
-    number: Number, test: Paired, alpha: float, *, is_find: bool
+    number: Number, test: PairedTest, alpha: float, *, is_find: bool
 ) -> Iterator[str]:
     """What a reader has to know before the difference is used."""
     yield from _of_zero(number, alpha, is_find=is_find)

@@ -12,7 +12,7 @@ from scipy import special
 
 from mmeval.aggregate.statistics import Interval
 from mmeval.comparison.number import Number
-from mmeval.comparison.statistics import LEVEL, Correction, Paired, corrected
+from mmeval.comparison.statistics import LEVEL, Correction, PairedTest, corrected
 from mmeval.errors import UsageError
 
 Reason = Literal["worse", "not_shown", "lost", "untested"]
@@ -151,7 +151,7 @@ def _why_untested(number: Number) -> Reason | None:
 
 
 def _is_no_worse(
-    test: Paired,
+    test: PairedTest,
     margin: float,
     *,
     higher: bool,
@@ -166,7 +166,7 @@ def _is_no_worse(
     return worst >= -margin and unseen < LEVEL / 2
 
 
-def _is_equal(test: Paired, margin: float) -> bool:
+def _is_equal(test: PairedTest, margin: float) -> bool:
     return _is_inside(test.ci95, margin) and test.equivalence_p(margin) < LEVEL / 2
 
 
@@ -240,7 +240,7 @@ def _corrected_by_run(
 
 
 def _p_of_worse(
-    test: Paired | None,
+    test: PairedTest | None,
     margin: float,
     is_higher_better: bool,
 ) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from mmeval.comparison.statistics import Paired
+from mmeval.comparison.statistics import PairedTest
 
 Verdict = Literal["better", "worse", "within", "not_seen", "unlike", "no_pairs"]
 
@@ -57,8 +57,8 @@ class Number:
     equivalence_p: float | None = None
     alias: str = field(default="", repr=False)
     higher_is_better: bool = field(default=True, repr=False)
-    test: Paired | None = field(default=None, repr=False, compare=False)
-    worst: Paired | None = field(default=None, repr=False, compare=False)
+    test: PairedTest | None = field(default=None, repr=False, compare=False)
+    worst: PairedTest | None = field(default=None, repr=False, compare=False)
     lost: tuple[int, int] = field(default=(0, 0), repr=False)
     lacks_trials: bool = field(default=False, repr=False)
     trials: Mapping[str, int] = field(default_factory=dict, repr=False)

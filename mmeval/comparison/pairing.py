@@ -48,7 +48,7 @@ _ASKED_BY_CONTENT = re.compile(r"model(?:\+[^/]*)?/([0-9a-f]+)/\d+(?:/\d+)?")
 _BESIDES_THE_QUESTION = ("references", "candidates", "metadata", "fault")
 
 
-class Part(NamedTuple):
+class TaskFolder(NamedTuple):
     """A task in one run folder. Of several that count as one run, the repeats of each
     follow those of the one before."""
 
@@ -69,7 +69,7 @@ class TaskScores:
 
     def __init__(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[TaskFolder],
         numbers: Mapping[str, Interval],
         label: str = _ALL_LABELS,
         worst: Mapping[str, float] | None = None,
@@ -96,7 +96,7 @@ class TaskScores:
                 self.statuses[name].append(score.status)
                 self.values[name].append(score.value)
 
-    def _add(self, part: Part, offset: int) -> int:
+    def _add(self, part: TaskFolder, offset: int) -> int:
         """Read the trials of a folder; how many repeats it has."""
         damaged_samples: list[int] = []
         damaged_scores: list[int] = []

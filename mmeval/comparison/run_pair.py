@@ -16,7 +16,7 @@ from mmeval.aggregate.aggregators import macro_mean, mean, weighted_mean
 from mmeval.aggregate.scores import Aggregator, Scores, load_aggregator
 from mmeval.aggregate.statistics import Interval
 from mmeval.comparison.answers import answers_of
-from mmeval.comparison.paired.contributions import Part
+from mmeval.comparison.paired.contributions import PairedMean
 from mmeval.comparison.pairing import (
     ASKED_OTHERWISE,
     NOT_ASKED,
@@ -25,12 +25,12 @@ from mmeval.comparison.pairing import (
     End,
     Matched,
     Pairs,
+    TaskFolder,
     TaskScores,
     TrialName,
     bounds_of,
 )
-from mmeval.comparison.pairing import Part as Folder
-from mmeval.comparison.statistics import Paired, compare_by_draws, compare_means
+from mmeval.comparison.statistics import PairedTest, compare_by_draws, compare_means
 from mmeval.records.score import Key
 from mmeval.results.compare import (
     JUDGE_PARAMETERS,
@@ -116,8 +116,8 @@ class Compared:
 
     pairs: int = 0
     samples: int = 0
-    test: Paired | None = None
-    worst: Paired | None = None
+    test: PairedTest | None = None
+    worst: PairedTest | None = None
     bounds: Interval | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
     lacking: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
@@ -180,13 +180,13 @@ class ComparedRun:
             self._scores[task] = TaskScores(folders, ranges, self._label, worst)
         return self._scores[task]
 
-    def folders(self, task: str) -> list[Folder]:
+    def folders(self, task: str) -> list[TaskFolder]:
         """The task in each of the run's folders that has it."""
         found = []
         for run in self.runs:
             for one in run.tasks:
                 if one.name == task:
-                    found.append(Folder(run, one))
+                    found.append(TaskFolder(run, one))
         return found
 
     def _worst(self, task: str, ranges: Mapping[str, Interval]) -> dict[str, float]:
@@ -479,7 +479,7 @@ class RunPair:
             matched = Matched.of(a, b, alike, within)
         return Found(piece, a, b, matched, Pairs.of(a, b, piece.number, matched))
 
-    def _test(self, found: Sequence[Found]) -> Paired | None:
+    def _test(self, found: Sequence[Found]) -> PairedTest | None:
         """The test of a mean of pieces, or of the only piece with another
         aggregator."""
         aggregators = []
@@ -495,7 +495,7 @@ class RunPair:
             a, b = found[0].pairs.a, found[0].pairs.b
             return compare_by_draws(a, b, aggregator, options, widths[0])
 
-        parts: list[Part] = []
+        parts: list[PairedMean] = []
         shares = _shares(found)
         for one, share, of_piece in zip(found, shares, aggregators, strict=True):
             parts += _parts(one.pairs, share, *of_piece)
@@ -505,7 +505,7 @@ class RunPair:
                 return None
         return compare_means(parts, max(widths))
 
-    def _worst(self, found: Sequence[Found], row: NumberRow) -> Paired | None:
+    def _worst(self, found: Sequence[Found], row: NumberRow) -> PairedTest | None:
         """The test with lost trials at their worst for the second run."""
         ends: tuple[End, End] = (1, 0) if row.higher_is_better else (0, 1)
         whole = []
@@ -627,7 +627,7 @@ def _shares(found: Sequence[Found]) -> list[float]:
 
 def _parts(
     pairs: Pairs, share: float, aggregator: Aggregator, options: Mapping[str, Any]
-) -> list[Part]:
+) -> list[PairedMean]:
     """The means that a number is the mean of: one, or that of each level of a label."""
     clusters = pairs.a.clusters
     values_a, values_b = pairs.values
@@ -640,7 +640,7 @@ def _parts(
     parts = []
     for level in levels:
         places = list(level)
-        part = Part(
+        part = PairedMean(
             share=share / len(levels),
             clusters=[clusters[place] for place in places],
             a=values_a[places],

@@ -23,20 +23,20 @@ from mmeval.aggregate.statistics import Interval
 from mmeval.comparison.paired import power as seen
 from mmeval.comparison.paired.contributions import (
     Contributions,
-    Part,
+    PairedMean,
     contributions_of,
 )
-from mmeval.comparison.paired.evidence import (
-    Evidence,
-    Widest,
+from mmeval.comparison.paired.difference_test import (
+    CombinedTest,
+    DifferenceTest,
     interval_of,
     two_sided,
 )
-from mmeval.comparison.paired.relabelled import resampled
+from mmeval.comparison.paired.relabelled import resample_difference
 from mmeval.comparison.paired.score_test import ExactTail, ScoreTest
 from mmeval.comparison.paired.sign_flips import FEWEST_CLUSTERS, fewest_for, sign_flips
 from mmeval.comparison.paired.student import Student, WithoutSkewness, skewness
-from mmeval.comparison.paired.unseen import AllAlike, Unseen
+from mmeval.comparison.paired.unseen_clusters import AlikeClusters, UnseenClusters
 
 Method = Literal["score", "sign_flip", "t", "bootstrap"]
 Correction = Literal["holm", "bh", "none"]
@@ -60,7 +60,7 @@ like it move no end."""
 
 
 @dataclass(frozen=True)
-class Paired:
+class PairedTest:
     """A difference ``b - a`` and its test.
 
     ``stderr`` and ``ci95`` are None where nothing is known of them; ``why`` is the
@@ -89,9 +89,9 @@ class Paired:
     why: str = ""
     growth: float = field(default=0.0, repr=False)
     are_all_near: bool = field(default=False, repr=False)
-    evidence: Evidence | None = field(default=None, repr=False, compare=False)
-    caution: Evidence | None = field(default=None, repr=False, compare=False)
-    unseen: Evidence | None = field(default=None, repr=False, compare=False)
+    evidence: DifferenceTest | None = field(default=None, repr=False, compare=False)
+    caution: DifferenceTest | None = field(default=None, repr=False, compare=False)
+    unseen: DifferenceTest | None = field(default=None, repr=False, compare=False)
 
     @property
     def difference(self) -> float:
@@ -136,7 +136,7 @@ class Paired:
         return self._doubt(members, limit, above)
 
     def _doubt(
-        self, members: Sequence[Evidence | None], limit: float, above: bool
+        self, members: Sequence[DifferenceTest | None], limit: float, above: bool
     ) -> float:
         if self.evidence is None:
             return 1.0
@@ -243,7 +243,7 @@ class Paired:
         return not self.stderr or self.changed < needed
 
 
-def compare_means(parts: Sequence[Part], width: float) -> Paired:
+def compare_means(parts: Sequence[PairedMean], width: float) -> PairedTest:
     """The difference of a mean, of a mean of means, or of a group's; ``width`` is that
     of its range.
 
@@ -273,8 +273,8 @@ def compare_means(parts: Sequence[Part], width: float) -> Paired:
 
     unseen = None
     if math.isfinite(width) and choice.method != "score":
-        unseen = Unseen(b - a, width, found.effective)
-    return Paired(
+        unseen = UnseenClusters(b - a, width, found.effective)
+    return PairedTest(
         a=a,
         b=b,
         stderr=_stderr(found),
@@ -297,10 +297,10 @@ def compare_means(parts: Sequence[Part], width: float) -> Paired:
 class _Choice(NamedTuple):
     """A test, what a gate asks besides, and why it has no interval."""
 
-    evidence: Evidence
+    evidence: DifferenceTest
     method: Method
     why: str = ""
-    caution: Evidence | None = None
+    caution: DifferenceTest | None = None
     are_all_near: bool = False
 
 
@@ -323,10 +323,10 @@ def _test_of_alike(
         why = why or "all clusters differ alike, and the metric has no finite range"
         return _Choice(flips, "sign_flip", why)
 
-    unseen = Unseen(difference, width, found.effective)
-    alike = AllAlike(unseen)
+    unseen = UnseenClusters(difference, width, found.effective)
+    alike = AlikeClusters(unseen)
     if difference:
-        return _Choice(Widest((alike, flips)), "sign_flip", why, unseen)
+        return _Choice(CombinedTest((alike, flips)), "sign_flip", why, unseen)
     # one cluster says nothing; of a few that do not differ, others are bounded
     return _Choice(alike, "sign_flip", why if clusters == 1 else "", unseen)
 
@@ -341,7 +341,7 @@ def _test_of_spread(
     stderr = _stderr(found)
     why = ""
     freedom = found.freedom
-    members: list[Evidence] = []
+    members: list[DifferenceTest] = []
     if stderr and _is_for_student(found):
         method: Method = "t"
         members.append(Student(difference, stderr, freedom))
@@ -373,11 +373,13 @@ def _test_of_spread(
 
     are_all_near = math.isfinite(width) and found.farthest < _FAR * width
     if are_all_near:
-        members.append(AllAlike(Unseen(difference, width, found.effective)))
-    return _Choice(Widest(tuple(members)), method, why, are_all_near=are_all_near)
+        members.append(
+            AlikeClusters(UnseenClusters(difference, width, found.effective))
+        )
+    return _Choice(CombinedTest(tuple(members)), method, why, are_all_near=are_all_near)
 
 
-def _is_right_or_wrong(parts: Sequence[Part], found: Contributions) -> bool:
+def _is_right_or_wrong(parts: Sequence[PairedMean], found: Contributions) -> bool:
     """Whether all scores are 0 or 1, with one trial a cluster."""
     first = parts[0]
     if len(parts) > 1 or len(found.added) != len(first.a):
@@ -406,7 +408,7 @@ def compare_by_draws(
     aggregator: Aggregator,
     options: Mapping[str, Any],
     width: float,
-) -> Paired | None:
+) -> PairedTest | None:
     """The difference of any other number: p by swapping the labels of both runs in
     clusters, and a bootstrap of clusters, each draw one for both runs.
 
@@ -420,26 +422,26 @@ def compare_by_draws(
     clusters = len(sizes)
     effective = sum(sizes) ** 2 / sum(size * size for size in sizes)
     why = _too_few(clusters)
-    found = None if why else resampled(a, b, aggregator, options)
+    found = None if why else resample_difference(a, b, aggregator, options)
     if not why and found is None:
         why = "it has no value in some draws of clusters"
     difference = value_b - value_a
-    evidence: Evidence | None = None
-    unseen: Evidence | None = None
+    evidence: DifferenceTest | None = None
+    unseen: DifferenceTest | None = None
     stderr = p = None
     if found is not None:
         evidence = found
         stderr = found.stderr
-        missed = Unseen(difference, width, effective)
+        missed = UnseenClusters(difference, width, effective)
         if not stderr and not math.isinf(width):
-            evidence = Widest((found, AllAlike(missed)))
+            evidence = CombinedTest((found, AlikeClusters(missed)))
         if aggregator is not median:
             # rare losses do not move a median, but most other numbers
             unseen = missed
         p = two_sided(evidence)
         if not stderr and math.isinf(width):
             why = "all draws are alike, and the metric has no finite range"
-    return Paired(
+    return PairedTest(
         a=value_a,
         b=value_b,
         stderr=stderr,

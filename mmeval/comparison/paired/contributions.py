@@ -26,7 +26,7 @@ _TIES = 1e-12
 the last digits."""
 
 
-class Part(NamedTuple):
+class PairedMean(NamedTuple):
     """Paired trials of one mean, with its ``share`` of the number.
 
     Clusters of the same name are one, also in several parts. The weights are how many
@@ -97,7 +97,7 @@ class Contributions(NamedTuple):
         return size * (1 - changed / len(means)) / self.effective
 
 
-def contributions_of(parts: Sequence[Part]) -> Contributions:
+def contributions_of(parts: Sequence[PairedMean]) -> Contributions:
     """The residuals and their degrees of freedom are those of CR2 (see
     ``mmeval.aggregate.leverage``). Parts that share clusters are taken together, and
     groups of such parts are independent: Satterthwaite's degrees of freedom."""
@@ -158,7 +158,7 @@ class _WithinPart(NamedTuple):
 
 
 def _within_part(
-    part: Part,
+    part: PairedMean,
     of_trials: Ints,
     count: int,
 ) -> _WithinPart:

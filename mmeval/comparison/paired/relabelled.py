@@ -26,7 +26,7 @@ Swaps = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Resampled:
+class ResampledDifference:
     """``draws`` are the difference in each resample, in order, and ``swapped`` the
     two-sided p of no difference by swapping labels. ``size`` is that of the values,
     whose last digits are rounded.
@@ -57,9 +57,9 @@ class Resampled:
         return min(1.0, doubt)
 
 
-def resampled(
+def resample_difference(
     a: Scores, b: Scores, aggregator: Aggregator, options: Mapping[str, Any]
-) -> Resampled | None:
+) -> ResampledDifference | None:
     """``a`` and ``b`` are the paired rows, in one order. None where a resample has no
     value."""
     clusters = list(a.by_cluster())
@@ -91,7 +91,7 @@ def resampled(
     # the way that was seen, the first one, is one of them
     as_large = np.count_nonzero(sizes >= sizes[0] * (1 - _TIES))
     size = float(np.abs([*a.values, *b.values]).max())
-    return Resampled(np.sort(draws), float(as_large / len(ways)), size)
+    return ResampledDifference(np.sort(draws), float(as_large / len(ways)), size)
 
 
 def _medians(a: Scores, b: Scores) -> Callable[[Swaps], Values]:

@@ -10,11 +10,11 @@ from statsmodels.stats.weightstats import ttost_paired
 
 from mmeval.aggregate.aggregators import median
 from mmeval.aggregate.scores import Estimate, Scores
-from mmeval.comparison.paired.contributions import Part
+from mmeval.comparison.paired.contributions import PairedMean
 from mmeval.comparison.paired.student import Student
 from mmeval.comparison.statistics import (
     Correction,
-    Paired,
+    PairedTest,
     compare_by_draws,
     compare_means,
     corrected,
@@ -28,13 +28,15 @@ def part(
     *,
     share: float = 1.0,
     task: str = "t",
-) -> Part:
+) -> PairedMean:
     one = np.ones(len(a))
     names = clusters or [f"{task} {at}" for at in range(len(a))]
-    return Part(share, names, np.asarray(a, float), np.asarray(b, float), one, one)
+    return PairedMean(
+        share, names, np.asarray(a, float), np.asarray(b, float), one, one
+    )
 
 
-def all_right(count: int) -> Paired:
+def all_right(count: int) -> PairedTest:
     return compare_means([part([1.0] * count, [1.0] * count)], 1.0)
 
 
@@ -224,7 +226,7 @@ def test_a_test_that_found_something_could_have_seen_something() -> None:
     assert found.smallest_seen(0.05, 0.8) == pytest.approx(0.8 ** (1 / 6))
 
 
-def coins(sizes: Sequence[int], seed: int) -> Paired:
+def coins(sizes: Sequence[int], seed: int) -> PairedTest:
     """Two runs that toss coins, over tasks of these sizes with equal shares."""
     random = np.random.default_rng(seed)
     tasks = [
@@ -313,7 +315,7 @@ def test_the_error_of_clusters_is_that_of_statsmodels() -> None:
     assert found.stderr == pytest.approx(float(fit.bse[0]), abs=1e-12)
 
 
-def all_near(count: int, shift: float = 0.0) -> Paired:
+def all_near(count: int, shift: float = 0.0) -> PairedTest:
     """Pairs that differ by nearly the same."""
     a = np.full(count, 0.5)
     b = a + shift + 0.001 * spread(count)

@@ -17,25 +17,25 @@ import pytest
 from numpy.typing import NDArray
 
 from benchmarks.statistics.comparisons import FAMILIES, NOISE, Cell, simulate
-from mmeval.comparison.paired.contributions import Part
-from mmeval.comparison.statistics import Paired, compare_means, corrected
+from mmeval.comparison.paired.contributions import PairedMean
+from mmeval.comparison.statistics import PairedTest, compare_means, corrected
 
 SIMULATIONS = 1000
 CELL_SIMULATIONS = 200
 SIZES = (20, 50, 200)
 Random = np.random.Generator
-Maker = Callable[[Random, int, float], Paired]
+Maker = Callable[[Random, int, float], PairedTest]
 
 
 def compared(
     a: NDArray[Any], b: NDArray[Any], per_cluster: int = 1, width: float = math.inf
-) -> Paired:
+) -> PairedTest:
     one = np.ones(len(a))
     names = [f"c{at // per_cluster}" for at in range(len(a))]
-    return compare_means([Part(1.0, names, a, b, one, one)], width)
+    return compare_means([PairedMean(1.0, names, a, b, one, one)], width)
 
 
-def normal(random: Random, clusters: int, difference: float) -> Paired:
+def normal(random: Random, clusters: int, difference: float) -> PairedTest:
     """Samples of different difficulty, which is the same for both runs."""
     ease = random.normal(size=clusters)
     return compared(
@@ -48,7 +48,7 @@ def right(share: float) -> Maker:
     """Right or wrong. Half of the samples are right in both runs or in none, as far as
     the shares allow."""
 
-    def made(random: Random, clusters: int, difference: float) -> Paired:
+    def made(random: Random, clusters: int, difference: float) -> PairedTest:
         luck = random.random(clusters)
         other = np.where(random.random(clusters) < 0.5, luck, random.random(clusters))
         return compared(
@@ -58,14 +58,14 @@ def right(share: float) -> Maker:
     return made
 
 
-def of_five(random: Random, clusters: int, difference: float) -> Paired:
+def of_five(random: Random, clusters: int, difference: float) -> PairedTest:
     """Clusters of five, which differ in how much better the other run is."""
     of_cluster = np.repeat(random.normal(size=clusters), 5)
     a, b = random.normal(size=(2, 5 * clusters))
     return compared(a, b + of_cluster + difference, 5)
 
 
-def four_repeats(random: Random, clusters: int, difference: float) -> Paired:
+def four_repeats(random: Random, clusters: int, difference: float) -> PairedTest:
     """Easy samples and hard ones, each answered four times, right or wrong."""
     ease = np.repeat(random.beta(2, 2, size=clusters), 4)
     luck = random.random((2, 4 * clusters))

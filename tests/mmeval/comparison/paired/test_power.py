@@ -3,7 +3,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from mmeval.comparison.paired.evidence import two_sided
+from mmeval.comparison.paired.difference_test import two_sided
 from mmeval.comparison.paired.power import (
     fewest,
     power_of_equivalence,

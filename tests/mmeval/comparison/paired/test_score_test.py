@@ -6,7 +6,7 @@ from scipy.special import xlogy
 from scipy.stats import multinomial
 from statsmodels.stats.contingency_tables import mcnemar
 
-from mmeval.comparison.paired.evidence import interval_of, two_sided
+from mmeval.comparison.paired.difference_test import interval_of, two_sided
 from mmeval.comparison.paired.score_test import ExactTail, ScoreTest
 
 

@@ -3,7 +3,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import permutation_test
 
-from mmeval.comparison.paired.evidence import interval_of, two_sided
+from mmeval.comparison.paired.difference_test import interval_of, two_sided
 from mmeval.comparison.paired.sign_flips import (
     AllFlips,
     DrawnFlips,

@@ -2,7 +2,12 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from mmeval.comparison.paired.evidence import Evidence, Widest, interval_of, two_sided
+from mmeval.comparison.paired.difference_test import (
+    CombinedTest,
+    DifferenceTest,
+    interval_of,
+    two_sided,
+)
 from mmeval.comparison.paired.student import Student, WithoutSkewness, skewness
 
 
@@ -35,7 +40,7 @@ def test_an_interval_reaches_further_to_the_side_of_the_long_tail() -> None:
 def test_the_hull_of_two_tests_holds_both_intervals() -> None:
     members = (Student(0.3, 0.1, 30), WithoutSkewness(0.3, 0.1, 30, 0.4))
     ends = [interval_of(one, 0.3, np.inf, 0.05) for one in members]
-    found = interval_of(Widest(members), 0.3, np.inf, 0.05)
+    found = interval_of(CombinedTest(members), 0.3, np.inf, 0.05)
     assert ends[0] is not None
     assert ends[1] is not None
     assert found == pytest.approx((ends[0][0], ends[1][1]))
@@ -49,7 +54,7 @@ def test_skew_values_miss_their_mean_on_both_sides_alike() -> None:
         values = random.exponential(size=40)
         mean, apart = float(values.mean()), (values - values.mean()) / 40
         error = float(values.std(ddof=1)) / 40**0.5
-        tests: tuple[Evidence, ...] = (
+        tests: tuple[DifferenceTest, ...] = (
             Student(mean, error, 39),
             WithoutSkewness(mean, error, 39, skewness(apart)),
         )

@@ -18,7 +18,7 @@ _MOST_DOUBLINGS = 60
 _PRECISION = 1e-14
 
 
-class Evidence(Protocol):
+class DifferenceTest(Protocol):
     """The result of a test."""
 
     def doubt(self, limit: float, *, above: bool) -> float:
@@ -28,17 +28,17 @@ class Evidence(Protocol):
 
 
 @dataclass(frozen=True)
-class Widest:
+class CombinedTest:
     """Several tests as one that rejects what all of them reject: its interval is the
     smallest that holds theirs."""
 
-    members: tuple[Evidence, ...]
+    members: tuple[DifferenceTest, ...]
 
     def doubt(self, limit: float, *, above: bool) -> float:
         return max(member.doubt(limit, above=above) for member in self.members)
 
 
-def two_sided(evidence: Evidence, limit: float = 0.0) -> float:
+def two_sided(evidence: DifferenceTest, limit: float = 0.0) -> float:
     """The p of a true difference of ``limit``."""
     above = evidence.doubt(limit, above=True)
     below = evidence.doubt(limit, above=False)
@@ -46,7 +46,7 @@ def two_sided(evidence: Evidence, limit: float = 0.0) -> float:
 
 
 def interval_of(
-    evidence: Evidence, difference: float, width: float, alpha: float
+    evidence: DifferenceTest, difference: float, width: float, alpha: float
 ) -> Interval | None:
     """The true differences with a p of ``alpha`` or more, within ``width`` of 0.
     None where it has no end and the width is infinite."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Unseen:
+class UnseenClusters:
     """The chance that clusters which would move the difference to a limit are not
     among those seen: it is that of the least share of clusters that can do so, each
     by the whole ``width`` of the range."""
@@ -27,11 +27,11 @@ class Unseen:
 
 
 @dataclass(frozen=True)
-class AllAlike:
+class AlikeClusters:
     """The evidence of clusters that all differ by the same. A true difference could
     have been missed on one side alone, so both sides of a p are that one."""
 
-    unseen: Unseen
+    unseen: UnseenClusters
 
     def doubt(self, limit: float, *, above: bool) -> float:
         return self.unseen.doubt(limit, above=above) / 2
