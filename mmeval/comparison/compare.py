@@ -23,7 +23,7 @@ from mmeval.comparison.gates import Gate, Margins, gate_of
 from mmeval.comparison.named_runs import NamedRuns, named_runs
 from mmeval.comparison.number import Number, Verdict
 from mmeval.comparison.ranking import Place, Ranking, key_of, rankings_of
-from mmeval.comparison.run_pair import Compared, ComparedRun, RunPair
+from mmeval.comparison.run_pair import ComparedRun, PairResult, RunPair
 from mmeval.comparison.statistics import (
     LEVEL,
     Correction,
@@ -71,7 +71,7 @@ class Comparison:
     rankings: tuple[Ranking, ...]
     gate: Gate | None
     exit_code: int
-    options: Options
+    options: ComparisonOptions
     tests: tuple[int, int]
     rows: tuple[NumberRow, ...] = field(repr=False)
     pairs: tuple[RunPair, ...] = field(repr=False)
@@ -107,7 +107,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Options:
+class ComparisonOptions:
     """What is compared, and how sure it has to be. ``metrics`` may be ``("all",)``;
     empty is the first of each task. ``failed`` says what a failed answer is: without a
     score, or the worst one. ``simultaneous`` intervals hold all together."""
@@ -150,7 +150,7 @@ class Options:
             )
 
 
-class Family(NamedTuple):
+class CorrectedTests(NamedTuple):
     """The tests that are corrected together: their corrected p, and the p below which
     each is a find."""
 
@@ -158,7 +158,9 @@ class Family(NamedTuple):
     levels: Mapping[Place, float]
 
     @classmethod
-    def of(cls, found: Mapping[Place, Compared], options: Options) -> Family:
+    def of(
+        cls, found: Mapping[Place, PairResult], options: ComparisonOptions
+    ) -> CorrectedTests:
         p: dict[Place, float] = {}
         for place, compared in found.items():
             if compared.test is not None and compared.test.p is not None:
@@ -195,7 +197,7 @@ def compare(
     results, and for what cannot be meant.
     """
     margins = Margins(fail_if_worse, fail_unless_within, fail_unless_equal)
-    options = Options(
+    options = ComparisonOptions(
         metrics=_names(metrics),
         tasks=_names(tasks),
         by=by,
@@ -227,7 +229,7 @@ def _names(given: str | Sequence[str]) -> tuple[str, ...]:
     return split_names([given] if isinstance(given, str) else given)
 
 
-def _compare(given: Sequence[NamedRuns], options: Options) -> Comparison:
+def _compare(given: Sequence[NamedRuns], options: ComparisonOptions) -> Comparison:
     stored = [named.runs[0] for named in given]
     repeats = [named.runs[1:] for named in given]
     distinct = _distinct(stored)
@@ -251,15 +253,15 @@ def _compare(given: Sequence[NamedRuns], options: Options) -> Comparison:
     for i, j in combinations(range(len(runs)), 2):
         pairs[i, j] = RunPair(runs[i], runs[j], options.across, with_worst=with_worst)
     of_first = [pairs[0, j] for j in range(1, len(runs))]
-    wholes: dict[Place, Compared] = {}
+    wholes: dict[Place, PairResult] = {}
     for row in rows:
         for (i, j), pair in pairs.items():
             wholes[key_of(row), i, j] = pair.compare(row)
     slices = _slices_of(rows, of_first, options.by)
 
     # slices are a family of tests of their own
-    family = Family.of(wholes, options)
-    slice_family = Family.of(slices, options)
+    family = CorrectedTests.of(wholes, options)
+    slice_family = CorrectedTests.of(slices, options)
     numbers: list[Number] = []
     for row in rows:
         key = key_of(row)
@@ -306,10 +308,10 @@ def _exit_code(gate: Gate | None, numbers: Sequence[Number]) -> int:
 
 def _slices_of(
     rows: Sequence[NumberRow], of_first: Sequence[RunPair], label: str
-) -> dict[Place, Compared]:
+) -> dict[Place, PairResult]:
     """The tasks' numbers by the values of a label, between each run and the reference;
     a group has no slices. Raises UsageError for a label that no sample has."""
-    slices: dict[Place, Compared] = {}
+    slices: dict[Place, PairResult] = {}
     if not label:
         return slices
     for row in rows:
@@ -342,7 +344,9 @@ def _distinct(runs: Sequence[StoredRun]) -> list[str]:
 
 
 def _chosen(
-    documents: Sequence[Mapping[str, Any]], names: Sequence[str], options: Options
+    documents: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    options: ComparisonOptions,
 ) -> list[NumberRow]:
     """The rows to compare. Raises UsageError for a task or metric that no run has."""
     by_name = options.metrics not in ((), (ALL,))
@@ -373,11 +377,11 @@ def _chosen(
 def _number(
     row: NumberRow,
     place: Place,
-    found: Compared,
-    family: Family,
+    found: PairResult,
+    family: CorrectedTests,
     *,
     run: str,
-    options: Options,
+    options: ComparisonOptions,
 ) -> Number:
     refused_by_a, refused_by_b = found.refused
     lacking_a, lacking_b = found.lacking

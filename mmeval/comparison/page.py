@@ -42,7 +42,7 @@ TrialPlace = tuple[int, int]
 """A sample's place in the data and a repeat."""
 
 
-class Outcome(NamedTuple):
+class TrialOutcome(NamedTuple):
     """How a trial of ``run`` came out beside the reference; a place is None where a run
     lacks the trial. ``size`` is the difference as a share of the metric's range."""
 
@@ -59,7 +59,7 @@ def write_comparison(found: Comparison, folder: Path) -> Made:
     """Write the page into ``folder``, in place of the report there.
     Raises UsageError for a folder that holds something else, StorageError."""
     folder = folder.resolve()
-    every: list[Outcome] = []
+    every: list[TrialOutcome] = []
     for number, pair in enumerate(found.pairs, 1):
         every += outcomes(number, pair, found.rows)
     every.sort(key=lambda outcome: -outcome.size)
@@ -104,7 +104,7 @@ def outcomes(
     run: int,
     pair: RunPair,
     rows: Sequence[NumberRow],
-) -> Iterator[Outcome]:
+) -> Iterator[TrialOutcome]:
     """How each trial of ``run`` came out, by the first compared number of its task,
     else of a group that holds it."""
     done: set[str] = set()
@@ -120,18 +120,18 @@ def outcomes(
 
 def _of_task(
     run: int, pair: RunPair, task: str, pieces: Sequence[Piece], higher: bool
-) -> Iterator[Outcome]:
+) -> Iterator[TrialOutcome]:
     a, b = pair.a.scores(task), pair.b.scores(task)
-    matched = pair.matched(task)
-    if a is None or b is None or matched is None:
+    matches = pair.matches(task)
+    if a is None or b is None or matches is None:
         return
     numbers = [piece.number for piece in pieces]
     known = [name for name in numbers if name in a.values and name in b.values]
     if not known:
         return
-    trials: list[tuple[int | None, int | None]] = [*matched.both]
-    trials += [(at, None) for at in matched.only_a]
-    trials += [(None, at) for at in matched.only_b]
+    trials: list[tuple[int | None, int | None]] = [*matches.both]
+    trials += [(at, None) for at in matches.only_a]
+    trials += [(None, at) for at in matches.only_b]
     found: list[tuple[int | None, int | None, float | None]] = []
     for at, other in trials:
         differences = []
@@ -159,7 +159,7 @@ def _of_task(
             kind, size = TIED, abs(difference) / (width or 1.0)
             if difference:
                 kind = WON if (difference > 0) == higher else LOST
-        yield Outcome(
+        yield TrialOutcome(
             run=run,
             task=task,
             reference=None if at is None else a.trial_place(at),
@@ -171,11 +171,11 @@ def _of_task(
 
 
 def _columns(
-    index: Mapping[str, Any], shown: Sequence[Outcome]
+    index: Mapping[str, Any], shown: Sequence[TrialOutcome]
 ) -> dict[str, list[Any]]:
     """Outcome (-1: none), difference and size of each row; of a trial that a run lacks
     they are at the reference's."""
-    known: dict[tuple[int, str, TrialPlace | None], Outcome] = {}
+    known: dict[tuple[int, str, TrialPlace | None], TrialOutcome] = {}
     for outcome in shown:
         run, place = outcome.run, outcome.place
         if place is None:
@@ -199,7 +199,7 @@ def _columns(
 
 
 def _context(
-    found: Comparison, every: Sequence[Outcome], damaged: int
+    found: Comparison, every: Sequence[TrialOutcome], damaged: int
 ) -> dict[str, Any]:
     documents, names = [run.results for run in found.runs], list(found.names)
     rows = number_rows(documents, names)

@@ -225,7 +225,7 @@ class TaskScores:
         return dict(sorted(found.items()))
 
 
-class Matched(NamedTuple):
+class TrialMatches(NamedTuple):
     """Trials that two runs were asked alike, by their places in both, and those that
     only one was asked. ``damaged_a`` and ``damaged_b`` are those whose record is
     damaged in that run; the other run's place is there, their own may be missing."""
@@ -244,7 +244,7 @@ class Matched(NamedTuple):
         b: TaskScores,
         alike: Alike,
         within: set[TrialName] | None = None,
-    ) -> Matched:
+    ) -> TrialMatches:
         """Trials paired by name; ``within`` are those of a slice, None for all."""
         both: list[tuple[int, int]] = []
         damaged_a: list[tuple[int | None, int]] = []
@@ -302,7 +302,7 @@ class Pairs(NamedTuple):
         a: TaskScores,
         b: TaskScores,
         number: str,
-        matched: Matched,
+        matches: TrialMatches,
     ) -> Pairs:
         first, second = a.statuses[number], b.statuses[number]
         left_out: Counter[str] = Counter()
@@ -311,7 +311,7 @@ class Pairs(NamedTuple):
         places_a: list[int] = []
         places_b: list[int] = []
         lost: list[tuple[int | None, int | None]] = []
-        for at, other in matched.both:
+        for at, other in matches.both:
             statuses = (first[at], second[other])
             if statuses == ("scored", "scored"):
                 places_a.append(at)
@@ -327,11 +327,11 @@ class Pairs(NamedTuple):
             if _MIGHT_SCORE.issuperset(statuses):
                 lost.append((at, other))
 
-        not_asked_a = [(None, at) for at in matched.only_b]
-        not_asked_b = [(at, None) for at in matched.only_a]
+        not_asked_a = [(None, at) for at in matches.only_b]
+        not_asked_b = [(at, None) for at in matches.only_a]
         for reason, lacking_a, lacking_b in (
             (NOT_ASKED, not_asked_a, not_asked_b),
-            (DAMAGED, matched.damaged_a, matched.damaged_b),
+            (DAMAGED, matches.damaged_a, matches.damaged_b),
         ):
             left_out[reason] += len(lacking_a) + len(lacking_b)
             of_a[reason] += len(lacking_a)
@@ -341,7 +341,7 @@ class Pairs(NamedTuple):
                 others_might = others is None or second[others] in _MIGHT_SCORE
                 if might_score and others_might:
                     lost.append((mine, others))
-        left_out[ASKED_OTHERWISE] += matched.otherwise
+        left_out[ASKED_OTHERWISE] += matches.otherwise
         return cls(
             a.columns[number].at(places_a),
             b.columns[number].at(places_b),

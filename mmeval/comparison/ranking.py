@@ -16,7 +16,7 @@ from typing import NamedTuple
 from mmeval.aggregate.scores import Scores
 from mmeval.comparison.run_pair import (
     ONE_SIDED,
-    Compared,
+    PairResult,
     Piece,
     RunPair,
 )
@@ -122,7 +122,7 @@ class Ranking:
 def rankings_of(
     rows: Sequence[NumberRow],
     of_first: Sequence[RunPair],
-    found: Mapping[Place, Compared],
+    found: Mapping[Place, PairResult],
     adjusted: Mapping[Place, float],
 ) -> tuple[Ranking, ...]:
     """The rankings by all numbers that every run has.
@@ -139,7 +139,7 @@ def rankings_of(
     level = dict(zip(tested, levels(p, "holm", ALPHA), strict=True))
     rankings = []
     for row in rows:
-        pairs: dict[tuple[int, int], Compared] = {}
+        pairs: dict[tuple[int, int], PairResult] = {}
         surely: set[Order] = set()
         seen: set[int] = set()
         for i, j in combinations(range(1 + len(of_first)), 2):
@@ -163,7 +163,7 @@ def rankings_of(
 def _ranking(
     row: NumberRow,
     of_first: Sequence[RunPair],
-    pairs: Mapping[tuple[int, int], Compared],
+    pairs: Mapping[tuple[int, int], PairResult],
     adjusted: Mapping[Place, float],
     *,
     surely: Collection[Order],
@@ -215,7 +215,7 @@ def _ranking(
     )
 
 
-def _unseen(run: int, pairs: Mapping[tuple[int, int], Compared]) -> str:
+def _unseen(run: int, pairs: Mapping[tuple[int, int], PairResult]) -> str:
     """Why no test could have told the run from another one."""
     clusters = []
     for pair, compared in pairs.items():
@@ -228,7 +228,7 @@ def _unseen(run: int, pairs: Mapping[tuple[int, int], Compared]) -> str:
 
 def _differences(
     row: NumberRow,
-    pairs: Mapping[tuple[int, int], Compared],
+    pairs: Mapping[tuple[int, int], PairResult],
     adjusted: Mapping[Place, float],
     count: int,
 ) -> tuple[tuple[Mapping[str, float | None] | None, ...], ...]:
@@ -292,8 +292,8 @@ def _shared(piece: Piece, of_first: Sequence[RunPair]) -> list[Scores]:
     # by the place of a trial in the first run, its places in all of them
     places = {at: [at] for at in range(len(values[0]))}
     for pair in of_first:
-        matched = pair.matched(piece.task)
-        both = () if matched is None else matched.both
+        matches = pair.matches(piece.task)
+        both = () if matches is None else matches.both
         known = [(at, other) for at, other in both if at in places]
         places = {at: [*places[at], other] for at, other in known}
     shared: list[list[int]] = []

@@ -23,10 +23,10 @@ from mmeval.comparison.pairing import (
     PROMPTS,
     Alike,
     End,
-    Matched,
     Pairs,
     TaskFolder,
     TaskScores,
+    TrialMatches,
     TrialName,
     bounds_of,
 )
@@ -67,14 +67,14 @@ class Piece(NamedTuple):
     share: float
 
 
-class Found(NamedTuple):
+class PairedPiece(NamedTuple):
     """The trials of a piece that are asked alike in two runs, and those of them that
     have a score in both."""
 
     piece: Piece
     a: TaskScores
     b: TaskScores
-    matched: Matched
+    matches: TrialMatches
     pairs: Pairs
 
     @property
@@ -84,7 +84,7 @@ class Found(NamedTuple):
         return self.a.columns[number], self.b.columns[number]
 
 
-class Lost(NamedTuple):
+class LostTrials(NamedTuple):
     """How many trials have no score in one run though they might have had one, and have
     one in the other."""
 
@@ -92,10 +92,10 @@ class Lost(NamedTuple):
     in_b: int = 0
 
 
-_NOTHING = Lost()
+_NOTHING = LostTrials()
 
 
-class Refused(NamedTuple):
+class Refusals(NamedTuple):
     """How many answers the model refused, of how many trials."""
 
     answers: int = 0
@@ -103,7 +103,7 @@ class Refused(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Compared:
+class PairResult:
     """A number of two runs. ``test`` is None where nothing is tested, and ``why`` says
     why.
 
@@ -121,8 +121,8 @@ class Compared:
     bounds: Interval | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
     lacking: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
-    lost: Lost = _NOTHING
-    refused: tuple[Refused, Refused] = (Refused(), Refused())
+    lost: LostTrials = _NOTHING
+    refused: tuple[Refusals, Refusals] = (Refusals(), Refusals())
     lacks_trials: bool = False
     shift: Mapping[str, Any] | None = None
     is_unlike: bool = False
@@ -306,7 +306,7 @@ class RunPair:
         """``with_worst``: numbers are also tested with what is lost at its worst."""
         self.a, self.b, self._across = a, b, across
         self._with_worst = with_worst
-        self._matched: dict[str, Matched] = {}
+        self._matches: dict[str, TrialMatches] = {}
         self._plans: dict[str, tuple[TaskRow, TaskRow]] = {}
 
     def plans(self, task: str) -> tuple[TaskRow, TaskRow]:
@@ -318,14 +318,14 @@ class RunPair:
             self._plans[task] = (plans[0], plans[1])
         return self._plans[task]
 
-    def matched(self, task: str) -> Matched | None:
-        if task not in self._matched:
+    def matches(self, task: str) -> TrialMatches | None:
+        if task not in self._matches:
             first, second = self.a.scores(task), self.b.scores(task)
             if first is None or second is None:
                 return None
             alike = self._alike(task, first, second)
-            self._matched[task] = Matched.of(first, second, alike)
-        return self._matched[task]
+            self._matches[task] = TrialMatches.of(first, second, alike)
+        return self._matches[task]
 
     def _alike(
         self,
@@ -364,10 +364,12 @@ class RunPair:
 
         return same_request
 
-    def compare(self, row: NumberRow, within: set[TrialName] | None = None) -> Compared:
+    def compare(
+        self, row: NumberRow, within: set[TrialName] | None = None
+    ) -> PairResult:
         """A number between both runs; of a slice, ``within`` are its trials."""
         pieces = list(self.a.pieces(row.task, row.metric))
-        found: list[Found] = []
+        found: list[PairedPiece] = []
         for piece in pieces:
             of_piece = self._find(piece, within)
             if of_piece is not None:
@@ -423,9 +425,9 @@ class RunPair:
         self,
         row: NumberRow,
         pieces: Sequence[Piece],
-        found: Sequence[Found],
+        found: Sequence[PairedPiece],
         within: set[TrialName] | None,
-    ) -> Compared:
+    ) -> PairResult:
         """What there is of a number, before anything is tested."""
         # several numbers of one task are about the same trials: the largest counts
         by_task: dict[str, Pairs] = {}
@@ -444,7 +446,7 @@ class RunPair:
             left_out[TASKS] = len(tasks - by_task.keys())
 
         has_lost = any(one.pairs.lost for one in found)
-        return Compared(
+        return PairResult(
             pairs=sum(pairs.trials for pairs in by_task.values()),
             samples=sum(pairs.samples for pairs in by_task.values()),
             left_out=+left_out,
@@ -467,19 +469,19 @@ class RunPair:
         of_judge = {"judge", JUDGE_PARAMETERS}
         return bool(aspects & of_judge) and aspects <= of_judge | {"protocol"}
 
-    def _find(self, piece: Piece, within: set[TrialName] | None) -> Found | None:
+    def _find(self, piece: Piece, within: set[TrialName] | None) -> PairedPiece | None:
         a, b = self.a.scores(piece.task), self.b.scores(piece.task)
-        matched = self.matched(piece.task)
-        if a is None or b is None or matched is None:
+        matches = self.matches(piece.task)
+        if a is None or b is None or matches is None:
             return None
         if piece.number not in a.columns or piece.number not in b.columns:
             return None
         if within is not None:
             alike = self._alike(piece.task, a, b)
-            matched = Matched.of(a, b, alike, within)
-        return Found(piece, a, b, matched, Pairs.of(a, b, piece.number, matched))
+            matches = TrialMatches.of(a, b, alike, within)
+        return PairedPiece(piece, a, b, matches, Pairs.of(a, b, piece.number, matches))
 
-    def _test(self, found: Sequence[Found]) -> PairedTest | None:
+    def _test(self, found: Sequence[PairedPiece]) -> PairedTest | None:
         """The test of a mean of pieces, or of the only piece with another
         aggregator."""
         aggregators = []
@@ -505,7 +507,7 @@ class RunPair:
                 return None
         return compare_means(parts, max(widths))
 
-    def _worst(self, found: Sequence[Found], row: NumberRow) -> PairedTest | None:
+    def _worst(self, found: Sequence[PairedPiece], row: NumberRow) -> PairedTest | None:
         """The test with lost trials at their worst for the second run."""
         ends: tuple[End, End] = (1, 0) if row.higher_is_better else (0, 1)
         whole = []
@@ -517,7 +519,9 @@ class RunPair:
                 whole.append(one._replace(pairs=pairs))
         return self._test(whole)
 
-    def _lost(self, pieces: Sequence[Piece], found: Sequence[Found]) -> Lost:
+    def _lost(
+        self, pieces: Sequence[Piece], found: Sequence[PairedPiece]
+    ) -> LostTrials:
         """What is lost in one run only, of the piece of which the second run lacks the
         most."""
         pairs = {one.piece: one.pairs for one in found}
@@ -527,7 +531,7 @@ class RunPair:
             first = [] if a is None else a.statuses.get(piece.number, [])
             second = [] if b is None else b.statuses.get(piece.number, [])
             if piece not in pairs:
-                counts.append(Lost(second.count("scored"), first.count("scored")))
+                counts.append(LostTrials(second.count("scored"), first.count("scored")))
                 continue
             in_a = in_b = 0
             for at, other in pairs[piece].lost:
@@ -535,10 +539,10 @@ class RunPair:
                 has_b = other is not None and second[other] == "scored"
                 in_a += has_b and not has_a
                 in_b += has_a and not has_b
-            counts.append(Lost(in_a, in_b))
+            counts.append(LostTrials(in_a, in_b))
         return max(counts, key=lambda one: one.in_b)
 
-    def _bounds(self, found: Sequence[Found]) -> Interval | None:
+    def _bounds(self, found: Sequence[PairedPiece]) -> Interval | None:
         low = high = 0.0
         for one, share in zip(found, _shares(found), strict=True):
             piece = one.piece
@@ -553,34 +557,34 @@ class RunPair:
             high += share * ends[1]
         return (low, high)
 
-    def _shift(self, found: Sequence[Found]) -> Mapping[str, Any] | None:
+    def _shift(self, found: Sequence[PairedPiece]) -> Mapping[str, Any] | None:
         """The difference over the answers that both runs gave alike, which is the
         judge's, and over the ``rest``. None without such answers."""
-        alike: list[Found] = []
-        others: list[Found] = []
+        alike: list[PairedPiece] = []
+        others: list[PairedPiece] = []
         for one in found:
             piece, a, b = one.piece, one.a, one.b
             first = self.a.answers(piece.task)
             second = self.b.answers(piece.task)
             both_alike: list[tuple[int, int]] = []
             both_others: list[tuple[int, int]] = []
-            for at, other in one.matched.both:
+            for at, other in one.matches.both:
                 answer = first.get(a.names[at])
                 if answer is not None and answer == second.get(b.names[other]):
                     both_alike.append((at, other))
                 else:
                     both_others.append((at, other))
             for both, into in ((both_alike, alike), (both_others, others)):
-                kept = Matched(both)
+                kept = TrialMatches(both)
                 pairs = Pairs.of(a, b, piece.number, kept)
                 if pairs.trials:
-                    into.append(one._replace(matched=kept, pairs=pairs))
+                    into.append(one._replace(matches=kept, pairs=pairs))
         shift = self._told(alike)
         if shift is None:
             return None
         return {**shift, "rest": self._told(others)}
 
-    def _told(self, found: Sequence[Found]) -> Mapping[str, Any] | None:
+    def _told(self, found: Sequence[PairedPiece]) -> Mapping[str, Any] | None:
         test = self._test(found) if found else None
         if test is None:
             return None
@@ -599,10 +603,10 @@ class RunPair:
 
 def _refused_by(
     run: ComparedRun, pieces: Sequence[Piece], within: set[TrialName] | None
-) -> Refused:
+) -> Refusals:
     """What a run refused of the tasks of some numbers; ``within`` are the trials of a
     slice. Of several numbers of a task the one with most counts."""
-    by_task: dict[str, Refused] = {}
+    by_task: dict[str, Refusals] = {}
     for piece in pieces:
         scores = run.scores(piece.task)
         if scores is None or piece.number not in scores.columns:
@@ -612,14 +616,14 @@ def _refused_by(
         if within is not None:
             own = {at for at, name in enumerate(scores.names) if name in within}
             places, trials = places & own, len(own)
-        refused = Refused(len(places), trials)
+        refused = Refusals(len(places), trials)
         by_task[piece.task] = max(refused, by_task.get(piece.task, refused))
     answers = sum(refused.answers for refused in by_task.values())
     trials = sum(refused.trials for refused in by_task.values())
-    return Refused(answers, trials)
+    return Refusals(answers, trials)
 
 
-def _shares(found: Sequence[Found]) -> list[float]:
+def _shares(found: Sequence[PairedPiece]) -> list[float]:
     """Those of the pieces that have pairs, which sum to 1."""
     total = math.fsum(one.piece.share for one in found)
     return [one.piece.share / total for one in found]

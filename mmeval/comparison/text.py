@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from string import ascii_lowercase
 
 from mmeval.comparison.changes import Change
-from mmeval.comparison.compare import Comparison, Options
+from mmeval.comparison.compare import Comparison, ComparisonOptions
 from mmeval.comparison.gates import Gate
 from mmeval.comparison.number import Number
 from mmeval.comparison.pairing import ASKED_OTHERWISE, NOT_ASKED
@@ -307,7 +307,7 @@ def _lacking(number: Number, reference: str) -> Iterator[str]:
 
 
 def _ranking(
-    ranking: Ranking, names: Sequence[str], options: Options, width: int
+    ranking: Ranking, names: Sequence[str], options: ComparisonOptions, width: int
 ) -> Iterator[str]:
     trials = "not ranked"
     if ranking.is_ranked:
@@ -332,7 +332,7 @@ def _ranking(
         yield from _matrix(ranking, names, options.alpha, width)
 
 
-def _ranking_notes(ranking: Ranking, options: Options) -> list[str]:
+def _ranking_notes(ranking: Ranking, options: ComparisonOptions) -> list[str]:
     """Why runs have no rank or no interval of it, which are not distinguishable, and
     by what."""
     by_why: dict[str, list[str]] = {}
