@@ -312,7 +312,7 @@ class Scores:
         label is a list belongs to each of its members (multi-label). Structures are
         left out."""
         levels = self.places(label)
-        return {level: self.at(levels[level]) for level in levels}
+        return {level: self.take(levels[level]) for level in levels}
 
     def places(self, label: str) -> dict[str | int | float, Sequence[int]]:
         """The places of the rows of each value of a label, as ``by_level`` divides
@@ -328,7 +328,7 @@ class Scores:
                 found[level].append(i)
         return dict(sorted(found.items(), key=lambda item: str(item[0])))
 
-    def at(self, places: Sequence[int]) -> Scores:
+    def take(self, places: Sequence[int]) -> Scores:
         """Some of the rows, by their places, in this order."""
         part = self._empty()
         part._values.extend(map(self._values.__getitem__, places))
@@ -368,7 +368,7 @@ class Scores:
                 drawn.append(place)
                 samples.append(f"{name}:{self._samples[place]}")
                 names.append(name)
-        resample = self.at(drawn)
+        resample = self.take(drawn)
         resample._samples = samples
         resample._clusters = names
         return resample

@@ -343,8 +343,8 @@ class Pairs(NamedTuple):
                     lost.append((mine, others))
         left_out[ASKED_OTHERWISE] += matches.otherwise
         return cls(
-            a.columns[number].at(places_a),
-            b.columns[number].at(places_b),
+            a.columns[number].take(places_a),
+            b.columns[number].take(places_b),
             +left_out,
             +of_a,
             +of_b,
@@ -371,7 +371,7 @@ class Pairs(NamedTuple):
         they may be. None where that is not known: the metric has no finite range, and a
         trial no bounds of its own."""
         whole = range(self.trials)
-        sides = (self.a.at(whole), self.b.at(whole))
+        sides = (self.a.take(whole), self.b.take(whole))
         lost_a = [at for at, _ in self.lost]
         lost_b = [at for _, at in self.lost]
         of_a = _rows(columns[0].filled(ends[0]), lost_a)
@@ -396,7 +396,7 @@ class Pairs(NamedTuple):
 
 def _rows(column: Scores, places: Sequence[int | None]) -> Sequence[ScoreRow | None]:
     """The rows at some places, None where there is no place."""
-    found = iter(column.at([at for at in places if at is not None]))
+    found = iter(column.take([at for at in places if at is not None]))
     return [None if at is None else next(found) for at in places]
 
 

@@ -304,4 +304,6 @@ def _shared(piece: Piece, of_first: Sequence[RunPair]) -> list[Scores]:
     if not shared:
         return []
     places_by_run = zip(*shared, strict=True)
-    return [column.at(own) for column, own in zip(columns, places_by_run, strict=True)]
+    return [
+        column.take(own) for column, own in zip(columns, places_by_run, strict=True)
+    ]

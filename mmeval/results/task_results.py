@@ -245,7 +245,7 @@ def _results(
 ) -> Iterator[Result]:
     aggregator = load_aggregator(number.aggregation)
     for name, positions in (("", None), *places.items()):
-        part = column if positions is None else column.at(positions)
+        part = column if positions is None else column.take(positions)
         with _named_errors(task, number.name, name, number.aggregation):
             result = summarise(
                 task.task,
@@ -281,7 +281,7 @@ def _combined(
             column = columns[number.name]
             part = AggregatedNumber(
                 of_parts[number.name, name],
-                column if positions is None else column.at(positions),
+                column if positions is None else column.take(positions),
                 load_aggregator(number.aggregation),
                 number.options,
             )

@@ -181,7 +181,7 @@ def _strict(
     for place, row in enumerate(scores):
         if row.status != "unsupported" and not row.faulty:
             places.append(place)
-    asked = scores.at(places)
+    asked = scores.take(places)
     # what was left out is inapplicable there, and its scores have no lowest value
     if name in GENERATION:
         if not places:

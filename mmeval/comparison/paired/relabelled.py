@@ -117,7 +117,7 @@ def _one_by_one(
     a: Scores, b: Scores, aggregator: Aggregator, options: Mapping[str, Any]
 ) -> Callable[[Swaps], Values]:
     # the rows of both, those of ``a`` first
-    both = a.at(range(len(a)))
+    both = a.take(range(len(a)))
     for place, row in enumerate(b):
         name = (row.sample, row.repeat)
         if row.value is None:
@@ -135,7 +135,7 @@ def _one_by_one(
     clusters = list(a.by_cluster().values())
 
     def value(rows: Sequence[int]) -> float:
-        found = aggregator(both.at(rows), **options).value
+        found = aggregator(both.take(rows), **options).value
         return np.nan if found is None else found
 
     def differences(ways: Swaps) -> Values:

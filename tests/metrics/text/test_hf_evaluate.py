@@ -97,7 +97,7 @@ def test_all_answers_are_computed_in_one_call_and_a_resample_with_its_own(
     )
     resample = scores.drawn([[0], [0]])
     assert [
-        together(some).value for some in (scores, scores.at([0, 2]), scores.at([2]))
+        together(some).value for some in (scores, scores.take([0, 2]), scores.take([2]))
     ] == [every, alone, None]
     assert together(resample).value == every - 1
     assert [row.value for row in scores] == [None] * 3

@@ -109,13 +109,15 @@ def test_a_weighted_mean_is_the_mean_of_what_stands_behind_the_scores_with_sampl
     for name, steps in STEPS.items():
         for at, value in enumerate(steps):
             one_by_one.add_value(f"{name}/{at}", 0, value, cluster=name)
-    found, expected = weighted_mean(of_steps().at([0, 1, 2])), mean(one_by_one)
+    found, expected = weighted_mean(of_steps().take([0, 1, 2])), mean(one_by_one)
     assert found.value == pytest.approx(4 / 9) == expected.value
     assert found.stderr == pytest.approx(expected.stderr)
     assert mean(of_steps()).value != found.value
     assert [row.weight for row in of_steps().drawn([[2], [0]])] == [5, 3]
     assert (
-        weighted_mean(Scores()).value is weighted_mean(of_steps().at([3])).value is None
+        weighted_mean(Scores()).value
+        is weighted_mean(of_steps().take([3])).value
+        is None
     )
 
 

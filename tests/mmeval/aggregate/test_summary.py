@@ -452,7 +452,7 @@ def test_what_is_unscored_by_a_refusal_moves_the_bounds() -> None:
 
 
 def test_rows_of_a_slice_keep_which_answers_are_refused() -> None:
-    result = summarise("t", "m", refusals().at([1, 3]))
+    result = summarise("t", "m", refusals().take([1, 3]))
     counts = (result.refused, result.refused_unscored, result.refused_verdicts)
     assert counts == (1, 0, 1)
 
@@ -498,7 +498,7 @@ def test_rows_of_a_slice_keep_which_answers_name_no_option() -> None:
     scores = Scores(range=(0, 1))
     for i, no_option in enumerate((True, False, True)):
         scores.add_value(f"s{i}", 0, 0.0, no_option=no_option)
-    assert summarise("t", "m", scores.at([1, 2])).no_option == 1
+    assert summarise("t", "m", scores.take([1, 2])).no_option == 1
 
 
 def member(
