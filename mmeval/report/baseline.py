@@ -21,18 +21,18 @@ from mmeval.run.availability import log_findings
 
 
 @dataclass(frozen=True)
-class Column:
+class BaselineColumn:
     """The numbers of a baseline, all with a value, below their header."""
 
     header: str
     values: Mapping[Key, Result] = field(default_factory=dict)
 
 
-class Beside(NamedTuple):
+class ShownBaseline(NamedTuple):
     """The column of a baseline (None: there is none to show), with what is wrong with
     it, and notes for a page."""
 
-    column: Column | None = None
+    column: BaselineColumn | None = None
     findings: Sequence[Finding] = ()
     notes: Sequence[str] = ()
 
@@ -53,7 +53,7 @@ class Baseline:
             name = Path(name).name or name
         return name
 
-    def beside(self, document: ResultsDocument) -> Beside:
+    def shown_with(self, document: ResultsDocument) -> ShownBaseline:
         """The baseline's column beside a run's numbers, by its results file's content.
         Numbers that were made in another way (version, data, protocol, definition of
         metric, judge) are left out."""
@@ -90,7 +90,7 @@ class Baseline:
                 cause = f"trials: {other.n:,} in the baseline, {own.n:,} in this run"
                 subset = Finding("subset", Subject(key.task), cause=cause)
                 findings[replace(subset, severity="note")] = None
-        return Beside(Column(self.header, values), tuple(findings))
+        return ShownBaseline(BaselineColumn(self.header, values), tuple(findings))
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -129,11 +129,11 @@ def recorded_baseline(settings: Mapping[str, Any], run: Path) -> Baseline | None
     return None
 
 
-def beside(run: StoredRun, baseline: Baseline | None) -> Beside:
+def baseline_of_run(run: StoredRun, baseline: Baseline | None) -> ShownBaseline:
     """The column for a run's page: of ``baseline``, else of the one in its settings."""
     named = (run.ours.get("settings") or {}).get("baseline")
     if not run.results or (baseline is None and not named):
-        return Beside()
+        return ShownBaseline()
     found: Baseline | Finding
     if baseline is None or _is_of(baseline.file, run.results_file):
         found = _other_run(str(named), run.results_file)
@@ -141,12 +141,12 @@ def beside(run: StoredRun, baseline: Baseline | None) -> Beside:
         found = baseline
     if isinstance(found, Finding):
         reason = f"The baseline of the run is not shown: {found.cause}"
-        return Beside(notes=(reason,))
-    column, findings, _ = found.beside(run.results)
+        return ShownBaseline(notes=(reason,))
+    column, findings, _ = found.shown_with(run.results)
     notes = [f"Baseline: {found.header}, {found.file}."]
     shown = [finding for finding in findings if finding.severity == "warning"]
     notes += [f"{row['label']}: {row['text']}" for row in page_rows(shown)]
-    return Beside(column, findings, notes)
+    return ShownBaseline(column, findings, notes)
 
 
 def _other_run(named: str, own: Path | None) -> Baseline | Finding:

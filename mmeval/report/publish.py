@@ -14,7 +14,7 @@ from typing import Any
 from mmeval.errors import Interrupted
 from mmeval.findings.finding import Finding
 from mmeval.findings.render import Place
-from mmeval.report.baseline import Baseline, Beside, read_baseline
+from mmeval.report.baseline import Baseline, ShownBaseline, read_baseline
 from mmeval.report.loggers.contract import Logger, create_loggers, log_results
 from mmeval.report.results_file import Published, file_time, write_results
 from mmeval.report.samples_file import sample_rows, write_samples
@@ -141,21 +141,21 @@ def publish(
         hashes[task.name] = write_samples(folder / name, rows)
     written = write_results(outcome, context, moment=moment, task_hashes=hashes)
     document = json.loads(written.read_bytes())
-    beside = Beside() if baseline is None else baseline.beside(document)
+    other = ShownBaseline() if baseline is None else baseline.shown_with(document)
     findings = [finding for finding in outcome.findings if finding not in shown]
-    _log_findings("of this run:", [*findings, *beside.findings], outcome.folder)
+    _log_findings("of this run:", [*findings, *other.findings], outcome.folder)
     if any(bill.spent.tokens or bill.usd for bill in outcome.bills):
         log.info("spent in this run folder: %s", spent_words(outcome.bills))
     text = ""
     if table == "short":
-        text = short_table(document, outcome, baseline=beside.column, width=columns())
+        text = short_table(document, outcome, baseline=other.column, width=columns())
     elif table == "full":
         text = render(
             document,
             outcome.selection,
             context,
             roles=outcome.roles,
-            baseline=beside.column,
+            baseline=other.column,
         )
     return Published(text, written, document, samples)
 

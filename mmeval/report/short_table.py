@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from mmeval.findings.render import Place, terminal_lines
 from mmeval.records.score import Key, Result
-from mmeval.report.baseline import Column
+from mmeval.report.baseline import BaselineColumn
 from mmeval.report.headline import headline_rows
 from mmeval.results.notes import is_none
 from mmeval.results.numbers import NumberRow, ResultsDocument, number_rows
@@ -58,7 +58,7 @@ def short_table(
     document: ResultsDocument,
     outcome: RunOutcome,
     *,
-    baseline: Column | None,
+    baseline: BaselineColumn | None,
     width: int,
 ) -> str:
     """The numbers of a run, and below them what a reader has to know.
@@ -131,7 +131,7 @@ class _Line(NamedTuple):
         cls,
         row: NumberRow,
         metric_above: str,
-        baseline: Column | None,
+        baseline: BaselineColumn | None,
     ) -> _Line:
         """The metric is left out where it is that of the row above."""
         (result,) = row.results
@@ -159,7 +159,7 @@ def _fits_the_cell(reason: str) -> bool:
 
 
 def _table(
-    lines: Sequence[_Line], model: str, baseline: Column | None, width: int
+    lines: Sequence[_Line], model: str, baseline: BaselineColumn | None, width: int
 ) -> str:
     from rich.console import Console
     from rich.padding import Padding

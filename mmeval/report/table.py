@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from mmeval.metric.answer_filter import name_and_filter
 from mmeval.records.score import Key
-from mmeval.report.baseline import Column
+from mmeval.report.baseline import BaselineColumn
 from mmeval.report.markdown import cell, table_lines
 from mmeval.report.table_formats.markdown import number_cells
 from mmeval.results.numbers import NumberRow, ResultsDocument, number_rows
@@ -40,7 +40,7 @@ def render(
     context: ReportContext,
     *,
     roles: Mapping[str, BackendSpec] | None = None,
-    baseline: Column | None = None,
+    baseline: BaselineColumn | None = None,
 ) -> str:
     """The settings line, the table of tasks, and that of groups if any has a number.
     ``document`` is the results file's content, ``roles`` those besides the model,
@@ -89,7 +89,7 @@ def _settings_line(
 
 
 def _table(
-    title: str, rows: Sequence[NumberRow], names: Names, baseline: Column | None
+    title: str, rows: Sequence[NumberRow], names: Names, baseline: BaselineColumn | None
 ) -> list[str]:
     """Whole first, then the slices; the name of either is in its first row only."""
     headers = [title, *_BEFORE]
@@ -127,7 +127,7 @@ def _table(
     return table_lines(headers, body, right_aligned=right_aligned, if_filled="Notes")
 
 
-def _numbers(row: NumberRow, baseline: Column | None) -> list[str]:
+def _numbers(row: NumberRow, baseline: BaselineColumn | None) -> list[str]:
     if not row.metric:
         count = len(_BEFORE) - 1
         return [""] * (count if baseline is None else count + 1)

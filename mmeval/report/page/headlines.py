@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mmeval.records.score import Key
-from mmeval.report.baseline import Column
+from mmeval.report.baseline import BaselineColumn
 from mmeval.report.charts.bars import SERIES
 from mmeval.report.charts.scale import Scale, scale_for
 from mmeval.report.page.tables import link
@@ -27,7 +27,7 @@ def headline_gauges(
     ranges: Ranges,
     *,
     uncounted: bool = False,
-    beside: Column | None = None,
+    baseline: BaselineColumn | None = None,
 ) -> list[dict[str, Any]]:
     """Of headline rows those with a value for the template: all, or where that is too
     many what no other one holds."""
@@ -42,7 +42,7 @@ def headline_gauges(
                 shown.append(row)
     found = []
     for row in shown[:room]:
-        line = _row(row, names, ranges.get(row.metric), beside)
+        line = _row(row, names, ranges.get(row.metric), baseline)
         line["href"] = link(row, uncounted=uncounted)
         found.append(line)
     return found
@@ -52,15 +52,15 @@ def _row(
     row: NumberRow,
     names: Sequence[str],
     spread: Sequence[float] | None,
-    beside: Column | None,
+    baseline: BaselineColumn | None,
 ) -> dict[str, Any]:
     ends: list[float] = []
     for result in row.results:
         if result is not None and result.value is not None:
             ends += (result.value, *(result.interval or ()))
     other = None
-    if beside is not None:
-        its_own = beside.values.get(Key(row.task, row.metric))
+    if baseline is not None:
+        its_own = baseline.values.get(Key(row.task, row.metric))
         other = None if its_own is None else its_own.value
     if other is not None:
         ends.append(other)
@@ -87,18 +87,18 @@ def _row(
             "high": _percent(scale, high),
         }
         gauges.append(gauge)
-    baseline = None
-    if beside is not None and other is not None:
+    marker = None
+    if baseline is not None and other is not None:
         value = f"{other:.{DIGITS}f}"
         place = _percent(scale, other)
-        baseline = {"name": beside.header, "value": value, "at": place}
+        marker = {"name": baseline.header, "value": value, "at": place}
     return {
         "name": row.alias,
         "metric": row.metric,
         "better": "up" if row.higher_is_better else "down",
         "inner": row.depth > 0,
         "gauges": gauges[:SERIES],
-        "beside": baseline,
+        "beside": marker,
     }
 
 

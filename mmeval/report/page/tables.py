@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from mmeval.records.score import Key, Result
-from mmeval.report.baseline import Column
+from mmeval.report.baseline import BaselineColumn
 from mmeval.report.page.index import STATUSES
 from mmeval.report.table_formats.layouts import UNKNOWN, number_columns, shown
 from mmeval.report.table_formats.markdown import MAX_NOTE
@@ -37,12 +37,12 @@ def tables(
     names: Sequence[str],
     *,
     uncounted: bool = False,
-    beside: Column | None = None,
+    baseline: BaselineColumn | None = None,
 ) -> list[dict[str, Any]]:
     """One table of tasks and groups, runs side by side; none where there is no number.
 
     With ``uncounted`` trials among the samples, the links lead to the others alone.
-    ``beside`` is a column of a baseline's numbers.
+    ``baseline`` is the column of another run's numbers.
     """
     if not rows:
         return []
@@ -54,8 +54,8 @@ def tables(
             remarks.setdefault(row.notes, len(remarks) + 1)
         remark = remarks.get(row.notes)
         other = None
-        if beside is not None:
-            other = beside.values.get(Key(row.task, row.metric, row.slice))
+        if baseline is not None:
+            other = baseline.values.get(Key(row.task, row.metric, row.slice))
         line = {
             "depth": row.depth,
             "name": row.label,
@@ -73,7 +73,7 @@ def tables(
     table = {
         "title": "Numbers",
         "columns": list(names),
-        "baseline": "" if beside is None else beside.header,
+        "baseline": "" if baseline is None else baseline.header,
         "rows": found,
         "remarks": list(remarks),
     }

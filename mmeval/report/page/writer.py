@@ -17,7 +17,7 @@ from mmeval._version import __version__
 from mmeval.errors import StorageError, UsageError
 from mmeval.findings.finding import Finding
 from mmeval.findings.render import Place
-from mmeval.report.baseline import Baseline, Beside, beside
+from mmeval.report.baseline import Baseline, ShownBaseline, baseline_of_run
 from mmeval.report.charts import Chart, charts_of
 from mmeval.report.charts.chosen import ranges_of
 from mmeval.report.headline import headline_rows
@@ -297,11 +297,11 @@ class PageWriter:
         uncounted = self.index.uncounted > 0
         ranges = ranges_of(documents)
         called: Sequence[str] = [""]
-        title, other = runs[0].name, Beside()
+        title, other = runs[0].name, ShownBaseline()
         if len(runs) > 1:
             called, title = names, f"{len(runs)} runs"
         else:
-            other = beside(runs[0], self._baseline)
+            other = baseline_of_run(runs[0], self._baseline)
         tables_of_papers = papers(list(zip(runs, called, strict=True)))
         slices = number_rows(documents, names, every_slice=True, repeats=False)
         charts = charts_of(slices, names, ranges)
@@ -316,7 +316,11 @@ class PageWriter:
         notes = [*other.notes, *tables_of_papers.notes]
         notes += summary.in_words(findings, place)
         gauges = headline_gauges(
-            headline_rows(rows), names, ranges, uncounted=uncounted, beside=other.column
+            headline_rows(rows),
+            names,
+            ranges,
+            uncounted=uncounted,
+            baseline=other.column,
         )
         known = [row for row in rows if row.is_known]
         missing = [row for row in rows if row.metric and not row.is_known]
@@ -331,7 +335,7 @@ class PageWriter:
             "headlines": gauges,
             "missing": len(missing),
             "absent": absent,
-            "tables": tables(known, names, uncounted=uncounted, beside=other.column),
+            "tables": tables(known, names, uncounted=uncounted, baseline=other.column),
             "layouts": tables_of_papers.layouts,
             "comparison": [],
             "charts": chart_rows(charts[:MOST_CHARTS]),

@@ -11,7 +11,7 @@ from mmeval.findings.finding import Subject
 from mmeval.metric.bound import bind
 from mmeval.metric.contract import load_metric
 from mmeval.records.score import Key, Result
-from mmeval.report.baseline import Baseline, Beside, read_baseline
+from mmeval.report.baseline import Baseline, ShownBaseline, read_baseline
 from mmeval.report.publish import publish
 from mmeval.report.results_file import results_document
 from mmeval.run.options import RunOutcome
@@ -36,8 +36,8 @@ def baseline(
     return read_baseline(folder)
 
 
-def beside(found: Baseline, now: RunOutcome) -> Beside:
-    return found.beside(
+def beside(found: Baseline, now: RunOutcome) -> ShownBaseline:
+    return found.shown_with(
         json.loads(json.dumps(results_document(now, ReportContext("m"), {})))
     )
 

@@ -10,7 +10,7 @@ import pytest
 from mmeval.findings.finding import Finding, Subject
 from mmeval.findings.render import Place, terminal_lines
 from mmeval.records.score import Key, Result
-from mmeval.report.baseline import Column
+from mmeval.report.baseline import BaselineColumn
 from mmeval.report.results_file import results_document
 from mmeval.report.short_table import last_lines, short_table, verdict
 from mmeval.settings.report_options import ReportContext
@@ -174,7 +174,9 @@ def test_findings_about_the_numbers_stand_below_them_with_commands_of_the_run() 
 
 
 def test_a_baseline_is_a_column_with_a_verdict_beyond_chance() -> None:
-    other = Column("org/other", {Key("a", "half"): result("a", 0.1, ci95=(0.05, 0.2))})
+    other = BaselineColumn(
+        "org/other", {Key("a", "half"): result("a", 0.1, ci95=(0.05, 0.2))}
+    )
     found = result("a", 0.5, ci95=(0.4, 0.6)), result("b")
     *lines, _, legend = shown(*found, baseline=other)
     assert legend.startswith("better:")
@@ -213,7 +215,7 @@ def test_lines_fit_the_width_and_nothing_is_cut(width: int) -> None:
     tasks = (task("a", alias=alias), JUDGED)
     numbers = (result("a", ci95=(0.25, 0.75)), result("b", None, unavailable=10))
     before = result("a", 0.1, ci95=(0.05, 0.2))
-    other = Column("baseline/of-another-model", {Key("a", "half"): before})
+    other = BaselineColumn("baseline/of-another-model", {Key("a", "half"): before})
     lines = shown(*numbers, tasks=tasks, baseline=other, width=width)
     assert max(map(len, lines)) <= width
     whole = "".join("".join(lines).split())

@@ -5,7 +5,7 @@ from typing import Any
 
 from mmeval.findings.finding import Finding, Subject
 from mmeval.records.score import Key, Result
-from mmeval.report.baseline import Column
+from mmeval.report.baseline import BaselineColumn
 from mmeval.report.results_file import results_document
 from mmeval.report.table import render
 from mmeval.results.numbers import NO_DATA
@@ -105,7 +105,7 @@ def test_the_line_above_the_table_has_settings_judges_and_a_profile_that_is_not_
 
 
 def test_a_baseline_stands_behind_the_numbers_and_before_the_notes() -> None:
-    other = Column(
+    other = BaselineColumn(
         "org/other",
         {Key("a", "half"): result("a", 0.75), Key("g", "half"): result("g", 0.625)},
     )

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from mmeval.records.score import Key, Result
-from mmeval.report.baseline import Column
+from mmeval.report.baseline import BaselineColumn
 from mmeval.report.headline import headline_rows
 from mmeval.report.page.headlines import MOST_LINES, headline_gauges
 from mmeval.results.numbers import number_rows
@@ -46,8 +46,8 @@ def test_a_gauge_has_value_and_interval_in_percent_of_the_range(
 
 def test_without_a_value_there_is_no_gauge_and_a_baseline_stands_beside() -> None:
     none = result("b", value=None, scored=0)
-    beside = Column("other", {Key("a", "m"): Result("a", "m", 0.25, 4, 4)})
-    (row,) = gauges(document(result("a"), none), beside=beside)
+    beside = BaselineColumn("other", {Key("a", "m"): Result("a", "m", 0.25, 4, 4)})
+    (row,) = gauges(document(result("a"), none), baseline=beside)
     assert row["beside"] == {"name": "other", "value": "0.250", "at": 25.0}
     assert row["gauges"][0]["interval"] == ""
 
