@@ -24,8 +24,13 @@ from mmeval.report.headline import headline_rows
 from mmeval.report.page.chunks import script
 from mmeval.report.page.headlines import headline_gauges
 from mmeval.report.page.shell import run_rows, write_shell
-from mmeval.report.page.tables import paper
-from mmeval.report.page.writer import PREVIEW_SECONDS, Made, PageWriter, new_report
+from mmeval.report.page.tables import layout_table
+from mmeval.report.page.writer import (
+    PREVIEW_SECONDS,
+    PageWriter,
+    WrittenPage,
+    new_report,
+)
 from mmeval.results.numbers import NumberRow, number_rows
 from mmeval.store.paths import TrialFilter
 
@@ -55,7 +60,7 @@ class TrialOutcome(NamedTuple):
     size: float
 
 
-def write_comparison(found: Comparison, folder: Path) -> Made:
+def write_comparison(found: Comparison, folder: Path) -> WrittenPage:
     """Write the page into ``folder``, in place of the report there.
     Raises UsageError for a folder that holds something else, StorageError."""
     folder = folder.resolve()
@@ -236,6 +241,6 @@ def _context(
         "layouts": [],
         "charts": [],
         "headlines": headline_gauges(headline_rows(rows), names, ranges_of(documents)),
-        "comparison": [paper(table) for table in tables_of_comparison(found)],
+        "comparison": [layout_table(table) for table in tables_of_comparison(found)],
         "count": min(len(every), MOST),
     }

@@ -51,7 +51,7 @@ _NEVER_ASKED = frozenset({"unsupported", "bad_sample"})
 """The errors of trials that no model was asked: they ended before their first call."""
 
 
-class Asked(NamedTuple):
+class SampleCounts(NamedTuple):
     """The samples and trials of a run that were asked, of the samples that were
     ``chosen``."""
 
@@ -189,7 +189,7 @@ class Index:
         """The number of trials of a run (counted from 0) with each status."""
         return self._tallies[run]
 
-    def asked(self, run: int) -> Asked:
+    def asked(self, run: int) -> SampleCounts:
         """What was asked in a run (counted from 0), of what stands behind its
         numbers."""
         chosen: set[tuple[int, int]] = set()
@@ -203,7 +203,7 @@ class Index:
                 if asked:
                     samples.add((task, place))
                     trials += 1
-        return Asked(len(samples), len(chosen), trials)
+        return SampleCounts(len(samples), len(chosen), trials)
 
     def to_json(
         self, *, made: str, version: str, headlines: Mapping[str, str]

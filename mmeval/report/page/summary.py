@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mmeval.findings.finding import Finding
 from mmeval.findings.render import NOWHERE, Place, page_rows
-from mmeval.report.page.index import Asked
+from mmeval.report.page.index import SampleCounts
 from mmeval.results.compare import judges_in
 from mmeval.results.numbers import number_rows
 from mmeval.results.stored_run import StoredRun
@@ -20,7 +20,7 @@ MOST_NAMED = 5
 def lead(
     run: StoredRun,
     tally: Mapping[str, int],
-    asked: Asked,
+    asked: SampleCounts,
 ) -> list[str]:
     """What the run is, in one sentence; without numbers also how far it is.
     ``tally`` is how many of its trials have each status."""

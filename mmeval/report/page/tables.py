@@ -117,14 +117,14 @@ def _number(result: Result | None) -> dict[str, Any] | None:
     }
 
 
-class Papers(NamedTuple):
+class LayoutTables(NamedTuple):
     """The tables of each layout for the template, and a note on each without any."""
 
     layouts: tuple[dict[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def papers(runs: Sequence[tuple[StoredRun, str]]) -> Papers:
+def layout_tables(runs: Sequence[tuple[StoredRun, str]]) -> LayoutTables:
     """The layouts that the runs name, each run with its label (empty for a sole one). A
     run without numbers has none. A layout that fails, or is not installed here, is a
     note; the page is still made."""
@@ -135,7 +135,7 @@ def papers(runs: Sequence[tuple[StoredRun, str]]) -> Papers:
             of = f" of {called}" if called else ""
             tables = []
             try:
-                tables = [paper(table) for table in tables_of(run, layout)]
+                tables = [layout_table(table) for table in tables_of(run, layout)]
             # the cells of a plugin's layout may be anything
             except (Exception, SystemExit) as error:
                 log.debug("a layout failed", exc_info=error)
@@ -146,10 +146,10 @@ def papers(runs: Sequence[tuple[StoredRun, str]]) -> Papers:
                 if called:
                     title += f": {called}"
                 found.append({"title": title, "tables": tables})
-    return Papers(tuple(found), tuple(notes))
+    return LayoutTables(tuple(found), tuple(notes))
 
 
-def paper(table: Table) -> dict[str, Any]:
+def layout_table(table: Table) -> dict[str, Any]:
     headers = []
     for header, is_number in zip(table.headers, number_columns(table), strict=True):
         headers.append({"text": _text(header), "is_number": is_number})

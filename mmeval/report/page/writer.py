@@ -33,7 +33,7 @@ from mmeval.report.page.parts import PartWriter
 from mmeval.report.page.places import Places
 from mmeval.report.page.previews import Previews
 from mmeval.report.page.shell import chart_rows, run_rows, write_shell
-from mmeval.report.page.tables import papers, tables
+from mmeval.report.page.tables import layout_tables, tables
 from mmeval.results.compare import metrics_of
 from mmeval.results.numbers import NumberRow, ResultsDocument, number_rows
 from mmeval.results.stored_run import StoredRun, StoredTask, StoredTrial
@@ -65,7 +65,7 @@ damaged."""
 
 
 @dataclass(frozen=True)
-class Made:
+class WrittenPage:
     """A report's page, how many previews there was no time for, and how many lines of
     trials cannot be shown. ``unread`` are the findings of the journals of runs whose
     trials lack an answer."""
@@ -102,7 +102,7 @@ def write_report(
     preview_seconds: float | None = None,
     results: Path | None = None,
     baseline: Baseline | None = None,
-) -> Made:
+) -> WrittenPage:
     """Write the report of some runs into ``folder``, in place of the report there.
 
     ``preview_seconds`` bounds the time for drawing SVG, documents and meshes (None: as
@@ -199,10 +199,10 @@ class PageWriter:
         self._texts = Chunks(data, "text", TEXT_CHUNK)
 
     @property
-    def made(self) -> Made:
+    def made(self) -> WrittenPage:
         """What the page has become, once it is finished."""
         page = self._folder / "index.html"
-        return Made(page, self.previews.left_over, self.damaged, self.unread)
+        return WrittenPage(page, self.previews.left_over, self.damaged, self.unread)
 
     def write(self, runs: Sequence[StoredRun], made: datetime) -> None:
         for run in runs:
@@ -302,7 +302,7 @@ class PageWriter:
             called, title = names, f"{len(runs)} runs"
         else:
             other = baseline_of_run(runs[0], self._baseline)
-        tables_of_papers = papers(list(zip(runs, called, strict=True)))
+        of_layouts = layout_tables(list(zip(runs, called, strict=True)))
         slices = number_rows(documents, names, every_slice=True, repeats=False)
         charts = charts_of(slices, names, ranges)
         summaries = []
@@ -313,7 +313,7 @@ class PageWriter:
             summaries.append({"name": name, "lead": words, "notes": notes})
         findings = self._findings(charts, runs)
         place = Place(run=shlex.join(str(run.folder) for run in runs))
-        notes = [*other.notes, *tables_of_papers.notes]
+        notes = [*other.notes, *of_layouts.notes]
         notes += summary.in_words(findings, place)
         gauges = headline_gauges(
             headline_rows(rows),
@@ -336,7 +336,7 @@ class PageWriter:
             "missing": len(missing),
             "absent": absent,
             "tables": tables(known, names, uncounted=uncounted, baseline=other.column),
-            "layouts": tables_of_papers.layouts,
+            "layouts": of_layouts.layouts,
             "comparison": [],
             "charts": chart_rows(charts[:MOST_CHARTS]),
             "count": self.index.count,

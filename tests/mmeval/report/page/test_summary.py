@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from mmeval.findings.finding import Finding, Subject
-from mmeval.report.page.index import Asked
+from mmeval.report.page.index import SampleCounts
 from mmeval.report.page.summary import in_words, lead, notes
 from mmeval.results.stored_run import StoredRun
 from tests.support.outcomes import NO_JUDGE
@@ -20,7 +20,7 @@ def run(tmp_path: Path, **ours: Any) -> StoredRun:
     return StoredRun(write_run(tmp_path / "run", [TRIAL] * 10, results=results))
 
 
-ALL = Asked(10, 10, 10)
+ALL = SampleCounts(10, 10, 10)
 FOREIGN = "no number compares with a published one."
 
 
@@ -34,25 +34,25 @@ FOREIGN = "no number compares with a published one."
             "teller was asked told (samples: 10); no judge was asked.",
         ),
         (
-            Asked(10, 10, 40),
+            SampleCounts(10, 10, 40),
             {"scored": 40},
             {},
             "(samples: 10, trials with repeats: 40); ",
         ),
         (
-            Asked(3, 10, 3),
+            SampleCounts(3, 10, 3),
             {"unsupported": 7, "scored": 3},
             {},
             "(samples: 3 of 10)",
         ),
         (
-            Asked(9, 10, 9),
+            SampleCounts(9, 10, 9),
             {"failed": 1, "scored": 9},
             {},
             "(samples: 9 of 10)",
         ),
         (
-            Asked(0, 10, 0),
+            SampleCounts(0, 10, 0),
             {"unsupported": 10, "uncounted": 2},
             {},
             "(samples: 0 of 10)",
@@ -68,7 +68,7 @@ FOREIGN = "no number compares with a published one."
     ids=["all", "repeats", "unsupported", "bad samples", "none", "judge", "bundled"],
 )
 def test_one_sentence_has_what_was_really_asked_of_whom(
-    asked: Asked,
+    asked: SampleCounts,
     tally: dict[str, int],
     ours: dict[str, Any],
     words: str,
@@ -83,7 +83,7 @@ def test_an_unfinished_run_has_how_far_it_is_and_the_command_for_its_numbers(
 ) -> None:
     found = StoredRun(write_run(tmp_path / "a run", [TRIAL]))
     tally = {"scored": 16, "failed": 2, "unscored": 6}
-    shown = " ".join(lead(found, tally, Asked(24, 24, 24)))
+    shown = " ".join(lead(found, tally, SampleCounts(24, 24, 24)))
     assert "Trials: 24 made, 16 scored, 2 failed." in shown
     assert f"mmeval score '{tmp_path / 'a run'}'" in shown
 
