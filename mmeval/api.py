@@ -25,7 +25,7 @@ from mmeval.backend.contract import AnyBackend
 from mmeval.errors import UsageError, did_you_mean
 from mmeval.findings.finding import Finding
 from mmeval.records.score import Result
-from mmeval.report.progress_bar import Logged
+from mmeval.report.progress_bar import LoggedProgress
 from mmeval.report.prompts import write_prompts
 from mmeval.report.publish import Publication
 from mmeval.run import interrupt
@@ -257,7 +257,7 @@ def _evaluate(
     )
     if plan.write_out:
         write_prompts(selection, sys.stderr)
-    outcome = run(selection, plan.options, progress=Logged())
+    outcome = run(selection, plan.options, progress=LoggedProgress())
     published = publication.finish(outcome, plan.report)
     return Evaluation(
         results=(*outcome.results, *outcome.group_results),

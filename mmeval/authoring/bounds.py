@@ -28,7 +28,7 @@ from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample
 from mmeval.records.score import Result
-from mmeval.report.progress_bar import Logged
+from mmeval.report.progress_bar import LoggedProgress
 from mmeval.run.jobs import JobQueue
 from mmeval.run.options import BackendSpec, RunOptions, RunOutcome
 from mmeval.store.media_store import MediaStore
@@ -215,7 +215,7 @@ def measure(
         for which, model in models.items():
             options = RunOptions(model, folder, run_id=which, roles=roles, limit=limit)
             with _hushed():
-                outcome = run(Selection(once), options, progress=Logged())
+                outcome = run(Selection(once), options, progress=LoggedProgress())
             found[which] = [result for result in outcome.results if not result.slice]
             for number, causes in _unscored(outcome).items():
                 [(cause, _)] = causes.most_common(1)

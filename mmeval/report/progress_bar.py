@@ -14,7 +14,7 @@ from mmeval.run.progress import Progress
 _log = logging.getLogger(__name__)
 
 
-class Quiet:
+class QuietProgress:
     """No bar; notes are lines on stderr."""
 
     def start(self, total: int, kept: int) -> None:
@@ -46,14 +46,14 @@ class Quiet:
         pass
 
 
-class Logged(Quiet):
+class LoggedProgress(QuietProgress):
     """No bar; notes go to the log."""
 
     def note(self, text: str) -> None:
         _log.info(text)
 
 
-class ProgressBar(Quiet):
+class ProgressBar(QuietProgress):
     """One line of tqdm on stderr: answers, rate, time left, and what else there is to
     say. ``answered 20,118/34,774  41/s  05:58 left, judged 19,870, failed 2, 96.10
     USD``"""
@@ -153,7 +153,7 @@ class ProgressBar(Quiet):
 
 def for_stderr() -> Progress:
     """A bar if stderr is a terminal."""
-    return ProgressBar() if sys.stderr.isatty() else Quiet()
+    return ProgressBar() if sys.stderr.isatty() else QuietProgress()
 
 
 def loading_line(model: str, seconds: float | None) -> str:

@@ -30,7 +30,7 @@ from mmeval.records.response import Response, Usage
 from mmeval.records.sample import Message, Sample, user
 from mmeval.records.score import Score
 from mmeval.records.trial import Trial
-from mmeval.report.progress_bar import Quiet
+from mmeval.report.progress_bar import QuietProgress
 from mmeval.run.options import BackendSpec, RescoreOptions, RunOptions, RunOutcome
 from mmeval.run.rescore.rescorer import rescore
 from mmeval.run.runner import run
@@ -364,7 +364,7 @@ def run_toy(
         output_path=folder / "runs",
         **{"score_workers": 0, "retry_on_error": 0, **options},
     )
-    return run(Selection(tasks, groups), made, progress=Quiet())
+    return run(Selection(tasks, groups), made, progress=QuietProgress())
 
 
 def asked_in(folder: Path) -> list[str]:
@@ -411,7 +411,9 @@ NO_SOUND, NO_PICTURE = "the answer has no sound", "the answer has no picture"
 def again(outcome: RunOutcome, **options: Any) -> RunOutcome:
     """The folder of a run scored again in this process."""
     made = {"roles": {}, "score_workers": 0, "retry_on_error": 0, **options}
-    return rescore(RescoreOptions(folder=outcome.folder, **made), progress=Quiet())
+    return rescore(
+        RescoreOptions(folder=outcome.folder, **made), progress=QuietProgress()
+    )
 
 
 def _worth(trial: Trial, what: str, reason: str) -> Score:

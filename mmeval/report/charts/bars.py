@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mmeval.report.charts.scale import Scale, scale_for, shown
+from mmeval.report.charts.scale import AxisScale, scale_for, shown
 from mmeval.report.charts.svg import Drawing, fitted, text_width
 
 LABEL_CHARS = 32
@@ -90,7 +90,7 @@ def bars(
 class _Axis:
     """A scale between two places of the drawing."""
 
-    scale: Scale
+    scale: AxisScale
     left: float
     right: float
 

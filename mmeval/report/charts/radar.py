@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from mmeval.report.charts.bars import SERIES
-from mmeval.report.charts.scale import Scale, scale_for, shown
+from mmeval.report.charts.scale import AxisScale, scale_for, shown
 from mmeval.report.charts.svg import CHAR_WIDTH, Drawing, fitted
 
 LABEL_CHARS = 19
@@ -62,7 +62,7 @@ def radar(
 
 
 def _outline(
-    drawing: Drawing, values: Sequence[float | None], scale: Scale, number: int
+    drawing: Drawing, values: Sequence[float | None], scale: AxisScale, number: int
 ) -> None:
     colour = f"series-{number % SERIES}"
     points = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Scale:
+class AxisScale:
     """An axis from ``low`` to ``high``, with marks at ``ticks``."""
 
     low: float
@@ -21,7 +21,7 @@ class Scale:
         return min(1.0, max(0.0, share))
 
 
-def scale_for(values: Iterable[float], spread: Sequence[float] | None) -> Scale:
+def scale_for(values: Iterable[float], spread: Sequence[float] | None) -> AxisScale:
     """A metric's whole range if known, else zero to round numbers around the values."""
     if spread is None:
         finite = [0.0, *filter(math.isfinite, values)]
@@ -45,7 +45,7 @@ def scale_for(values: Iterable[float], spread: Sequence[float] | None) -> Scale:
         tick = step * (math.ceil(low / step - 1e-9) + number)
         if tick <= high + step * 1e-9:
             ticks.append(tick)
-    return Scale(low, high, tuple(ticks))
+    return AxisScale(low, high, tuple(ticks))
 
 
 def shown(value: float) -> str:

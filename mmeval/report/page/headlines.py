@@ -9,7 +9,7 @@ from typing import Any
 from mmeval.records.score import Key
 from mmeval.report.baseline import BaselineColumn
 from mmeval.report.charts.bars import SERIES
-from mmeval.report.charts.scale import Scale, scale_for
+from mmeval.report.charts.scale import AxisScale, scale_for
 from mmeval.report.page.tables import link
 from mmeval.results.notes import from_to
 from mmeval.results.numbers import NumberRow
@@ -102,5 +102,5 @@ def _row(
     }
 
 
-def _percent(scale: Scale, value: float) -> float:
+def _percent(scale: AxisScale, value: float) -> float:
     return round(100 * scale.share(value), 2)

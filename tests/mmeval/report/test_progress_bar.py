@@ -1,6 +1,6 @@
 import pytest
 
-from mmeval.report.progress_bar import ProgressBar, Quiet, for_stderr
+from mmeval.report.progress_bar import ProgressBar, QuietProgress, for_stderr
 
 Captured = pytest.CaptureFixture[str]
 
@@ -58,7 +58,10 @@ def test_without_a_terminal_there_are_notes_and_no_bar(capsys: Captured) -> None
     progress.judging(2)
     progress.judged()
     progress.close()
-    assert (type(progress), capsys.readouterr().err) == (Quiet, "asking 2 answers\n")
+    assert (type(progress), capsys.readouterr().err) == (
+        QuietProgress,
+        "asking 2 answers\n",
+    )
     for seconds in (None, 1.26, 99.9):
         progress.loading("m", seconds)
     progress.loading("", None)

@@ -11,7 +11,7 @@ from mmeval.records.response import ErrorInfo, Response, Usage
 from mmeval.records.sample import Sample, user
 from mmeval.records.score import Score
 from mmeval.records.trial import Exchange, Trial
-from mmeval.report.progress_bar import Quiet
+from mmeval.report.progress_bar import QuietProgress
 from mmeval.report.samples_file import (
     SampleRow,
     sample_line,
@@ -129,7 +129,7 @@ def test_each_wanted_sample_comes_once_with_its_repeats_and_scores_in_order(
     made = run(
         selection,
         RunOptions(BackendSpec("reference"), tmp_path / "runs", score_workers=0),
-        progress=Quiet(),
+        progress=QuietProgress(),
     )
 
     def rows(wanted: Callable[[int, int], bool]) -> list[object]:

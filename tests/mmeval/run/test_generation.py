@@ -17,7 +17,7 @@ from mmeval.program.protocols import Ask, episode
 from mmeval.records.request import Request
 from mmeval.records.response import Response
 from mmeval.records.sample import Sample, user
-from mmeval.report.progress_bar import Quiet
+from mmeval.report.progress_bar import QuietProgress
 from mmeval.run.generation import Generation
 from mmeval.run.interrupt import interruptible
 from mmeval.run.jobs import JobQueue, TrialJob
@@ -40,7 +40,7 @@ class Bench:
         options = RunOptions(model=BackendSpec("toy"), output_path=folder)
         self.jobs = JobQueue((toy,), options, MediaStore(folder / "media"))
         self.generation = Generation(
-            [self.run], broker, None, Quiet(), slots=lambda: slots
+            [self.run], broker, None, QuietProgress(), slots=lambda: slots
         )
         self.tally, self.broker, self._folder = self.generation.tally, broker, folder
 
@@ -229,7 +229,7 @@ async def test_a_reply_that_has_arrived_is_kept_by_a_run_that_is_left(
                 moment, signal.raise_signal, signal.SIGTERM
             )
         with pytest.raises(error):
-            await interruptible(at.generation, at.generate(), Quiet())
+            await interruptible(at.generation, at.generate(), QuietProgress())
         assert (len(at.broker.journal), now()) == (1, pytest.approx(ends, abs=0.2))
     del at
     gc.collect()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mmeval.errors import Interrupted
-from mmeval.report.progress_bar import Quiet
+from mmeval.report.progress_bar import QuietProgress
 from mmeval.run import interrupt
 from mmeval.run.interrupt import GRACE_SECONDS, interrupt_thread, interruptible
 from tests.support.engine import now, run_in_loop
@@ -43,9 +43,9 @@ async def test_work_that_nothing_stops_ends_by_itself_and_the_handlers_of_the_ca
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         work = Work(calls=3)
-        await interruptible(work, work.run(), Quiet())
+        await interruptible(work, work.run(), QuietProgress())
         with pytest.raises(ValueError, match="no"):
-            await interruptible(Work(), fails(), Quiet())
+            await interruptible(Work(), fails(), QuietProgress())
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -79,7 +79,7 @@ async def test_a_signal_stops(
     for moment, number in signals.items():
         asyncio.get_running_loop().call_later(moment, signal.raise_signal, number)
     with pytest.raises(Interrupted):
-        await interruptible(work, work.run(), Quiet())
+        await interruptible(work, work.run(), QuietProgress())
     assert ((work.done, now()), GRACE_SECONDS) == (
         (end[0], pytest.approx(end[1], abs=0.1)),
         10,
@@ -97,7 +97,7 @@ def test_a_second_signal_ends_a_step_that_never_ends(
 
     monkeypatch.setattr(interrupt, "STUCK_SECONDS", -1.0)
     with pytest.raises(KeyboardInterrupt):
-        asyncio.run(interruptible(Work(), stuck(), Quiet()))
+        asyncio.run(interruptible(Work(), stuck(), QuietProgress()))
 
 
 async def test_a_signal_in_the_last_turn_of_the_work_is_no_end_without_one() -> None:
@@ -105,7 +105,7 @@ async def test_a_signal_in_the_last_turn_of_the_work_is_no_end_without_one() -> 
         signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(Interrupted):
-        await interruptible(Work(), last_turn(), Quiet())
+        await interruptible(Work(), last_turn(), QuietProgress())
 
 
 async def test_a_machine_that_stands_still_takes_none_of_the_turns_in_which_answers_arrive(
@@ -117,7 +117,7 @@ async def test_a_machine_that_stands_still_takes_none_of_the_turns_in_which_answ
     loop.call_later(1, signal.raise_signal, signal.SIGTERM)
     loop.call_later(2, still.__setitem__, 0, 100.0)
     with pytest.raises(Interrupted):
-        await interruptible(work, work.run(), Quiet())
+        await interruptible(work, work.run(), QuietProgress())
     assert (work.done, work.left) == (1, False)
 
 
@@ -128,7 +128,7 @@ def test_work_of_a_thread_is_stopped_by_its_identity() -> None:
         asyncio.get_running_loop().call_later(
             0.5, interrupt_thread, threading.get_ident()
         )
-        await interruptible(work, work.run(), Quiet())
+        await interruptible(work, work.run(), QuietProgress())
 
     def run() -> None:
         try:

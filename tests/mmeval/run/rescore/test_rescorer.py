@@ -15,7 +15,7 @@ from mmeval.errors import (
     UsageError,
 )
 from mmeval.findings.finding import Finding
-from mmeval.report.progress_bar import Quiet
+from mmeval.report.progress_bar import QuietProgress
 from mmeval.results.numbers import is_subset
 from mmeval.run.options import BackendSpec, RescoreOptions, RunOutcome, UnfinishedTask
 from mmeval.run.rescore.rescorer import rescore
@@ -82,7 +82,7 @@ def again(
     made = RescoreOptions(
         folder=folder, roles=roles or {}, score_workers=0, retry_on_error=0, **options
     )
-    return rescore(made, progress=Quiet())
+    return rescore(made, progress=QuietProgress())
 
 
 def values(outcome: RunOutcome) -> dict[str, float | None]:
