@@ -10,7 +10,7 @@
 | `mmeval.aggregators`    | `aggregate(scores: Scores, **options) -> Estimate`                                  |
 | `mmeval.layouts`        | `layout(run: StoredRun) -> Iterable[Table]`: a paper's tables of a run              |
 | `mmeval.model_backends` | a class, called with the backend's arguments as keywords, or an `@agent(...)`        |
-| `mmeval.loggers`        | `log(published: Published, **arguments) -> None`                                    |
+| `mmeval.loggers`        | a class with `log(outcome: RunOutcome, published: PublishedResults) -> None`         |
 | `mmeval.hf_adapters`    | an `Adapter` class, under the `model_type` of the models that it is for             |
 | `mmeval.tools`          | a `Tool`: what an agent may call, and what runs it                                   |
 | `mmeval.formats`        | an `AnswerFormat`: answers in files, read for `--model replay`, written by `export` |

@@ -16,7 +16,7 @@ from mmeval.findings.finding import Finding
 from mmeval.findings.render import Place
 from mmeval.report.baseline import Baseline, ShownBaseline, read_baseline
 from mmeval.report.loggers.contract import Logger, create_loggers, log_results
-from mmeval.report.results_file import Published, file_time, write_results
+from mmeval.report.results_file import PublishedResults, file_time, write_results
 from mmeval.report.samples_file import sample_rows, write_samples
 from mmeval.report.short_table import last_lines, short_table
 from mmeval.report.table import render
@@ -72,7 +72,7 @@ class Publication:
         context: ReportContext,
         *,
         show: Callable[[str], None] | None = None,
-    ) -> Published:
+    ) -> PublishedResults:
         """Write a run's files and page (if wanted), show its tables, call its loggers.
         The short table ends with where they are; else the log has that."""
         form = self.table
@@ -121,7 +121,7 @@ def publish(
     baseline: Baseline | None = None,
     table: str = "short",
     shown: Collection[Finding] = (),
-) -> Published:
+) -> PublishedResults:
     """Write results and (if wanted) samples files; return what they hold, with the
     table.
 
@@ -157,7 +157,7 @@ def publish(
             roles=outcome.roles,
             baseline=other.column,
         )
-    return Published(text, written, document, samples)
+    return PublishedResults(text, written, document, samples)
 
 
 def _log_findings(

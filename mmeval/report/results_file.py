@@ -33,7 +33,7 @@ from mmeval.task.task import Task
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedResults:
     """The files of a run: ``document`` is the results file's content, as JSON values.
     ``samples`` are the samples files by task, empty where none were wanted."""
 

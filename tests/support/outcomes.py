@@ -15,7 +15,7 @@ from mmeval.metric.contract import metric as describe
 from mmeval.records.request import GenerationParams
 from mmeval.records.score import Result
 from mmeval.records.trial import Trial
-from mmeval.report.results_file import Published, results_document
+from mmeval.report.results_file import PublishedResults, results_document
 from mmeval.run.options import RunCounts, RunOutcome
 from mmeval.settings.report_options import ReportContext
 from mmeval.task.task import Group, GroupMetric, Selection, Task, TaskMetric
@@ -127,7 +127,7 @@ def document(
 ROOT = Path(__file__).parents[2]
 
 
-def finished(folder: Path) -> tuple[RunOutcome, Published]:
+def finished(folder: Path) -> tuple[RunOutcome, PublishedResults]:
     """A run with one number that is known and one that is not."""
     made = outcome(
         folder,
@@ -137,7 +137,7 @@ def finished(folder: Path) -> tuple[RunOutcome, Published]:
     )
     document = json.loads(json.dumps(results_document(made, ReportContext("m"), {})))
     (folder / "results.json").write_text(json.dumps(document))
-    return made, Published("a table", folder / "results.json", document)
+    return made, PublishedResults("a table", folder / "results.json", document)
 
 
 def log_apart(folder: Path, logger: str, **environ: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from mmeval import plugins
 from mmeval.errors import MissingExtraError, UsageError
-from mmeval.report.results_file import Published
+from mmeval.report.results_file import PublishedResults
 from mmeval.run.options import RunOutcome
 
 _log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ class Logger(Protocol):
     gets the logger's arguments as keywords, and raises MissingError or UsageError for
     what it lacks."""
 
-    def log(self, outcome: RunOutcome, published: Published) -> None:
+    def log(self, outcome: RunOutcome, published: PublishedResults) -> None:
         """Take the results elsewhere, once, after all files are written.
         Whatever it raises is a warning."""
         ...
@@ -48,7 +48,7 @@ def create_loggers(named: Mapping[str, Mapping[str, Any]]) -> dict[str, Logger]:
 
 
 def log_results(
-    loggers: Mapping[str, Logger], outcome: RunOutcome, published: Published
+    loggers: Mapping[str, Logger], outcome: RunOutcome, published: PublishedResults
 ) -> None:
     """Hand results to each logger; a failure is a warning, as the files have them."""
     for name, logger in loggers.items():
@@ -108,7 +108,7 @@ def table_rows(outcome: RunOutcome) -> tuple[Sequence[str], list[list[Any]]]:
     return columns, [list(values(result)) for result in results]
 
 
-def described(published: Published) -> dict[str, Any]:
+def described(published: PublishedResults) -> dict[str, Any]:
     """How the numbers came about, for a tracker: settings, versions, configurations."""
     keys = ("config", "configs", "versions", "n-samples", "model_name")
     return {key: published.document[key] for key in keys}

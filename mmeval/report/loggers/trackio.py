@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mmeval.report.loggers.contract import described, flat_numbers, need_package
-from mmeval.report.results_file import Published
+from mmeval.report.results_file import PublishedResults
 from mmeval.run.options import RunOutcome
 from mmeval.system.extras import need
 
@@ -22,7 +22,7 @@ class TrackioLogger:
         need_package("trackio")
         self._init = init
 
-    def log(self, outcome: RunOutcome, published: Published) -> None:
+    def log(self, outcome: RunOutcome, published: PublishedResults) -> None:
         trackio = need("trackio", "loggers")
         given = {"project": "mmeval", "name": outcome.model_name, **self._init}
         given["config"] = described(published) | given.get("config", {})

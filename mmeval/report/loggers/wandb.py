@@ -10,7 +10,7 @@ from mmeval.report.loggers.contract import (
     need_package,
     table_rows,
 )
-from mmeval.report.results_file import Published
+from mmeval.report.results_file import PublishedResults
 from mmeval.run.options import RunOutcome
 from mmeval.system.extras import need
 
@@ -29,7 +29,7 @@ class WandbLogger:
         need_package("wandb")
         self._init = init
 
-    def log(self, outcome: RunOutcome, published: Published) -> None:
+    def log(self, outcome: RunOutcome, published: PublishedResults) -> None:
         wandb = need("wandb", "loggers")
         given = {
             "project": "mmeval",

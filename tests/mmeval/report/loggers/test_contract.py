@@ -8,7 +8,7 @@ from mmeval.errors import MissingExtraError, UnknownNameError, UsageError
 from mmeval.report.loggers.contract import create_loggers, flat_numbers, log_results
 from mmeval.report.loggers.trackio import TrackioLogger
 from mmeval.report.loggers.wandb import WandbLogger
-from mmeval.report.results_file import Published
+from mmeval.report.results_file import PublishedResults
 from mmeval.run.options import RunOutcome
 from mmeval.task.task import Group, GroupMetric
 from tests.support.outcomes import outcome, result, task
@@ -20,7 +20,7 @@ class Noting:
     def __init__(self, *, file: str, fails: str = "") -> None:
         self._file, self._fails = Path(file), fails
 
-    def log(self, found: RunOutcome, published: Published) -> None:
+    def log(self, found: RunOutcome, published: PublishedResults) -> None:
         print("a logger talks")
         if self._fails:
             raise {"error": OSError("no server"), "exit": SystemExit(3)}[self._fails]
@@ -33,7 +33,7 @@ def _noting(monkeypatch: pytest.MonkeyPatch) -> None:
     plugins.register("mmeval.loggers", "noting", Noting)
 
 
-def made(folder: Path) -> tuple[RunOutcome, Published]:
+def made(folder: Path) -> tuple[RunOutcome, PublishedResults]:
     groups = (Group("g", "g", ("a",), (GroupMetric("half"),)),)
     results = (
         result("a", 0.5, failed=2),
@@ -43,7 +43,7 @@ def made(folder: Path) -> tuple[RunOutcome, Published]:
     found = outcome(
         folder, *results, result("g", 0.25), tasks=(task("a"),), groups=groups
     )
-    return found, Published("a table", folder / "results.json", {})
+    return found, PublishedResults("a table", folder / "results.json", {})
 
 
 @pytest.mark.parametrize(
