@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     # the other project's own __init__.py may stand in the place of ours
     refuse_mixture()
-    ending = _Ending()
+    ending = _SignalHandler()
     if argv is None:
         settle()
         atexit.register(signals.ignore)  # what is registered first comes last
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-class _Ending:
+class _SignalHandler:
     """What a signal does: the first interrupts the command, the second ends the
     process. Once all is written and the exit ``code`` is known, each ends the process
     with that.

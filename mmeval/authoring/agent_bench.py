@@ -55,7 +55,7 @@ class AgentCase:
 
 
 @dataclass(frozen=True)
-class Driven:
+class AgentResult:
     """The response of an agent, and its calls with their replies, in order."""
 
     response: Response
@@ -79,7 +79,7 @@ def read_agent_case(values: Any) -> AgentCase:
     )
 
 
-def agent_called(name: str) -> Agent:
+def load_agent(name: str) -> Agent:
     """A registered agent. Raises UnknownNameError, or UsageError for another
     backend."""
     found = load("mmeval.model_backends", name)
@@ -92,22 +92,22 @@ def agent_called(name: str) -> Agent:
     return found
 
 
-class Player(Protocol):
+class RoleReplies(Protocol):
     """What answers the calls of a role."""
 
     def answer(self, call: Call) -> Response: ...
 
 
 @contextmanager
-def asked_players(
+def replies_of_backends(
     agent: Agent, specs: Mapping[str, BackendSpec]
-) -> Iterator[Mapping[str, Player]]:
+) -> Iterator[Mapping[str, RoleReplies]]:
     """Players of roles that are really asked. Raises UnknownNameError for a role that
     the agent does not have."""
     for role in specs:
         _check_role(agent, role)
     with asking(specs) as (broker, runner):
-        yield {role: _Asked(broker, runner) for role in specs}
+        yield {role: _BackendReplies(broker, runner) for role in specs}
 
 
 def _check_role(agent: Agent, role: str) -> None:
@@ -121,8 +121,8 @@ def drive(
     name: str,
     case: AgentCase,
     folder: Path,
-    asked: Mapping[str, Player] = MappingProxyType({}),
-) -> Driven:
+    asked: Mapping[str, RoleReplies] = MappingProxyType({}),
+) -> AgentResult:
     """Drive an agent on the replies of a case; its paths are relative to ``folder``.
 
     Every role that it needs and every tool is there, and the others that have replies.
@@ -130,10 +130,10 @@ def drive(
     the call; those of ``asked`` are really asked. Raises UsageError for a case that
     cannot be used.
     """
-    players = {**_players(agent, case, folder), **asked}
+    replies_by_role = {**_given_replies(agent, case, folder), **asked}
     backend = create_backend(name, case.args)
     assert isinstance(backend, AgentBackend)
-    backend.cast(players)
+    backend.cast(replies_by_role)
     files = [media_part(medium_at(folder, file)) for file in case.files]
     if isinstance(case.prompt, str):
         content = Interleaved.from_reply(case.prompt, files, spellings=_TAGS)
@@ -148,18 +148,18 @@ def drive(
     steps: list[tuple[Call, Reply]] = []
 
     def answer(call: Call, path: str) -> Reply:
-        reply = reply_to(call, players[call.role].answer(call), path)
+        reply = reply_to(call, replies_by_role[call.role].answer(call), path)
         steps.append((call, reply))
         return reply
 
     gaps = backend.capabilities.missing(request)
     if gaps:
         refusal = Response.failed("unsupported", f"the agent {'; '.join(gaps)}")
-        return Driven(refusal, ())
-    return Driven(followed(backend.program(request), answer), steps)
+        return AgentResult(refusal, ())
+    return AgentResult(followed(backend.program(request), answer), steps)
 
 
-def result_of(driven: Driven) -> dict[str, Any]:
+def result_of(driven: AgentResult) -> dict[str, Any]:
     """The result of a case, as JSON."""
     steps: list[dict[str, Any]] = []
     for call, reply in driven.steps:
@@ -194,7 +194,7 @@ def result_of(driven: Driven) -> dict[str, Any]:
     }
 
 
-class _Player:
+class _GivenReplies:
     """Gives the replies of a role, one after the other."""
 
     def __init__(
@@ -240,7 +240,7 @@ class _Player:
         )
 
 
-class _Asked:
+class _BackendReplies:
     """Asks a role; equal calls are told apart."""
 
     def __init__(self, broker: Broker, runner: asyncio.Runner) -> None:
@@ -255,11 +255,11 @@ class _Asked:
         return self._runner.run(answering).response
 
 
-def _players(
+def _given_replies(
     agent: Agent,
     case: AgentCase,
     folder: Path,
-) -> dict[str, Player]:
+) -> dict[str, RoleReplies]:
     absent = set()
     for role, replies in case.replies.items():
         _check_role(agent, role)
@@ -273,7 +273,7 @@ def _players(
                 "of replies"
             )
     reader = ContentReader(lambda path, _where: medium_at(folder, path))
-    players: dict[str, Player] = {}
+    replies_by_role: dict[str, RoleReplies] = {}
     for role in dict.fromkeys((*needed, *agent.tools, *case.replies)):
         if role in absent:
             continue
@@ -281,8 +281,8 @@ def _players(
         responses = None
         if written is not None:
             responses = [_response(reply, reader, role) for reply in written]
-        players[role] = _Player(role, responses, agent.tools.get(role))
-    return players
+        replies_by_role[role] = _GivenReplies(role, responses, agent.tools.get(role))
+    return replies_by_role
 
 
 def _response(

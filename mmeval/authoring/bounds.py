@@ -172,11 +172,13 @@ def judge_calls(
     from mmeval.forecast.dry_run import forecast
 
     tasks = tasks if limit is None else _asked_once(tasks)
-    silent = {role: BackendSpec(role, instance=_Silent(role)) for role in roles}
+    silent = {
+        role: BackendSpec(role, instance=_CountingBackend(role)) for role in roles
+    }
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as temporary:
         folder = Path(temporary)
         options = RunOptions(
-            BackendSpec("model", instance=_Silent("model")),
+            BackendSpec("model", instance=_CountingBackend("model")),
             folder,
             roles=silent,
             limit=limit,
@@ -207,7 +209,7 @@ def measure(
         answers = shuffled_answers(once, limit=limit)
         models: dict[Which, BackendSpec] = {
             "reference": BackendSpec("reference"),
-            "shuffled": BackendSpec("shuffled", instance=_Shuffled(answers)),
+            "shuffled": BackendSpec("shuffled", instance=_ShuffledReferences(answers)),
             "empty": BackendSpec("empty"),
         }
         found: dict[Which, list[Result]] = {}
@@ -274,7 +276,7 @@ def shuffled_answers(
         return answers
 
 
-class _Silent:
+class _CountingBackend:
     """A backend that takes and gives all kinds, for counting; it is never asked."""
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
@@ -290,7 +292,7 @@ class _Silent:
         """Nothing is held open."""
 
 
-class _Shuffled:
+class _ShuffledReferences:
     """Answers each sample as ``reference`` does, with another sample's reference."""
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")

@@ -41,7 +41,7 @@ def case_lines(file: Path) -> Iterator[tuple[str, Any]]:
 
 
 @dataclass(frozen=True)
-class Case:
+class MetricCase:
     """One answer to score, as it is written. ``labels`` are returned with the
     result."""
 
@@ -60,7 +60,7 @@ class ReadyCase(NamedTuple):
     """A case that can be scored; or, without a trial, why a file of it is missing.
     ``place`` is its line in a file of cases."""
 
-    case: Case
+    case: MetricCase
     bound: BoundMetric
     trial: Trial | None
     place: str = ""
@@ -86,7 +86,7 @@ def read_case(
     values: Any,
     metric: Metric,
     profile: str = "standard",
-) -> Case:
+) -> MetricCase:
     """Parse one line of a file of cases. Raises UsageError."""
     check_keys(values, _CASE_KEYS)
     params = dict(typed(values, "params", dict) or {})
@@ -99,7 +99,7 @@ def read_case(
         targets = tuple(target)
     elif target not in (None, []):
         targets = (target,)
-    return Case(
+    return MetricCase(
         files=tuple(map(str, typed(values, "files", list) or ())),
         answer=values.get("answer"),
         targets=targets,
@@ -144,7 +144,7 @@ def typed(
 
 def ready_case(
     metric: Metric,
-    case: Case,
+    case: MetricCase,
     folder: Path,
     place: str = "",
     *,
@@ -201,7 +201,7 @@ def files_as_texts(given: Mapping[str, Iterable[Any]]) -> Iterator[str]:
 
 
 def trial_of(
-    case: Case,
+    case: MetricCase,
     folder: Path,
     looks_at: PartKind | None = None,
 ) -> Trial:

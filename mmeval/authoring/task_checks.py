@@ -46,7 +46,7 @@ from mmeval.task.task import FixedKinds, Selection, Task, TaskOverrides
 _logger = logging.getLogger(__name__)
 
 
-class Sound(NamedTuple):
+class SoundTask(NamedTuple):
     """A task without errors; ``samples`` are those that it keeps of the rows read."""
 
     file: TaskFile
@@ -59,7 +59,7 @@ class CheckTally:
     """The tasks that were checked, and those without errors."""
 
     tasks: list[str] = field(default_factory=list)
-    sound: list[Sound] = field(default_factory=list)
+    sound_tasks: list[SoundTask] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
     """Tasks without their data."""
     bundled: list[str] = field(default_factory=list)
@@ -223,7 +223,7 @@ def _check_task(
         if bundled_folder(file) is not None:
             tally.bundled.append(name)
     if sound:
-        tally.sound.append(Sound(file, task, data.selected))
+        tally.sound_tasks.append(SoundTask(file, task, data.selected))
 
 
 def _check_metrics(task: Task, *, strict: bool) -> Iterator[Finding]:

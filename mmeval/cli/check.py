@@ -176,13 +176,13 @@ class _Report:
         models.close(backends)
         if self.settings["bounds"].value:
             self._bounds(specs)
-        if MODEL in backends and self.tally.sound:
+        if MODEL in backends and self.tally.sound_tasks:
             from mmeval.forecast.dry_run import forecast
             from mmeval.settings.plan import make_plan
             from mmeval.task.task import Selection
 
             plan = make_plan({flag.name: self.settings[flag.name] for flag in FLAGS})
-            selection = Selection(tuple(sound.task for sound in self.tally.sound))
+            selection = Selection(tuple(entry.task for entry in self.tally.sound_tasks))
             try:
                 found = forecast(selection, plan.options)
             except MmevalError as error:
@@ -322,7 +322,7 @@ class _Report:
         from mmeval.authoring.bounds_text import bounds_means, bounds_table
 
         limit = int(self.settings["limit"].value or bounds.LIMIT)
-        tasks = [sound.task for sound in self.tally.sound]
+        tasks = [entry.task for entry in self.tally.sound_tasks]
         roles = {role: spec for role, spec in specs.items() if role != MODEL}
         for role, count in bounds.judge_calls(tasks, roles, limit).items():
             _log.info("bounds: up to %d calls of the %s", 3 * count, role)
@@ -369,14 +369,14 @@ class _Report:
             of_backend = finding.subject.role and not finding.subject.task
             if of_backend and finding.severity == "error":
                 return []
-        return [sound.task.name for sound in self.tally.sound]
+        return [entry.task.name for entry in self.tally.sound_tasks]
 
     def _texts(self) -> Iterator[Fact]:
         """What can run, then the facts."""
         if self.tally.tasks and not self.findings:
-            for sound in self.tally.sound:
-                metrics = ", ".join(metric.name for metric in sound.task.metrics)
-                text = f"{sound.task.name}: {sound.samples:,} samples; {metrics}"
+            for entry in self.tally.sound_tasks:
+                metrics = ", ".join(metric.name for metric in entry.task.metrics)
+                text = f"{entry.task.name}: {entry.samples:,} samples; {metrics}"
                 yield "can run", text
         elif self.names:
             text = f"{len(self._able())} of {len(self.tally.tasks)} tasks"

@@ -59,7 +59,7 @@ _ENTRY_HEADERS: dict[str, tuple[str, ...]] = {
 }
 
 
-class _Broken(NamedTuple):
+class _BrokenEntry(NamedTuple):
     """An entry that cannot be loaded, with its error."""
 
     name: str
@@ -67,7 +67,7 @@ class _Broken(NamedTuple):
     problem: MmevalError
 
 
-ListingRows: TypeAlias = Iterable[list[str] | _Broken]
+ListingRows: TypeAlias = Iterable[list[str] | _BrokenEntry]
 _Table: TypeAlias = tuple[Sequence[str], Callable[[str, str, Any], list[str]]]
 """Headers, and the function that makes a row from the name and owner of a plugin and
 the plugin itself."""
@@ -127,7 +127,7 @@ def print_tasks(
 
     index = TaskIndex(include_path)
     for kind in kinds:
-        rows: list[list[str] | _Broken] = []
+        rows: list[list[str] | _BrokenEntry] = []
         if kind == "tags":
             for tag, entries in index.tags().items():
                 if _fits(tag, pattern):
@@ -151,7 +151,7 @@ def _benchmark_rows(index: TaskIndex) -> ListingRows:
     found: dict[tuple[str, str], list[IndexEntry]] = {}
     for entry in index.listing():
         if entry.problem is not None:
-            yield _Broken(entry.name, entry.owner, entry.problem)
+            yield _BrokenEntry(entry.name, entry.owner, entry.problem)
         elif not entry.is_group:
             folder = entry.full_name.rpartition("/")[0]
             key = (folder or entry.name, entry.owner)
@@ -186,7 +186,7 @@ def _entry_rows(
         name = cell(entry.name)
         tags = cell(", ".join(entry.tags))
         if entry.problem is not None:
-            yield _Broken(entry.name, entry.owner, entry.problem)
+            yield _BrokenEntry(entry.name, entry.owner, entry.problem)
         elif groups:
             yield [name, tags, cell(entry.owner)]
         else:
@@ -224,7 +224,7 @@ def _rows(
         try:
             yield row(name, owner, load(name))
         except MmevalError as error:
-            yield _Broken(name, owner, error)
+            yield _BrokenEntry(name, owner, error)
 
 
 def _metric_row(
@@ -385,7 +385,7 @@ def _print(headers: Sequence[str], rows: ListingRows) -> None:
     sound: list[list[str]] = []
     broken: list[list[str]] = []
     for row in rows:
-        if isinstance(row, _Broken):
+        if isinstance(row, _BrokenEntry):
             problem = cell(" ".join(str(row.problem).split()), limit=_MAX_PROBLEM)
             broken.append([cell(row.name), cell(row.owner), problem])
         else:

@@ -17,7 +17,7 @@ TIME_FORMAT = "%Y-%m-%d:%H:%M:%S"
 _logger = logging.getLogger(__name__)
 
 
-class _Plain(logging.Formatter):
+class _PlainFormatter(logging.Formatter):
     """The message, and its level where that is above INFO."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -47,7 +47,7 @@ def begin_log(level: str, environ: Mapping[str, str]) -> None:
     handler = _StderrHandler()
     handler.setFormatter(logging.Formatter(FORMAT, TIME_FORMAT))
     if sys.stderr.isatty() and level != "DEBUG":
-        handler.setFormatter(_Plain())
+        handler.setFormatter(_PlainFormatter())
     root.addHandler(handler)
     logging.getLogger("mmeval").setLevel(level)
     for warning in unknown_variables(environ):

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmeval.authoring.agent_bench import agent_called, drive, read_agent_case, result_of
+from mmeval.authoring.agent_bench import drive, load_agent, read_agent_case, result_of
 from mmeval.media import Media, PartKind, text_part
 from mmeval.program.calls import Call, Reply, followed
 from mmeval.records import GenerationParams, Request, Response, answered, user
@@ -17,7 +17,7 @@ def driven(
     name: str, replies: Mapping[str, Any], folder: Path = Path(), **case: Any
 ) -> dict[str, Any]:
     """The result of a case."""
-    agent = agent_called(name)
+    agent = load_agent(name)
     return result_of(
         drive(agent, name, read_agent_case({"replies": replies, **case}), folder)
     )
@@ -32,7 +32,7 @@ def calls_of(
 ) -> list[Call]:
     """What an agent asks for a request with these parameters; its planner replies, and
     everything else fails."""
-    agent, calls, left = agent_called(name), list[Call](), iter(planner)
+    agent, calls, left = load_agent(name), list[Call](), iter(planner)
     backend = agent()
     backend.cast(agent.signature.roles.keys() - {"receiver", "detector"})
 

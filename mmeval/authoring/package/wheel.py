@@ -117,7 +117,7 @@ def unpacked(wheel: Path) -> Iterator[UnpackedWheel]:
         yield UnpackedWheel(folder, found[0])
 
 
-class Contents(NamedTuple):
+class WheelContents(NamedTuple):
     """The entry points of a wheel in words, names that select its tasks, and what is
     wrong with it."""
 
@@ -126,11 +126,11 @@ class Contents(NamedTuple):
     findings: list[Finding]
 
 
-def check_contents(wheel: UnpackedWheel, project: Path | None) -> Contents:
+def check_contents(wheel: UnpackedWheel, project: Path | None) -> WheelContents:
     """What is in the wheel and what is missing, also by the project if there is one."""
     loaded = wheel.python("mmeval.authoring.package.load", str(wheel.folder)).stdout
     broken = dict(line.split("\t", 1) for line in loaded.splitlines())
-    found = Contents([], [], [])
+    found = WheelContents([], [], [])
     for entry in wheel.distribution.entry_points:
         where = f"{entry.group}: {entry.name} = {entry.value}"
         module = wheel.folder.joinpath(*entry.module.split("."))

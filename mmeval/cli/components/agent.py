@@ -40,7 +40,7 @@ from mmeval.settings.values import arguments
 from mmeval.system.wording import escaped
 
 if TYPE_CHECKING:  # imported when the verb runs, so that its help stays quick
-    from mmeval.authoring.agent_bench import AgentCase, Driven
+    from mmeval.authoring.agent_bench import AgentCase, AgentResult
 
 _FLAGS = (BY_NAME["role"],)
 
@@ -76,21 +76,21 @@ def run(args: argparse.Namespace) -> int:
     """Print the result, or one for each line; the exit code shows if all were
     answered."""
     from mmeval.authoring.agent_bench import (
-        agent_called,
-        asked_players,
         drive,
+        load_agent,
+        replies_of_backends,
         result_of,
     )
     from mmeval.run.options import BackendSpec
 
-    agent = agent_called(args.name)
+    agent = load_agent(args.name)
     cases = list(_cases(args))
     code = EXIT_OK
     given = {"role": args.role} if hasattr(args, "role") else {}
     roles = resolve(_FLAGS, given, os.environ)["role"].value
     specs = {role: BackendSpec(*named) for role, named in roles.items()}
     folder = args.cases.parent if args.cases else Path()
-    with asked_players(agent, specs) as asked:
+    with replies_of_backends(agent, specs) as asked:
         for place, case in cases:
             try:
                 driven = drive(agent, args.name, case, folder, asked)
@@ -129,7 +129,7 @@ def _cases(args: argparse.Namespace) -> Iterator[tuple[str, AgentCase]]:
         yield f"{place}: ", case
 
 
-def _lines_for_people(labels: Mapping[str, Any], driven: Driven) -> str:
+def _lines_for_people(labels: Mapping[str, Any], driven: AgentResult) -> str:
     from mmeval.cli.trace import said_lines, step_lines
     from mmeval.run.rescore.trace import TracedStep
 

@@ -173,11 +173,11 @@ def _scoring(
 def _run_one(
     metric: Metric, args: argparse.Namespace, score: TrialScoring, *, trust: bool
 ) -> int:
-    from mmeval.authoring.metric_cases import Case, files_as_texts, ready_case
+    from mmeval.authoring.metric_cases import MetricCase, files_as_texts, ready_case
 
     if args.answer is None and not args.files:
         raise UsageError("nothing to score: give FILE..., --answer or --cases")
-    case = Case(
+    case = MetricCase(
         files=tuple(args.files),
         answer=args.answer,
         targets=tuple(args.target or ()),

@@ -90,7 +90,7 @@ def test_a_row_that_cannot_be_asked_has_no_other_findings_and_as_many_rows_are_r
     rows = ({**ROW, "field": "law"}, torn, {"input": "q", "level": "hard"})
     found = findings(tmp_path, more, *rows, tally=tally)
     assert [(one.kind, one.subject.sample) for one in found] == [("bad_sample", "b")]
-    assert (tally.tasks, tally.sound) == (["t"], [])
+    assert (tally.tasks, tally.sound_tasks) == (["t"], [])
     bare = {"id": "b", "input": "q"}
     assert findings(tmp_path, "breakdown: gone", ROW, bare, rows=1) == [], (
         "what some later row may have is not missed"
@@ -123,7 +123,7 @@ def test_a_data_set_of_the_hub_needs_a_commit_and_is_not_read(
         assert [(one.kind, one.severity, one.subject.line) for one in pinned] == [
             ("task_file", "warning", 6)
         ] * pins
-        assert (absent.kind, absent.remedy, tally.sound) == (
+        assert (absent.kind, absent.remedy, tally.sound_tasks) == (
             "missing_data",
             "mmeval prepare {TASK}",
             [],

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mmeval.__main__ import main
-from mmeval.authoring.metric_cases import Case, trial_of
+from mmeval.authoring.metric_cases import MetricCase, trial_of
 from mmeval.media.parts import PartKind
 from tests.support.task_folder import installed, write_files
 
@@ -131,7 +131,9 @@ def test_a_target_is_one_reference_or_several(
 
 def test_a_case_has_candidates_each_a_content(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(PNG)
-    case = Case(answer="x", candidates=("a", [{"type": "image", "path": "a.png"}]))
+    case = MetricCase(
+        answer="x", candidates=("a", [{"type": "image", "path": "a.png"}])
+    )
     made = trial_of(case, tmp_path).sample.candidates
     assert [[part.kind for part in content.parts] for content in made] == [
         ["text"],
@@ -177,6 +179,6 @@ def test_files_are_parts_of_the_kind_that_the_metric_looks_at(
     tmp_path: Path,
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    output = trial_of(Case(files=(name,)), tmp_path, looks_at).output
+    output = trial_of(MetricCase(files=(name,)), tmp_path, looks_at).output
     assert output is not None
     assert [(one.kind, one.text) for one in output.parts] == [part]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mmeval.authoring.agent_bench import agent_called
+from mmeval.authoring.agent_bench import load_agent
 from mmeval.errors import UsageError
 from mmeval.records import GenerationParams
 from tests.support.agents import (
@@ -371,7 +371,7 @@ def test_a_prompt_of_ones_own_is_part_of_the_identity(tmp_path: Path) -> None:
         "[user]\n{{ step }}, in verse. {{ pictures }}\n"
     )
     own, ours = (
-        agent_called("isg_agent")(prompts=folder) for folder in (str(tmp_path), "")
+        load_agent("isg_agent")(prompts=folder) for folder in (str(tmp_path), "")
     )
     assert own.identity["prompts"] != ours.identity["prompts"]
     assert "in verse" in ask(GOOD, prompts=str(tmp_path))["steps"][-1]["text"]
