@@ -1,4 +1,4 @@
-"""Aggregates the scores of a task to one number with its standard error."""
+"""Aggregates the scores of a task into one number with its standard error."""
 
 from typing import TYPE_CHECKING
 

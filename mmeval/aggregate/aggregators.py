@@ -1,10 +1,9 @@
-"""Aggregators: mean, weighted mean, median, macro mean, and the mean with an error by
-repeats.
+"""Aggregators: mean, weighted mean, median, macro mean, and mean over repeats.
 
-The interval of ``repeats`` is that of papers that answer every sample a few times: how
-much the number would change if the same samples were answered again. The interval of
-``mean``, clustered by sample, is how much it would change with other samples of the
-same kind, which is mostly more.
+The interval of ``repeats`` is the one of papers that answer every sample a few times.
+It says how much the number would change if the same samples were answered again. The
+interval of ``mean``, clustered by sample, says how much it would change with other
+samples of the same kind. It is usually wider.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from mmeval.records.evidence import Term
 
 NORMAL_95 = 1.96
 """Half the width of a 95 % interval over repeats in standard errors, as papers round
-it. Over four repeats Student's t would be 3.18: the interval is too narrow, and kept so
-that numbers can be compared."""
+it. Over four repeats Student's t would be 3.18: the interval is too narrow. It is kept
+to compare with published numbers."""
 
 FEW_FOR_A_MEDIAN = "too few clusters for the interval of a median"
 
 
 class Spread(NamedTuple):
-    """The mean of some repeats, and its standard error; None for a single repeat."""
+    """The mean of repeats and its standard error (None for a single repeat)."""
 
     mean: float
     stderr: float | None
@@ -43,9 +42,9 @@ def mean(
 ) -> Estimate:
     """The arithmetic mean, with the standard error clustered by ``cluster``.
 
-    Clusters default to samples, so the repeats of one sample do not count as
-    independent evidence. With one cluster there is no standard error. ``interval:
-    bootstrap`` leaves it to be bootstrapped.
+    By default a cluster is a sample, so the repeats of one sample do not count as
+    independent evidence. With one cluster there is no standard error. With ``interval:
+    bootstrap`` the standard error is bootstrapped.
     """
     return _mean(term_of_mean(scores), interval)
 
@@ -53,11 +52,10 @@ def mean(
 def weighted_mean(
     scores: Scores, *, interval: Literal["analytic", "bootstrap"] = "analytic"
 ) -> Estimate:
-    """The mean in which each score counts by its weight, with a clustered standard
-    error.
+    """The mean of scores by their weights, with a clustered standard error.
 
-    That is the mean over the things that stand behind the scores, such as the steps of
-    all mazes. Without any it has no value.
+    It is the mean over the units behind the scores, such as the steps of all mazes. It
+    has no value if all weights are 0.
     """
     return _mean(term_of_mean(scores, weighted=True), interval)
 
@@ -73,9 +71,9 @@ def _mean(term: Term | None, interval: Literal["analytic", "bootstrap"]) -> Esti
 def median(scores: Scores) -> Estimate:
     """The median of existing values: the middle one, or the mean of the middle two.
 
-    Its interval lies between two of the values: those below which the shares of values
-    lie that the interval of one half ends at. Source: Woodruff, Confidence Intervals
-    for Medians and Other Position Measures, 1952. Its standard error is bootstrapped.
+    The interval ends at two of the values: the quantiles at the ends of the interval of
+    a share of one half. Source: Woodruff, Confidence Intervals for Medians and Other
+    Position Measures, 1952. The standard error is bootstrapped.
     """
     values = sorted(scores.values)
     if not values:
@@ -97,9 +95,9 @@ def median(scores: Scores) -> Estimate:
 def macro_mean(scores: Scores, *, by: str) -> Estimate:
     """The unweighted mean of the means by label ``by``, which ``breakdown`` names.
 
-    A value of which nothing is scored is left out. Standard error: that of a mean of
-    means, each clustered as usual; clusters that have several of the labels count once.
-    None where all trials of a label are one cluster. Without any such label it is the
+    A level without a score is left out. The standard error is that of a mean of means,
+    each clustered as usual; a cluster with several levels counts once. It is None if
+    all trials of a level are in one cluster. Without such a label the result is the
     mean.
     """
     means = []
@@ -115,9 +113,9 @@ def macro_mean(scores: Scores, *, by: str) -> Estimate:
 
 
 def spread(means: Sequence[float]) -> Spread:
-    """The mean of the means of the repeats, and its standard error.
+    """The mean of the repeats' means, and its standard error.
 
-    That is their standard deviation (n - 1) over the root of n.
+    The standard error is the standard deviation (n - 1) over the root of n.
     """
     mean = math.fsum(means) / len(means)
     if len(means) < 2:
@@ -144,15 +142,17 @@ def repeats(scores: Scores) -> Estimate:
     """The mean of the scored trials, with the error of the repeats' means.
 
     The standard error is the standard deviation of the repeats' means (n - 1) over the
-    root of their number, the interval 1.96 of it to both sides, not cut at the range.
-    With one repeat there is neither.
+    root of their number. The interval is 1.96 standard errors to both sides and is not
+    cut at the range. With one repeat there is neither.
     """
     values = scores.values
     if not values:
         return Estimate(None)
     value = math.fsum(values) / len(values)
-    found = spread(repeat_means(scores))
-    half_width = found.half_width
+    repeat_spread = spread(repeat_means(scores))
+    half_width = repeat_spread.half_width
     if half_width is None:
         return Estimate(value, resample=False, no_interval="one repeat")
-    return Estimate(value, found.stderr, (value - half_width, value + half_width))
+    return Estimate(
+        value, repeat_spread.stderr, (value - half_width, value + half_width)
+    )

@@ -1,8 +1,8 @@
-"""A number that is made of averaged numbers of one task, such as the mean of two means.
+"""Combines aggregated numbers of one task into one, such as the mean of two means.
 
-No score of a single trial could give it, as other trials stand behind each of its
-parts. What its parts have in common are the clusters of trials, so an error drawn part
-by part would take them as independent: each draw is one for all.
+No trial has a score that would give this number: each part is made of other trials. The
+parts share the clusters of trials, so they are not independent. Therefore each draw of
+the bootstrap is the same for all parts.
 """
 
 from __future__ import annotations
@@ -29,11 +29,10 @@ from mmeval.records.evidence import Evidence, Term
 from mmeval.records.score import Result
 
 _LOST = ("unsupported", "failed")
-"""The statuses that a trial has by each part alike."""
+"""The statuses that a trial has in every part."""
 _SKIPPING = (*_LOST, "unscored", "scored", "unavailable", "inapplicable")
 _UNKNOWN = (*_LOST, "unavailable", "unscored", "scored", "inapplicable")
-"""The statuses of a trial by the parts, of which the first counts as that by the
-whole."""
+"""The first of these statuses that a trial has in any part is its status."""
 
 
 def mean_of(
@@ -46,26 +45,24 @@ def mean_of(
     unavailable: bool = False,
     bootstrap_iters: int = 0,
 ) -> Result:
-    """The mean of a task's numbers over the same trials; ``weights`` are the shares of
-    those that count.
+    """The mean of a task's numbers over the same trials.
 
-    A part of which no trial could have been scored (unsupported, faulty, unavailable,
-    inapplicable) is left out with ``skip``, else the whole is unknown. A part whose
-    trials were all lost (failed, unscored) leaves it unknown in any case: the bounds
-    are what it could be. One whose answers or verdicts are all refused is left out of
-    the value, and counts in the bounds. Where all answers hold nothing for a part, it
-    is left out whatever failed.
+    ``weights`` of the result are the shares of the parts that count. A part without a
+    scorable trial (all unsupported, faulty, unavailable or inapplicable) is left out
+    with ``skip``; else the mean has no value. If all trials of a part are lost (failed,
+    unscored), the mean has only bounds. A part whose answers or verdicts are all
+    refused counts in the bounds, not in the value. If no answer holds anything for a
+    part, the part is left out, whatever failed.
 
-    A trial counts as scored where it is by one part and lost by none. What is
-    ``unavailable`` has no value; any numbers over the trials are its ``parts`` then.
+    A trial counts as scored if it is scored in one part and lost in none. With
+    ``unavailable`` the mean has no value, and ``parts`` are any numbers of the trials.
     """
     counted: list[AggregatedNumber] = []
     bounded: list[AggregatedNumber] = []
     is_whole = True
     for part in parts:
         result = part.result
-        # the answers that came hold nothing for the number; those that failed would not
-        # be expected to
+        # no answer holds anything for the number, so failed ones are not expected to
         is_empty = result.inapplicable > 0 and not result.scored + result.unscored
         is_scorable = not is_empty and scorable(result) > 0
         if is_scorable and not result.is_refused_whole:
@@ -131,11 +128,11 @@ def mean_of(
 
 
 def _count(columns: Iterable[Iterable[Hashable]]) -> int:
-    """How many things stand in any of the columns."""
-    everything: set[Hashable] = set()
+    """The number of different items in all columns together."""
+    items: set[Hashable] = set()
     for column in columns:
-        everything.update(column)
-    return len(everything)
+        items.update(column)
+    return len(items)
 
 
 def _mean_bounds(parts: Sequence[AggregatedNumber]) -> Interval | None:
@@ -155,8 +152,8 @@ def _has_lost(result: Result) -> bool:
 
 
 class _MeanOfNumbers(NamedTuple):
-    """How sure the mean of some numbers is. With ``skip``, a draw in which one of them
-    has no value is that of the others."""
+    """The uncertainty of a mean of numbers. With ``skip``, a draw in which one number
+    has no value is the mean of the others."""
 
     skip: bool
     iterations: int
@@ -181,7 +178,7 @@ class _MeanOfNumbers(NamedTuple):
         bounds: Interval,
         evidence: Evidence | None,
     ) -> Interval | None:
-        """The interval that covers whatever lost trials would have been."""
+        """The interval that holds the mean for any values of the lost trials."""
         if len(parts) == 1:
             return parts[0].result.bounds_ci95
         if evidence and evidence.low is not None and evidence.high is not None:
@@ -218,16 +215,16 @@ class _MeanOfNumbers(NamedTuple):
             return Uncertainty(no_interval=ONE_CLUSTER)
         if not self.iterations:
             return Uncertainty(no_interval=NOT_DRAWN)
-        # numpy and scipy.stats, which few numbers need
+        # imports numpy and scipy.stats, which few numbers need
         from mmeval.aggregate.resampling import resample_together
 
         numbers = []
         for part, scores in columns:
             numbers.append((scores, part.aggregator, part.options))
-        found = resample_together(numbers, self.iterations, skip=self.skip)
-        if found.stderr is None:
+        drawn = resample_together(numbers, self.iterations, skip=self.skip)
+        if drawn.stderr is None:
             return Uncertainty(no_interval=UNKNOWN_DRAW)
-        return widened(found, value, means)
+        return widened(drawn, value, means)
 
 
 def _evidence(
@@ -253,7 +250,7 @@ def _evidence(
 def _terms(
     numbers: Sequence[tuple[Term, ...] | None],
 ) -> tuple[Term, ...] | None:
-    """Those of the mean of some numbers; None where one is not a sum of means."""
+    """The terms of a mean of numbers; None if one is not a sum of means."""
     count = len(numbers)
     return terms_of(numbers, [1 / count] * count)
 
@@ -272,7 +269,7 @@ def _aggregation(part: AggregatedNumber) -> Aggregation:
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """None where one is missing, and without any."""
+    """None if a value is missing, or there is none at all."""
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
         return None

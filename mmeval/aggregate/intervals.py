@@ -1,8 +1,8 @@
-"""The 95 % interval of a number, by its range and by what clusters tell of it.
+"""The 95 % interval of a number, from its range and the influences of its clusters.
 
-Where the range is finite, a value is the share of it that was reached. Its interval is
-that of as many right and wrong answers as have its standard error. Where it is not
-finite, the interval is Student's, widened where the values are skewed.
+If the range is finite, a value is treated as a share of it. Its interval is that of
+right and wrong answers with the same standard error. If the range is not finite, the
+interval is Student's, and wider where the values are skewed.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from mmeval.records.evidence import Term
 TAIL = 0.025
 """The probability beyond each end of a 95 % interval."""
 FEWEST_WITHOUT_RANGE = 8
-"""Effective clusters below which nothing holds for values that may lie anywhere."""
+"""Effective clusters below which a value without a finite range has no interval."""
 FEWEST_WITHOUT_SHAPE = 100
-"""The same where only the standard error is known: how skewed the values are, and so
-how far off Student's interval is, is not."""
+"""The same if only the standard error is known: the skewness of the values, and so the
+error of Student's interval, is not."""
 
 FEWEST_FOR_A_MEDIAN = 5
-"""Of fewer clusters all lie on one side of the median in more than one case of ten."""
+"""With fewer clusters, all lie on one side of the median in more than 10 % of cases."""
 
 ONE_CLUSTER = "one cluster"
 TOO_FEW = "fewer than two effective clusters"
@@ -36,7 +36,7 @@ ALIKE_WITHOUT_RANGE = "all clusters are alike, and the metric has no finite rang
 
 _EXACT = 1e-9
 _MANY = 1e5
-"""From this variance of a count on the binomial distribution is the normal one."""
+"""From this variance of a count on, the normal distribution replaces the binomial."""
 
 
 def uncertainty_of_terms(
@@ -77,25 +77,26 @@ def same_value_interval(
 ) -> Interval:
     """The 95 % interval of a mean if all clusters have the same one (all right, say).
 
-    Their standard error is 0, which is not certainty: values that were never seen may
-    come next. With 95 % confidence the seen value has at least the share ``s`` of all,
-    where ``s ** clusters = 0.05``, and the rest lies within the finite ``range``. For
-    shares of right answers this is the one-sided interval of Clopper and Pearson.
+    Their standard error is 0, but other values may come next. With 95 % confidence the
+    observed value has at least the share ``s`` of all values, where ``s ** clusters =
+    0.05``. The rest lies within the finite ``range``. For shares of right answers this
+    is the one-sided interval of Clopper and Pearson.
     """
     # betaincinv(clusters, 1, 0.05) to the digit
-    unseen = 1 - 0.05 ** (1 / clusters)
+    other_share = 1 - 0.05 ** (1 / clusters)
     low, high = min(range[0], value), max(range[1], value)
-    return (value - unseen * (value - low), value + unseen * (high - value))
+    return (value - other_share * (value - low), value + other_share * (high - value))
 
 
 def share_interval(
     share: float, trials: float, degrees: float, tail: float = TAIL
 ) -> Interval:
-    """The interval of Korn and Graubard for a share, with so many effective trials.
+    """The interval of Korn and Graubard for a share of ``trials`` effective trials.
 
-    It is that of Clopper and Pearson, of fewer trials where ``degrees`` of freedom are
-    fewer than these. Source: Korn and Graubard, Confidence Intervals for Proportions
-    with Small Expected Number of Positive Counts Estimated from Survey Data, 1998.
+    It is the interval of Clopper and Pearson, for fewer trials if there are fewer
+    ``degrees`` of freedom than trials. Source: Korn and Graubard, Confidence Intervals
+    for Proportions with Small Expected Number of Positive Counts Estimated from Survey
+    Data, 1998.
     """
     quantile = student_quantile(degrees, 1 - tail)
     if trials - 1 > degrees * (1 + _EXACT):
@@ -113,7 +114,7 @@ def share_interval(
 def median_share(scores: Scores, median: float) -> Interval | None:
     """The interval of the share of values below the median, which is one half.
 
-    None where even all clusters might lie on one side of it.
+    None if there are too few clusters to have some on both sides.
     """
     below = array("d", [value <= median for value in scores.values])
     ones = array("d", [1]) * len(below)
@@ -128,21 +129,20 @@ def median_share(scores: Scores, median: float) -> Interval | None:
 
 
 def bounds_tail(gap: float, stderr: float) -> float:
-    """The probability beyond each end with which two intervals, those of the lowest and
-    of the highest a number could be, hold it in 95 % of all cases, wherever between
-    them it is. Source: Imbens and Manski, Confidence Intervals for Partially Identified
-    Parameters, 2004.
+    """The tail probability for the intervals of a number's lowest and highest value.
 
-    It is one half of 5 % where they are the same, and 5 % where they lie far apart: the
-    number cannot be missed on both sides.
+    With it, the two intervals together hold the number in 95 % of all cases, wherever
+    it lies between them. It is 2.5 % if the two values are the same. It is 5 % if they
+    lie far apart, as the number cannot be missed on both sides. Source: Imbens and
+    Manski, Confidence Intervals for Partially Identified Parameters, 2004.
     """
     if not stderr:
         return 2 * TAIL if gap else TAIL
     low, high = 1.6, 2.0
     while high - low > 1e-12:
         middle = (low + high) / 2
-        held = normal_share(middle + gap / stderr) - normal_share(-middle)
-        if held < 1 - 2 * TAIL:
+        coverage = normal_share(middle + gap / stderr) - normal_share(-middle)
+        if coverage < 1 - 2 * TAIL:
             low = middle
         else:
             high = middle
@@ -150,7 +150,7 @@ def bounds_tail(gap: float, stderr: float) -> float:
 
 
 def _effective(independent: Sequence[Component]) -> float:
-    """Clusters of one size that would tell as much, of all components together."""
+    """The number of equal clusters with the same information as all components."""
     whole = math.fsum(component.share for component in independent)
     squares = []
     for component in independent:
@@ -159,12 +159,12 @@ def _effective(independent: Sequence[Component]) -> float:
 
 
 def _clusters_behind_error(independent: Sequence[Component]) -> float:
-    """Effective clusters of a single mean with an error that is as uncertain.
+    """Effective clusters of a single mean whose error is equally uncertain.
 
-    The error of a group hangs on its smallest members: a task of two samples beside
-    tasks of hundreds has most of the variance, and two clusters tell of it. Were all
-    values alike, a component would have a variance of its share squared over its
-    effective clusters; the rest is Satterthwaite's.
+    The error of a group depends on its smallest members: a task of two samples beside
+    tasks of hundreds has most of the variance, which is estimated from two clusters. If
+    all values varied alike, the variance of a component would be its share squared over
+    its effective clusters; the rest is Satterthwaite's formula.
     """
     variances = []
     spread = []
@@ -187,7 +187,7 @@ def _range(independent: Sequence[Component]) -> Interval:
 
 
 def _share(independent: Sequence[Component]) -> float | None:
-    """How much of its finite range the number has reached; None outside of it."""
+    """The number as a share of its finite range; None outside of it."""
     for component in independent:
         if _share_of_range(component.value, component.range) is None:
             return None
@@ -211,7 +211,7 @@ def _within_range(
     share = _share(independent) or 0.0
     low, high = _range(independent)
     sum_of_values = math.fsum(component.value for component in independent)
-    by_rule = value - sum_of_values  # what no component tells of
+    by_rule = value - sum_of_values  # the part of the value that is not estimated
     is_at_an_end = not _EXACT < share < 1 - _EXACT
     if not stderr and (is_at_an_end or len(independent) == 1):
         return same_value_interval(
@@ -227,11 +227,12 @@ def _within_range(
 def _effective_trials(
     share: float, width: float, independent: Sequence[Component]
 ) -> float:
-    """How many answers, right or wrong, have the standard error of the number.
+    """The number of right or wrong answers with the standard error of the number.
 
-    A component that has few clusters off an end may owe its small variance to chance.
-    It gets at least that of right and wrong answers, one of each added to those that
-    were seen. Where that holds for all, there are no more answers than clusters.
+    A component with few clusters off an end of the range may have a small variance by
+    chance. Its variance is at least that of right and wrong answers, with one of each
+    added to the observed ones. If this holds for all components, there are at most as
+    many answers as clusters.
     """
     variance = 0.0
     has_few = []
@@ -239,11 +240,11 @@ def _effective_trials(
         few = component.has_few or not component.variance
         least = 0.0
         if few:
-            seen = component.effective
+            clusters = component.effective
             reached = _share_of_range(component.value, component.range) or 0.0
-            reached = (seen * reached + 1) / (seen + 2)
+            reached = (clusters * reached + 1) / (clusters + 2)
             low, high = component.range
-            least = (high - low) ** 2 * reached * (1 - reached) / (seen + 1)
+            least = (high - low) ** 2 * reached * (1 - reached) / (clusters + 1)
         variance += max(component.variance, least)
         has_few.append(few)
     spread = share * (1 - share) * width**2

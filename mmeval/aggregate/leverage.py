@@ -1,10 +1,9 @@
-"""What unequal clusters do to a standard error: how many equal ones they are worth, and
-its degrees of freedom, also of a sum of several means.
+"""Standard errors with unequal clusters: CR2, effective clusters, degrees of freedom.
 
-The standard error is the one called CR2: before they are squared, the residuals of a
-cluster with the share h of all trials are divided by the root of 1 - h. With equal
-clusters that is the usual factor C / (C - 1). Source: Bell and McCaffrey, Bias
-Reduction in Standard Errors for Linear Regression with Multi-Stage Samples, 2002.
+In CR2, the residual of a cluster with the share h of all trials is divided by the root
+of 1 - h before it is squared. With equal clusters this is the usual factor C / (C - 1).
+Source: Bell and McCaffrey, Bias Reduction in Standard Errors for Linear Regression with
+Multi-Stage Samples, 2002.
 """
 
 from __future__ import annotations
@@ -20,12 +19,11 @@ WHOLE = 1 - 1e-12
 
 
 def adjusted(residuals: Sequence[float], shares: Sequence[float]) -> array[float]:
-    """The residuals of clusters of which the root of the sum of squares is the standard
-    error.
+    """The adjusted residuals of clusters; the standard error is the root of the sum of
+    their squares.
 
     A cluster pulls the mean towards itself, so its residual is too small by the root of
-    1 less its share of all trials. One that holds all of them has no distance from the
-    mean: 0.
+    1 - share. A cluster that holds all trials has the residual 0.
     """
     if are_equal(shares):
         factor = _adjustment(shares[0]) if shares else 0.0
@@ -39,8 +37,8 @@ def _adjustment(share: float) -> float:
 
 
 def effective_clusters(shares: Sequence[float]) -> float:
-    """How many clusters of one size would tell as much. ``shares`` are those of all
-    trials (or weights) that each cluster holds; they sum to 1."""
+    """The number of equal clusters with the same information. ``shares`` are the
+    clusters' shares of all trials (or weights); they sum to 1."""
     if are_equal(shares):
         return float(len(shares))
     return 1 / _power_sum(Counter(shares), 2)
@@ -49,10 +47,9 @@ def effective_clusters(shares: Sequence[float]) -> float:
 def freedom(shares: Sequence[float]) -> float:
     """The degrees of freedom of the standard error of a mean, after Bell and McCaffrey.
 
-    They depend on how alike the trials of a cluster are, which is not known: the
-    smaller of the two values for trials that have nothing in common, and for trials
-    that are all the same. With C equal clusters both are C - 1. ``shares`` as for
-    ``effective_clusters``, each below 1.
+    They depend on the correlation within clusters, which is not known. So this is the
+    smaller of two values: for independent trials, and for equal trials. With C equal
+    clusters both are C - 1. ``shares`` as for ``effective_clusters``, each below 1.
     """
     if are_equal(shares):
         return len(shares) - 1.0
@@ -64,8 +61,8 @@ def satterthwaite(variances: Sequence[float], freedoms: Sequence[float]) -> floa
     """The degrees of freedom of a sum of independent variances. Source: Satterthwaite,
     An approximate distribution of estimates of variance components, 1946."""
     squares = []
-    for variance, own in zip(variances, freedoms, strict=True):
-        squares.append(variance**2 / own)
+    for variance, freedom in zip(variances, freedoms, strict=True):
+        squares.append(variance**2 / freedom)
     spread = math.fsum(squares)
     if not spread:
         return math.fsum(freedoms)
@@ -73,14 +70,14 @@ def satterthwaite(variances: Sequence[float], freedoms: Sequence[float]) -> floa
 
 
 def connected(clusters: Sequence[Iterable[str]]) -> list[list[int]]:
-    """Groups of means, by their places, that share clusters: each group is independent
-    of the others. ``clusters`` has those of each mean."""
+    """Group means that share clusters; groups are independent of each other.
+    ``clusters`` are those of each mean. The groups hold the positions of the means."""
     leaders = list(range(len(clusters)))
 
-    def leader(of: int) -> int:
-        while leaders[of] != of:
-            of = leaders[of]
-        return of
+    def leader(mean: int) -> int:
+        while leaders[mean] != mean:
+            mean = leaders[mean]
+        return mean
 
     if len(clusters) > 1:
         homes: dict[str, int] = {}
@@ -95,8 +92,8 @@ def connected(clusters: Sequence[Iterable[str]]) -> list[list[int]]:
 
 
 def are_equal(numbers: Sequence[float]) -> bool:
-    """Whether all numbers are the same; of thousands of clusters most have one trial
-    each, and this is faster than any formula."""
+    """Whether all numbers are the same. Most clusters have one trial each, and this
+    check is faster than any formula."""
     stored = array("d", numbers)
     return stored.tobytes() == stored[:1].tobytes() * len(stored)
 
@@ -110,8 +107,8 @@ def _if_unlike(sizes: Mapping[float, int]) -> float:
 
 
 def _if_same(sizes: Mapping[float, int]) -> float:
-    """With the matrix G of the covariances of the adjusted residuals: the square of its
-    trace over the sum of its squares, both written out."""
+    """The squared trace of the covariance matrix of the adjusted residuals over the sum
+    of its squared entries, both written out."""
     squares = _power_sum(sizes, 2)
     zeroth = _adjusted_sum(sizes, 0)
     first = _adjusted_sum(sizes, 1)

@@ -12,10 +12,10 @@ _MOST_STEPS = 1100
 _MOST_TERMS = 100_000
 _PRECISION = 2e-15
 _LAST_STEP = 1e-6
-"""The steps are cubic: after one of this relative size the error is that of the
-floats."""
+"""The steps converge cubically: after a step of this relative size, only the rounding
+error is left."""
 _TINY = 1e-300
-"""In place of 0 in a denominator of the continued fraction."""
+"""Replaces 0 in a denominator of the continued fraction."""
 _ROOT_OF_2_PI = math.sqrt(2 * math.pi)
 _MANY_DEGREES = 400
 """From here on four terms of a series give Student's quantile to 12 digits."""
@@ -28,8 +28,8 @@ def beta_quantile(
 ) -> float:
     """The value below which a beta variable lies with this ``probability``.
 
-    ``a`` and ``b`` are above 0. Halley's steps, halved where they would leave the
-    interval that holds the solution.
+    ``a`` and ``b`` are above 0. Takes Halley's steps; where one would leave the
+    interval that holds the solution, it bisects the interval.
     """
     low = 0.0
     high = 1.0
@@ -40,16 +40,16 @@ def beta_quantile(
             high = value
         else:
             low = value
-        following = _halleys_step(a, b, value, excess)
-        step = abs(following - value)
+        next_value = _halleys_step(a, b, value, excess)
+        step = abs(next_value - value)
         nearer_end = min(value, 1 - value)
         if step <= _LAST_STEP * nearer_end:
-            return following
-        if not low < following < high:
-            following = (low + high) / 2
-            if following in (low, high):  # no float lies between them
-                return following
-        value = following
+            return next_value
+        if not low < next_value < high:
+            next_value = (low + high) / 2
+            if next_value in (low, high):  # no float lies between them
+                return next_value
+        value = next_value
     return value
 
 
@@ -133,23 +133,23 @@ def _fraction(
     numerator = 1.0
     first = 1 - whole * value / (a + 1)
     denominator = 1 / (first or _TINY)
-    found = denominator
+    fraction = denominator
     for term in range(1, _MOST_TERMS):
         place = a + 2 * term
         even = term * (b - term) * value
         even /= (place - 1) * place
         denominator = 1 / ((1 + even * denominator) or _TINY)
         numerator = (1 + even / numerator) or _TINY
-        found *= numerator * denominator
+        fraction *= numerator * denominator
         odd = -(a + term) * (whole + term) * value
         odd /= place * (place + 1)
         denominator = 1 / ((1 + odd * denominator) or _TINY)
         numerator = (1 + odd / numerator) or _TINY
         factor = numerator * denominator
-        found *= factor
+        fraction *= factor
         if -_PRECISION <= factor - 1 <= _PRECISION:
             break
-    return found
+    return fraction
 
 
 @cache
@@ -172,18 +172,18 @@ def _student_series(freedom: float, normal: float) -> float:
         _polynomial(square, 3, 19, 17, -15) / 384,
         _polynomial(square, 79, 776, 1482, -1920, -945) / 92160,
     )
-    found = 1.0
+    factor = 1.0
     for power, term in enumerate(terms, start=1):
-        found += term / freedom**power
-    return normal * found
+        factor += term / freedom**power
+    return normal * factor
 
 
 def _polynomial(variable: float, *coefficients: int) -> float:
     """The first coefficient is that of the highest power."""
-    found = 0.0
+    value = 0.0
     for coefficient in coefficients:
-        found = found * variable + coefficient
-    return found
+        value = value * variable + coefficient
+    return value
 
 
 @cache
@@ -198,14 +198,14 @@ def normal_quantile(probability: float) -> float:
         else:
             low = value
         density = math.exp(-value * value / 2) / _ROOT_OF_2_PI
-        following = high + 1
+        next_value = high + 1
         if density:
-            following = value - excess / density
-        if not low < following < high:
-            following = (low + high) / 2
-        if abs(following - value) <= _PRECISION:
-            return following
-        value = following
+            next_value = value - excess / density
+        if not low < next_value < high:
+            next_value = (low + high) / 2
+        if abs(next_value - value) <= _PRECISION:
+            return next_value
+        value = next_value
     return value
 
 

@@ -1,8 +1,7 @@
 """Estimates the error of any aggregator by drawing clusters of trials again.
 
 The mean and the median are computed for many draws at once. Any other aggregator is
-called once for each draw, with the rows of that draw, which is slow: so it gets fewer
-draws where there are many rows.
+called once for each draw. That is slow, so it gets fewer draws if there are many rows.
 """
 
 from __future__ import annotations
@@ -26,14 +25,12 @@ Statistic: TypeAlias = Callable[[Draws], Values]
 """A number for each draw."""
 
 ROWS = 500_000
-"""Rows that an aggregator is given for one number, all draws together: about half a
-second."""
+"""Rows that an aggregator gets for one number in all draws: about half a second."""
 BOOTSTRAP_SEED = 0
 """The same scores always give the same interval, whichever run or later scoring
 computes it."""
 DRAWN_AT_ONCE = 1 << 20
-"""Clusters that are drawn in one batch: a few arrays of 8 MiB, however many there are
-to draw."""
+"""Clusters that are drawn in one batch, which takes a few arrays of 8 MiB."""
 
 
 def resample(
@@ -41,9 +38,9 @@ def resample(
 ) -> Uncertainty:
     """Standard error and 95 % interval of a value by ``iterations`` draws of clusters.
 
-    An aggregator that is called for each draw gets fewer where that would be more than
-    ``ROWS`` rows, but at least ``FEWEST_DRAWS``. Nothing is known where the value of a
-    draw is unknown.
+    An aggregator that is called for each draw gets fewer draws if they have more than
+    ``ROWS`` rows, but at least ``FEWEST_DRAWS``. The result is empty if a draw has no
+    value.
     """
     return resample_together([(scores, aggregator, options)], iterations, skip=False)
 
@@ -54,11 +51,11 @@ def resample_together(
     *,
     skip: bool,
 ) -> Uncertainty:
-    """Those of the mean of some numbers over the same trials: each draw is one for all.
+    """As ``resample`` for a mean of numbers over the same trials: all share each draw.
 
-    With ``skip``, a draw in which one of them has no value is that of the others. Means
-    and medians are drawn of the clusters that have a value by one of them, others of
-    all clusters.
+    With ``skip``, a draw in which one number has no value is the mean of the others.
+    Means and medians are drawn from the clusters with a value in any number, other
+    aggregators from all clusters.
     """
     first = numbers[0][0]
     if all(aggregator in (mean, weighted_mean, median) for _, aggregator, _ in numbers):
@@ -71,19 +68,19 @@ def resample_together(
         iterations = fewer(iterations, len(numbers) * len(first))
     statistics = [drawn_statistic(*number, clusters) for number in numbers]
 
-    def mean_of_them(drawn: Draws) -> Values:
-        values = np.stack([of_one(drawn) for of_one in statistics])
+    def mean_of_numbers(draws: Draws) -> Values:
+        values = np.stack([statistic(draws) for statistic in statistics])
         known = ~np.isnan(values) if skip else np.ones_like(values, dtype=bool)
-        with np.errstate(invalid="ignore"):  # of a draw without any value
+        with np.errstate(invalid="ignore"):  # a draw may have no value
             totals = np.where(known, values, 0.0).sum(axis=0)
             means: Values = totals / known.sum(axis=0)
         return means
 
-    return bootstrap(mean_of_them, len(clusters), iterations)
+    return bootstrap(mean_of_numbers, len(clusters), iterations)
 
 
 def fewer(iterations: int, rows: int) -> int:
-    """The draws for an aggregator that is called with so many ``rows`` for each."""
+    """The number of draws for an aggregator that gets ``rows`` rows in each."""
     return min(iterations, max(FEWEST_DRAWS, ROWS // rows))
 
 
@@ -93,7 +90,7 @@ def drawn_statistic(
     options: Mapping[str, Any],
     clusters: Sequence[str],
 ) -> Statistic:
-    """One number for each draw of ``clusters``; NaN where it has no value in one."""
+    """A statistic of draws of ``clusters``; NaN for a draw without a value."""
     if aggregator in (mean, weighted_mean):
         return _means(scores, clusters, weighted=aggregator is weighted_mean)
     if aggregator is median:
@@ -113,27 +110,27 @@ def _means(
     totals = np.bincount(places, weights=weights * scores.values, minlength=len(number))
     counts = np.bincount(places, weights=weights, minlength=len(number))
 
-    def statistic(drawn: Draws) -> Values:
+    def statistic(draws: Draws) -> Values:
         with np.errstate(invalid="ignore"):
-            means: Values = totals[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+            means: Values = totals[draws].sum(axis=1) / counts[draws].sum(axis=1)
         return means
 
     return statistic
 
 
 def _medians(scores: Scores, clusters: Sequence[str]) -> Statistic:
-    """The median by weights of trials: how often a draw has drawn their cluster.
-    It is where half of the weight lies below."""
+    """The weighted median: half of the weight lies below it. The weight of a trial is
+    how often its cluster is drawn."""
     place = {cluster: number for number, cluster in enumerate(clusters)}
     order = np.argsort(scores.values, kind="stable")
-    # the last is that of a draw without weight
+    # the last value belongs to draws without any weight
     values = np.append(np.asarray(scores.values)[order], np.nan)
     cluster_of = np.asarray([place[cluster] for cluster in scores.clusters])[order]
 
-    def statistic(drawn: Draws) -> Values:
-        shape = (len(drawn), len(place))
-        first_cells = len(place) * np.arange(len(drawn))[:, None]
-        cells = (drawn + first_cells).ravel()
+    def statistic(draws: Draws) -> Values:
+        shape = (len(draws), len(place))
+        first_cells = len(place) * np.arange(len(draws))[:, None]
+        cells = (draws + first_cells).ravel()
         weights = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
         up_to = weights[:, cluster_of].cumsum(axis=1)
         whole = up_to[:, -1:]
@@ -151,13 +148,13 @@ def _one_by_one(
     options: Mapping[str, Any],
     clusters: Sequence[str],
 ) -> Statistic:
-    """Draw all rows, also without a value: an aggregator may count them in its way."""
+    """Draw all rows, also those without a value: the aggregator may count them."""
     by_cluster = scores.by_cluster()
     places = [by_cluster[cluster] for cluster in clusters]
 
-    def statistic(drawn: Draws) -> Values:
+    def statistic(draws: Draws) -> Values:
         numbers = []
-        for draw in drawn.tolist():
+        for draw in draws.tolist():
             rows = scores.drawn(places[number] for number in draw)
             value = aggregator(rows, **options).value
             numbers.append(np.nan if value is None else value)
@@ -171,15 +168,14 @@ def bootstrap(
     clusters: int,
     iterations: int,
 ) -> Uncertainty:
-    """Standard error and percentile interval by resampling; neither if a draw gives
-    NaN.
+    """Standard error and percentile interval by resampling; neither if a draw is NaN.
 
     With fewer than about 20 clusters the interval is too narrow, as bootstrap intervals
     are.
     """
-    found = _resampled(statistic, clusters, iterations)
-    low, high = map(float, found.confidence_interval)
-    stderr = float(found.standard_error)
+    result = _resampled(statistic, clusters, iterations)
+    low, high = map(float, result.confidence_interval)
+    stderr = float(result.standard_error)
     if not math.isfinite(low + high + stderr):
         return Uncertainty()
     return Uncertainty(stderr, (low, high), iterations)
@@ -190,7 +186,7 @@ def distribution(
     clusters: int,
     iterations: int,
 ) -> Values:
-    """The value of each draw, of which ``bootstrap`` makes an interval."""
+    """The value of each draw; ``bootstrap`` makes its interval from them."""
     values: Values = _resampled(statistic, clusters, iterations).bootstrap_distribution
     return values
 
@@ -198,10 +194,10 @@ def distribution(
 def _resampled(
     statistic: Statistic, clusters: int, iterations: int
 ) -> Any:  # scipy brings no types
-    def of_draws(drawn: Draws, axis: int) -> Values:  # noqa: ARG001  scipy's contract
-        return statistic(drawn)
+    def of_draws(draws: Draws, axis: int) -> Values:  # noqa: ARG001  scipy's contract
+        return statistic(draws)
 
-    # Its import takes a second; a comparison of means does without.
+    # The import takes a second, and a comparison of means does not need it.
     from scipy import stats
 
     with warnings.catch_warnings():

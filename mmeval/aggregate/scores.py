@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from mmeval.records.evidence import Term
 
 TrialStatus = Literal["ok", "failed", "unsupported"]
-"""``failed``: the model gave no answer; ``unsupported``: it cannot take or give what is
-asked."""
+"""``failed``: the model gave no answer. ``unsupported``: it does not support an input
+or output of the trial."""
 
 STATUSES: tuple[Any, ...] = (
     "scored",
@@ -30,7 +30,7 @@ STATUSES: tuple[Any, ...] = (
     "unsupported",
     "inapplicable",
 )
-"""The statuses of trials; a column holds their places here."""
+"""The statuses of trials; a column stores their positions in this tuple."""
 _SCORED, _UNSCORED, _FAILED = 0, 1, 2
 _IS_SCORED = bytes(code == _SCORED for code in range(256))
 _LOST = re.compile(b"[%c%c]" % (_UNSCORED, _FAILED))
@@ -39,9 +39,9 @@ _NO_LABELS: Mapping[str, Any] = {}
 
 class ScoreRow(NamedTuple):
     """One trial's score by one metric; ``value`` is None unless it is ``scored``.
-    ``faulty`` is a failed trial that could not be asked because of its own data. A
-    scored one without a value has ``evidence``, of which an aggregator makes a number
-    of all. ``weight`` is how many things stand behind the score."""
+    ``faulty``: the trial failed because its sample is invalid. A scored trial without
+    a value has ``evidence``, from which an aggregator makes a number of all trials.
+    ``weight`` is the number of units behind the score."""
 
     sample: str
     repeat: int
@@ -58,13 +58,13 @@ class ScoreRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The result of an aggregator: a value, None where there are too few scores.
+    """The result of an aggregator: a value, or None if there are too few scores.
 
-    A weighted sum of means gives them as ``terms``, from which standard error and
-    interval are made. Another aggregator that knows a standard error gives it, and also
-    a 95 % interval where it knows a better one than the standard error gives, or the
-    reason why there is none (``no_interval``). Without a standard error the value is
-    bootstrapped, unless ``resample`` is False: then the error is not known.
+    If the value is a weighted sum of means, ``terms`` are the means; standard error and
+    interval are made from them. Any other aggregator may state a standard error, and a
+    95 % interval that is better than that of the standard error, or the reason why
+    there is none (``no_interval``). Without a standard error the value is bootstrapped,
+    unless ``resample`` is False: then the error is unknown.
     """
 
     value: float | None
@@ -77,11 +77,11 @@ class Estimate:
 
 Aggregator = Callable[..., Estimate]
 """The plugin contract of ``mmeval.aggregators``: ``aggregate(scores, **options) ->
-Estimate``. One with a keyword ``profile`` is told that of the task."""
+Estimate``. An aggregator with a keyword ``profile`` gets the task's profile."""
 
 
 class AggregatedNumber(NamedTuple):
-    """A number, and what it was made of."""
+    """A number with its scores, its aggregator and the aggregator's options."""
 
     result: Result
     scores: Scores
@@ -90,10 +90,10 @@ class AggregatedNumber(NamedTuple):
 
 
 class Scores:
-    """The scores of one metric over some trials, as columns: a million stay small.
+    """The scores of one metric over some trials, in columns to save memory.
 
     Iterating gives ``ScoreRow``s in the order of the data set. ``switches`` are those
-    of the metric, where known.
+    of the metric, if known.
     """
 
     __slots__ = (
@@ -132,14 +132,15 @@ class Scores:
         self._clusters: list[str] = []
         self._labels: list[Mapping[str, Any]] = []
         self._known: dict[int, Any] = {}
-        """What is known of trials without a value: the bounds of an unscored one, the
+        """By position, for trials without a value: the bounds of an unscored trial, the
         evidence of a scored one."""
         self._faulty: set[int] = set()
         self._no_option: set[int] = set()
-        """The places of answers that are wrong because they name no option."""
+        """The positions of answers that are wrong because they name no option."""
         self._refused: set[int] = set()
         self._refused_scores: set[int] = set()
-        """The places of answers that are unscored by a refusal, whoever refused."""
+        """The positions of answers that are unscored because the model or a judge
+        refused."""
 
     def add(
         self,
@@ -152,11 +153,11 @@ class Scores:
         faulty: bool = False,
         refused: bool = False,
     ) -> None:
-        """Add one trial's score, or its status where there is no more.
+        """Add one trial's score, or only its status.
 
-        There is only a status for a trial without an answer, or a score without value
-        and bounds. ``faulty``: it could not be asked because of its own data.
-        ``refused``: the model refused it.
+        A status is enough for a trial without an answer, and for a score without value
+        and bounds. ``faulty``: the sample is invalid, so the trial could not be asked.
+        ``refused``: the model refused to answer.
         """
         if faulty:
             self._faulty.add(len(self))
@@ -197,9 +198,9 @@ class Scores:
         no_option: bool = False,
         refused: bool = False,
     ) -> None:
-        """Add one trial's score where it is known to be a value, as nearly all are.
+        """Add one trial's score that has a value, as nearly all have.
         ``no_option``: it is wrong because the answer names no option. ``refused``: the
-        model refused it."""
+        model refused to answer."""
         if no_option:
             self._no_option.add(len(self))
         if refused:
@@ -259,7 +260,7 @@ class Scores:
 
     @property
     def weights(self) -> list[float]:
-        """How many things stand behind each of the values, in the same order."""
+        """The number of units behind each of the values, in the same order."""
         return list(compress(self._weights, self._is_scored()))
 
     @property
@@ -268,68 +269,66 @@ class Scores:
         return list(compress(self._clusters, self._is_scored()))
 
     def _is_scored(self) -> bytearray:
-        """Of each row 1 where it has a value, else 0."""
+        """For each row 1 if it has a value, else 0."""
         return self._statuses.translate(_IS_SCORED)
 
     @property
     def faulty(self) -> int:
-        """How many of the failed trials could not be asked because of their own
-        data."""
+        """The number of failed trials with an invalid sample."""
         return len(self._faulty)
 
     @property
     def no_option(self) -> frozenset[int]:
-        """The places of the answers that are wrong because they name no option."""
+        """The positions of the answers that are wrong because they name no option."""
         return frozenset(self._no_option)
 
     @property
     def refused(self) -> frozenset[int]:
-        """The places of the answers that the model refused."""
+        """The positions of the answers that the model refused."""
         return frozenset(self._refused)
 
     @property
     def refused_unscored(self) -> frozenset[int]:
-        """The places of the refused answers that are unscored for that."""
+        """The positions of the answers that are unscored because the model refused."""
         return frozenset(self._refused_scores & self._refused)
 
     @property
     def refused_verdicts(self) -> frozenset[int]:
-        """The places of the answers that a judge refuses to judge."""
+        """The positions of the answers that are unscored because a judge refused."""
         return frozenset(self._refused_scores - self._refused)
 
     def by_cluster(self) -> dict[str, Sequence[int]]:
-        """The places of the rows of each cluster, those without a value too."""
-        found: dict[str, array[int]] = {}
+        """The positions of the rows of each cluster, also of rows without a value."""
+        places: dict[str, array[int]] = {}
         for i, cluster in enumerate(self._clusters):
-            found.setdefault(cluster, array("q")).append(i)
-        return dict(found)
+            places.setdefault(cluster, array("q")).append(i)
+        return dict(places)
 
     def count(self, status: str) -> int:
         return self._statuses.count(STATUSES.index(status))
 
     def by_level(self, label: str) -> dict[str | int | float, Scores]:
-        """The rows of each value of a label, the values sorted as text. A row whose
-        label is a list belongs to each of its members (multi-label). Structures are
-        left out."""
+        """The rows of each value of a label, sorted by the values as text. A row whose
+        label is a list belongs to each of its members (multi-label). Mappings and
+        nested lists are left out."""
         levels = self.places(label)
         return {level: self.take(levels[level]) for level in levels}
 
     def places(self, label: str) -> dict[str | int | float, Sequence[int]]:
-        """The places of the rows of each value of a label, as ``by_level`` divides
-        them."""
-        found: dict[str | int | float, array[int]] = {}
+        """The positions of the rows of each value of a label, as in ``by_level``."""
+        places: dict[str | int | float, array[int]] = {}
         for i, labels in enumerate(self._labels):
             value = labels.get(label)
             values = value if isinstance(value, (list, tuple)) else (value,)
-            levels = {one for one in values if isinstance(one, (str, int, float))}
+            levels = {item for item in values if isinstance(item, (str, int, float))}
             for level in levels:
-                if level not in found:
-                    found[level] = array("q")
-                found[level].append(i)
-        return dict(sorted(found.items(), key=lambda item: str(item[0])))
+                if level not in places:
+                    places[level] = array("q")
+                places[level].append(i)
+        return dict(sorted(places.items(), key=lambda item: str(item[0])))
 
     def take(self, places: Sequence[int]) -> Scores:
-        """Some of the rows, by their places, in this order."""
+        """The rows at some positions, in this order."""
         part = self._empty()
         part._values.extend(map(self._values.__getitem__, places))
         part._weights.extend(map(self._weights.__getitem__, places))
@@ -356,9 +355,8 @@ class Scores:
         )
 
     def drawn(self, clusters: Iterable[Sequence[int]]) -> Scores:
-        """A resample: the rows of some clusters, by their places. A cluster that is
-        drawn twice is two clusters, so each draw gives its samples names of their
-        own."""
+        """A resample of clusters, each given by the positions of its rows. A cluster
+        that is drawn twice counts as two, so each draw renames its samples."""
         drawn: list[int] = []
         samples = []
         names = []
@@ -374,11 +372,10 @@ class Scores:
         return resample
 
     def filled(self, end: Literal[0, 1]) -> Scores:
-        """The rows with each failed or unscored trial at its lowest (0) or highest (1).
+        """The rows with each lost trial at its lowest (0) or highest (1) value.
 
-        These are its own bounds where it has some, else the ends of the metric's range.
-        One without a weight of its own has the greatest, as nobody knows what stood
-        behind it.
+        The value is the trial's own bound if it has one, else the end of the metric's
+        range. A trial without a weight gets the greatest one, as its own is unknown.
         """
         filled = self._empty()
         filled._values = self._values[:]
@@ -398,8 +395,8 @@ class Scores:
 
 
 def first_statuses(columns: Sequence[Scores], order: Sequence[str]) -> Counter[str]:
-    """How many trials have each status by several columns of the same trials.
-    Of the statuses of a trial the first one in ``order`` counts, which names all."""
+    """The number of trials by status, over several columns of the same trials.
+    The status of a trial is the first in ``order``, which names all statuses."""
     ranks = bytes(map(order.index, STATUSES)).ljust(256, b"\0")
     ranked = [column._statuses.translate(ranks) for column in columns]
     counts = Counter(map(min, zip(*ranked, strict=True)))
@@ -407,20 +404,20 @@ def first_statuses(columns: Sequence[Scores], order: Sequence[str]) -> Counter[s
 
 
 def _moved(marked: set[int], places: Sequence[int]) -> set[int]:
-    """The marked rows among those at some places, by their new places."""
+    """The marked rows among those at some positions, by their new positions."""
     if not marked:  # as nearly always
         return set()
     return {new for new, old in enumerate(places) if old in marked}
 
 
 def load_aggregator(name: str) -> Aggregator:
-    found: Aggregator = plugins.load("mmeval.aggregators", name)
-    return found
+    aggregator: Aggregator = plugins.load("mmeval.aggregators", name)
+    return aggregator
 
 
 class ClusterSums(NamedTuple):
-    """Each cluster's sum and number of values, for a mean and its standard error.
-    Of ``weighted`` values the sums of the products and of the weights."""
+    """Each cluster's sum and number of values, for a mean and its standard error. For
+    weighted values, the sums of the products and of the weights."""
 
     clusters: Sequence[str]
     totals: array[float]
@@ -439,12 +436,12 @@ def cluster_sums(scores: Scores, *, weighted: bool = False) -> ClusterSums:
 def sums_by_cluster(
     clusters: Sequence[str], values: array[float], weights: array[float]
 ) -> ClusterSums:
-    """The sums of values, and of weights, that each of the clusters has."""
+    """The sums of values and of weights of each cluster."""
     if len(set(clusters)) == len(values):  # as nearly always: each is a single sample
         return ClusterSums(clusters, values, weights)
     names = list(dict.fromkeys(clusters))
     place_of = {name: place for place, name in enumerate(names)}
-    # a cluster is often a single sample: its sums should not be objects
+    # a cluster is often a single sample, so the sums are arrays and not objects
     totals = array("d", [0]) * len(names)
     counts = totals[:]
     places = map(place_of.__getitem__, clusters)

@@ -1,8 +1,8 @@
-"""Numbers that all estimates of errors share, and what independent numbers add up to.
+"""Records and constants of error estimates, and errors of sums of independent numbers.
 
 Evidence is counted in *clusters*: groups of trials that may resemble each other, such
 as the repeats of one sample or the questions about one picture. Clusters are treated as
-independent of each other, trials within one are not.
+independent of each other; trials within a cluster are not.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ Interval: TypeAlias = tuple[float, float]
 
 BOOTSTRAP_ITERS = 1000
 FEWEST_DRAWS = 100
-"""With fewer, a standard error is off by more than a tenth, and each end of an interval
-rests on two or three draws."""
+"""With fewer draws, a standard error is off by more than a tenth, and each end of an
+interval depends on two or three draws."""
 
 
 class Uncertainty(NamedTuple):
-    """The uncertainty of a value, as far as it is known, and the draws that it was
-    resampled by. ``no_interval`` is the reason why there is no interval."""
+    """The uncertainty of a value, as far as it is known. ``bootstrap_iters`` is the
+    number of draws, ``no_interval`` the reason why there is no interval."""
 
     stderr: float | None = None
     ci95: Interval | None = None
@@ -48,10 +48,10 @@ def weighted_mean_interval(
 ) -> Interval:
     """The 95 % interval of a weighted mean of independent numbers (shares sum to 1).
 
-    Each side adds up the distances of that side as standard errors add up, so that
-    intervals which are not symmetric, rest on few clusters or were bootstrapped keep
-    what they know. Source: Zou and Donner, Construction of confidence limits about
-    effect measures: a general approach, 2008.
+    On each side, the distances from the values add up like standard errors. So the
+    information of asymmetric, bootstrapped and wide intervals is kept. Source: Zou and
+    Donner, Construction of confidence limits about effect measures: a general approach,
+    2008.
     """
     below = []
     above = []

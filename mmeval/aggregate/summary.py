@@ -29,7 +29,7 @@ NOT_GIVEN = "the aggregator gives none"
 
 
 class Aggregation(NamedTuple):
-    """How scores become a number, and how often they are drawn again for its error."""
+    """How scores become a number, and the number of draws for its error."""
 
     aggregator: Aggregator
     options: Mapping[str, Any]
@@ -37,19 +37,19 @@ class Aggregation(NamedTuple):
 
     def estimate(self, scores: Scores) -> Estimate:
         """The aggregator's number, with None for NaN and infinity."""
-        found: Estimate = self.aggregator(scores, **self.options)
-        if found.value is None or not math.isfinite(found.value):
+        estimate: Estimate = self.aggregator(scores, **self.options)
+        if estimate.value is None or not math.isfinite(estimate.value):
             return Estimate(None)
-        if found.ci95 is not None and not all(map(math.isfinite, found.ci95)):
-            found = replace(found, ci95=None)
-        if found.stderr is not None and not math.isfinite(found.stderr):
-            found = replace(found, stderr=None)
-        return found
+        if estimate.ci95 is not None and not all(map(math.isfinite, estimate.ci95)):
+            estimate = replace(estimate, ci95=None)
+        if estimate.stderr is not None and not math.isfinite(estimate.stderr):
+            estimate = replace(estimate, stderr=None)
+        return estimate
 
 
 class ExtremeEstimate(NamedTuple):
-    """The scores where each lost trial has its lowest, or highest, value, and what they
-    come to."""
+    """Scores in which each lost trial has its lowest (or highest) value, and their
+    estimate."""
 
     scores: Scores
     estimate: Estimate
@@ -67,8 +67,8 @@ def summarise(
 ) -> Result:
     """One line of a report: the estimate with counts, 95 % interval and bounds.
 
-    An estimate without a standard error is bootstrapped ``bootstrap_iters`` times; 0
-    leaves it without. Where scoring was ``suspended`` there are only counts and bounds.
+    An estimate without a standard error is bootstrapped with ``bootstrap_iters`` draws,
+    unless this is 0. If scoring was ``suspended``, there are only counts and bounds.
     """
     aggregation = Aggregation(aggregator, options or {}, bootstrap_iters)
     estimate = aggregation.estimate(scores)
@@ -125,7 +125,7 @@ def _uncertainty_of(
     estimate: Estimate,
     aggregation: Aggregation,
 ) -> Uncertainty:
-    """The uncertainty of a value: a formula's, its aggregator's, or resampled."""
+    """The uncertainty of a value: by formula, by its aggregator, or resampled."""
     value = estimate.value
     assert value is not None
     if estimate.terms is not None:
@@ -133,18 +133,18 @@ def _uncertainty_of(
     design = term_of_mean(scores)
     if design is None or not design.is_known:
         return Uncertainty(no_interval=ONE_CLUSTER)
-    found = Uncertainty(estimate.stderr)
+    uncertainty = Uncertainty(estimate.stderr)
     if estimate.stderr is None and estimate.resample:
-        found = _resampled(scores, value, aggregation)
+        uncertainty = _resampled(scores, value, aggregation)
     if estimate.ci95 is not None or estimate.no_interval:
-        return found._replace(
+        return uncertainty._replace(
             ci95=estimate.ci95,
             no_interval="" if estimate.ci95 else estimate.no_interval,
             effective_clusters=effective_clusters(design.sizes),
         )
-    if found.stderr is None:
-        return found._replace(no_interval=found.no_interval or NOT_GIVEN)
-    return widened(found, value, [design])
+    if uncertainty.stderr is None:
+        return uncertainty._replace(no_interval=uncertainty.no_interval or NOT_GIVEN)
+    return widened(uncertainty, value, [design])
 
 
 def _resampled(
@@ -152,15 +152,15 @@ def _resampled(
     value: float,
     aggregation: Aggregation,
 ) -> Uncertainty:
-    if set(scores.values) == {value}:  # draws of one and the same value tell nothing
+    if set(scores.values) == {value}:  # all draws would be the same
         return Uncertainty(0.0)
     if not aggregation.bootstrap_iters:
         return Uncertainty(no_interval=NOT_DRAWN)
-    # numpy and scipy.stats, which few numbers need
+    # imports numpy and scipy.stats, which few numbers need
     from mmeval.aggregate.resampling import resample
 
-    found = resample(scores, *aggregation)
-    return found if found.ci95 else Uncertainty(no_interval=UNKNOWN_DRAW)
+    drawn = resample(scores, *aggregation)
+    return drawn if drawn.ci95 else Uncertainty(no_interval=UNKNOWN_DRAW)
 
 
 def widened(
@@ -168,23 +168,25 @@ def widened(
     value: float,
     means: Sequence[Term],
 ) -> Uncertainty:
-    """The interval by the standard error alone, and by what was drawn, if anything was.
+    """The interval by the standard error, widened to that of the draws, if any.
 
-    Quantiles of draws are too near to each other where clusters are few, or the value
-    is near to an end of the range. ``means`` are those of the same trials.
+    Quantiles of draws lie too close together if there are few clusters, or if the value
+    is near an end of the range. ``means`` are those of the same trials.
     """
     assert drawn.stderr is not None
-    found = uncertainty_of_components(value, [component_of(drawn.stderr, value, means)])
-    interval = found.ci95
-    if interval and drawn.ci95 and found.stderr:
+    uncertainty = uncertainty_of_components(
+        value, [component_of(drawn.stderr, value, means)]
+    )
+    interval = uncertainty.ci95
+    if interval and drawn.ci95 and uncertainty.stderr:
         low, high = drawn.ci95
         interval = (min(interval[0], low), max(interval[1], high))
-    return found._replace(ci95=interval, bootstrap_iters=drawn.bootstrap_iters)
+    return uncertainty._replace(ci95=interval, bootstrap_iters=drawn.bootstrap_iters)
 
 
 def extremes(scores: Scores, aggregation: Aggregation) -> list[ExtremeEstimate] | None:
-    """The lowest and the highest number there could be; None where lost trials have no
-    lowest or highest value, or the number has none."""
+    """The lowest and the highest possible estimate. None if lost trials have no lowest
+    or highest value, or the estimate has no value."""
     ends = []
     for end in (0, 1):
         filled = scores.filled(end)
@@ -208,7 +210,7 @@ def _bounds(ends: Sequence[ExtremeEstimate]) -> Interval:
 def _bounds_ci95(
     ends: Sequence[ExtremeEstimate], aggregation: Aggregation
 ) -> Interval | None:
-    """The 95 % interval of the number, whatever its lost trials would have been."""
+    """The 95 % interval of the number for any values of its lost trials."""
     low, high = ends
     if low.estimate.terms is not None and high.estimate.terms is not None:
         return bounds_interval(_bounds(ends), low.estimate.terms, high.estimate.terms)
@@ -222,8 +224,8 @@ def _bounds_ci95(
 def bounds_interval(
     bounds: Interval, low: Sequence[Term], high: Sequence[Term]
 ) -> Interval | None:
-    """The same for a number with ``low`` terms at its lowest and ``high`` ones at its
-    highest."""
+    """The 95 % interval of a number within bounds. ``low`` are its terms at the lower
+    bound, ``high`` those at the upper one."""
     lowest, highest = bounds
     low_error = uncertainty_of_terms(lowest, low).stderr
     high_error = uncertainty_of_terms(highest, high).stderr
@@ -240,7 +242,7 @@ def bounds_interval(
 def _evidence(
     estimate: Estimate, ends: Sequence[ExtremeEstimate] | None, *, has_lost: bool
 ) -> Evidence | None:
-    """What a group needs of the number; None where it is not a sum of means."""
+    """The terms that a group needs; None if the number is not a sum of means."""
     if estimate.value is not None and estimate.terms is None:
         return None
     terms = estimate.terms or ()
@@ -265,7 +267,7 @@ _COUNTS = (
     "refused_unscored",
     "refused_verdicts",
 )
-"""The numbers of trials in a result, which a group adds up."""
+"""The counts of trials in a result; a group has their sums."""
 
 _ZERO: Mapping[str, Any] = {
     "value": 0.0,
@@ -287,33 +289,32 @@ def combine(
 ) -> Result:
     """A group's number: the mean of its tasks, weighted equally or by their trials.
 
-    A task in which nothing could be asked or computed (unsupported, faulty,
-    unavailable) is left out, and so is one of which no answer holds anything for the
-    metric (inapplicable). One whose trials were all lost (failed, unscored) leaves the
-    group without a value: its bounds are what the value could be. Weights count the
-    trials that could have been scored, so that neither lost nor faulty ones change
-    them. Bounds also weigh the faulty ones, as if these could have been scored.
+    A task is left out if none of its trials could be asked or scored (unsupported,
+    faulty, unavailable), or if no answer holds anything for the metric (inapplicable).
+    If all trials of a task are lost (failed, unscored), the group has no value, only
+    bounds. Weights count the trials that could have been scored, so lost and faulty
+    trials do not change them. The weights of the bounds also count faulty trials.
 
-    A task without a value because all of its answers or verdicts are refused is left
-    out of the value, and counts in the bounds.
+    A task whose answers or verdicts are all refused counts in the bounds, not in the
+    value.
 
-    Where it ``counts_absent``, no other member is left out: one that the model cannot
-    do counts 0, with the trials that it would have, and one of which nothing is known
-    (unavailable, inapplicable, faulty, not asked) leaves the group without a value.
+    With ``counts_absent`` no other member is left out. A member that the model does not
+    support counts as 0, weighted by its trials. If a member is unknown (unavailable,
+    inapplicable, faulty, not asked), the group has no value.
 
-    Standard error and interval are those of the same weighted mean; None when a member
-    has none. Clusters of the same name in several members are the same clusters. Where
-    a member is not a mean, all members are taken as independent.
+    Standard error and interval are those of the same weighted mean; None if a member
+    has none. Clusters of the same name in several members are the same clusters. If a
+    member is not a mean, all members are treated as independent.
     """
     counted: list[Result] = []
     counted_sizes: list[int] = []
     bounded: list[Result] = []
     bounded_sizes: list[int] = []
     whole: list[Result] = []
-    for given in members:
-        member, size = given, scorable(given)
-        if counts_absent and is_unsupported(given):
-            member, size = replace(given, **_ZERO), given.unsupported
+    for result in members:
+        member, size = result, scorable(result)
+        if counts_absent and is_unsupported(result):
+            member, size = replace(result, **_ZERO), result.unsupported
         whole.append(member)
         if (counts_absent or size) and not member.is_refused_whole:
             counted.append(member)
@@ -340,7 +341,7 @@ def combine(
     if evidence is None:
         clusters = sum(m.clusters for m in members)
     else:
-        # those that several members share count once
+        # clusters that several members share count once
         names: set[str] = set()
         for term in evidence.terms:
             names.update(term.clusters)
@@ -398,20 +399,20 @@ def _group_terms(
     shares: Sequence[float],
     which: Literal["value", "low", "high"],
 ) -> tuple[Term, ...] | None:
-    """The terms of the value or of a bound; None where a member has none."""
-    found: list[tuple[Term, ...] | None] = []
+    """The terms of the value or of a bound; None if a member has none."""
+    by_member: list[tuple[Term, ...] | None] = []
     for member in members:
         evidence = member.evidence
         if evidence is None:
             return None
         terms = {"value": evidence.terms, "low": evidence.low, "high": evidence.high}
-        found.append(terms[which])
-    return terms_of(found, shares)
+        by_member.append(terms[which])
+    return terms_of(by_member, shares)
 
 
 def _reason_of(member: Result) -> str:
-    """Why a group has no interval: that of a member without one. It comes without the
-    member's name, so that the same reason in several groups is stated once."""
+    """Why a group has no interval: the reason of a member without one. It does not name
+    the member, so that the same reason of several groups is stated once."""
     return member.no_interval or f"{member.task} has none"
 
 
@@ -436,7 +437,7 @@ def _group_bounds_ci95(
     high_terms = _group_terms(members, shares, "high")
     if low_terms is not None and high_terms is not None:
         return bounds_interval(bounds, low_terms, high_terms)
-    # as the intervals of independent members, each side by itself
+    # as for intervals of independent members, each side by itself
     below, above = [], []
     for member, share in zip(members, shares, strict=True):
         if member.bounds is None or member.bounds_ci95 is None:
@@ -448,15 +449,14 @@ def _group_bounds_ci95(
 
 
 def scorable(result: Result) -> int:
-    """The trials that could have been scored."""
+    """The number of trials that could have been scored."""
     impossible = result.unsupported + result.unavailable + result.inapplicable
     return result.n - impossible - result.faulty
 
 
 def is_unsupported(result: Result) -> bool:
-    """Whether the model cannot take or give what any of the trials asks, but for those
-    that no model could be asked. Of a group without a value that has weights, another
-    member is unknown."""
+    """Whether the model supports none of the trials; faulty trials do not count. A
+    group with weights but no value is unknown instead."""
     is_unknown = result.value is None and bool(result.weights)
     return (
         result.unsupported > 0
@@ -467,12 +467,12 @@ def is_unsupported(result: Result) -> bool:
 
 def _shares(trials: Sequence[int], *, weight_by_size: bool) -> list[float]:
     sizes = [float(count) if weight_by_size else 1.0 for count in trials]
-    total = math.fsum(sizes) or 1.0  # 0 where nothing is known of any
+    total = math.fsum(sizes) or 1.0  # 0 if no member has a scorable trial
     return [size / total for size in sizes]
 
 
 def _weighted(values: Sequence[float | None], shares: Sequence[float]) -> float | None:
-    """The weighted mean; None when there is no value at all, or one is missing."""
+    """The weighted mean; None without any value, or if one is missing."""
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
         return None

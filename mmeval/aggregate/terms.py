@@ -1,8 +1,8 @@
-"""What the clusters of trials tell of a number that is a weighted sum of means.
+"""The terms of a number that is a weighted sum of means, and their clusters.
 
 A plain mean is one term. The levels of a macro mean, the members of a group and the
-pieces of a number that is made of numbers are terms, too. Terms over the same clusters
-are not independent: what a cluster adds to each of them is added up first.
+parts of a combined number are terms, too. Terms over the same clusters are not
+independent: the influences of a cluster on each of them are added up first.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from mmeval.aggregate.statistics import Interval
 from mmeval.records.evidence import Term
 
 FEW = 10
-"""Fewer clusters than this that lie off an end of the range do not tell how large the
-variance is: rare errors may not have been seen."""
+"""If fewer clusters lie off an end of the range, the variance is not reliable: rare
+errors may be missing from the samples."""
 _TIES = 1e-9
-"""Values that are apart by less than this share of the range are equal: the order of
-adding decides their last digits."""
+"""Values that differ by less than this share of the range are equal: their last digits
+depend on the order of adding."""
 
 
 class Component(NamedTuple):
-    """The terms that share clusters, independent of all others.
+    """Terms that share clusters; components are independent of each other.
 
-    ``value`` and ``range`` are what they add to the number. ``influences`` are those of
-    each cluster on the number; None where only the variance is known.
+    ``value`` and ``range`` are what the terms add to the number. ``influences`` has the
+    influence of each cluster on the number; None if only the variance is known.
     """
 
     value: float
@@ -53,9 +53,10 @@ class Component(NamedTuple):
 def term_of_residuals(
     residuals: Sequence[float], sums: ClusterSums, *, value: float, range: Interval
 ) -> Term:
-    """The mean ``value`` of which each cluster has a residual: how much it alone moves
-    the mean. That is the sum of its values, less its trials times the mean, over all
-    trials.
+    """The term of the mean ``value`` with the residuals of its clusters.
+
+    The residual of a cluster is how much it moves the mean: the sum of its values less
+    its trials times the mean, over all trials.
     """
     clusters = len(sums.counts)
     if are_equal(sums.counts):
@@ -72,12 +73,12 @@ def term_of_residuals(
 
 
 def term_of_mean(scores: Scores, *, weighted: bool = False) -> Term | None:
-    """The only term of a plain or weighted mean; None without any value."""
+    """The term of a plain or weighted mean; None without any value."""
     return term_of_sums(cluster_sums(scores, weighted=weighted), scores.range)
 
 
 def term_of_sums(sums: ClusterSums, range: Interval) -> Term | None:
-    """The mean of what was summed; None without any trial."""
+    """The term of a mean, from its clusters' sums; None without any trial."""
     if not sums.counts:
         return None
     if are_equal(sums.counts):
@@ -88,8 +89,8 @@ def term_of_sums(sums: ClusterSums, range: Interval) -> Term | None:
         return None
     value = math.fsum(sums.totals) / n
     if are_equal(sums.counts):
-        own = sums.counts[0] * value
-        residuals = [(total - own) / n for total in sums.totals]
+        expected = sums.counts[0] * value
+        residuals = [(total - expected) / n for total in sums.totals]
     else:
         pairs = zip(sums.totals, sums.counts, strict=True)
         residuals = [(total - count * value) / n for total, count in pairs]
@@ -116,30 +117,30 @@ def _has_few(sums: ClusterSums, range: Interval) -> bool:
 
 
 def scaled(terms: Iterable[Term], share: float) -> tuple[Term, ...]:
-    """The terms of a number that has this share of another one."""
+    """The terms of a number multiplied by ``share``."""
     return tuple(term._replace(share=share * term.share) for term in terms)
 
 
 def terms_of(
     members: Sequence[tuple[Term, ...] | None], shares: Sequence[float]
 ) -> tuple[Term, ...] | None:
-    """The terms of a weighted mean of numbers; None where one of them has none."""
-    found: list[Term] = []
+    """The terms of a weighted mean of numbers; None if a number has none."""
+    all_terms: list[Term] = []
     for terms, share in zip(members, shares, strict=True):
         if terms is None:
             return None
-        found += scaled(terms, share)
-    return tuple(found)
+        all_terms += scaled(terms, share)
+    return tuple(all_terms)
 
 
 def components(terms: Sequence[Term]) -> list[Component]:
-    """The terms by their clusters: those with a cluster in common belong together."""
+    """Group terms that have a cluster in common into components."""
     groups = connected([term.clusters for term in terms])
     return [_component([terms[place] for place in group]) for group in groups]
 
 
 def _value_and_range(terms: Iterable[Term]) -> tuple[float, Interval]:
-    """Those of a sum of terms."""
+    """The value and the range of a sum of terms."""
     values, lows, highs = [], [], []
     for term in terms:
         values.append(term.share * term.value)
@@ -179,8 +180,8 @@ def component_of(
     value: float,
     terms: Sequence[Term],
 ) -> Component:
-    """A number of which the standard error is known, and not what each cluster adds to
-    it; the ``terms`` are those of means over the same trials."""
+    """The component of a number with a known standard error but unknown influences.
+    ``terms`` are those of means over the same trials."""
     means = scaled(terms, 1 / len(terms))
     sizes = _by_cluster(means, [term.sizes for term in means])
     _, range = _value_and_range(means)
@@ -198,7 +199,7 @@ def component_of(
 def _by_cluster(
     terms: Sequence[Term], columns: Sequence[Sequence[float]]
 ) -> list[float]:
-    """The sums of columns by cluster, each column by the share of its term."""
+    """The sums of columns by cluster, each column weighted by its term's share."""
     sums: dict[str, float] = {}
     for term, column in zip(terms, columns, strict=True):
         for cluster, number in zip(term.clusters, column, strict=True):

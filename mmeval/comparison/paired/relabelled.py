@@ -69,7 +69,7 @@ def resample_difference(
     if aggregator not in (mean, weighted_mean, median):
         iterations = fewer(iterations, 2 * len(a))
     draws = distribution(
-        lambda drawn: second(drawn) - first(drawn), len(clusters), iterations
+        lambda draw: second(draw) - first(draw), len(clusters), iterations
     )
     if not np.isfinite(draws).all():
         return None
