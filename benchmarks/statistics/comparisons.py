@@ -114,8 +114,8 @@ def simulate(cell: Cell, simulations: int) -> Count:
 
 def _passes(test: PairedTest, margin: float) -> bool:
     """As the gate ``--fail_unless_within`` asks."""
-    doubt = test.doubt_of_unseen(-margin, above=False)
-    return doubt < LEVEL / 2
+    p = test.one_sided_p_with_unseen(-margin, above=False)
+    return p < LEVEL / 2
 
 
 def _fails(test: PairedTest, margin: float) -> bool:

@@ -65,8 +65,8 @@ def summed(pairs: int, disagree: float, truth: float) -> Cell:
             pairs=pairs,
         )
         is_better = against_truth[place] > 0
-        doubt = tail.doubt(limit, above=not is_better)
-        if doubt >= LEVEL / 2:
+        tail_p = tail.one_sided_p(limit, above=not is_better)
+        if tail_p >= LEVEL / 2:
             continue
         if is_better:
             passed += chance[place]

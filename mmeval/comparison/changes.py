@@ -65,8 +65,8 @@ def changes_between(
     seen: tuple[str, ...] = _OF_MODELS
     for pair in pairs:
         other = pair.b
-        tasks = sorted(inside & first.asked & other.asked)
-        is_apart = first.asked.isdisjoint(other.asked)
+        tasks = sorted(inside & first.asked_tasks & other.asked_tasks)
+        is_apart = first.asked_tasks.isdisjoint(other.asked_tasks)
         if is_apart:
             changed.append(Change("no task in common", other.name, "", ""))
         of_first, of_other = _aspects(first, tasks), _aspects(other, tasks)

@@ -245,7 +245,9 @@ def _compare(given: Sequence[NamedRuns], options: ComparisonOptions) -> Comparis
     for row in rows:
         for piece in runs[0].pieces(row.task, row.metric):
             for compared_run in runs:
-                compared_run.wanted.setdefault(piece.task, set()).add(piece.number)
+                compared_run.requested_numbers.setdefault(piece.task, set()).add(
+                    piece.number
+                )
 
     # each two runs; those with the first one are printed
     pairs: dict[tuple[int, int], RunPair] = {}
@@ -384,7 +386,7 @@ def _number(
     options: ComparisonOptions,
 ) -> Number:
     refused_by_a, refused_by_b = found.refused
-    lacking_a, lacking_b = found.lacking
+    lacking_a, lacking_b = found.missing
     test = found.test
     number = Number(
         task=row.task,
@@ -414,7 +416,7 @@ def _number(
         test=test,
         worst=found.worst,
         lost=found.lost,
-        lacks_trials=found.lacks_trials,
+        is_incomplete=found.is_incomplete,
         is_extra=found.is_extra,
         trials={"a": refused_by_a.trials, "b": refused_by_b.trials},
     )

@@ -121,7 +121,7 @@ def _why_not_within(number: Number, margin: float) -> Reason | None:
     if not _is_no_worse(number.test, margin, higher=number.higher_is_better):
         is_worse = _p_of_worse(number.test, margin, number.higher_is_better) < LEVEL
         return "worse" if is_worse else "not_shown"
-    if not number.lacks_trials:
+    if not number.is_incomplete:
         return None
     worst = number.worst
     if worst is None:  # it could be anything
@@ -137,7 +137,7 @@ def _why_not_equal(number: Number, margin: float) -> Reason | None:
     if not _is_equal(number.test, margin):
         is_worse = _p_of_worse(number.test, margin, number.higher_is_better) < LEVEL
         return "worse" if is_worse else "not_shown"
-    if not number.lacks_trials:
+    if not number.is_incomplete:
         return None
     if number.worst is None:  # it could be anything
         return "lost"
@@ -162,7 +162,7 @@ def _is_no_worse(
         return False
     low, high = test.ci95
     worst, limit = (low, -margin) if higher else (-high, margin)
-    unseen = test.doubt_of_unseen(limit, above=not higher)
+    unseen = test.one_sided_p_with_unseen(limit, above=not higher)
     return worst >= -margin and unseen < LEVEL / 2
 
 
@@ -194,7 +194,7 @@ def _why_worse(
     for number in numbers:
         p = _p_of_worse(number.test, margin, number.higher_is_better)
         p_over_pairs.append(p)
-        if number.lacks_trials and number.worst is None:
+        if number.is_incomplete and number.worst is None:
             # Nobody knows how bad a lost score may be: the p against a run that loses
             # trials no more often than the reference.
             p = 1.0
@@ -202,7 +202,7 @@ def _why_worse(
             if in_b > in_a:
                 # both tails of an exact test of signs are alike
                 p = min(1.0, 2 * float(special.bdtr(in_a, in_a + in_b, 0.5)))
-        elif number.lacks_trials:
+        elif number.is_incomplete:
             p = _p_of_worse(number.worst, margin, number.higher_is_better)
         p_at_worst.append(p)
     p_over_pairs = _corrected_by_run(numbers, p_over_pairs, correction)
@@ -214,7 +214,7 @@ def _why_worse(
             reason = _why_untested(number)
         elif p_over_pairs[at] < alpha:
             reason = "worse"
-        elif number.lacks_trials and p_at_worst[at] < alpha:
+        elif number.is_incomplete and p_at_worst[at] < alpha:
             reason = "lost"
         elif number.test.least_p >= alpha:
             # whatever the scores were, the test could have found nothing

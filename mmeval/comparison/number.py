@@ -60,7 +60,7 @@ class Number:
     test: PairedTest | None = field(default=None, repr=False, compare=False)
     worst: PairedTest | None = field(default=None, repr=False, compare=False)
     lost: tuple[int, int] = field(default=(0, 0), repr=False)
-    lacks_trials: bool = field(default=False, repr=False)
+    is_incomplete: bool = field(default=False, repr=False)
     trials: Mapping[str, int] = field(default_factory=dict, repr=False)
     is_extra: bool = field(default=False, repr=False)
 

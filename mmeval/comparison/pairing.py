@@ -291,8 +291,8 @@ class Pairs(NamedTuple):
     a: Scores
     b: Scores
     left_out: Counter[str]
-    of_a: Counter[str]
-    of_b: Counter[str]
+    missing_a: Counter[str]
+    missing_b: Counter[str]
     lost: Sequence[tuple[int | None, int | None]]
     samples: int
 
@@ -306,8 +306,8 @@ class Pairs(NamedTuple):
     ) -> Pairs:
         first, second = a.statuses[number], b.statuses[number]
         left_out: Counter[str] = Counter()
-        of_a: Counter[str] = Counter()
-        of_b: Counter[str] = Counter()
+        missing_a: Counter[str] = Counter()
+        missing_b: Counter[str] = Counter()
         places_a: list[int] = []
         places_b: list[int] = []
         lost: list[tuple[int | None, int | None]] = []
@@ -321,7 +321,7 @@ class Pairs(NamedTuple):
                 if reason in statuses:
                     left_out[reason] += 1
                     break
-            for status, counts in zip(statuses, (of_a, of_b), strict=True):
+            for status, counts in zip(statuses, (missing_a, missing_b), strict=True):
                 if status != "scored":
                     counts[status] += 1
             if _MIGHT_SCORE.issuperset(statuses):
@@ -334,8 +334,8 @@ class Pairs(NamedTuple):
             (DAMAGED, matches.damaged_a, matches.damaged_b),
         ):
             left_out[reason] += len(lacking_a) + len(lacking_b)
-            of_a[reason] += len(lacking_a)
-            of_b[reason] += len(lacking_b)
+            missing_a[reason] += len(lacking_a)
+            missing_b[reason] += len(lacking_b)
             for mine, others in (*lacking_a, *lacking_b):
                 might_score = mine is None or first[mine] in _MIGHT_SCORE
                 others_might = others is None or second[others] in _MIGHT_SCORE
@@ -346,8 +346,8 @@ class Pairs(NamedTuple):
             a.columns[number].take(places_a),
             b.columns[number].take(places_b),
             +left_out,
-            +of_a,
-            +of_b,
+            +missing_a,
+            +missing_b,
             lost,
             samples=len({a.names[at][0] for at in places_a}),
         )
@@ -374,9 +374,9 @@ class Pairs(NamedTuple):
         sides = (self.a.take(whole), self.b.take(whole))
         lost_a = [at for at, _ in self.lost]
         lost_b = [at for _, at in self.lost]
-        of_a = _rows(columns[0].filled(ends[0]), lost_a)
-        of_b = _rows(columns[1].filled(ends[1]), lost_b)
-        for rows in zip(of_a, of_b, strict=True):
+        rows_a = _rows(columns[0].filled(ends[0]), lost_a)
+        rows_b = _rows(columns[1].filled(ends[1]), lost_b)
+        for rows in zip(rows_a, rows_b, strict=True):
             known = rows[0] or rows[1]
             assert known is not None
             for side, column, row, end in zip(sides, columns, rows, ends, strict=True):

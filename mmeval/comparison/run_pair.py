@@ -104,14 +104,13 @@ class Refusals(NamedTuple):
 
 @dataclass(frozen=True)
 class PairResult:
-    """A number of two runs. ``test`` is None where nothing is tested, and ``why`` says
-    why.
+    """One number of two runs; without a ``test``, ``why`` is the reason.
 
-    ``left_out`` counts trials in no pair by reason, ``lacking`` what each of the two
-    runs lacks of them, ``refused`` what each refused. ``lacks_trials``: some that might
-    have had a score are in no pair. ``worst`` is the test with the lost trials at their
-    worst for the second run, None where that is not known. ``is_extra``: the first run
-    has no such number. ``shift`` is that of the judge, as its JSON has it.
+    ``left_out`` counts by reason the trials in no pair, ``missing`` those that each run
+    lacks, ``refused`` the answers that each refused. ``is_incomplete``: trials that
+    might have a score are in no pair. ``worst`` is the test with lost trials at their
+    worst for the second run; None if that is unknown. ``is_extra``: the first run does
+    not have the number. ``shift`` is the judge's share of the difference, as JSON.
     """
 
     pairs: int = 0
@@ -120,10 +119,10 @@ class PairResult:
     worst: PairedTest | None = None
     bounds: Interval | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
-    lacking: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
+    missing: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
     lost: LostTrials = _NOTHING
     refused: tuple[Refusals, Refusals] = (Refusals(), Refusals())
-    lacks_trials: bool = False
+    is_incomplete: bool = False
     shift: Mapping[str, Any] | None = None
     is_unlike: bool = False
     is_extra: bool = False
@@ -154,7 +153,7 @@ class ComparedRun:
         self.tasks = {task.name: task for task in run.tasks}
         self.results = results_of(run.results)
         self.members = groups_of([run.results])
-        self.wanted: dict[str, set[str]] = {}
+        self.requested_numbers: dict[str, set[str]] = {}
         self._scores: dict[str, TaskScores] = {}
         self._answers: dict[str, Mapping[TrialName, str]] = {}
 
@@ -167,7 +166,7 @@ class ComparedRun:
         if task not in self.tasks:
             return None
         if task not in self._scores:
-            wanted = self.wanted.get(task, ())
+            wanted = self.requested_numbers.get(task, ())
             ranges: dict[str, Interval] = {}
             for metric in metrics_of(self.run.ours, task).values():
                 if metric.get("of_averages"):
@@ -265,7 +264,7 @@ class ComparedRun:
                 yield from self.pieces(of_task, of_number, share * own)
 
     @cached_property
-    def asked(self) -> frozenset[str]:
+    def asked_tasks(self) -> frozenset[str]:
         return frozenset(self.run.ours.get("protocols", self.tasks))
 
     def aggregator(
@@ -380,7 +379,7 @@ class RunPair:
             return replace(known, why=ONE_SIDED, is_extra=is_extra)
 
         inside = tasks_inside(row.task, {**self.b.members, **self.a.members})
-        asked = sorted(inside & self.a.asked & self.b.asked)
+        asked = sorted(inside & self.a.asked_tasks & self.b.asked_tasks)
         why_unlike = unlike(
             self.a.run.results,
             self.b.run.results,
@@ -435,12 +434,12 @@ class RunPair:
             by_task[one.piece.task] = one.pairs
 
         left_out: Counter[str] = Counter()
-        of_a: Counter[str] = Counter()
-        of_b: Counter[str] = Counter()
+        missing_a: Counter[str] = Counter()
+        missing_b: Counter[str] = Counter()
         for pairs in by_task.values():
             left_out += pairs.left_out
-            of_a += pairs.of_a
-            of_b += pairs.of_b
+            missing_a += pairs.missing_a
+            missing_b += pairs.missing_b
         if row.is_group:
             tasks = {piece.task for piece in pieces}
             left_out[TASKS] = len(tasks - by_task.keys())
@@ -450,13 +449,13 @@ class RunPair:
             pairs=sum(pairs.trials for pairs in by_task.values()),
             samples=sum(pairs.samples for pairs in by_task.values()),
             left_out=+left_out,
-            lacking=(of_a, of_b),
+            missing=(missing_a, missing_b),
             lost=self._lost(pieces, found),
             refused=(
                 _refused_by(self.a, pieces, within),
                 _refused_by(self.b, pieces, within),
             ),
-            lacks_trials=has_lost or len(found) < len(pieces),
+            is_incomplete=has_lost or len(found) < len(pieces),
         )
 
     def _differ_by_judge(self, tasks: Sequence[str], metric: str) -> bool:
@@ -579,12 +578,12 @@ class RunPair:
                 pairs = Pairs.of(a, b, piece.number, kept)
                 if pairs.trials:
                     into.append(one._replace(matches=kept, pairs=pairs))
-        shift = self._told(alike)
+        shift = self._shift_over(alike)
         if shift is None:
             return None
-        return {**shift, "rest": self._told(others)}
+        return {**shift, "rest": self._shift_over(others)}
 
-    def _told(self, found: Sequence[PairedPiece]) -> Mapping[str, Any] | None:
+    def _shift_over(self, found: Sequence[PairedPiece]) -> Mapping[str, Any] | None:
         test = self._test(found) if found else None
         if test is None:
             return None

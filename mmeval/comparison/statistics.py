@@ -119,29 +119,30 @@ class PairedTest:
         that of the exact tail, as the normal one is too sure of rare losses."""
         p = self.p_of(limit)
         if self.method == "score" and limit:
-            p = max(p, 2 * self.doubt(limit, above=above))
+            p = max(p, 2 * self.one_sided_p(limit, above=above))
         return min(1.0, p)
 
-    def doubt(self, limit: float, *, above: bool) -> float:
+    def one_sided_p(self, limit: float, *, above: bool) -> float:
         """The one-sided p against a true difference of ``limit`` or beyond it on that
         side. Small: the true difference is not ``above`` the limit (or not below
         it)."""
-        return self._doubt((self.evidence, self.caution), limit, above)
+        return self._largest_p((self.evidence, self.caution), limit, above)
 
-    def doubt_of_unseen(self, limit: float, *, above: bool) -> float:
-        """As ``doubt``, also with rare differences that none of the clusters has: as
-        large as the metric's range allows, and so rare that they were likely missed.
-        """
+    def one_sided_p_with_unseen(self, limit: float, *, above: bool) -> float:
+        """As ``one_sided_p``, also against rare differences that no cluster shows: as
+        large as the metric's range allows, and rare enough to be missed."""
         members = (self.evidence, self.caution, self.unseen)
-        return self._doubt(members, limit, above)
+        return self._largest_p(members, limit, above)
 
-    def _doubt(
+    def _largest_p(
         self, members: Sequence[DifferenceTest | None], limit: float, above: bool
     ) -> float:
         if self.evidence is None:
             return 1.0
         return max(
-            member.doubt(limit, above=above) for member in members if member is not None
+            member.one_sided_p(limit, above=above)
+            for member in members
+            if member is not None
         )
 
     def equivalence_p(self, margin: float) -> float:
@@ -149,8 +150,8 @@ class PairedTest:
         the ``margin`` on both sides. Source: Schuirmann, A comparison of the two
         one-sided tests procedure and the power approach, 1987."""
         return max(
-            self.doubt_of_unseen(margin, above=True),
-            self.doubt_of_unseen(-margin, above=False),
+            self.one_sided_p_with_unseen(margin, above=True),
+            self.one_sided_p_with_unseen(-margin, above=False),
         )
 
     @property

@@ -21,7 +21,7 @@ _PRECISION = 1e-14
 class DifferenceTest(Protocol):
     """The result of a test."""
 
-    def doubt(self, limit: float, *, above: bool) -> float:
+    def one_sided_p(self, limit: float, *, above: bool) -> float:
         """The one-sided p against a true difference of ``limit`` or beyond it on that
         side. Small: the true difference is not ``above`` the limit (or not below it).
         """
@@ -34,14 +34,14 @@ class CombinedTest:
 
     members: tuple[DifferenceTest, ...]
 
-    def doubt(self, limit: float, *, above: bool) -> float:
-        return max(member.doubt(limit, above=above) for member in self.members)
+    def one_sided_p(self, limit: float, *, above: bool) -> float:
+        return max(member.one_sided_p(limit, above=above) for member in self.members)
 
 
 def two_sided(evidence: DifferenceTest, limit: float = 0.0) -> float:
     """The p of a true difference of ``limit``."""
-    above = evidence.doubt(limit, above=True)
-    below = evidence.doubt(limit, above=False)
+    above = evidence.one_sided_p(limit, above=True)
+    below = evidence.one_sided_p(limit, above=False)
     return min(1.0, 2 * min(above, below))
 
 
@@ -52,7 +52,7 @@ def interval_of(
     None where it has no end and the width is infinite."""
 
     def is_held(above: bool) -> Callable[[float], bool]:
-        return lambda limit: evidence.doubt(limit, above=above) >= alpha / 2
+        return lambda limit: evidence.one_sided_p(limit, above=above) >= alpha / 2
 
     low = _end(is_held(False), difference, -width)
     high = _end(is_held(True), difference, width)

@@ -237,7 +237,7 @@ def power_of_equivalence(
             # the fewest won pairs that the exact tail lets pass too
             while enough <= count:
                 tail = ExactTail(enough, int(count) - enough, pairs)
-                if tail.doubt(-margin, above=False) < alpha / 2:
+                if tail.one_sided_p(-margin, above=False) < alpha / 2:
                     break
                 enough += 1
         missed = special.bdtr(enough - 1, count, 0.5) if enough else 0.0

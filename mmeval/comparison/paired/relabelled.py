@@ -46,15 +46,15 @@ class ResampledDifference:
             return 0.0
         return float(self.draws.std(ddof=1))
 
-    def doubt(self, limit: float, *, above: bool) -> float:
+    def one_sided_p(self, limit: float, *, above: bool) -> float:
         if above:
             beyond = len(self.draws) - np.searchsorted(self.draws, limit, side="left")
         else:
             beyond = np.searchsorted(self.draws, limit, side="right")
-        doubt = (1 + int(beyond)) / (len(self.draws) + 1)
+        p = (1 + int(beyond)) / (len(self.draws) + 1)
         if limit == 0 or (limit < 0) == above:
-            doubt = max(doubt, self.swapped / 2)
-        return min(1.0, doubt)
+            p = max(p, self.swapped / 2)
+        return min(1.0, p)
 
 
 def resample_difference(

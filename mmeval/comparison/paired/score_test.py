@@ -34,7 +34,7 @@ class ScoreTest:
     pairs: float
     unit: float = 1.0
 
-    def doubt(self, limit: float, *, above: bool) -> float:
+    def one_sided_p(self, limit: float, *, above: bool) -> float:
         statistic, _ = score(self.won, self.lost, self.pairs, limit / self.unit)
         return float(special.ndtr(statistic if above else -statistic))
 
@@ -52,7 +52,7 @@ class ExactTail:
     lost: int
     pairs: int
 
-    def doubt(self, limit: float, *, above: bool) -> float:
+    def one_sided_p(self, limit: float, *, above: bool) -> float:
         if self.won + self.lost > _SUMMED_UP_TO or not -1 < limit < 1:
             return 0.0
         seen, lost_share = score(self.won, self.lost, self.pairs, limit)

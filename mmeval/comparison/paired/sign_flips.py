@@ -36,7 +36,7 @@ class AllFlips:
     added: Values
     shares: Values
 
-    def doubt(self, limit: float, *, above: bool) -> float:
+    def one_sided_p(self, limit: float, *, above: bool) -> float:
         """The share of all ways in which the sum is as extreme.
 
         It is so exactly where the flipped clusters add nothing, or less, in the
@@ -92,7 +92,7 @@ class DrawnFlips:
         means: Values = np.sort(added / shares)
         return means
 
-    def doubt(self, limit: float, *, above: bool) -> float:
+    def one_sided_p(self, limit: float, *, above: bool) -> float:
         means = self._means
         largest = float(np.abs(means).max(initial=0.0))
         rounding = _TIES * max(abs(limit), largest)

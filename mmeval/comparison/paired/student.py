@@ -17,7 +17,7 @@ class Student:
     stderr: float
     freedom: float
 
-    def doubt(self, limit: float, *, above: bool) -> float:
+    def one_sided_p(self, limit: float, *, above: bool) -> float:
         distance = (limit - self.difference) / self.stderr
         return float(special.stdtr(self.freedom, -distance if above else distance))
 
@@ -33,7 +33,7 @@ class WithoutSkewness:
     freedom: float
     skewness: float
 
-    def doubt(self, limit: float, *, above: bool) -> float:
+    def one_sided_p(self, limit: float, *, above: bool) -> float:
         distance = (self.difference - limit) / self.stderr
         third = self.skewness / 3
         transformed = distance + self.skewness / 6

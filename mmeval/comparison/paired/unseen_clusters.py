@@ -16,7 +16,7 @@ class UnseenClusters:
     width: float
     clusters: float
 
-    def doubt(self, limit: float, *, above: bool) -> float:
+    def one_sided_p(self, limit: float, *, above: bool) -> float:
         distance = limit - self.difference if above else self.difference - limit
         if distance <= 0:
             return 1.0
@@ -33,5 +33,5 @@ class AlikeClusters:
 
     unseen: UnseenClusters
 
-    def doubt(self, limit: float, *, above: bool) -> float:
-        return self.unseen.doubt(limit, above=above) / 2
+    def one_sided_p(self, limit: float, *, above: bool) -> float:
+        return self.unseen.one_sided_p(limit, above=above) / 2

@@ -116,11 +116,11 @@ def test_a_margin_that_the_interval_leaves_out_is_beyond_doubt() -> None:
     found = compare_means([part([0.0] * 100, (spread(100) - 1).tolist())], math.inf)
     assert found.ci95 is not None
     low, high = found.ci95
-    assert found.doubt(high, above=True) == pytest.approx(0.025)
-    assert found.doubt(low, above=False) == pytest.approx(0.025)
+    assert found.one_sided_p(high, above=True) == pytest.approx(0.025)
+    assert found.one_sided_p(low, above=False) == pytest.approx(0.025)
     same = all_right(8)
-    assert same.doubt(-0.01, above=False) > 0.9
-    assert same.doubt(-0.5, above=False) == pytest.approx(0.5**8)
+    assert same.one_sided_p(-0.01, above=False) > 0.9
+    assert same.one_sided_p(-0.5, above=False) == pytest.approx(0.5**8)
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.01])
@@ -186,9 +186,9 @@ def test_a_gate_asks_for_rare_losses_of_all_numbers_but_medians() -> None:
         compare_by_draws(a, b, aggregator, {}, 1.0) for aggregator in (own_mean, median)
     )
     assert plugin is not None and of_median is not None
-    assert plugin.doubt(-0.01, above=False) < 0.025
-    assert plugin.doubt_of_unseen(-0.01, above=False) > 0.4
-    assert of_median.doubt_of_unseen(-0.01, above=False) < 0.025
+    assert plugin.one_sided_p(-0.01, above=False) < 0.025
+    assert plugin.one_sided_p_with_unseen(-0.01, above=False) > 0.4
+    assert of_median.one_sided_p_with_unseen(-0.01, above=False) < 0.025
 
 
 def test_draws_that_differ_in_their_last_digits_are_alike() -> None:
@@ -362,7 +362,7 @@ def test_a_gate_asks_more_surely_for_unseen_losses_than_the_interval() -> None:
     limit = -1.1 * (1 - 0.05 ** (1 / 100))
     assert found.ci95 is not None
     assert found.ci95[0] > limit
-    assert found.doubt_of_unseen(limit, above=False) > 0.025
+    assert found.one_sided_p_with_unseen(limit, above=False) > 0.025
 
 
 def test_equivalence_is_the_two_one_sided_tests_of_statsmodels() -> None:
@@ -371,7 +371,7 @@ def test_equivalence_is_the_two_one_sided_tests_of_statsmodels() -> None:
     expected, _, _ = ttost_paired(b, a, -0.5, 0.5)
     student = Student(found.difference, found.stderr or 0, found.freedom)
     assert max(
-        student.doubt(0.5, above=True), student.doubt(-0.5, above=False)
+        student.one_sided_p(0.5, above=True), student.one_sided_p(-0.5, above=False)
     ) == pytest.approx(float(expected), abs=1e-12)
     assert found.equivalence_p(0.5) >= float(expected) - 1e-12
 

@@ -61,7 +61,7 @@ def test_the_power_to_show_is_that_of_simulated_pairs(
         differing,
         0.0,
         lambda won, lost: (
-            ScoreTest(won, lost, count).doubt(-margin, above=False) < 0.025
+            ScoreTest(won, lost, count).one_sided_p(-margin, above=False) < 0.025
         ),
     )
     expected = power_of_equivalence(count, differing, margin, 0.05)
@@ -73,7 +73,7 @@ def test_the_power_to_show_counts_in_the_exact_tail_of_rare_differences() -> Non
 
     def passes(won: int, lost: int) -> bool:
         tests = (ScoreTest(won, lost, 69), ExactTail(won, lost, 69))
-        return all(test.doubt(-0.1, above=False) < 0.025 for test in tests)
+        return all(test.one_sided_p(-0.1, above=False) < 0.025 for test in tests)
 
     expected = power_of_equivalence(69, 0.05, 0.1, 0.05)
     assert share_of_draws(69, 0.05, 0.0, passes) == pytest.approx(expected, abs=0.02)

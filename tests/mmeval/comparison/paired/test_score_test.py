@@ -68,10 +68,13 @@ def test_an_exact_tail_sums_the_chances_of_all_counts_as_extreme() -> None:
     for won in range(13):
         for lost in range(13 - won):
             other = ScoreTest(won, lost, 12)
-            if other.doubt(limit, above=True) <= test.doubt(limit, above=True) + 1e-9:
+            if (
+                other.one_sided_p(limit, above=True)
+                <= test.one_sided_p(limit, above=True) + 1e-9
+            ):
                 counts = [won, lost, 12 - won - lost]
                 expected += multinomial.pmf(counts, 12, chances)
-    assert tail.doubt(limit, above=True) == pytest.approx(expected, abs=1e-5)
+    assert tail.one_sided_p(limit, above=True) == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_rare_difference_passes_no_limit_too_often() -> None:
@@ -80,7 +83,7 @@ def test_a_rare_difference_passes_no_limit_too_often() -> None:
     passed = 0.0
     for won, lost in counts:
         evidence = (ScoreTest(won, lost, 200), ExactTail(won, lost, 200))
-        if all(one.doubt(-0.02, above=True) < 0.025 for one in evidence):
+        if all(one.one_sided_p(-0.02, above=True) < 0.025 for one in evidence):
             chance = multinomial.pmf(
                 [won, lost, 200 - won - lost], 200, [0.005, 0.025, 0.97]
             )
@@ -97,6 +100,6 @@ def test_a_unit_scales_the_difference() -> None:
 
 
 def test_a_limit_that_cannot_be_passed_is_certain() -> None:
-    assert ScoreTest(3, 1, 10).doubt(1.0, above=True) == 0.0
-    assert ScoreTest(3, 1, 10).doubt(-1.0, above=False) == 0.0
-    assert math.isclose(ScoreTest(10, 0, 10).doubt(1.0, above=True), 0.5)
+    assert ScoreTest(3, 1, 10).one_sided_p(1.0, above=True) == 0.0
+    assert ScoreTest(3, 1, 10).one_sided_p(-1.0, above=False) == 0.0
+    assert math.isclose(ScoreTest(10, 0, 10).one_sided_p(1.0, above=True), 0.5)

@@ -73,7 +73,7 @@ def test_drawn_ways_tell_what_all_of_them_do() -> None:
 
 def test_drawn_ways_are_always_the_same() -> None:
     first, second = (DrawnFlips(spread(40) / 40, equal(40)) for _ in range(2))
-    assert first.doubt(0.2, above=False) == second.doubt(0.2, above=False)
+    assert first.one_sided_p(0.2, above=False) == second.one_sided_p(0.2, above=False)
 
 
 def test_a_drawn_p_is_never_zero() -> None:

@@ -27,8 +27,8 @@ def test_without_skewness_nothing_is_transformed() -> None:
     plain, other = Student(0.3, 0.1, 20), WithoutSkewness(0.3, 0.1, 20, 0.0)
     for limit in (-0.2, 0.0, 0.3, 0.5):
         for above in (True, False):
-            expected = plain.doubt(limit, above=above)
-            assert other.doubt(limit, above=above) == pytest.approx(expected)
+            expected = plain.one_sided_p(limit, above=above)
+            assert other.one_sided_p(limit, above=above) == pytest.approx(expected)
 
 
 def test_an_interval_reaches_further_to_the_side_of_the_long_tail() -> None:
@@ -59,7 +59,7 @@ def test_skew_values_miss_their_mean_on_both_sides_alike() -> None:
             WithoutSkewness(mean, error, 39, skewness(apart)),
         )
         for place, test in enumerate(tests):
-            too_high[place] += test.doubt(1.0, above=True) < 0.025
+            too_high[place] += test.one_sided_p(1.0, above=True) < 0.025
     assert too_high[0] / 2_000 > 0.045
     assert too_high[1] / 2_000 < 0.04
 
