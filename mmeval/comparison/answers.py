@@ -1,4 +1,4 @@
-"""What a run answered, as digests: whether two runs gave the same answer."""
+"""Digests of a run's answers, to find equal answers of two runs."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from mmeval.results.stored_run import StoredRun, StoredTask, TaskRow
 def answers_of(run: StoredRun, task: StoredTask) -> Mapping[tuple[str, int], str]:
     """The digest of each answer, by sample and repeat; trials without one are left
     out."""
-    found = {}
+    digests = {}
     for trial in task.trials():
         if trial is None:
             continue
         output = output_of(trial, exchanges(trial, run.journal))
         if output is not None:
-            found[str(trial.sample["id"]), trial.repeat] = answer_digest(output)
-    return found
+            digests[str(trial.sample["id"]), trial.repeat] = answer_digest(output)
+    return digests
 
 
 def answer_digest(parts: Sequence[TaskRow]) -> str:
-    """Equal for equal parts in the same order: their kinds, words and the digests of
-    their media. Hidden reasoning is left out: nothing that scores has seen it."""
-    known = []
+    """A digest of the parts in order: their kinds, texts and media. Hidden reasoning is
+    left out, as it is not scored."""
+    contents = []
     for part in parts:
         if part["type"] != "reasoning":
             media = part.get("media") or {}
-            known.append((part["type"], part.get("text"), media.get("sha256")))
-    return digest(known)
+            contents.append((part["type"], part.get("text"), media.get("sha256")))
+    return digest(contents)

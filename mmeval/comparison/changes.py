@@ -1,5 +1,4 @@
-"""What changed between runs besides their numbers: what is the same, and what is not,
-as was and is."""
+"""Lists what is the same in two runs, and what has changed, with both values."""
 
 from __future__ import annotations
 
@@ -25,16 +24,16 @@ from mmeval.system.wording import printable
 SHOWN = 60
 """Characters of a value that are shown."""
 DAMAGE = "damaged records"
-"""An aspect that is named only where there is something to say of it."""
+"""An aspect that is listed only if there are some."""
 _MOST_NAMED = 3
 _DIGEST, _DIGEST_SHOWN = re.compile("[0-9a-f]{32,}"), 12
-"""A digest tells that something differs, and its first characters do."""
+"""The first characters of a digest are enough to show that something differs."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that is not the same in ``run`` as in the reference; both values in
-    short words."""
+    """One aspect in which ``run`` differs from the reference, with both values in
+    short."""
 
     what: str
     run: str
@@ -44,7 +43,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """``counted`` is what was counted otherwise than usual, in all runs alike."""
+    """The same and the changed aspects. ``counted`` states what is counted in an
+    unusual way, in all runs alike."""
 
     same: tuple[str, ...]
     changed: tuple[Change, ...]
@@ -57,12 +57,12 @@ def changes_between(
     *,
     failed_is_worst: bool = False,
 ) -> Changes:
-    """What differs from the first run, over the tasks behind the compared numbers.
-    ``pairs`` are those of the first run with each other one."""
+    """The changes from the first run, over the tasks of the compared numbers.
+    ``pairs`` are the first run with each other run."""
     first = pairs[0].a
     inside = {task for row in rows for task in tasks_inside(row.task, first.members)}
     changed: list[Change] = []
-    seen: tuple[str, ...] = _OF_MODELS
+    shown: tuple[str, ...] = _OF_MODELS
     for pair in pairs:
         other = pair.b
         tasks = sorted(inside & first.asked_tasks & other.asked_tasks)
@@ -73,17 +73,17 @@ def changes_between(
         for what in of_first:
             if is_apart and what not in _OF_MODELS:
                 continue
-            before, now = _known(of_first[what]), _known(of_other[what])
+            before, now = _without_empty(of_first[what]), _without_empty(of_other[what])
             if before != now:
                 changed.append(Change(what, other.name, *_shortly(what, before, now)))
         if not is_apart:
-            seen = _ALL
+            shown = _ALL
             changed += _of_prompts(pair, tasks)
             changed += _of_data(pair, tasks)
             changed += _of_numbers(pair, tasks, rows)
 
     not_the_same = {change.what for change in changed}
-    # what no run has is not named
+    # aspects that no run has are not listed
     has_subset = has_judges = False
     for run in (first, *(pair.b for pair in pairs)):
         has_subset = has_subset or any(_asked(run, task) for task in run.tasks)
@@ -94,15 +94,15 @@ def changes_between(
         not_the_same.add(JUDGE_PARAMETERS)
     counted: tuple[str, ...] = ()
     if failed_is_worst:
-        counted = ("failed answers of every run count as the worst score there is",)
-    same = tuple(what for what in seen if what not in not_the_same)
+        counted = ("failed answers of every run count as the worst possible score",)
+    same = tuple(what for what in shown if what not in not_the_same)
     return Changes(same, tuple(changed), counted)
 
 
 def _of_numbers(
     pair: RunPair, tasks: Sequence[str], rows: Sequence[NumberRow]
 ) -> list[Change]:
-    """How the definition of the numbers and their judges differ."""
+    """The changes of the numbers' definitions and judges."""
     a, b = pair.a.run.results, pair.b.run.results
     before: dict[str, dict[str, Any]] = {}
     now: dict[str, dict[str, Any]] = {}
@@ -127,8 +127,7 @@ def _of_numbers(
 
 
 def _of_data(pair: RunPair, tasks: Sequence[str]) -> list[Change]:
-    """How the samples differ: what is in them, which were asked, and which records are
-    damaged."""
+    """The changes of samples: their content, which were asked, and damaged records."""
     content: list[tuple[str, str]] = []
     subsets: list[tuple[str, str]] = []
     damaged_before: Counter[str] = Counter()
@@ -175,8 +174,8 @@ def _damage(damaged: Mapping[str, int]) -> str:
 def _other_samples(
     a: Mapping[str, str], b: Mapping[str, str], *, is_whole: bool
 ) -> tuple[str, str] | None:
-    """How the recorded samples of a task differ, in words. What one run lacks counts
-    where both were to ask the same, and no record is damaged."""
+    """How the recorded samples of a task differ, in words. Missing samples count if
+    both runs were to ask the same, and no record is damaged."""
     in_both = a.keys() & b.keys()
     other = 0
     for name in in_both:
@@ -193,7 +192,7 @@ def _other_samples(
 
 
 def _asked(run: ComparedRun, task: str) -> Any:
-    """Which samples of a task a run has asked; None: all there are."""
+    """Which samples of a task a run has asked; None for all."""
     unfinished = run.run.ours.get("unfinished", {}).get(task)
     asked = run.run.ours.get("asked", {}).get(task, {})
     spans = asked.get("samples")
@@ -225,16 +224,16 @@ def _source(run: ComparedRun, task: str) -> Mapping[str, Any]:
     return {name: config[name] for name in _OF_THE_SOURCE if config.get(name)}
 
 
-def _known(value: Any) -> Any:
-    """A value without what says nothing, so that an empty entry is like none."""
+def _without_empty(value: Any) -> Any:
+    """A value without its empty entries."""
     if not isinstance(value, Mapping):
         return value
-    found = {name: _known(item) for name, item in value.items()}
-    return {name: item for name, item in found.items() if item not in _NOTHING}
+    items = {name: _without_empty(item) for name, item in value.items()}
+    return {name: item for name, item in items.items() if item not in _NOTHING}
 
 
 def _aspects(run: ComparedRun, tasks: Sequence[str]) -> dict[str, Any]:
-    """What a run has besides the prompts, data and numbers of its tasks."""
+    """The aspects of a run besides the prompts, data and numbers of its tasks."""
     ours = run.run.ours
     identity = run.run.record.get("identity", {})
     model: Mapping[str, Any] = identity.get("model", {})
@@ -254,20 +253,19 @@ def _aspects(run: ComparedRun, tasks: Sequence[str]) -> dict[str, Any]:
         repeats[task] = asked.get("repeats")
         protocols[task] = ours.get("protocols", {}).get(task)
         versions[task] = run.run.results.get("versions", {}).get(task)
-    generation["parameters"] = _one(parameters)
-    generation["repeats"] = _one(repeats)
+    generation["parameters"] = _shared_value(parameters)
+    generation["repeats"] = _shared_value(repeats)
     return {
         "model": run.run.model,
         "weights": weights,
         "generation": generation,
-        "protocol": _one(protocols),
-        "version": _one(versions),
+        "protocol": _shared_value(protocols),
+        "version": _shared_value(versions),
     }
 
 
 def _of_prompts(pair: RunPair, tasks: Sequence[str]) -> list[Change]:
-    """The first words that are asked differently: of a system instruction, or of the
-    template of a task."""
+    """The first prompt that differs: a system instruction or a task's template."""
     of_a, of_b = _prompts(pair.a, tasks), _prompts(pair.b, tasks)
     names: dict[tuple[str, str], str] = {}
     for name in {**of_a, **of_b}:
@@ -288,14 +286,14 @@ def _of_prompts(pair: RunPair, tasks: Sequence[str]) -> list[Change]:
 def _prompts(run: ComparedRun, tasks: Sequence[str]) -> dict[str, Any]:
     """The system instruction and the templates of the tasks, by name."""
     results = run.run.results
-    found: dict[str, Any] = {
+    prompts: dict[str, Any] = {
         "system instruction": results.get("system_instruction")
         or results.get("system_instruction_sha")
     }
     for task in tasks:
         for name, text in run.template(task).items():
-            found[f"{task} {name}"] = text
-    return found
+            prompts[f"{task} {name}"] = text
+    return prompts
 
 
 def _judge(run: ComparedRun, tasks: Sequence[str]) -> Any:
@@ -309,11 +307,11 @@ def _judge(run: ComparedRun, tasks: Sequence[str]) -> Any:
         names = ", ".join(sorted(served))
         if names:
             by_task[task] = names
-    return _one(by_task)
+    return _shared_value(by_task)
 
 
 _OF_MODELS = ("model", "weights")
-"""What runs without a task in common can be compared by."""
+"""The aspects that runs without a common task share."""
 _ALL = (
     *("model", "weights", "generation", "prompts", "protocol", "version"),
     *("data", "subset", "judge", JUDGE_PARAMETERS, "definition"),
@@ -330,8 +328,8 @@ _OF_THE_SOURCE = (
 _NOTHING: tuple[Any, ...] = (None, "", {}, [])
 
 
-def _one(by_task: Mapping[str, Any]) -> Any:
-    """The value that all tasks share, else each of them."""
+def _shared_value(by_task: Mapping[str, Any]) -> Any:
+    """The value that all tasks share, else the value of each task."""
     values = list(by_task.values())
     if values and all(value == values[0] for value in values):
         return values[0]
@@ -343,8 +341,8 @@ def _shortly(
     before: Any,
     now: Any,
 ) -> tuple[str, str]:
-    """Both values in short; of two mappings what differs. A field that is called like
-    the aspect is not named again."""
+    """Both values in short; of two mappings, the fields that differ. A field with the
+    name of the aspect is not named again."""
     if not (isinstance(before, Mapping) and isinstance(now, Mapping)):
         return _apart(_word(before), _word(now))
     names = changed_names(before, now)
@@ -363,7 +361,7 @@ def _shortly(
 
 
 def _apart(before: str, now: str) -> tuple[str, str]:
-    """Two texts from the word on in which they differ, where they are long."""
+    """Two texts; if they are long, from the first word that differs."""
     if max(len(before), len(now)) <= SHOWN:
         return _cut(before), _cut(now)
     shorter = min(len(before), len(now))

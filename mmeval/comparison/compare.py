@@ -1,12 +1,11 @@
-"""Compares runs from their folders: which numbers differ, which are too close to
-tell, and what could have been seen.
+"""Compares runs from their folders: differences, their uncertainty and power.
 
-    found = compare("runs/omni-1/default", "runs/omni-2/default")
-    found.exit_code, [number.verdict for number in found.numbers]
+    comparison = compare("runs/omni-1/default", "runs/omni-2/default")
+    comparison.exit_code, [number.verdict for number in comparison.numbers]
 
-The first run is the reference; a difference is another run's value minus its. Nothing
-is asked, and no plugin is loaded but the aggregator of a number that has one of its
-own.
+The first run is the reference. A difference is another run's value minus the
+reference's. No model is called. The only plugins that are loaded are aggregators of
+numbers.
 """
 
 from __future__ import annotations
@@ -48,20 +47,20 @@ FAILED: tuple[Failed, ...] = get_args(Failed)
 
 
 _STEADY = 3.0
-"""Standard errors from which a difference is called steady."""
+"""A difference of at least this many standard errors is called steady."""
 _UNTESTED: tuple[Verdict, ...] = ("unlike", "no_pairs")
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of comparing some runs; ``to_json`` is what the command prints with
+    """The result of comparing runs; ``to_json`` is what the command prints with
     ``--format json``.
 
-    ``exit_code`` is 0, 3 where something asked cannot be compared, or 5 where a gate is
-    shut. ``tests`` are those that are corrected together: of whole numbers between
-    every two runs, and of slices. ``rows`` are the compared numbers, ``pairs`` the
-    reference with each other run. ``repeats`` are further runs of each model that count
-    as its repeats.
+    ``exit_code`` is 0, 3 if something requested cannot be compared, or 5 if a gate
+    fails. ``tests`` are the numbers of tests that are corrected together: of whole
+    numbers between any two runs, and of slices. ``rows`` are the compared numbers,
+    ``pairs`` the reference with each other run. ``repeats`` are further runs of each
+    model, which count as its repeats.
     """
 
     runs: tuple[StoredRun, ...]
@@ -87,7 +86,7 @@ class Comparison:
                 "results": str(run.results_file),
             }
             if repeats:
-                row["repeats"] = [str(more.folder) for more in repeats]
+                row["repeats"] = [str(repeat.folder) for repeat in repeats]
             runs.append(row)
         numbers = []
         needed = self.options.detect is not None
@@ -108,9 +107,9 @@ class Comparison:
 
 @dataclass(frozen=True)
 class ComparisonOptions:
-    """What is compared, and how sure it has to be. ``metrics`` may be ``("all",)``;
-    empty is the first of each task. ``failed`` says what a failed answer is: without a
-    score, or the worst one. ``simultaneous`` intervals hold all together."""
+    """What is compared, and at which level. ``metrics`` may be ``("all",)``; empty is
+    the first metric of each task. ``failed``: a failed answer has no score (``lost``)
+    or the worst one (``zero``). ``simultaneous`` intervals hold all together."""
 
     metrics: tuple[str, ...]
     tasks: tuple[str, ...]
@@ -125,7 +124,7 @@ class ComparisonOptions:
     simultaneous: bool = False
 
     def __post_init__(self) -> None:
-        """Raises UsageError for what means nothing."""
+        """Raises UsageError for an invalid value."""
         choices: list[tuple[str, str, tuple[str, ...]]] = [
             ("correction", self.correction, CORRECTIONS),
             ("failed", self.failed, FAILED),
@@ -135,7 +134,7 @@ class ComparisonOptions:
         for name, value, known in choices:
             if value not in known:
                 raise UsageError(
-                    f"--{name}: {', '.join(known)} are there, not "
+                    f"--{name} is one of {', '.join(known)}, not "
                     f"{value!r}{did_you_mean(value, known)}",
                     name=name,
                 )
@@ -151,26 +150,26 @@ class ComparisonOptions:
 
 
 class CorrectedTests(NamedTuple):
-    """The tests that are corrected together: their corrected p, and the p below which
-    each is a find."""
+    """Tests that are corrected together: their corrected p, and the level below which
+    the p of each is significant."""
 
     adjusted: Mapping[Place, float]
     levels: Mapping[Place, float]
 
     @classmethod
     def of(
-        cls, found: Mapping[Place, PairResult], options: ComparisonOptions
+        cls, results: Mapping[Place, PairResult], options: ComparisonOptions
     ) -> CorrectedTests:
         p: dict[Place, float] = {}
-        for place, compared in found.items():
-            if compared.test is not None and compared.test.p is not None:
-                p[place] = compared.test.p
+        for place, result in results.items():
+            if result.test is not None and result.test.p is not None:
+                p[place] = result.test.p
         values = list(p.values())
         adjusted = corrected(values, options.correction)
-        finds = levels(values, options.correction, options.alpha)
+        test_levels = levels(values, options.correction, options.alpha)
         return cls(
             adjusted=dict(zip(p, adjusted, strict=True)),
-            levels=dict(zip(p, finds, strict=True)),
+            levels=dict(zip(p, test_levels, strict=True)),
         )
 
 
@@ -190,11 +189,11 @@ def compare(
     failed: Failed = "lost",
     simultaneous: bool = False,
 ) -> Comparison:
-    """Compare runs from their folders, the first of which is the reference, as ``mmeval
-    compare`` does. ``NAME=RUN,RUN`` are runs of one model that count as repeats.
+    """Compare runs from their folders, as ``mmeval compare`` does.
 
-    Raises MissingDataError where there is no run, UsageError for one that has no
-    results, and for what cannot be meant.
+    The first run is the reference. ``NAME=RUN,RUN`` are runs of one model that count as
+    repeats. Raises MissingDataError if there is no run, UsageError for a run without
+    results, and for invalid values.
     """
     margins = Margins(fail_if_worse, fail_unless_within, fail_unless_equal)
     options = ComparisonOptions(
@@ -212,33 +211,33 @@ def compare(
     )
     if len(runs) < 2:
         raise UsageError("name two runs or more: the first is the reference")
-    given = [named_runs(run) for run in runs]
-    names = [named.name for named in given if named.name]
+    models = [named_runs(run) for run in runs]
+    names = [model.name for model in models if model.name]
     for name in names:
         if names.count(name) > 1:
-            raise UsageError(f"{name} names two runs; give each a name of its own")
+            raise UsageError(f"{name} names two runs; give each its own name")
     try:
-        return _compare(given, options)
+        return _compare(models, options)
     finally:
-        for named in given:
-            for run in named.runs:
+        for model in models:
+            for run in model.runs:
                 run.close()
 
 
-def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    return split_names([given] if isinstance(given, str) else given)
+def _names(names: str | Sequence[str]) -> tuple[str, ...]:
+    return split_names([names] if isinstance(names, str) else names)
 
 
-def _compare(given: Sequence[NamedRuns], options: ComparisonOptions) -> Comparison:
-    stored = [named.runs[0] for named in given]
-    repeats = [named.runs[1:] for named in given]
+def _compare(models: Sequence[NamedRuns], options: ComparisonOptions) -> Comparison:
+    stored = [model.runs[0] for model in models]
+    repeats = [model.runs[1:] for model in models]
     distinct = _distinct(stored)
-    names = [named.name or name for named, name in zip(given, distinct, strict=True)]
+    names = [model.name or name for model, name in zip(models, distinct, strict=True)]
     failed_is_worst = options.failed == "zero"
     runs = []
-    for run, name, more in zip(stored, names, repeats, strict=True):
+    for run, name, more_runs in zip(stored, names, repeats, strict=True):
         compared_run = ComparedRun(
-            run, name, options.by, repeats=more, failed_is_worst=failed_is_worst
+            run, name, options.by, repeats=more_runs, failed_is_worst=failed_is_worst
         )
         runs.append(compared_run)
     rows = _chosen([run.results for run in stored], names, options)
@@ -249,9 +248,9 @@ def _compare(given: Sequence[NamedRuns], options: ComparisonOptions) -> Comparis
                     piece.number
                 )
 
-    # each two runs; those with the first one are printed
+    # any two runs are tested; only pairs with the first run are printed
     pairs: dict[tuple[int, int], RunPair] = {}
-    with_worst = options.margins.is_asked
+    with_worst = options.margins.is_set
     for i, j in combinations(range(len(runs)), 2):
         pairs[i, j] = RunPair(runs[i], runs[j], options.across, with_worst=with_worst)
     of_first = [pairs[0, j] for j in range(1, len(runs))]
@@ -261,7 +260,7 @@ def _compare(given: Sequence[NamedRuns], options: ComparisonOptions) -> Comparis
             wholes[key_of(row), i, j] = pair.compare(row)
     slices = _slices_of(rows, of_first, options.by)
 
-    # slices are a family of tests of their own
+    # slices are a separate family of tests
     family = CorrectedTests.of(wholes, options)
     slice_family = CorrectedTests.of(slices, options)
     numbers: list[Number] = []
@@ -311,8 +310,8 @@ def _exit_code(gate: Gate | None, numbers: Sequence[Number]) -> int:
 def _slices_of(
     rows: Sequence[NumberRow], of_first: Sequence[RunPair], label: str
 ) -> dict[Place, PairResult]:
-    """The tasks' numbers by the values of a label, between each run and the reference;
-    a group has no slices. Raises UsageError for a label that no sample has."""
+    """Compare the tasks' numbers by the values of a label, each run with the reference;
+    groups have no slices. Raises UsageError for a label that no sample has."""
     slices: dict[Place, PairResult] = {}
     if not label:
         return slices
@@ -333,7 +332,7 @@ def _slices_of(
 
 
 def _distinct(runs: Sequence[StoredRun]) -> list[str]:
-    """The names of runs; one that is given twice gets a number."""
+    """The names of runs; a name that occurs again gets a number."""
     folders = {run.folder.resolve() for run in runs}
     names = [run.name for run in runs]
     if len(folders) == len(runs):
@@ -356,11 +355,11 @@ def _chosen(
     rows = [row for row in rows if not row.slice]
     known_tasks = {row.task for row in rows}
     known_metrics = {row.metric for row in rows}
-    for flag, wanted, known in (
+    for flag, requested, known in (
         ("tasks", options.tasks, known_tasks),
         ("metrics", options.metrics if by_name else (), known_metrics),
     ):
-        for name in wanted:
+        for name in requested:
             if name not in known:
                 raise UsageError(
                     f"--{flag} {name}: no run has it{did_you_mean(name, known)}",
@@ -379,21 +378,21 @@ def _chosen(
 def _number(
     row: NumberRow,
     place: Place,
-    found: PairResult,
+    result: PairResult,
     family: CorrectedTests,
     *,
     run: str,
     options: ComparisonOptions,
 ) -> Number:
-    refused_by_a, refused_by_b = found.refused
-    lacking_a, lacking_b = found.missing
-    test = found.test
+    refused_by_a, refused_by_b = result.refused
+    lacking_a, lacking_b = result.missing
+    test = result.test
     number = Number(
         task=row.task,
         metric=row.metric,
         slice=place[0].slice,
         run=run,
-        pairs=found.pairs,
+        pairs=result.pairs,
         clusters=0,
         effective=None,
         a=None,
@@ -404,20 +403,20 @@ def _number(
         p=None,
         p_adjusted=family.adjusted.get(place),
         smallest_seen=None,
-        bounds=found.bounds,
-        left_out=found.left_out,
+        bounds=result.bounds,
+        left_out=result.left_out,
         lacking={"a": dict(lacking_a), "b": dict(lacking_b)},
         refused={"a": refused_by_a.answers, "b": refused_by_b.answers},
-        judge_shift=found.shift,
-        verdict="unlike" if found.is_unlike else "no_pairs",
-        why=found.why,
+        judge_shift=result.shift,
+        verdict="unlike" if result.is_unlike else "no_pairs",
+        why=result.why,
         alias=row.alias,
         higher_is_better=row.higher_is_better,
         test=test,
-        worst=found.worst,
-        lost=found.lost,
-        is_incomplete=found.is_incomplete,
-        is_extra=found.is_extra,
+        worst=result.worst,
+        lost=result.lost,
+        is_incomplete=result.is_incomplete,
+        is_extra=result.is_extra,
         trials={"a": refused_by_a.trials, "b": refused_by_b.trials},
     )
     if test is None:
@@ -431,7 +430,7 @@ def _number(
     if options.detect is not None:
         clusters = test.clusters_needed(options.detect, level, options.power)
         if clusters is not None:
-            needed = math.ceil(clusters * found.samples / test.clusters)
+            needed = math.ceil(clusters * result.samples / test.clusters)
     if options.margins.fail_unless_equal is not None:
         equivalence_p = test.equivalence_p(options.margins.fail_unless_equal)
     number = replace(
@@ -448,58 +447,56 @@ def _number(
         samples_needed=needed,
         equivalence_p=equivalence_p,
     )
-    is_find = number.p_adjusted is not None and number.p_adjusted < options.alpha
+    is_significant = number.p_adjusted is not None and number.p_adjusted < options.alpha
     better = test.difference if row.higher_is_better else -test.difference
     verdict: Verdict = "not_seen"
-    if is_find and better:
+    if is_significant and better:
         verdict = "better" if better > 0 else "worse"
     elif options.margins.is_within(number):
         verdict = "within"
-    why = "; ".join(_remarks(number, test, options.alpha, is_find=is_find))
-    return replace(number, verdict=verdict, why=why)
+    remarks = _remarks(number, test, options.alpha, is_significant=is_significant)
+    return replace(number, verdict=verdict, why="; ".join(remarks))
 
 
 def _of_zero(
     number: Number,
     alpha: float,
     *,
-    is_find: bool,
+    is_significant: bool,
 ) -> Iterator[str]:
-    """Why an interval holds 0 beside a find, or leaves it out without one."""
+    """Why the interval of a significant difference holds 0, or the reverse."""
     if number.ci95 is None or number.p is None:
         return
     low, high = number.ci95
     holds_0 = low <= 0 <= high
-    if is_find and holds_0:
+    if is_significant and holds_0:
         if number.p < LEVEL:
-            yield "beyond chance, though its interval as one of several holds 0"
+            yield "beyond chance, though its simultaneous interval holds 0"
         else:
             yield f"p is below --alpha {alpha:g}, though its 95 % interval holds 0"
-    elif not is_find and not holds_0:
+    elif not is_significant and not holds_0:
         if number.p < alpha:
-            yield "its interval leaves out 0, but it is one of several tests"
+            yield "its interval excludes 0, but it is one of several tests"
         else:
             why = f"but p is not below --alpha {alpha:g}"
-            yield f"its 95 % interval leaves out 0, {why}"
+            yield f"its 95 % interval excludes 0, {why}"
 
 
 def _remarks(
-    number: Number, test: PairedTest, alpha: float, *, is_find: bool
+    number: Number, test: PairedTest, alpha: float, *, is_significant: bool
 ) -> Iterator[str]:
-    """What a reader has to know before the difference is used."""
-    yield from _of_zero(number, alpha, is_find=is_find)
+    """Remarks that a reader needs before using the difference."""
+    yield from _of_zero(number, alpha, is_significant=is_significant)
     if number.bounds is not None and number.left_out and number.difference:
         low, high = number.bounds
         if low < 0 < high:
-            yield "trials without a pair could turn the sign"
-    if test.are_all_near and test.stderr and not is_find:
-        # it would be a difference if the samples showed how far others lie
+            yield "trials without a pair could reverse the sign"
+    if test.are_all_near and test.stderr and not is_significant:
+        # it would be significant if no distant clusters could be missing
         is_steady = abs(test.difference) > _STEADY * test.stderr
         if is_steady:
-            yield (
-                "steady, but changes too rare to be among the samples could outweigh it"
-            )
+            yield ("steady, but rare changes that no sample shows could outweigh it")
     if test.why:
         yield f"no interval: {test.why}"
     elif number.ci95 is None:
-        yield "no interval: too few clusters or draws for several that hold together"
+        yield "no interval: too few clusters or draws for simultaneous intervals"

@@ -1,5 +1,4 @@
-"""Gates: whether a run may pass, by how much worse than the reference it is or might
-be, and by what it lacks."""
+"""Gates: whether a run is worse than the reference by more than a margin, or may be."""
 
 from __future__ import annotations
 
@@ -16,15 +15,15 @@ from mmeval.comparison.statistics import LEVEL, Correction, PairedTest, correcte
 from mmeval.errors import UsageError
 
 Reason = Literal["worse", "not_shown", "lost", "untested"]
-"""Why a number fails a gate: it is worse over the pairs; it is not shown to be within
-the margin over the pairs; it is not once the lost trials are at their worst; it could
-not be tested, or the samples are too few for any finding."""
+"""Why a number fails a gate. ``worse``: worse over the pairs. ``not_shown``: not shown
+to be within the margin over the pairs. ``lost``: as before, with lost trials at their
+worst. ``untested``: not tested, or too few samples to find anything."""
 
 
 @dataclass(frozen=True)
 class Margins:
-    """How much worse is still tolerated: beyond it for certain fails, or whatever is
-    not shown to be within it. An equal run is within it on both sides."""
+    """The margin of a gate; at most one is set. A run fails if it is worse by more than
+    ``fail_if_worse``, or not shown to be within one of the other margins."""
 
     fail_if_worse: float | None = None
     fail_unless_within: float | None = None
@@ -32,24 +31,28 @@ class Margins:
 
     def __post_init__(self) -> None:
         """Raises UsageError."""
-        given = asdict(self)
-        given = {name: margin for name, margin in given.items() if margin is not None}
-        for name, margin in given.items():
+        margins = asdict(self)
+        margins = {
+            name: margin for name, margin in margins.items() if margin is not None
+        }
+        for name, margin in margins.items():
             if not 0 <= margin < math.inf:
                 raise UsageError(
-                    f"--{name} takes a difference from 0 on, not {margin}", name=name
+                    f"--{name} takes a difference of at least 0, not {margin}",
+                    name=name,
                 )
-        if len(given) > 1:
-            raise UsageError(f"--{' and --'.join(given)} are several gates: choose one")
+        if len(margins) > 1:
+            raise UsageError(
+                f"--{' and --'.join(margins)} exclude each other: use one gate"
+            )
 
     @property
-    def is_asked(self) -> bool:
+    def is_set(self) -> bool:
         return any(margin is not None for margin in astuple(self))
 
     def is_within(self, number: Number) -> bool:
-        """Whether the whole interval of a number lies within the margin that was named,
-        and rare differences were not missed. It is the interval that is printed, so
-        that of a single number, or a wider one of several that hold together."""
+        """Whether the whole printed interval of a number lies within the margin, and no
+        rare differences may be missing. Simultaneous intervals are wider."""
         for margin in (self.fail_unless_equal, self.fail_unless_within):
             if margin is not None and number.test is not None:
                 is_equal = _is_equal(number.test, margin)
@@ -59,12 +62,11 @@ class Margins:
 
 @dataclass(frozen=True)
 class Gate:
-    """A gate: its name and margin, whether it is passed, how many numbers were
-    ``tested``, and which ones fail it, each with its ``reason``. Where nothing could be
-    tested it is not passed.
+    """The result of a gate. ``tested`` is the number of tested numbers; a gate without
+    any is not passed. ``failed`` are the numbers that fail, each with its ``reason``.
 
-    For the numbers in ``too_weak`` it could not have seen a difference as large as its
-    margin, so that they pass, or fail, for want of samples.
+    The numbers in ``too_weak`` have too few samples to detect a difference of the
+    margin. They pass or fail only for that.
     """
 
     name: str
@@ -78,7 +80,7 @@ class Gate:
 def gate_of(
     margins: Margins, numbers: Sequence[Number], correction: Correction, alpha: float
 ) -> Gate | None:
-    """The gate that was asked for, over all compared numbers; None without one."""
+    """The requested gate over all compared numbers; None without a gate."""
     if margins.fail_unless_within is not None:
         name, margin = "fail_unless_within", margins.fail_unless_within
         reasons = [_why_not_within(number, margin) for number in numbers]
@@ -104,18 +106,18 @@ def gate_of(
         else:
             is_unsure = reason == "not_shown"
         if name == "fail_unless_equal":
-            # what is better beyond the margin was seen
+            # a run that is better by more than the margin was detected
             p_of_better = _p_of_worse(number.test, margin, not number.higher_is_better)
             is_unsure = is_unsure and p_of_better >= LEVEL
-        seen = number.smallest_seen
-        if is_unsure and (seen is None or seen > margin):
+        smallest = number.smallest_seen
+        if is_unsure and (smallest is None or smallest > margin):
             too_weak.append(_place(number))
     passed = tested > 0 and not failed
     return Gate(name, margin, passed, tested, tuple(failed), tuple(too_weak))
 
 
 def _why_not_within(number: Number, margin: float) -> Reason | None:
-    """Why a number is not shown to be no worse than the margin; None where it is."""
+    """Why a number may be worse by more than the margin; None if it is not."""
     if number.test is None:
         return _why_untested(number)
     if not _is_no_worse(number.test, margin, higher=number.higher_is_better):
@@ -131,7 +133,7 @@ def _why_not_within(number: Number, margin: float) -> Reason | None:
 
 
 def _why_not_equal(number: Number, margin: float) -> Reason | None:
-    """Why a number is not shown to be equal to within the margin; None where it is."""
+    """Why a number is not shown to be equal within the margin; None if it is."""
     if number.test is None:
         return _why_untested(number)
     if not _is_equal(number.test, margin):
@@ -146,7 +148,7 @@ def _why_not_equal(number: Number, margin: float) -> Reason | None:
 
 
 def _why_untested(number: Number) -> Reason | None:
-    """A number that the reference does not have cannot be worse than it."""
+    """None for a number that the reference does not have: it cannot be worse."""
     return None if number.is_extra else "untested"
 
 
@@ -156,14 +158,14 @@ def _is_no_worse(
     *,
     higher: bool,
 ) -> bool:
-    """Whether the worse end of the 95 % interval is within the margin, and rare losses
-    were not missed."""
+    """Whether the worse end of the 95 % interval is within the margin, and no rare
+    losses may be missing."""
     if test.ci95 is None:
         return False
     low, high = test.ci95
     worst, limit = (low, -margin) if higher else (-high, margin)
-    unseen = test.one_sided_p_with_unseen(limit, above=not higher)
-    return worst >= -margin and unseen < LEVEL / 2
+    p = test.one_sided_p_with_unseen(limit, above=not higher)
+    return worst >= -margin and p < LEVEL / 2
 
 
 def _is_equal(test: PairedTest, margin: float) -> bool:
@@ -171,8 +173,7 @@ def _is_equal(test: PairedTest, margin: float) -> bool:
 
 
 def _is_inside(interval: Interval | None, margin: float) -> bool:
-    """Whether an interval lies within the margin on both sides; one that is not there
-    does not."""
+    """Whether an interval lies within the margin on both sides; False without one."""
     if interval is None:
         return False
     low, high = interval
@@ -182,12 +183,12 @@ def _is_inside(interval: Interval | None, margin: float) -> bool:
 def _why_worse(
     numbers: Sequence[Number], margin: float, correction: Correction, alpha: float
 ) -> list[Reason | None]:
-    """Why each number is worse by more than the margin, beyond doubt; None where it is
+    """Why each number is significantly worse by more than the margin; None if it is
     not.
 
-    The tests of a run's numbers are corrected together, those of slices apart as for
-    the verdicts, and so are those with what is lost at its worst. Other runs do not
-    count: whether a run passes must not depend on how many are compared.
+    The tests of a run's numbers are corrected together, and slices separately, as for
+    the verdicts. The tests with lost trials at their worst are corrected in the same
+    way. Other runs do not count: a run must not pass or fail because of them.
     """
     p_over_pairs: list[float] = []
     p_at_worst: list[float] = []
@@ -195,12 +196,12 @@ def _why_worse(
         p = _p_of_worse(number.test, margin, number.higher_is_better)
         p_over_pairs.append(p)
         if number.is_incomplete and number.worst is None:
-            # Nobody knows how bad a lost score may be: the p against a run that loses
-            # trials no more often than the reference.
+            # The worst score is unknown, so this tests whether the run loses trials
+            # more often than the reference.
             p = 1.0
             in_a, in_b = number.lost
             if in_b > in_a:
-                # both tails of an exact test of signs are alike
+                # both tails of an exact sign test are equal
                 p = min(1.0, 2 * float(special.bdtr(in_a, in_a + in_b, 0.5)))
         elif number.is_incomplete:
             p = _p_of_worse(number.worst, margin, number.higher_is_better)
@@ -208,16 +209,16 @@ def _why_worse(
     p_over_pairs = _corrected_by_run(numbers, p_over_pairs, correction)
     p_at_worst = _corrected_by_run(numbers, p_at_worst, correction)
     reasons: list[Reason | None] = []
-    for at, number in enumerate(numbers):
+    for place, number in enumerate(numbers):
         reason: Reason | None = None
         if number.test is None:
             reason = _why_untested(number)
-        elif p_over_pairs[at] < alpha:
+        elif p_over_pairs[place] < alpha:
             reason = "worse"
-        elif number.is_incomplete and p_at_worst[at] < alpha:
+        elif number.is_incomplete and p_at_worst[place] < alpha:
             reason = "lost"
         elif number.test.least_p >= alpha:
-            # whatever the scores were, the test could have found nothing
+            # no scores could have made the test significant
             reason = "untested"
         reasons.append(reason)
     return reasons
@@ -231,12 +232,12 @@ def _corrected_by_run(
         if number.test is not None:
             family = (number.run, bool(number.slice))
             places.setdefault(family, []).append(place)
-    found = list(values)
-    for own in places.values():
-        adjusted = corrected([values[place] for place in own], correction)
-        for place, value in zip(own, adjusted, strict=True):
-            found[place] = value
-    return found
+    corrected_values = list(values)
+    for family_places in places.values():
+        adjusted = corrected([values[place] for place in family_places], correction)
+        for place, value in zip(family_places, adjusted, strict=True):
+            corrected_values[place] = value
+    return corrected_values
 
 
 def _p_of_worse(
@@ -244,8 +245,7 @@ def _p_of_worse(
     margin: float,
     is_higher_better: bool,
 ) -> float:
-    """The p of a number that is worse by the margin; 1 for one that is not worse than
-    that."""
+    """The p of a number that is worse by more than the margin; 1 for any other."""
     if test is None:
         return 1.0
     limit = -margin if is_higher_better else margin

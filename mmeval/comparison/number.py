@@ -16,19 +16,17 @@ class Number:
     """A number of ``run`` compared with the reference's; the fields are those of the
     JSON.
 
-    ``effective`` is how many clusters of one size would tell as much as ``clusters``.
-    ``a`` and ``b`` are the values over the pairs, ``bounds`` those of the difference.
-    ``ci95`` is the interval of this number alone, or one of those that hold together.
-    ``p_adjusted`` is corrected for all tests of its family, and so is
-    ``smallest_seen``. ``left_out`` counts trials in no pair by reason, and ``lacking``
-    by reason what each of the two runs lacks. ``refused`` counts the answers that each
-    of the two refused, of its ``trials``. ``samples_needed`` is there where a
-    difference to detect was named, and ``equivalence_p`` where a margin of equality
-    was.
+    ``effective`` is the number of equal clusters with the same information. ``a`` and
+    ``b`` are the values over the pairs, ``bounds`` those of the difference. ``ci95`` is
+    the interval of this number alone, or a simultaneous one. ``p_adjusted`` and
+    ``smallest_seen`` are corrected for all tests of the family. ``left_out`` counts by
+    reason the trials in no pair, ``lacking`` those that each run lacks. ``refused``
+    counts the answers that each run refused, of its ``trials``. ``samples_needed`` is
+    there with ``--detect``, ``equivalence_p`` with a margin of equality.
 
-    ``worst`` is the test with lost trials at their worst, where a gate was asked for
-    and that is known; ``lost`` counts those of the reference and those of the run.
-    ``is_extra``: the reference has no such number.
+    ``worst`` is the test with lost trials at their worst, with a gate and if it is
+    known. ``lost`` counts the lost trials of the reference and of the run.
+    ``is_extra``: the reference does not have the number.
     """
 
     task: str
@@ -65,15 +63,15 @@ class Number:
     is_extra: bool = field(default=False, repr=False)
 
     def to_json(self, *, needed: bool, equal: bool = False) -> dict[str, Any]:
-        """Its public fields; whether the samples are among them that a difference
-        needs, and the p of equality."""
+        """The public fields; ``needed`` adds the samples needed to detect a difference,
+        ``equal`` the p of equality."""
         left_out = set()
         if not needed:
             left_out.add("samples_needed")
         if not equal:
             left_out.add("equivalence_p")
         return {
-            one.name: getattr(self, one.name)
-            for one in fields(self)
-            if one.repr and one.name not in left_out
+            entry.name: getattr(self, entry.name)
+            for entry in fields(self)
+            if entry.repr and entry.name not in left_out
         }

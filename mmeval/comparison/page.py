@@ -1,9 +1,8 @@
-"""The page of a comparison: the samples on which runs differ, with their answers beside
-each other.
+"""The page of a comparison: samples on which runs differ, with answers side by side.
 
-It is a report page of all runs, with fewer trials: of each sample what came out (won,
-lost, tied, or a score in one run alone) and by how much. The trials with the largest
-differences are taken, and all others while there is room.
+It is a report page of all runs with fewer trials. Each sample shows its outcome (won,
+lost, tied, or a score in one run only) and the size of the difference. The trials with
+the largest differences come first, up to ``MOST``.
 """
 
 from __future__ import annotations
@@ -37,19 +36,19 @@ from mmeval.store.paths import TrialFilter
 OUTCOMES = ("won", "lost", "tied", "one-sided")
 WON, LOST, TIED, ONE_SIDED = range(4)
 MOST = 2_000
-"""Pairs of trials on a page: what a reader may go through, and what is written in a few
-seconds."""
+"""Pairs of trials on a page: as many as a reader may look at; written in seconds."""
 _ONE_SIDED_SIZE = 1e-9
-"""Where trials stand that only one run has a score of: below every difference, above
-ties."""
+"""The size of trials with a score in only one run: they sort after differences and
+before ties."""
 
 TrialPlace = tuple[int, int]
-"""A sample's place in the data and a repeat."""
+"""A sample's index in the data and a repeat."""
 
 
 class TrialOutcome(NamedTuple):
-    """How a trial of ``run`` came out beside the reference; a place is None where a run
-    lacks the trial. ``size`` is the difference as a share of the metric's range."""
+    """The outcome of a trial of ``run`` compared with the reference; a place is None if
+    the run lacks the trial. ``size`` is the difference as a share of the metric's
+    range."""
 
     run: int
     task: str
@@ -60,22 +59,22 @@ class TrialOutcome(NamedTuple):
     size: float
 
 
-def write_comparison(found: Comparison, folder: Path) -> WrittenPage:
-    """Write the page into ``folder``, in place of the report there.
+def write_comparison(comparison: Comparison, folder: Path) -> WrittenPage:
+    """Write the page into ``folder`` and replace a report there.
     Raises UsageError for a folder that holds something else, StorageError."""
     folder = folder.resolve()
-    every: list[TrialOutcome] = []
-    for number, pair in enumerate(found.pairs, 1):
-        every += outcomes(number, pair, found.rows)
-    every.sort(key=lambda outcome: -outcome.size)
-    shown = every[:MOST]
+    all_outcomes: list[TrialOutcome] = []
+    for number, pair in enumerate(comparison.pairs, 1):
+        all_outcomes += outcomes(number, pair, comparison.rows)
+    all_outcomes.sort(key=lambda outcome: -outcome.size)
+    shown = all_outcomes[:MOST]
     # the places of trials to show, by run and task
-    wanted: dict[tuple[int, str], set[TrialPlace]] = {}
+    places_shown: dict[tuple[int, str], set[TrialPlace]] = {}
     for outcome in shown:
         places = ((0, outcome.reference), (outcome.run, outcome.place))
         for number, place in places:
             if place is not None:
-                wanted.setdefault((number, outcome.task), set()).add(place)
+                places_shown.setdefault((number, outcome.task), set()).add(place)
 
     with new_report(folder, "mmeval compare") as new:
         writer = PageWriter(
@@ -85,22 +84,22 @@ def write_comparison(found: Comparison, folder: Path) -> WrittenPage:
             copy_media=False,
             baseline=None,
         )
-        for number, run in enumerate(found.runs):
+        for number, run in enumerate(comparison.runs):
 
             def chosen(task: str, number: int = number) -> TrialFilter:
-                places = wanted.get((number, task), ())
+                places = places_shown.get((number, task), ())
                 return lambda index, repeat: (index, repeat) in places
 
             writer.write_run(run, chosen)
         made = datetime.now()
-        index = writer.finish(made, found.rows)
+        index = writer.finish(made, comparison.rows)
         index["outcomes"] = OUTCOMES
         index["rows"] |= _columns(index, shown)
         (new / "data" / "index.js").write_bytes(script("index", index))
-        context = _context(found, every, writer.damaged)
+        context = _context(comparison, all_outcomes, writer.damaged)
         context["made"] = made.strftime("%Y-%m-%d %H:%M:%S")
         write_shell(new, context)
-    for run in found.runs:
+    for run in comparison.runs:
         run.close()
     return writer.made
 
@@ -110,17 +109,17 @@ def outcomes(
     pair: RunPair,
     rows: Sequence[NumberRow],
 ) -> Iterator[TrialOutcome]:
-    """How each trial of ``run`` came out, by the first compared number of its task,
-    else of a group that holds it."""
+    """The outcome of each trial of ``run``, by the first compared number of its task,
+    else of its group."""
     done: set[str] = set()
     for row in sorted(rows, key=lambda row: row.is_group):
         pieces: dict[str, list[Piece]] = {}
         for piece in pair.a.pieces(row.task, row.metric):
             pieces.setdefault(piece.task, []).append(piece)
-        for task, own in pieces.items():
+        for task, task_pieces in pieces.items():
             if task not in done:
                 done.add(task)
-                yield from _of_task(run, pair, task, own, row.higher_is_better)
+                yield from _of_task(run, pair, task, task_pieces, row.higher_is_better)
 
 
 def _of_task(
@@ -135,30 +134,32 @@ def _of_task(
     if not known:
         return
     trials: list[tuple[int | None, int | None]] = [*matches.both]
-    trials += [(at, None) for at in matches.only_a]
-    trials += [(None, at) for at in matches.only_b]
-    found: list[tuple[int | None, int | None, float | None]] = []
-    for at, other in trials:
+    trials += [(place_a, None) for place_a in matches.only_a]
+    trials += [(None, place_a) for place_a in matches.only_b]
+    results: list[tuple[int | None, int | None, float | None]] = []
+    for place_a, place_b in trials:
         differences = []
-        has_one = False
+        has_score = False
         for name in known:
-            own = None if at is None else a.values[name][at]
-            others = None if other is None else b.values[name][other]
-            if own is not None and others is not None:
-                differences.append(others - own)
-            elif own is not None or others is not None:
-                has_one = True
+            value_a = None if place_a is None else a.values[name][place_a]
+            value_b = None if place_b is None else b.values[name][place_b]
+            if value_a is not None and value_b is not None:
+                differences.append(value_b - value_a)
+            elif value_a is not None or value_b is not None:
+                has_score = True
         if differences:
-            found.append((at, other, math.fsum(differences) / len(differences)))
-        elif has_one:
-            found.append((at, other, None))
+            results.append(
+                (place_a, place_b, math.fsum(differences) / len(differences))
+            )
+        elif has_score:
+            results.append((place_a, place_b, None))
 
     low, high = a.columns[known[0]].range
     width = high - low
     if not math.isfinite(width):
-        known_differences = [abs(trial[2]) for trial in found if trial[2] is not None]
+        known_differences = [abs(trial[2]) for trial in results if trial[2] is not None]
         width = max(known_differences, default=0.0)
-    for at, other, difference in found:
+    for place_a, place_b, difference in results:
         kind, size = ONE_SIDED, _ONE_SIDED_SIZE
         if difference is not None:
             kind, size = TIED, abs(difference) / (width or 1.0)
@@ -167,8 +168,8 @@ def _of_task(
         yield TrialOutcome(
             run=run,
             task=task,
-            reference=None if at is None else a.trial_place(at),
-            place=None if other is None else b.trial_place(other),
+            reference=None if place_a is None else a.trial_place(place_a),
+            place=None if place_b is None else b.trial_place(place_b),
             kind=kind,
             difference=difference,
             size=size,
@@ -178,8 +179,8 @@ def _of_task(
 def _columns(
     index: Mapping[str, Any], shown: Sequence[TrialOutcome]
 ) -> dict[str, list[Any]]:
-    """Outcome (-1: none), difference and size of each row; of a trial that a run lacks
-    they are at the reference's."""
+    """The outcome (-1: none), difference and size of each row. If a run lacks a trial,
+    they are in the row of the reference."""
     known: dict[tuple[int, str, TrialPlace | None], TrialOutcome] = {}
     for outcome in shown:
         run, place = outcome.run, outcome.place
@@ -196,42 +197,43 @@ def _columns(
         rows["task"], rows["index"], rows["repeat"], strict=True
     ):
         task = index["tasks"][number]
-        own = known.get((task["run"], task["name"], (sample, repeat)))
-        columns["outcome"].append(-1 if own is None else own.kind)
-        columns["difference"].append(None if own is None else own.difference)
-        columns["size"].append(0 if own is None else own.size)
+        row_outcome = known.get((task["run"], task["name"], (sample, repeat)))
+        columns["outcome"].append(-1 if row_outcome is None else row_outcome.kind)
+        columns["difference"].append(
+            None if row_outcome is None else row_outcome.difference
+        )
+        columns["size"].append(0 if row_outcome is None else row_outcome.size)
     return columns
 
 
 def _context(
-    found: Comparison, every: Sequence[TrialOutcome], damaged: int
+    comparison: Comparison, all_outcomes: Sequence[TrialOutcome], damaged: int
 ) -> dict[str, Any]:
-    documents, names = [run.results for run in found.runs], list(found.names)
+    documents, names = [run.results for run in comparison.runs], list(comparison.names)
     rows = number_rows(documents, names)
     others = names[1] if len(names) == 2 else f"{len(names) - 1} runs"
-    counts = Counter(outcome.kind for outcome in every)
+    counts = Counter(outcome.kind for outcome in all_outcomes)
     lead = (
         f"{others} compared with {names[0]}: {counts[WON]:,} won, {counts[LOST]:,} "
         f"lost, {counts[TIED]:,} tied"
     )
     if counts[ONE_SIDED]:
-        lead += f", {counts[ONE_SIDED]:,} with a score in one run alone"
+        lead += f", {counts[ONE_SIDED]:,} with a score in one run only"
     summary: list[dict[str, Any]] = []
     for name in names:
         summary.append({"name": name, "lead": [], "notes": []})
     summary[0]["lead"].append(f"{lead}.")
     notes = []
-    if len(every) > MOST:
+    if len(all_outcomes) > MOST:
         notes.append(
-            f"The samples are those with the {MOST:,} largest of {len(every):,} "
-            "differences."
+            f"The page shows the {MOST:,} largest of {len(all_outcomes):,} differences."
         )
     if damaged:
         notes.append(f"Damaged records, not shown: {damaged:,}.")
     return {
         "title": f"{others} and {names[0]}",
         "mmeval": __version__,
-        "runs": run_rows(found.runs),
+        "runs": run_rows(comparison.runs),
         "summary": summary,
         "notes": notes,
         "answers": [],
@@ -241,6 +243,8 @@ def _context(
         "layouts": [],
         "charts": [],
         "headlines": headline_gauges(headline_rows(rows), names, ranges_of(documents)),
-        "comparison": [layout_table(table) for table in tables_of_comparison(found)],
-        "count": min(len(every), MOST),
+        "comparison": [
+            layout_table(table) for table in tables_of_comparison(comparison)
+        ],
+        "count": min(len(all_outcomes), MOST),
     }

@@ -1,8 +1,7 @@
-"""Pairs the trials of two runs, by the name of their sample and by what was asked.
+"""Pairs the trials of two runs, by the name of their sample and by their request.
 
-Only a trial that has a score in both runs is in a pair. The others are counted by
-reason and by run, and those that might have had one make the bounds of a difference
-wider.
+Only a trial with a score in both runs is in a pair. The others are counted by reason
+and by run. Those that might have a score widen the bounds of a difference.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ TrialName = tuple[str, int]
 """A sample and a repeat."""
 
 NOT_ASKED, ASKED_OTHERWISE, DAMAGED = "not_asked", "asked_otherwise", "damaged"
-"""Why a trial is in no pair, besides the statuses of its scores: one run lacks it, it
-was asked something else, or its record is damaged in one run."""
+"""Why a trial is in no pair, besides the statuses of its scores: one run did not ask
+it, its prompt differs, or its record is damaged in one run."""
 PROMPTS = "prompts"
-"""The aspect across which trials are paired that were asked in other words."""
+"""With ``--across`` this aspect, trials with different prompts are paired."""
 _REASONS = ("failed", "unscored", "unsupported", "unavailable", "inapplicable")
-"""Of the statuses of a trial in two runs the first of these is the reason."""
+"""The first of these that is a status of the trial in either run is the reason."""
 _MIGHT_SCORE = frozenset(("scored", "unscored", "failed"))
 _ALL_LABELS = ""
 End: TypeAlias = Literal[0, 1]
@@ -42,29 +41,28 @@ _APART: tuple[tuple[End, End], ...] = ((1, 0), (0, 1))
 
 
 Alike = Callable[[int, int], bool]
-"""Whether a trial of one run was asked the same as one of another, by their places."""
+"""Whether two trials, by their positions in both runs, were asked the same."""
 _ASKED_BY_CONTENT = re.compile(r"model(?:\+[^/]*)?/([0-9a-f]+)/\d+(?:/\d+)?")
-"""The key of an answer that is named by its request, of the model under test."""
+"""The journal key of a call of the model under test that is named by its request."""
 _BESIDES_THE_QUESTION = ("references", "candidates", "metadata", "fault")
 
 
 class TaskFolder(NamedTuple):
-    """A task in one run folder. Of several that count as one run, the repeats of each
-    follow those of the one before."""
+    """A task in one run folder. If several folders count as one run, the repeats of
+    each follow those of the folder before."""
 
     run: StoredRun
     task: StoredTask
 
 
 class TaskScores:
-    """A run's scores of a task by number, each trial with its name, its sample's place
-    in the data and its digest.
+    """A run's scores of a task by number, with the name, the sample's position in the
+    data and the sample's digest of each trial.
 
-    ``label`` is one of the sample's by which slices are made; its values are in
-    ``levels``, a list for each trial. ``offsets`` are the first repeat of each of the
-    ``parts``. ``worst`` is the value by number that a failed
-    answer counts as; without one it has no score. ``damaged`` counts damaged records by
-    what they hold.
+    Slices are made by the values of ``label``, which are in ``levels``. ``offsets`` are
+    the first repeats of the ``parts``. ``worst`` is the score of a failed answer by
+    number; without it a failed answer has no score. ``damaged`` counts damaged records
+    of samples and of scores.
     """
 
     def __init__(
@@ -97,7 +95,7 @@ class TaskScores:
                 self.values[name].append(score.value)
 
     def _add(self, part: TaskFolder, offset: int) -> int:
-        """Read the trials of a folder; how many repeats it has."""
+        """Read the trials of a folder and return the number of its repeats."""
         damaged_samples: list[int] = []
         damaged_scores: list[int] = []
         digests: dict[int, str] = {}
@@ -128,7 +126,7 @@ class TaskScores:
 
         rows = noted(part.task.score_rows(damaged_scores))
         fill(self.columns, self._with_failed(rows) if self._worst else rows)
-        # 'mmeval score' takes damaged lines out: their samples have no record since
+        # 'mmeval score' removes damaged lines, so their samples have no record
         unread = len(set(self.indexes[first:]) - digests.keys())
         self.damaged["samples"] += max(unread, len(damaged_samples))
         self.damaged["scores"] += len(damaged_scores)
@@ -137,15 +135,15 @@ class TaskScores:
         return repeats
 
     def _with_failed(self, rows: Iterable[TaskRow]) -> Iterator[TaskRow]:
-        """Rows in which a failed answer has the worst score there is. Nobody knows how
-        much would have stood behind it, so it has the greatest weight."""
-        known = list(rows)
+        """Give each failed answer the worst score. Its weight is unknown, so it gets
+        the greatest one."""
+        all_rows = list(rows)
         weights: dict[str, float] = {}
-        for row in known:
+        for row in all_rows:
             for name, score in row["scores"].items():
                 weight = score.get("weight", 1.0)
                 weights[name] = max(weight, weights.get(name, 1.0))
-        for row in known:
+        for row in all_rows:
             if row["status"] != "failed" or is_faulty(row):
                 yield row
                 continue
@@ -162,34 +160,33 @@ class TaskScores:
 
     @cached_property
     def places(self) -> dict[TrialName, int]:
-        return {name: at for at, name in enumerate(self.names)}
+        return {name: place for place, name in enumerate(self.names)}
 
     @cached_property
     def by_sample(self) -> dict[str, str]:
-        """The digest of each sample by its name; empty where its record is damaged."""
+        """The digest of each sample by its name; empty if its record is damaged."""
         samples = [sample for sample, _ in self.names]
         return dict(zip(samples, self.digests, strict=True))
 
     @cached_property
     def requests(self) -> Mapping[tuple[int, int], str]:
-        """The digest of the first request of each trial, by its sample's place and its
-        repeat. Answers that were not asked for by their request have none, such as
-        replayed ones."""
-        found: dict[tuple[int, int], str] = {}
+        """The digest of the first request of each trial, by sample index and repeat.
+        Answers whose key has no request, such as replayed ones, are left out."""
+        digests: dict[tuple[int, int], str] = {}
         for part, offset in zip(self.parts, self.offsets, strict=True):
             for index, repeat, key in part.task.first_calls():
-                asked = _ASKED_BY_CONTENT.fullmatch(key)
-                if asked:
-                    found[index, repeat + offset] = asked[1]
-        return found
+                match = _ASKED_BY_CONTENT.fullmatch(key)
+                if match:
+                    digests[index, repeat + offset] = match[1]
+        return digests
 
-    def trial_place(self, at: int) -> tuple[int, int]:
-        """A trial's sample by its place in the data, and its repeat."""
-        _, repeat = self.names[at]
-        return self.indexes[at], repeat
+    def trial_place(self, place: int) -> tuple[int, int]:
+        """The index of a trial's sample in the data, and the trial's repeat."""
+        _, repeat = self.names[place]
+        return self.indexes[place], repeat
 
-    def request(self, at: int) -> str:
-        return self.requests.get(self.trial_place(at), "")
+    def request(self, place: int) -> str:
+        return self.requests.get(self.trial_place(place), "")
 
     @cached_property
     def _rests(self) -> Mapping[int, str]:
@@ -201,34 +198,35 @@ class TaskScores:
                 rests[row["i"]] = digest(rest)
         return rests
 
-    def rest(self, at: int) -> str:
-        """The digest of a sample without what is asked: its right answers and what
-        else it is scored by."""
-        return self._rests.get(self.indexes[at], "")
+    def rest(self, place: int) -> str:
+        """The digest of a sample without its input: its right answers and all else that
+        it is scored by."""
+        return self._rests.get(self.indexes[place], "")
 
     def lost_by_damage(self, index: int, repeat: int) -> bool:
-        """Whether a trial that this run lacks may have stood in a damaged line."""
+        """Whether a trial that is missing from this run may be in a damaged line."""
         if not any(counts(index, repeat) for counts in self._counts):
             return False
         what = "scores" if index in self._recorded else "samples"
         return self.damaged[what] > 0
 
     def slices(self, label: str) -> dict[str, set[TrialName]]:
-        """The trials of each value of the label; one whose label is a list belongs to
-        each of its members."""
-        found: dict[str, set[TrialName]] = {}
+        """The trials of each value of the label. A trial whose label is a list belongs
+        to each of its members."""
+        trials: dict[str, set[TrialName]] = {}
         for name, value in zip(self.names, self.levels, strict=True):
-            own = value if isinstance(value, list) else [value]
-            for level in own:
+            levels = value if isinstance(value, list) else [value]
+            for level in levels:
                 if isinstance(level, (str, int, float)):
-                    found.setdefault(f"{label}={level}", set()).add(name)
-        return dict(sorted(found.items()))
+                    trials.setdefault(f"{label}={level}", set()).add(name)
+        return dict(sorted(trials.items()))
 
 
 class TrialMatches(NamedTuple):
-    """Trials that two runs were asked alike, by their places in both, and those that
-    only one was asked. ``damaged_a`` and ``damaged_b`` are those whose record is
-    damaged in that run; the other run's place is there, their own may be missing."""
+    """The trials that were asked alike in two runs, by their positions in both, and the
+    trials of one run only. ``otherwise`` counts those with different prompts.
+    ``damaged_a`` and ``damaged_b`` have a damaged record in that run, so their position
+    there may be missing."""
 
     both: Sequence[tuple[int, int]]
     only_a: Sequence[int] = ()
@@ -245,48 +243,49 @@ class TrialMatches(NamedTuple):
         alike: Alike,
         within: set[TrialName] | None = None,
     ) -> TrialMatches:
-        """Trials paired by name; ``within`` are those of a slice, None for all."""
+        """Match trials by name; ``within`` are those of a slice, None for all."""
         both: list[tuple[int, int]] = []
         damaged_a: list[tuple[int | None, int]] = []
         damaged_b: list[tuple[int, int | None]] = []
         otherwise = 0
         only_a, unread_b = _missing(a, b, within)
         only_b, unread_a = _missing(b, a, within)
-        for at, name in enumerate(a.names):
-            other = b.places.get(name)
-            if other is None or (within is not None and name not in within):
+        for place_a, name in enumerate(a.names):
+            place_b = b.places.get(name)
+            if place_b is None or (within is not None and name not in within):
                 continue
-            if not b.digests[other]:
-                damaged_b.append((at, other))
-            elif not a.digests[at]:
-                damaged_a.append((at, other))
-            elif alike(at, other):
-                both.append((at, other))
+            if not b.digests[place_b]:
+                damaged_b.append((place_a, place_b))
+            elif not a.digests[place_a]:
+                damaged_a.append((place_a, place_b))
+            elif alike(place_a, place_b):
+                both.append((place_a, place_b))
             else:
                 otherwise += 1
-        damaged_a += [(None, at) for at in unread_a]
-        damaged_b += [(at, None) for at in unread_b]
+        damaged_a += [(None, place) for place in unread_a]
+        damaged_b += [(place, None) for place in unread_b]
         return cls(both, only_a, only_b, otherwise, damaged_a, damaged_b)
 
 
 def _missing(
-    there: TaskScores, other: TaskScores, within: set[TrialName] | None
+    run: TaskScores, other: TaskScores, within: set[TrialName] | None
 ) -> tuple[list[int], list[int]]:
-    """The trials of a run that another one lacks, and those of which a record there is
-    damaged."""
-    lacking: list[int] = []
+    """The trials of a run that are missing from the other run, and those whose record
+    may be damaged there."""
+    missing: list[int] = []
     unread: list[int] = []
-    for at, name in enumerate(there.names):
+    for place, name in enumerate(run.names):
         if name in other.places or (within is not None and name not in within):
             continue
-        is_damaged = other.lost_by_damage(there.indexes[at], name[1])
-        (unread if is_damaged else lacking).append(at)
-    return lacking, unread
+        is_damaged = other.lost_by_damage(run.indexes[place], name[1])
+        (unread if is_damaged else missing).append(place)
+    return missing, unread
 
 
 class Pairs(NamedTuple):
-    """The paired scores of one number, the rows of both runs in one order, and what is
-    in no pair: by reason, and by reason what each run lacks."""
+    """The paired scores of one number, in the same order in both runs. ``left_out``
+    counts by reason the trials in no pair; ``missing_a`` and ``missing_b`` count those
+    that each run lacks. ``lost`` trials might have had a score."""
 
     a: Scores
     b: Scores
@@ -311,11 +310,11 @@ class Pairs(NamedTuple):
         places_a: list[int] = []
         places_b: list[int] = []
         lost: list[tuple[int | None, int | None]] = []
-        for at, other in matches.both:
-            statuses = (first[at], second[other])
+        for place_a, place_b in matches.both:
+            statuses = (first[place_a], second[place_b])
             if statuses == ("scored", "scored"):
-                places_a.append(at)
-                places_b.append(other)
+                places_a.append(place_a)
+                places_b.append(place_b)
                 continue
             for reason in _REASONS:
                 if reason in statuses:
@@ -325,22 +324,22 @@ class Pairs(NamedTuple):
                 if status != "scored":
                     counts[status] += 1
             if _MIGHT_SCORE.issuperset(statuses):
-                lost.append((at, other))
+                lost.append((place_a, place_b))
 
-        not_asked_a = [(None, at) for at in matches.only_b]
-        not_asked_b = [(at, None) for at in matches.only_a]
-        for reason, lacking_a, lacking_b in (
+        not_asked_a = [(None, place_a) for place_a in matches.only_b]
+        not_asked_b = [(place_a, None) for place_a in matches.only_a]
+        for reason, not_in_a, not_in_b in (
             (NOT_ASKED, not_asked_a, not_asked_b),
             (DAMAGED, matches.damaged_a, matches.damaged_b),
         ):
-            left_out[reason] += len(lacking_a) + len(lacking_b)
-            missing_a[reason] += len(lacking_a)
-            missing_b[reason] += len(lacking_b)
-            for mine, others in (*lacking_a, *lacking_b):
-                might_score = mine is None or first[mine] in _MIGHT_SCORE
-                others_might = others is None or second[others] in _MIGHT_SCORE
-                if might_score and others_might:
-                    lost.append((mine, others))
+            left_out[reason] += len(not_in_a) + len(not_in_b)
+            missing_a[reason] += len(not_in_a)
+            missing_b[reason] += len(not_in_b)
+            for in_a, in_b in (*not_in_a, *not_in_b):
+                a_might_score = in_a is None or first[in_a] in _MIGHT_SCORE
+                b_might_score = in_b is None or second[in_b] in _MIGHT_SCORE
+                if a_might_score and b_might_score:
+                    lost.append((in_a, in_b))
         left_out[ASKED_OTHERWISE] += matches.otherwise
         return cls(
             a.columns[number].take(places_a),
@@ -349,7 +348,7 @@ class Pairs(NamedTuple):
             +missing_a,
             +missing_b,
             lost,
-            samples=len({a.names[at][0] for at in places_a}),
+            samples=len({a.names[place_a][0] for place_a in places_a}),
         )
 
     @property
@@ -367,13 +366,13 @@ class Pairs(NamedTuple):
     def completed(
         self, columns: tuple[Scores, Scores], ends: tuple[End, End]
     ) -> Pairs | None:
-        """The pairs with the lost trials too, those of each run at one end of what
-        they may be. None where that is not known: the metric has no finite range, and a
-        trial no bounds of its own."""
+        """The pairs including the lost trials, with each run's at its lowest or highest
+        score. None if that is unknown: the metric has no finite range, and a trial has
+        no bounds."""
         whole = range(self.trials)
         sides = (self.a.take(whole), self.b.take(whole))
-        lost_a = [at for at, _ in self.lost]
-        lost_b = [at for _, at in self.lost]
+        lost_a = [place_a for place_a, _ in self.lost]
+        lost_b = [place_b for _, place_b in self.lost]
         rows_a = _rows(columns[0].filled(ends[0]), lost_a)
         rows_b = _rows(columns[1].filled(ends[1]), lost_b)
         for rows in zip(rows_a, rows_b, strict=True):
@@ -395,9 +394,9 @@ class Pairs(NamedTuple):
 
 
 def _rows(column: Scores, places: Sequence[int | None]) -> Sequence[ScoreRow | None]:
-    """The rows at some places, None where there is no place."""
-    found = iter(column.take([at for at in places if at is not None]))
-    return [None if at is None else next(found) for at in places]
+    """The rows at some positions, None where there is no position."""
+    rows = iter(column.take([place for place in places if place is not None]))
+    return [None if place is None else next(rows) for place in places]
 
 
 def bounds_of(
@@ -406,10 +405,10 @@ def bounds_of(
     aggregator: Aggregator,
     options: Mapping[str, Any],
 ) -> Interval | None:
-    """The differences that lost trials could make it: lowest in one run and highest in
-    the other, and the reverse.
+    """The lowest and the highest difference for any scores of the lost trials: lowest
+    in one run and highest in the other, and the reverse.
 
-    None where the metric has no finite range and a trial no bounds of its own.
+    None if the metric has no finite range and a trial has no bounds.
     """
     if not pairs.lost and not all(map(math.isfinite, columns[0].range)):
         return None

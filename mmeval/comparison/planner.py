@@ -1,10 +1,9 @@
-"""Before any run: how many samples does it take to see a difference of two runs, or to
-show that there is none?
+"""Plans a comparison: the samples needed to detect a difference, or to rule it out.
 
     plan = Plan(margin=0.05, share=0.9)
     plan.pairs_to_see, plan.pairs_to_show
 
-It is about answers that are right or wrong, one to a cluster, which are tested by the
+It is for answers that are right or wrong, one in each cluster, which are tested by the
 score test.
 """
 
@@ -30,12 +29,11 @@ _WIDTH = 80
 
 @dataclass(frozen=True)
 class Plan:
-    """``share`` of the reference's answers are right, and ``disagree`` is the share of
-    pairs of which one run alone is right: by default half of what it would be if the
-    runs erred independently. ``margin`` and ``clusters`` may be left open; of
-    ``clusters`` it says what they can do.
+    """A plan for a comparison with ``margin``, ``clusters`` or both.
 
-    Raises UsageError for what cannot be.
+    ``share`` is the share of the reference's answers that are right. ``disagree`` is
+    the share of pairs in which only one run is right; the default is half of its value
+    for runs with independent errors. Raises UsageError for impossible values.
     """
 
     margin: float | None = None
@@ -48,8 +46,8 @@ class Plan:
     def __post_init__(self) -> None:
         if self.margin is None and self.clusters is None:
             raise UsageError(
-                "--plan takes --margin, --clusters or both: a difference, and how many "
-                "samples there are",
+                "--plan takes --margin (a difference), --clusters (a number of "
+                "samples) or both",
                 name="plan",
             )
         for name in ("margin", "share", "power", "alpha"):
@@ -61,7 +59,7 @@ class Plan:
                 )
         if self.clusters is not None and self.clusters < 2:
             raise UsageError(
-                f"--clusters is a number of samples from 2 on, not {self.clusters}",
+                f"--clusters is a number of at least 2 samples, not {self.clusters}",
                 name="clusters",
             )
         most = 2 * min(self.share, 1 - self.share)
@@ -82,13 +80,13 @@ class Plan:
 
     @cached_property
     def pairs_to_see(self) -> int | None:
-        """How many pairs it takes to see a true difference of the margin."""
+        """The number of pairs needed to detect a true difference of the margin."""
         return self._pairs(self._power_to_see)
 
     @cached_property
     def pairs_to_show(self) -> int | None:
-        """How many it takes to show of an equally good run that it is no worse than the
-        margin."""
+        """The number of pairs needed to show that an equally good run is not worse by
+        the margin."""
         return self._pairs(self._power_to_show)
 
     def to_json(self) -> dict[str, Any]:
@@ -113,27 +111,27 @@ class Plan:
         }
 
     def to_text(self) -> str:
-        """Some lines of at most 80 columns."""
-        found = self.to_json()
+        """The plan in lines of at most 80 columns."""
+        plan = self.to_json()
         power = _percent(self.power)
         share, differing = _percent(self.share), _percent(self.differing)
         lines = [f"right or wrong: {share} right, {differing} of the pairs disagree"]
-        if found["power_to_see"] is not None:
+        if plan["power_to_see"] is not None:
             lines.append(
                 f"{self.clusters:,} samples: a difference of {self.margin:g} is seen "
-                f"with {_percent(found['power_to_see'])} power; of an equal run, "
+                f"with {_percent(plan['power_to_see'])} power; of an equal run, "
                 f"--fail_unless_within {self.margin:g} is passed with "
-                f"{_percent(found['power_to_show'])}"
+                f"{_percent(plan['power_to_show'])}"
             )
         if self.clusters is not None:
             lines.append(
-                f"{self.clusters:,} samples see {_number(found['smallest_seen'])} and "
-                f"show {_number(found['smallest_shown'])} with {power} power"
+                f"{self.clusters:,} samples see {_number(plan['smallest_seen'])} and "
+                f"show {_number(plan['smallest_shown'])} with {power} power"
             )
         if self.margin is not None:
             lines.append(
-                f"{found['clusters_to_see']:,} samples see {self.margin:g}, and "
-                f"{found['clusters_to_show']:,} show it, with {power} power"
+                f"{plan['clusters_to_see']:,} samples see {self.margin:g}, and "
+                f"{plan['clusters_to_show']:,} show it, with {power} power"
             )
         folded = [
             textwrap.fill(line, _WIDTH, initial_indent="", subsequent_indent="  ")
@@ -171,7 +169,7 @@ class Plan:
 
 
 def _as_share(value: float) -> str:
-    """What to type for a percentage."""
+    """A hint for a value that looks like a percentage."""
     return f" (for {value:g} % write {value / 100:g})" if 1 < value < 100 else ""
 
 
@@ -180,8 +178,8 @@ def _percent(share: float) -> str:
 
 
 def _number(value: float | None) -> str:
-    """With three decimals, or three digits where it is smaller than 0.1; rounded up, as
-    less is not seen."""
+    """A number with three decimals, or three digits if it is smaller than 0.1. It is
+    rounded up, as a smaller difference is not detected."""
     if value is None:
         return "nothing"
     decimals = max(3, 2 - math.floor(math.log10(value)))

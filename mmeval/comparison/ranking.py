@@ -1,8 +1,7 @@
-"""Several runs in their order, how sure each place is, and which of them cannot be told
-apart.
+"""Ranks runs, with intervals of their ranks and groups of indistinguishable runs.
 
-One rule stands behind places and groups: a run is surely before another one where their
-corrected difference is beyond chance.
+Both follow from one rule: a run is surely better than another if their corrected
+difference is beyond chance.
 """
 
 from __future__ import annotations
@@ -25,13 +24,12 @@ from mmeval.records.score import Key
 from mmeval.results.numbers import NumberRow
 
 Place = tuple[Key, int, int]
-"""A number between two runs, by their places; the first one is the reference of the
-two."""
+"""A number, and the positions of two runs; the first is the reference."""
 Order = tuple[int, int]
-"""Two runs by their places, of which the first is surely before the second."""
+"""The positions of two runs; the first is surely better than the second."""
 
 ALPHA = 0.05
-"""The intervals of ranks hold in 95 %, all together. So they and the groups are
+"""The intervals of ranks hold all together in 95 % of cases. So they and the groups are
 corrected by Holm at this level, whatever correction and level the verdicts have."""
 
 
@@ -40,32 +38,32 @@ def key_of(row: NumberRow) -> Key:
 
 
 class Rank(NamedTuple):
-    """A place among some runs, 1 the best, and the places that it may have."""
+    """The rank of a run, 1 is the best, and the interval of its rank."""
 
     rank: int
     ci95: tuple[int, int]
 
 
 def ranks(values: Sequence[float], surely: Collection[Order]) -> list[Rank]:
-    """The rank of each run by its value (higher is better), and the places that are
-    left by the runs that are surely before it, and surely behind it."""
+    """The rank of each run by its value (higher is better). The interval excludes the
+    ranks of runs that are surely better or surely worse."""
     count = len(values)
     places = []
     for run, value in enumerate(values):
         rank = 1 + sum(other > value for other in values)
         first = 1 + sum(behind == run for _, behind in surely)
         last = count - sum(before == run for before, _ in surely)
-        # Values are over the trials of all runs, tests over those of two. Where trials
-        # are lost they may disagree, and the interval then holds both.
+        # Values are over the common trials of all runs, tests over those of two runs.
+        # If trials are lost, they may disagree, so the interval holds both.
         ci95 = (min(first, rank), max(last, rank))
         places.append(Rank(rank, ci95))
     return places
 
 
 def groups(order: Sequence[int], surely: Collection[Order]) -> list[list[int]]:
-    """The largest sets of neighbours of which no two are surely apart; ``order`` has
-    the runs from the best to the worst."""
-    found: list[list[int]] = []
+    """The largest sets of neighbours without a sure difference; ``order`` has the runs
+    from the best to the worst."""
+    all_groups: list[list[int]] = []
     covered = 0
     for start in range(len(order)):
         group: list[int] = []
@@ -75,19 +73,19 @@ def groups(order: Sequence[int], surely: Collection[Order]) -> list[list[int]]:
             if before or behind:
                 break
             group.append(run)
-        # A group that ends no later than the one before is a part of it.
+        # a group that ends no later than the group before is a part of it
         if start + len(group) > covered:
             covered = start + len(group)
-            found.append(group)
-    return found
+            all_groups.append(group)
+    return all_groups
 
 
 @dataclass(frozen=True)
 class RankedRun:
-    """A run's place; ``ci95`` are the places that it may have.
+    """A run's rank; ``ci95`` is its interval.
 
-    ``ci95`` is None where no test could have told the run from another one. All three
-    are None where the runs are not ranked. ``why`` then says why.
+    ``ci95`` is None if no test could have distinguished the run from another. Value,
+    rank and interval are None if the runs are not ranked. ``why`` is the reason.
     """
 
     run: str
@@ -99,12 +97,12 @@ class RankedRun:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The runs by one number, over the trials that have a score in all of them.
+    """The runs ranked by one number, over the trials that have a score in all of them.
 
-    ``groups`` are the largest ones within which no two runs are surely apart; none
-    where the runs are not ranked. ``differences`` has a row and a column for each run,
-    in the order of the runs: the column's minus the row's, None on the diagonal and
-    where nothing is tested.
+    ``groups`` are the largest groups without a sure difference; there are none if the
+    runs are not ranked. ``differences`` has a row and a column for each run, in the
+    order of the runs: the column's value minus the row's. It is None on the diagonal
+    and without a test.
     """
 
     task: str
@@ -122,18 +120,18 @@ class Ranking:
 def rankings_of(
     rows: Sequence[NumberRow],
     of_first: Sequence[RunPair],
-    found: Mapping[Place, PairResult],
+    results: Mapping[Place, PairResult],
     adjusted: Mapping[Place, float],
 ) -> tuple[Ranking, ...]:
     """The rankings by all numbers that every run has.
 
-    ``of_first`` are the pairs of the first run with each other one; ``adjusted`` has
+    ``of_first`` are the pairs of the first run with each other run; ``adjusted`` are
     the corrected p that are shown with the differences.
     """
     tested = {}
-    for place, compared in found.items():
-        if compared.test is not None and compared.test.p is not None:
-            tested[place] = compared.test.p
+    for place, result in results.items():
+        if result.test is not None and result.test.p is not None:
+            tested[place] = result.test.p
     p = list(tested.values())
     holm = dict(zip(tested, corrected(p, "holm"), strict=True))
     level = dict(zip(tested, levels(p, "holm", ALPHA), strict=True))
@@ -141,11 +139,11 @@ def rankings_of(
     for row in rows:
         pairs: dict[tuple[int, int], PairResult] = {}
         surely: set[Order] = set()
-        seen: set[int] = set()
+        testable: set[int] = set()
         for i, j in combinations(range(1 + len(of_first)), 2):
             place = (key_of(row), i, j)
-            compared = pairs[i, j] = found[place]
-            test = compared.test
+            result = pairs[i, j] = results[place]
+            test = result.test
             if test is None or place not in tested:
                 continue
             is_apart = holm[place] < ALPHA and test.difference != 0
@@ -153,9 +151,11 @@ def rankings_of(
                 is_better = (test.difference > 0) == row.higher_is_better
                 surely.add((j, i) if is_better else (i, j))
             if is_apart or test.least_p < level[place]:
-                seen.update((i, j))
-        if not any(compared.why == ONE_SIDED for compared in pairs.values()):
-            ranking = _ranking(row, of_first, pairs, adjusted, surely=surely, seen=seen)
+                testable.update((i, j))
+        if not any(result.why == ONE_SIDED for result in pairs.values()):
+            ranking = _ranking(
+                row, of_first, pairs, adjusted, surely=surely, testable=testable
+            )
             rankings.append(ranking)
     return tuple(rankings)
 
@@ -167,10 +167,10 @@ def _ranking(
     adjusted: Mapping[Place, float],
     *,
     surely: Collection[Order],
-    seen: Collection[int],
+    testable: Collection[int],
 ) -> Ranking:
-    """``surely`` are the runs that are apart, ``seen`` those of which a test could have
-    found anything."""
+    """``surely`` are pairs of runs with a sure difference, ``testable`` the runs for
+    which a test could have found one."""
     runs = [of_first[0].a, *(pair.b for pair in of_first)]
     names = [run.name for run in runs]
     differences = _differences(row, pairs, adjusted, len(runs))
@@ -179,7 +179,7 @@ def _ranking(
     why = ""
     for (i, j), compared in pairs.items():
         if compared.test is None:
-            why = f"runs {names[i]} and {names[j]} do not compare: {compared.why}"
+            why = f"runs {names[i]} and {names[j]} are not comparable: {compared.why}"
             break
     if not why:
         try:
@@ -197,10 +197,10 @@ def _ranking(
     ranked = []
     for run in order:
         rank, ci95 = places[run]
-        if run in seen:
+        if run in testable:
             ranked.append(RankedRun(names[run], values[run], rank, ci95))
         else:
-            why = _unseen(run, pairs)
+            why = _why_untested(run, pairs)
             ranked.append(RankedRun(names[run], values[run], rank, None, why))
     together = []
     for group in groups(order, surely):
@@ -215,8 +215,8 @@ def _ranking(
     )
 
 
-def _unseen(run: int, pairs: Mapping[tuple[int, int], PairResult]) -> str:
-    """Why no test could have told the run from another one."""
+def _why_untested(run: int, pairs: Mapping[tuple[int, int], PairResult]) -> str:
+    """Why no test could have distinguished the run from another."""
     clusters = []
     for pair, compared in pairs.items():
         if run in pair and compared.test is not None and compared.test.p is not None:
@@ -232,7 +232,7 @@ def _differences(
     adjusted: Mapping[Place, float],
     count: int,
 ) -> tuple[tuple[Mapping[str, float | None] | None, ...], ...]:
-    """The differences of each two of ``count`` runs, the column's minus the row's."""
+    """The differences of ``count`` runs: the column's value minus the row's."""
     matrix: list[list[Mapping[str, float | None] | None]] = []
     for _ in range(count):
         matrix.append([None] * count)
@@ -248,8 +248,8 @@ def _differences(
 def _joint(
     row: NumberRow, of_first: Sequence[RunPair]
 ) -> tuple[list[float] | None, int, str]:
-    """Each run's value over the trials that all runs have scored, how many those are,
-    and why there are no values."""
+    """Each run's value over the trials that all runs have scored, the number of those
+    trials, and why there are no values."""
     first = of_first[0].a
     pieces: list[tuple[Piece, list[Scores]]] = []
     for piece in first.pieces(row.task, row.metric):
@@ -277,8 +277,8 @@ def _joint(
 
 
 def _shared(piece: Piece, of_first: Sequence[RunPair]) -> list[Scores]:
-    """The scores of each run, of the trials that have one in all runs and were asked
-    alike. ``of_first`` are the pairs of the first run with each other one."""
+    """The scores of each run over the trials that all runs have scored and were asked
+    alike. ``of_first`` are the pairs of the first run with each other run."""
     runs = [of_first[0].a, *(pair.b for pair in of_first)]
     columns: list[Scores] = []
     values: list[Sequence[float | None]] = []
@@ -289,21 +289,20 @@ def _shared(piece: Piece, of_first: Sequence[RunPair]) -> list[Scores]:
         columns.append(scores.columns[piece.number])
         values.append(scores.values[piece.number])
 
-    # by the place of a trial in the first run, its places in all of them
-    places = {at: [at] for at in range(len(values[0]))}
+    # by the position of a trial in the first run, its positions in all runs
+    places = {place: [place] for place in range(len(values[0]))}
     for pair in of_first:
         matches = pair.matches(piece.task)
         both = () if matches is None else matches.both
-        known = [(at, other) for at, other in both if at in places]
-        places = {at: [*places[at], other] for at, other in known}
+        known = [(place, other) for place, other in both if place in places]
+        places = {place: [*places[place], other] for place, other in known}
     shared: list[list[int]] = []
     for trial in places.values():
-        scores_of_trial = [side[at] for side, at in zip(values, trial, strict=True)]
+        scores_of_trial = [side[i] for side, i in zip(values, trial, strict=True)]
         if None not in scores_of_trial:
             shared.append(trial)
     if not shared:
         return []
     places_by_run = zip(*shared, strict=True)
-    return [
-        column.take(own) for column, own in zip(columns, places_by_run, strict=True)
-    ]
+    pairs = zip(columns, places_by_run, strict=True)
+    return [column.take(run_places) for column, run_places in pairs]

@@ -1,4 +1,4 @@
-"""The numbers that runs are compared by, and one of them compared between two runs."""
+"""Compares one number between two runs."""
 
 from __future__ import annotations
 
@@ -50,17 +50,16 @@ _MEANS: Mapping[str, Aggregator] = {
     "repeats": mean,
     "weighted_mean": weighted_mean,
 }
-"""The aggregators whose value is a mean: their differences are tested without drawing
-anything."""
+"""The aggregators whose value is a mean: differences are tested without resampling."""
 _BY_MEANS = (mean, weighted_mean, macro_mean)
 _OF_OTHER_WORDS = frozenset((ASKED_OTHERWISE, NOT_ASKED))
 ONE_SIDED = "one of the two runs has no such number"
 TASKS = "tasks"
-"""Members of a group that are in no pair, among what is left out."""
+"""The key of ``left_out`` for tasks of a group that are in no pair."""
 
 
 class Piece(NamedTuple):
-    """A task's number that a compared one is made of, with its share."""
+    """One task's number in a compared number, with its share."""
 
     task: str
     number: str
@@ -68,8 +67,8 @@ class Piece(NamedTuple):
 
 
 class PairedPiece(NamedTuple):
-    """The trials of a piece that are asked alike in two runs, and those of them that
-    have a score in both."""
+    """A piece in two runs: the trials that were asked alike, and the pairs of them with
+    a score in both runs."""
 
     piece: Piece
     a: TaskScores
@@ -85,8 +84,7 @@ class PairedPiece(NamedTuple):
 
 
 class LostTrials(NamedTuple):
-    """How many trials have no score in one run though they might have had one, and have
-    one in the other."""
+    """How many trials are lost in one run and scored in the other."""
 
     in_a: int = 0
     in_b: int = 0
@@ -96,7 +94,7 @@ _NOTHING = LostTrials()
 
 
 class Refusals(NamedTuple):
-    """How many answers the model refused, of how many trials."""
+    """The number of answers that the model refused, and the number of trials."""
 
     answers: int = 0
     trials: int = 0
@@ -130,12 +128,11 @@ class PairResult:
 
 
 class ComparedRun:
-    """A run with what its numbers are made of. The scores of a task are read when they
-    are first needed: those of the numbers in ``wanted``.
+    """A run whose scores are read when they are first needed. Only the scores of
+    ``requested_numbers`` are read.
 
-    ``repeats`` are further runs of the same model, each of which counts as more repeats
-    of every sample. With ``failed_is_worst`` a failed answer has the worst score there
-    is.
+    ``repeats`` are further runs of the same model, which count as more repeats of every
+    sample. With ``failed_is_worst`` a failed answer has the worst possible score.
     """
 
     def __init__(
@@ -161,18 +158,17 @@ class ComparedRun:
         return metric_of(self.run.ours, task, number)
 
     def scores(self, task: str) -> TaskScores | None:
-        """Those of the wanted numbers of a task; None where the run has no such
-        task."""
+        """The scores of a task's requested numbers; None if the run lacks the task."""
         if task not in self.tasks:
             return None
         if task not in self._scores:
-            wanted = self.requested_numbers.get(task, ())
+            requested = self.requested_numbers.get(task, ())
             ranges: dict[str, Interval] = {}
             for metric in metrics_of(self.run.ours, task).values():
                 if metric.get("of_averages"):
                     continue
                 for name in metric["outputs"]:
-                    if name in wanted:
+                    if name in requested:
                         ranges[name] = range_of(metric)
             worst = self._worst(task, ranges)
             folders = self.folders(task)
@@ -181,39 +177,39 @@ class ComparedRun:
 
     def folders(self, task: str) -> list[TaskFolder]:
         """The task in each of the run's folders that has it."""
-        found = []
+        folders = []
         for run in self.runs:
-            for one in run.tasks:
-                if one.name == task:
-                    found.append(TaskFolder(run, one))
-        return found
+            for stored_task in run.tasks:
+                if stored_task.name == task:
+                    folders.append(TaskFolder(run, stored_task))
+        return folders
 
     def _worst(self, task: str, ranges: Mapping[str, Interval]) -> dict[str, float]:
-        """By number what a failed answer counts as, where that is finite."""
+        """The score of a failed answer by number, if it is finite."""
         if not self._failed_is_worst:
             return {}
-        found = {}
+        worst_scores = {}
         for name, (low, high) in ranges.items():
             result = self.results.get(Key(task, name))
             is_higher_better = result is None or result.higher_is_better
             worst = low if is_higher_better else high
             if math.isfinite(worst):
-                found[name] = worst
-        return found
+                worst_scores[name] = worst
+        return worst_scores
 
     def answers(self, task: str) -> Mapping[TrialName, str]:
         if task not in self._answers:
-            found: dict[TrialName, str] = {}
+            digests: dict[TrialName, str] = {}
             scores = self.scores(task)
             assert scores is not None
             for part, offset in zip(scores.parts, scores.offsets, strict=True):
                 for (name, repeat), answer in answers_of(*part).items():
-                    found[name, repeat + offset] = answer
-            self._answers[task] = found
+                    digests[name, repeat + offset] = answer
+            self._answers[task] = digests
         return self._answers[task]
 
     def template(self, task: str) -> Mapping[str, Any]:
-        """What the task file says of the words that are asked."""
+        """The prompts and the protocol of the task file."""
         config = self.tasks[task].config
         prompt = config.get("prompt") or {}
         template = {"user": prompt} if isinstance(prompt, str) else dict(prompt)
@@ -222,8 +218,8 @@ class ComparedRun:
             template["protocol"] = protocol
         return template
 
-    def manner(self, task: str) -> Sequence[Any]:
-        """What else stands in a request besides the words of the task."""
+    def request_settings(self, task: str) -> Sequence[Any]:
+        """The settings that change a request besides the words of the task."""
         config = self.tasks[task].config
         model = self.run.record.get("identity", {}).get("model", {})
         return [
@@ -240,7 +236,7 @@ class ComparedRun:
         number: str,
         share: float = 1.0,
     ) -> Iterator[Piece]:
-        """The single numbers of tasks that a number is the mean of."""
+        """The single numbers of tasks whose mean is a number."""
         parts: list[tuple[str, str]] = []
         if task in self.members:
             for name in self.members[task]:
@@ -256,12 +252,12 @@ class ComparedRun:
         shares: Mapping[str, float] = {} if result is None else result.weights
         for of_task, of_number in parts:
             if shares:
-                own = shares.get(of_task, shares.get(of_number, 0.0))
+                part_share = shares.get(of_task, shares.get(of_number, 0.0))
             else:
-                # a number without a value has no shares: all count alike
-                own = 1 / len(parts)
-            if own:
-                yield from self.pieces(of_task, of_number, share * own)
+                # a number without a value has no shares, so all parts count alike
+                part_share = 1 / len(parts)
+            if part_share:
+                yield from self.pieces(of_task, of_number, share * part_share)
 
     @cached_property
     def asked_tasks(self) -> frozenset[str]:
@@ -270,15 +266,15 @@ class ComparedRun:
     def aggregator(
         self, task: str, number: str
     ) -> tuple[Aggregator, Mapping[str, Any]]:
-        """The aggregator of a number and its options. Raises MmevalError where it is
-        not installed."""
+        """The aggregator of a number and its options. Raises MmevalError if it is not
+        installed."""
         metric = self.metric(task, number)
         name = str(metric.get("aggregation", "mean"))
         if name in _MEANS:
             return _MEANS[name], {}
-        found = load_aggregator(name)
+        aggregator = load_aggregator(name)
         options: dict[str, Any] = {}
-        if "profile" in inspect.signature(found).parameters:
+        if "profile" in inspect.signature(aggregator).parameters:
             options["profile"] = metric.get("profile", "standard")
         metric_name = name_of(self.run.ours, task, number) or number
         for entry in self.tasks[task].config.get("metric_list") or []:
@@ -288,11 +284,11 @@ class ComparedRun:
                     options |= written
                     options.pop("name", None)
                 break
-        return found, options
+        return aggregator, options
 
 
 class RunPair:
-    """Two runs, whose trials are matched once for each task."""
+    """Two runs; their trials are matched once for each task."""
 
     def __init__(
         self,
@@ -302,7 +298,7 @@ class RunPair:
         *,
         with_worst: bool = False,
     ) -> None:
-        """``with_worst``: numbers are also tested with what is lost at its worst."""
+        """``with_worst``: numbers are also tested with lost trials at their worst."""
         self.a, self.b, self._across = a, b, across
         self._with_worst = with_worst
         self._matches: dict[str, TrialMatches] = {}
@@ -332,51 +328,53 @@ class RunPair:
         a: TaskScores,
         b: TaskScores,
     ) -> Alike:
-        """Whether trials were asked the same: their samples, and what a task makes of
-        them. The wire form does not count, nor do parameters and a system instruction:
-        models differ in them."""
+        """The check whether two trials were asked the same: equal samples, and equal
+        prompts of the task. The wire form, parameters and a system instruction do not
+        count, as models differ in them."""
 
-        def same_sample(at: int, other: int) -> bool:
-            return a.digests[at] == b.digests[other]
+        def same_sample(place_a: int, place_b: int) -> bool:
+            return a.digests[place_a] == b.digests[place_b]
 
         if PROMPTS in self._across:
-            return lambda at, other: (
-                same_sample(at, other) or a.rest(at) == b.rest(other) != ""
+            return lambda place_a, place_b: (
+                same_sample(place_a, place_b)
+                or a.rest(place_a) == b.rest(place_b) != ""
             )
         template, other_template = self.a.template(task), self.b.template(task)
         if template == other_template:
-            is_asked_alike = self.a.manner(task) == self.b.manner(task)
+            settings_a = self.a.request_settings(task)
+            settings_b = self.b.request_settings(task)
             tasks = (self.a.tasks[task], self.b.tasks[task])
-            is_partial = any(one.config.get("partial_output") for one in tasks)
-            if is_partial or not is_asked_alike:
+            is_partial = any(row.config.get("partial_output") for row in tasks)
+            if is_partial or settings_a != settings_b:
                 # requests differ, but not in the words of the task
                 return same_sample
         has_same_protocol = template.get("protocol") == other_template.get("protocol")
 
-        def same_request(at: int, other: int) -> bool:
-            if not same_sample(at, other):
+        def same_request(place_a: int, place_b: int) -> bool:
+            if not same_sample(place_a, place_b):
                 return False
-            asked, other_asked = a.request(at), b.request(other)
-            if not asked or not other_asked:
+            request_a, request_b = a.request(place_a), b.request(place_b)
+            if not request_a or not request_b:
                 return True
-            return asked == other_asked and has_same_protocol
+            return request_a == request_b and has_same_protocol
 
         return same_request
 
     def compare(
         self, row: NumberRow, within: set[TrialName] | None = None
     ) -> PairResult:
-        """A number between both runs; of a slice, ``within`` are its trials."""
+        """Compare a number of both runs; for a slice, ``within`` are its trials."""
         pieces = list(self.a.pieces(row.task, row.metric))
-        found: list[PairedPiece] = []
+        paired_pieces: list[PairedPiece] = []
         for piece in pieces:
-            of_piece = self._find(piece, within)
-            if of_piece is not None:
-                found.append(of_piece)
-        known = self._counted(row, pieces, found, within)
-        if not found:
+            paired_piece = self._paired(piece, within)
+            if paired_piece is not None:
+                paired_pieces.append(paired_piece)
+        counts = self._counted(row, pieces, paired_pieces, within)
+        if not paired_pieces:
             is_extra = Key(row.task, row.metric) not in self.a.results
-            return replace(known, why=ONE_SIDED, is_extra=is_extra)
+            return replace(counts, why=ONE_SIDED, is_extra=is_extra)
 
         inside = tasks_inside(row.task, {**self.b.members, **self.a.members})
         asked = sorted(inside & self.a.asked_tasks & self.b.asked_tasks)
@@ -388,50 +386,50 @@ class RunPair:
             across=self._across,
             plans=self.plans,
         )
-        paired = [one for one in found if one.pairs.trials]
+        with_pairs = [piece for piece in paired_pieces if piece.pairs.trials]
         differ_by_judge = within is None and self._differ_by_judge(asked, row.metric)
         try:
             if differ_by_judge:
-                known = replace(known, shift=self._shift(paired))
+                counts = replace(counts, shift=self._shift(with_pairs))
             if why_unlike:
-                return replace(known, is_unlike=True, why=why_unlike)
-            if paired:
-                test = self._test(paired)
+                return replace(counts, is_unlike=True, why=why_unlike)
+            if with_pairs:
+                test = self._test(with_pairs)
                 if test is None:
-                    return replace(known, why="it has no value over the pairs")
+                    return replace(counts, why="it has no value over the pairs")
                 worst = None
-                is_whole = len(found) == len(pieces)
+                is_whole = len(paired_pieces) == len(pieces)
                 if self._with_worst and is_whole:
-                    worst = self._worst(found, row)
-                bounds = self._bounds(paired)
-                return replace(known, test=test, worst=worst, bounds=bounds)
+                    worst = self._worst(paired_pieces, row)
+                bounds = self._bounds(with_pairs)
+                return replace(counts, test=test, worst=worst, bounds=bounds)
         # a plugin's aggregator may be missing, raise anything and call sys.exit
         except (Exception, SystemExit) as error:
             why = f"its aggregator cannot be used ({type(error).__name__}: {error})"
-            return replace(known, is_unlike=True, why=why)
+            return replace(counts, is_unlike=True, why=why)
 
-        reasons = set(known.left_out)
+        reasons = set(counts.left_out)
         is_unlike = ASKED_OTHERWISE in reasons and reasons <= _OF_OTHER_WORDS
         why = "no trial has a score in both runs"
         if is_unlike:
             why = (
-                "every sample was asked in other words, or has other right answers "
-                "(--across prompts compares other words)"
+                "every sample has another prompt or other right answers (--across "
+                "prompts compares different prompts)"
             )
-        return replace(known, is_unlike=is_unlike, why=why)
+        return replace(counts, is_unlike=is_unlike, why=why)
 
     def _counted(
         self,
         row: NumberRow,
         pieces: Sequence[Piece],
-        found: Sequence[PairedPiece],
+        paired_pieces: Sequence[PairedPiece],
         within: set[TrialName] | None,
     ) -> PairResult:
-        """What there is of a number, before anything is tested."""
+        """The counts of a number, before anything is tested."""
         # several numbers of one task are about the same trials: the largest counts
         by_task: dict[str, Pairs] = {}
-        for one in sorted(found, key=lambda one: one.pairs.trials):
-            by_task[one.piece.task] = one.pairs
+        for paired in sorted(paired_pieces, key=lambda paired: paired.pairs.trials):
+            by_task[paired.piece.task] = paired.pairs
 
         left_out: Counter[str] = Counter()
         missing_a: Counter[str] = Counter()
@@ -444,22 +442,22 @@ class RunPair:
             tasks = {piece.task for piece in pieces}
             left_out[TASKS] = len(tasks - by_task.keys())
 
-        has_lost = any(one.pairs.lost for one in found)
+        has_lost = any(paired.pairs.lost for paired in paired_pieces)
         return PairResult(
             pairs=sum(pairs.trials for pairs in by_task.values()),
             samples=sum(pairs.samples for pairs in by_task.values()),
             left_out=+left_out,
             missing=(missing_a, missing_b),
-            lost=self._lost(pieces, found),
+            lost=self._lost(pieces, paired_pieces),
             refused=(
                 _refused_by(self.a, pieces, within),
                 _refused_by(self.b, pieces, within),
             ),
-            is_incomplete=has_lost or len(found) < len(pieces),
+            is_incomplete=has_lost or len(paired_pieces) < len(pieces),
         )
 
     def _differ_by_judge(self, tasks: Sequence[str], metric: str) -> bool:
-        """Whether a judge is what differs, and nothing but its protocol with it."""
+        """Whether the runs differ in a judge, and in nothing else but the protocol."""
         a, b = self.a.run.results, self.b.run.results
         aspects: set[str] = set()
         for task in tasks:
@@ -468,7 +466,9 @@ class RunPair:
         of_judge = {"judge", JUDGE_PARAMETERS}
         return bool(aspects & of_judge) and aspects <= of_judge | {"protocol"}
 
-    def _find(self, piece: Piece, within: set[TrialName] | None) -> PairedPiece | None:
+    def _paired(
+        self, piece: Piece, within: set[TrialName] | None
+    ) -> PairedPiece | None:
         a, b = self.a.scores(piece.task), self.b.scores(piece.task)
         matches = self.matches(piece.task)
         if a is None or b is None or matches is None:
@@ -480,50 +480,55 @@ class RunPair:
             matches = TrialMatches.of(a, b, alike, within)
         return PairedPiece(piece, a, b, matches, Pairs.of(a, b, piece.number, matches))
 
-    def _test(self, found: Sequence[PairedPiece]) -> PairedTest | None:
-        """The test of a mean of pieces, or of the only piece with another
-        aggregator."""
+    def _test(self, paired_pieces: Sequence[PairedPiece]) -> PairedTest | None:
+        """Test a mean of pieces, or the only piece if it has another aggregator."""
         aggregators = []
         widths = []
-        for one in found:
-            aggregators.append(self.a.aggregator(one.piece.task, one.piece.number))
-            low, high = one.pairs.a.range
+        for paired in paired_pieces:
+            aggregators.append(
+                self.a.aggregator(paired.piece.task, paired.piece.number)
+            )
+            low, high = paired.pairs.a.range
             widths.append(high - low)
         if not all(aggregator in _BY_MEANS for aggregator, _ in aggregators):
-            if len(found) > 1:
+            if len(paired_pieces) > 1:
                 return None
             aggregator, options = aggregators[0]
-            a, b = found[0].pairs.a, found[0].pairs.b
+            a, b = paired_pieces[0].pairs.a, paired_pieces[0].pairs.b
             return compare_by_draws(a, b, aggregator, options, widths[0])
 
         parts: list[PairedMean] = []
-        shares = _shares(found)
-        for one, share, of_piece in zip(found, shares, aggregators, strict=True):
-            parts += _parts(one.pairs, share, *of_piece)
+        shares = _shares(paired_pieces)
+        for paired, share, of_piece in zip(
+            paired_pieces, shares, aggregators, strict=True
+        ):
+            parts += _parts(paired.pairs, share, *of_piece)
         for part in parts:
             has_weights = part.weights_a.sum() > 0 and part.weights_b.sum() > 0
             if not has_weights:
                 return None
         return compare_means(parts, max(widths))
 
-    def _worst(self, found: Sequence[PairedPiece], row: NumberRow) -> PairedTest | None:
-        """The test with lost trials at their worst for the second run."""
+    def _worst(
+        self, paired_pieces: Sequence[PairedPiece], row: NumberRow
+    ) -> PairedTest | None:
+        """Test with lost trials at their worst for the second run."""
         ends: tuple[End, End] = (1, 0) if row.higher_is_better else (0, 1)
         whole = []
-        for one in found:
-            pairs = one.pairs.completed(one.columns, ends)
+        for paired in paired_pieces:
+            pairs = paired.pairs.completed(paired.columns, ends)
             if pairs is None:
                 return None
             if pairs.trials:
-                whole.append(one._replace(pairs=pairs))
+                whole.append(paired._replace(pairs=pairs))
         return self._test(whole)
 
     def _lost(
-        self, pieces: Sequence[Piece], found: Sequence[PairedPiece]
+        self, pieces: Sequence[Piece], paired_pieces: Sequence[PairedPiece]
     ) -> LostTrials:
-        """What is lost in one run only, of the piece of which the second run lacks the
-        most."""
-        pairs = {one.piece: one.pairs for one in found}
+        """The trials lost in one run only, for the piece with the most losses in the
+        second run."""
+        pairs = {paired.piece: paired.pairs for paired in paired_pieces}
         counts = [_NOTHING]
         for piece in pieces:
             a, b = self.a.scores(piece.task), self.b.scores(piece.task)
@@ -533,62 +538,65 @@ class RunPair:
                 counts.append(LostTrials(second.count("scored"), first.count("scored")))
                 continue
             in_a = in_b = 0
-            for at, other in pairs[piece].lost:
-                has_a = at is not None and first[at] == "scored"
-                has_b = other is not None and second[other] == "scored"
+            for place_a, place_b in pairs[piece].lost:
+                has_a = place_a is not None and first[place_a] == "scored"
+                has_b = place_b is not None and second[place_b] == "scored"
                 in_a += has_b and not has_a
                 in_b += has_a and not has_b
             counts.append(LostTrials(in_a, in_b))
-        return max(counts, key=lambda one: one.in_b)
+        return max(counts, key=lambda lost: lost.in_b)
 
-    def _bounds(self, found: Sequence[PairedPiece]) -> Interval | None:
+    def _bounds(self, paired_pieces: Sequence[PairedPiece]) -> Interval | None:
         low = high = 0.0
-        for one, share in zip(found, _shares(found), strict=True):
-            piece = one.piece
+        shares = _shares(paired_pieces)
+        for paired, share in zip(paired_pieces, shares, strict=True):
+            piece = paired.piece
             aggregator, options = self.a.aggregator(piece.task, piece.number)
             if aggregator in (mean, weighted_mean):
-                # only the value is used: this interval is the quickest one
+                # only the value is used, and without an interval it is faster
                 options = {"interval": "bootstrap"}
-            ends = bounds_of(one.columns, one.pairs, aggregator, options)
+            ends = bounds_of(paired.columns, paired.pairs, aggregator, options)
             if ends is None:
                 return None
             low += share * ends[0]
             high += share * ends[1]
         return (low, high)
 
-    def _shift(self, found: Sequence[PairedPiece]) -> Mapping[str, Any] | None:
-        """The difference over the answers that both runs gave alike, which is the
-        judge's, and over the ``rest``. None without such answers."""
+    def _shift(self, paired_pieces: Sequence[PairedPiece]) -> Mapping[str, Any] | None:
+        """The difference over equal answers, which is due to the judge, and over the
+        ``rest``. None without equal answers."""
         alike: list[PairedPiece] = []
         others: list[PairedPiece] = []
-        for one in found:
-            piece, a, b = one.piece, one.a, one.b
+        for paired in paired_pieces:
+            piece, a, b = paired.piece, paired.a, paired.b
             first = self.a.answers(piece.task)
             second = self.b.answers(piece.task)
             both_alike: list[tuple[int, int]] = []
             both_others: list[tuple[int, int]] = []
-            for at, other in one.matches.both:
-                answer = first.get(a.names[at])
-                if answer is not None and answer == second.get(b.names[other]):
-                    both_alike.append((at, other))
+            for place_a, place_b in paired.matches.both:
+                answer = first.get(a.names[place_a])
+                if answer is not None and answer == second.get(b.names[place_b]):
+                    both_alike.append((place_a, place_b))
                 else:
-                    both_others.append((at, other))
+                    both_others.append((place_a, place_b))
             for both, into in ((both_alike, alike), (both_others, others)):
-                kept = TrialMatches(both)
-                pairs = Pairs.of(a, b, piece.number, kept)
+                matches = TrialMatches(both)
+                pairs = Pairs.of(a, b, piece.number, matches)
                 if pairs.trials:
-                    into.append(one._replace(matches=kept, pairs=pairs))
+                    into.append(paired._replace(matches=matches, pairs=pairs))
         shift = self._shift_over(alike)
         if shift is None:
             return None
         return {**shift, "rest": self._shift_over(others)}
 
-    def _shift_over(self, found: Sequence[PairedPiece]) -> Mapping[str, Any] | None:
-        test = self._test(found) if found else None
+    def _shift_over(
+        self, paired_pieces: Sequence[PairedPiece]
+    ) -> Mapping[str, Any] | None:
+        test = self._test(paired_pieces) if paired_pieces else None
         if test is None:
             return None
-        trials = [one.pairs.trials for one in found]
-        tasks = {one.piece.task for one in found}
+        trials = [paired.pairs.trials for paired in paired_pieces]
+        tasks = {paired.piece.task for paired in paired_pieces}
         # several numbers of one task are about the same trials: the largest counts
         pairs = max(trials) if len(tasks) == 1 else sum(trials)
         return {
@@ -603,8 +611,8 @@ class RunPair:
 def _refused_by(
     run: ComparedRun, pieces: Sequence[Piece], within: set[TrialName] | None
 ) -> Refusals:
-    """What a run refused of the tasks of some numbers; ``within`` are the trials of a
-    slice. Of several numbers of a task the one with most counts."""
+    """The answers that a run refused in the tasks of some numbers; ``within`` are the
+    trials of a slice. Of several numbers of a task, the one with most counts."""
     by_task: dict[str, Refusals] = {}
     for piece in pieces:
         scores = run.scores(piece.task)
@@ -613,8 +621,8 @@ def _refused_by(
         places = scores.columns[piece.number].refused
         trials = len(scores.names)
         if within is not None:
-            own = {at for at, name in enumerate(scores.names) if name in within}
-            places, trials = places & own, len(own)
+            inside = {i for i, name in enumerate(scores.names) if name in within}
+            places, trials = places & inside, len(inside)
         refused = Refusals(len(places), trials)
         by_task[piece.task] = max(refused, by_task.get(piece.task, refused))
     answers = sum(refused.answers for refused in by_task.values())
@@ -622,16 +630,16 @@ def _refused_by(
     return Refusals(answers, trials)
 
 
-def _shares(found: Sequence[PairedPiece]) -> list[float]:
-    """Those of the pieces that have pairs, which sum to 1."""
-    total = math.fsum(one.piece.share for one in found)
-    return [one.piece.share / total for one in found]
+def _shares(paired_pieces: Sequence[PairedPiece]) -> list[float]:
+    """The shares of pieces that have pairs, scaled to sum to 1."""
+    total = math.fsum(paired.piece.share for paired in paired_pieces)
+    return [paired.piece.share / total for paired in paired_pieces]
 
 
 def _parts(
     pairs: Pairs, share: float, aggregator: Aggregator, options: Mapping[str, Any]
 ) -> list[PairedMean]:
-    """The means that a number is the mean of: one, or that of each level of a label."""
+    """The paired means of a number: one, or one for each level of a label."""
     clusters = pairs.a.clusters
     values_a, values_b = pairs.values
     weights_a = weights_b = np.ones(pairs.trials)

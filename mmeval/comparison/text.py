@@ -26,7 +26,7 @@ _OF_BOTH = {
     ASKED_OTHERWISE: "asked differently",
     TASKS: "tasks of a group without pairs",
 }
-"""The reasons that concern no run more than the other."""
+"""The reasons that concern both runs."""
 _WHY_FAILED = {
     "worse": "worse",
     "not_shown": "not shown to be within it",
@@ -35,37 +35,37 @@ _WHY_FAILED = {
 }
 
 
-def comparison_text(found: Comparison, width: int) -> str:
-    """All of a comparison, as the command prints it."""
-    changed = [_change(found, change) for change in found.changes.changed]
-    # what runs are called in the table, where the name of one is too long for it
+def comparison_text(comparison: Comparison, width: int) -> str:
+    """A comparison as the command prints it."""
+    changed = [_change(comparison, change) for change in comparison.changes.changed]
+    # letters stand for the runs if one of their names is too long for the table
     letters: dict[str, str] = {}
-    limit = _WIDEST_NAME if len(found.runs) > 2 else _WIDEST_CELL
-    has_long_name = max(map(len, found.names)) > limit
-    if has_long_name and len(found.names) <= len(ascii_lowercase):
-        letters = dict(zip(found.names, ascii_lowercase, strict=False))
+    limit = _WIDEST_NAME if len(comparison.runs) > 2 else _WIDEST_CELL
+    has_long_name = max(map(len, comparison.names)) > limit
+    if has_long_name and len(comparison.names) <= len(ascii_lowercase):
+        letters = dict(zip(comparison.names, ascii_lowercase, strict=False))
 
-    lines = _wrapped("same", ", ".join(found.changes.same) or "nothing", width)
+    lines = _wrapped("same", ", ".join(comparison.changes.same) or "nothing", width)
     lines += _wrapped("changed", "; ".join(changed) or "nothing", width)
     for name, letter in letters.items():
         lines += _wrapped(letter, name, width)
-    for text in found.changes.counted:
+    for text in comparison.changes.counted:
         lines += _wrapped("counted", text, width)
     lines.append("")
-    lines += _table(found, letters or _short(found.names, limit))
-    for note in _notes(found):
+    lines += _table(comparison, letters or _short(comparison.names, limit))
+    for note in _notes(comparison):
         lines += _folded(note, width)
-    for ranking in found.rankings:
+    for ranking in comparison.rankings:
         lines.append("")
-        lines += _ranking(ranking, found.names, found.options, width)
+        lines += _ranking(ranking, comparison.names, comparison.options, width)
     return "".join(f"{line}\n" for line in lines)
 
 
-def _change(found: Comparison, change: Change) -> str:
+def _change(comparison: Comparison, change: Change) -> str:
     text = change.what
     if change.before or change.now:
         text += f" {change.before} -> {change.now}"
-    if len(found.runs) > 2 and change.what != "model":
+    if len(comparison.runs) > 2 and change.what != "model":
         text += f" ({change.run})"
     return text
 
@@ -87,14 +87,14 @@ def _folded(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, initial_indent="   ", subsequent_indent="   ")
 
 
-def _table(found: Comparison, short: Mapping[str, str]) -> list[str]:
-    """A line for each number of each run, below the name of the number. ``short`` are
-    the names of the runs as they are shown."""
-    several = len(found.runs) > 2
-    numbers = [number for number in found.numbers if number.why != ONE_SIDED]
+def _table(comparison: Comparison, short: Mapping[str, str]) -> list[str]:
+    """A line for each number of each run, below the name of the number. ``short`` has
+    the short names of the runs."""
+    several = len(comparison.runs) > 2
+    numbers = [number for number in comparison.numbers if number.why != ONE_SIDED]
     if not numbers:
         return []
-    heads = ["run", "pairs", "value"] if several else ["pairs", *found.names]
+    heads = ["run", "pairs", "value"] if several else ["pairs", *comparison.names]
     rows = [[*heads, "difference, 95 %", "p", "sees", ""]]
     for number in numbers:
         difference = "-" if number.difference is None else _signed(number.difference)
@@ -116,9 +116,9 @@ def _table(found: Comparison, short: Mapping[str, str]) -> list[str]:
     shown = []
     for row in rows:
         cells = []
-        for at, cell in enumerate(row):
-            limit = 40 if at > 2 else _WIDEST_CELL
-            if several and at == 0:
+        for position, cell in enumerate(row):
+            limit = 40 if position > 2 else _WIDEST_CELL
+            if several and position == 0:
                 limit = _WIDEST_NAME
             cells.append(printable(short.get(cell, cell), limit=limit))
         shown.append(cells)
@@ -139,7 +139,7 @@ def _table(found: Comparison, short: Mapping[str, str]) -> list[str]:
 
 
 def _short(names: Sequence[str], limit: int) -> dict[str, str]:
-    """Names in short, cut in the middle where they begin alike."""
+    """Short names; names with the same beginning are cut in the middle."""
     short = {name: printable(name, limit=limit) for name in names}
     counts = Counter(short.values())
     end = limit // 2
@@ -173,13 +173,13 @@ def _p(value: float | None) -> str:
     return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
 
 
-def _notes(found: Comparison) -> Iterator[str]:
-    """What the numbers rest on, and what they lack, a line each."""
-    tested = [number for number in found.numbers if number.p_adjusted is not None]
+def _notes(comparison: Comparison) -> Iterator[str]:
+    """Notes on tests, missing numbers, remarks and gates, one line each."""
+    tested = [number for number in comparison.numbers if number.p_adjusted is not None]
     names = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "not corrected"}
-    options = found.options
+    options = comparison.options
     if tested:
-        wholes, slices = found.tests
+        wholes, slices = comparison.tests
         over = f"tests: {wholes:,}"
         if slices:
             over += f", of slices: {slices:,}"
@@ -189,43 +189,43 @@ def _notes(found: Comparison) -> Iterator[str]:
         )
         if options.simultaneous:
             apart = "; those of slices apart" if slices else ""
-            yield f"Intervals: all of them hold together in 95 %{apart}."
+            yield f"Intervals: they hold all together in 95 % of cases{apart}."
     one_sided: dict[str, dict[str, None]] = {}
     alike: dict[str, list[str]] = {}
-    for number in found.numbers:
+    for number in comparison.numbers:
         if number.why == ONE_SIDED:
-            lacking = found.names[0] if number.is_extra else number.run
+            run = comparison.names[0] if number.is_extra else number.run
             name = f"{number.slice or number.alias} {number.metric}"
-            # an extra one is there for each run that has it
-            one_sided.setdefault(lacking, {})[name] = None
+            # an extra number occurs once for each run that has it
+            one_sided.setdefault(run, {})[name] = None
             continue
-        note = "; ".join(_of_number(number, found.names[0]))
+        note = "; ".join(_of_number(number, comparison.names[0]))
         if note:
             alike.setdefault(note, []).append(_named(number))
     for run, names_of_run in one_sided.items():
         yield f"Not in {printable(run, limit=40)}: {_places(list(names_of_run))}."
-    for note, those in alike.items():
-        named = "; ".join(those[:_MOST_NAMED])
-        more = len(those) - _MOST_NAMED
+    for note, numbers in alike.items():
+        named = "; ".join(numbers[:_MOST_NAMED])
+        more = len(numbers) - _MOST_NAMED
         yield f"{named} and {more} more: {note}." if more > 0 else f"{named}: {note}."
     if options.detect is not None:
         for number in tested:
-            lead = f"{_named(number)}: samples to see {options.detect:g}"
+            lead = f"{_named(number)}: samples to detect {options.detect:g}"
             yield f"{lead}: {_needed(number)}."
-    if found.gate is not None:
-        yield from _of_gate(found.gate, several=len(found.runs) > 2)
+    if comparison.gate is not None:
+        yield from _of_gate(comparison.gate, several=len(comparison.runs) > 2)
 
 
 def _needed(number: Number) -> str:
     if number.samples_needed is not None:
         return f"{number.samples_needed:,}"
     if number.stderr == 0:
-        return "unknown, as all samples differ alike"
+        return "unknown, as all samples differ by the same"
     return "unknown"
 
 
 def _of_gate(gate: Gate, *, several: bool) -> Iterator[str]:
-    """What a gate found; ``several`` runs are named with each number."""
+    """The result of a gate; with ``several`` runs each number names its run."""
     by_reason: dict[str, list[str]] = {}
     for row in gate.failed:
         place = _place(row, several=several)
@@ -262,7 +262,7 @@ def _named(number: Number) -> str:
 
 def _of_number(number: Number, reference: str) -> Iterator[str]:
     if number.left_out and not number.slice:
-        yield "no pair: " + ", ".join(_lacking(number, reference))
+        yield "no pair: " + ", ".join(_missing(number, reference))
         both = (number.difference, number.difference)
         if number.bounds is not None and number.bounds != both:
             low, high = number.bounds
@@ -277,11 +277,11 @@ def _of_number(number: Number, reference: str) -> Iterator[str]:
         yield printable(number.why, limit=300)
     if number.judge_shift is not None:
         shift = number.judge_shift
-        words = f"the judge alone shifts it by {_signed(shift['difference'])}"
+        words = f"the judge alone changes it by {_signed(shift['difference'])}"
         if shift["ci95"] is not None:
             low, high = shift["ci95"]
             words += f" ({number_text(low)} to {number_text(high)})"
-        words += f" over {shift['pairs']:,} answers that are the same"
+        words += f" over {shift['pairs']:,} equal answers"
         rest = shift["rest"]
         if rest is not None:
             difference = _signed(rest["difference"])
@@ -289,14 +289,14 @@ def _of_number(number: Number, reference: str) -> Iterator[str]:
         yield words
 
 
-def _lacking(number: Number, reference: str) -> Iterator[str]:
-    """Why trials are in no pair, by reason and by the run that it concerns."""
+def _missing(number: Number, reference: str) -> Iterator[str]:
+    """Why trials are in no pair, by reason and by run."""
     sides = (
         (number.lacking["a"], reference, number.run),
         (number.lacking["b"], number.run, reference),
     )
-    for lacking, run, other in sides:
-        for reason, count in lacking.items():
+    for counts, run, other in sides:
+        for reason, count in counts.items():
             if reason == NOT_ASKED:
                 yield f"{count:,} asked in {other} only"
             else:
@@ -333,24 +333,23 @@ def _ranking(
 
 
 def _ranking_notes(ranking: Ranking, options: ComparisonOptions) -> list[str]:
-    """Why runs have no rank or no interval of it, which are not distinguishable, and
-    by what."""
+    """Why runs have no rank or no interval, and which runs are indistinguishable."""
     by_why: dict[str, list[str]] = {}
     for run in ranking.runs:
         if run.why:
             by_why.setdefault(run.why, []).append(run.run)
     notes = []
-    for why, those in by_why.items():
-        if len(those) == len(ranking.runs):
+    for why, runs in by_why.items():
+        if len(runs) == len(ranking.runs):
             notes.append(f"{why[0].upper()}{why[1:]}.")
-            return notes  # of groups nothing is known
-        notes.append(f"{', '.join(those)}: {why}.")
+            return notes  # without a test there are no groups
+        notes.append(f"{', '.join(runs)}: {why}.")
     together = [", ".join(group) for group in ranking.groups if len(group) > 1]
     if together:
         notes.append(f"Not distinguishable: {'; '.join(together)}.")
     if (options.correction, options.alpha) != ("holm", ALPHA):
         notes.append(
-            f"Ranks hold for all runs at once: by Holm at {ALPHA:g}, whatever "
+            f"Intervals of ranks hold all together: by Holm at {ALPHA:g}, whatever "
             "--correction and --alpha are."
         )
     return notes
@@ -359,14 +358,14 @@ def _ranking_notes(ranking: Ranking, options: ComparisonOptions) -> list[str]:
 def _matrix(
     ranking: Ranking, names: Sequence[str], alpha: float, width: int
 ) -> Iterator[str]:
-    """The difference of each two runs, in the order of the ranking: the column's minus
-    the row's."""
+    """The differences of all runs, in the order of the ranking: the column's value
+    minus the row's."""
     order = [names.index(ranked.run) for ranked in ranking.runs]
     count = len(order)
     if 4 + 8 * count > width:
         yield from _folded(
-            "The differences of each two, with their corrected p: --format json or "
-            "markdown.",
+            "--format json or markdown shows the differences of all runs with their "
+            "corrected p.",
             width,
         )
         return
@@ -387,16 +386,16 @@ def _matrix(
     )
 
 
-def tables_of_comparison(found: Comparison) -> list[Table]:
-    """The same as tables: the numbers, and of several runs each ranking and its
-    matrix."""
+def tables_of_comparison(comparison: Comparison) -> list[Table]:
+    """A comparison as tables: the numbers, and for several runs each ranking with its
+    matrix of differences."""
     headers = (
         "number",
         "run",
         "verdict",
         "pairs",
         "clusters",
-        found.names[0],
+        comparison.names[0],
         "value",
         "difference",
         "low",
@@ -409,15 +408,17 @@ def tables_of_comparison(found: Comparison) -> list[Table]:
         "bounds high",
         "why",
     )
-    rows = [_row(number) for number in found.numbers]
-    same = ", ".join(found.changes.same)
-    changed = "; ".join(_change(found, change) for change in found.changes.changed)
+    rows = [_row(number) for number in comparison.numbers]
+    same = ", ".join(comparison.changes.same)
+    changed = "; ".join(
+        _change(comparison, change) for change in comparison.changes.changed
+    )
     notes = [f"Same: {same or 'nothing'}.", f"Changed: {changed or 'nothing'}."]
-    notes += [f"Counted: {text}." for text in found.changes.counted]
-    notes += _notes(found)
-    title = f"Compared with {found.names[0]}"
+    notes += [f"Counted: {text}." for text in comparison.changes.counted]
+    notes += _notes(comparison)
+    title = f"Compared with {comparison.names[0]}"
     tables = [Table(title, headers, tuple(rows), tuple(notes), digits=4)]
-    for ranking in found.rankings:
+    for ranking in comparison.rankings:
         name = f"{ranking.task}, {ranking.metric}"
         ranked: list[tuple[Cell, ...]] = []
         for run in ranking.runs:
@@ -429,12 +430,14 @@ def tables_of_comparison(found: Comparison) -> list[Table]:
                 f"Ranking by {name}",
                 ("run", "value", "rank", "from", "to"),
                 tuple(ranked),
-                tuple(_ranking_notes(ranking, found.options)),
+                tuple(_ranking_notes(ranking, comparison.options)),
                 digits=4,
             )
         )
         matrix: list[tuple[Cell, ...]] = []
-        for run_name, differences in zip(found.names, ranking.differences, strict=True):
+        for run_name, differences in zip(
+            comparison.names, ranking.differences, strict=True
+        ):
             cells = []
             for cell in differences:
                 if cell is None:
@@ -447,7 +450,7 @@ def tables_of_comparison(found: Comparison) -> list[Table]:
         tables.append(
             Table(
                 f"Differences by {name}: column minus row, corrected p",
-                ("run", *found.names),
+                ("run", *comparison.names),
                 tuple(matrix),
                 digits=4,
             )

@@ -1,2 +1,2 @@
-"""Tests of paired differences by method. Each gives the doubt about any true
-difference, of which p and interval are made alike."""
+"""Tests of paired differences, by method. Each gives a one-sided p for any true
+difference; p and interval follow from that."""

@@ -1,4 +1,4 @@
-"""What each cluster of pairs adds to a difference of means, and how sure that is."""
+"""The contribution of each cluster of pairs to a difference of means, and its error."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from mmeval.aggregate.resampling import Values
 Ints: TypeAlias = NDArray[np.intp]
 
 _TIES = 1e-12
-"""What a cluster adds is 0 below this share of the largest: the order of adding decides
-the last digits."""
+"""A contribution below this share of the largest is 0: the last digits depend on the
+order of adding."""
 
 
 class PairedMean(NamedTuple):
     """Paired trials of one mean, with its ``share`` of the number.
 
-    Clusters of the same name are one, also in several parts. The weights are how many
-    things stand behind each score, 1 but for weighted means.
+    Clusters of the same name are one cluster, also in several means. A weight is the
+    number of units behind a score; it is 1 except in weighted means.
     """
 
     share: float
@@ -44,10 +44,10 @@ class PairedMean(NamedTuple):
 class Contributions(NamedTuple):
     """The clusters of a difference.
 
-    ``added`` sums to the difference. ``shares`` is what each adds of a true difference
-    of 1; they sum to 1. ``influence`` has the distances from the mean of each part,
-    adjusted so that the root of their sum of squares is the standard error; None where
-    a part has a single cluster, whose distance nobody knows.
+    ``added`` is the contribution of each cluster; it sums to the difference. ``shares``
+    is its contribution to a true difference of 1; they sum to 1. ``influence`` is its
+    adjusted distance from the mean of each part. The standard error is the root of the
+    sum of squares. It is None if a part has a single cluster, as its error is unknown.
     """
 
     added: Values
@@ -57,7 +57,7 @@ class Contributions(NamedTuple):
 
     @property
     def effective(self) -> float:
-        """How many equal clusters would tell as much."""
+        """The number of equal clusters with the same information."""
         return effective_clusters(self.shares.tolist())
 
     @property
@@ -72,14 +72,14 @@ class Contributions(NamedTuple):
 
     @property
     def farthest(self) -> float:
-        """How far the mean of a cluster lies from the whole at most."""
+        """The largest distance of a cluster's mean from the whole difference."""
         means = self.added / self.shares
         return float(np.abs(means - self.added.sum()).max())
 
     @property
     def carriers(self) -> float:
-        """How many clusters differ from the others: as many as there are, if the means
-        of all lie equally far from the whole."""
+        """The number of clusters on which the spread rests. It is the number of all
+        clusters if their means lie equally far from the whole difference."""
         apart = self.added / self.shares - float(self.added.sum())
         squares = apart**2
         fourth = float(squares @ squares)
@@ -87,8 +87,8 @@ class Contributions(NamedTuple):
 
     @property
     def growth(self) -> float:
-        """What a unit of a true difference adds to the squared standard error, if it
-        comes of clusters that differ like those which do, in place of equal ones."""
+        """What a unit of a true difference adds to the squared standard error, if equal
+        clusters become like those that differ."""
         changed = self.changed
         if not changed:
             return 0.0
@@ -98,9 +98,9 @@ class Contributions(NamedTuple):
 
 
 def contributions_of(parts: Sequence[PairedMean]) -> Contributions:
-    """The residuals and their degrees of freedom are those of CR2 (see
-    ``mmeval.aggregate.leverage``). Parts that share clusters are taken together, and
-    groups of such parts are independent: Satterthwaite's degrees of freedom."""
+    """The contributions of all clusters, with residuals and degrees of freedom of CR2
+    (see ``mmeval.aggregate.leverage``). Parts that share clusters form a group; groups
+    are independent, so their degrees of freedom are combined by Satterthwaite."""
     places: dict[str, int] = {}
     for part in parts:
         for name in part.clusters:
@@ -109,19 +109,19 @@ def contributions_of(parts: Sequence[PairedMean]) -> Contributions:
     count = len(places)
     added, influence = np.zeros(count), np.zeros(count)
     shares = np.zeros(count)
-    # the share of each part's trials that each cluster holds
-    held: list[Values] = []
+    # each cluster's share of the trials of each part
+    shares_by_part: list[Values] = []
     has_single = False
     for part in parts:
         of_trials = np.array([places[name] for name in part.clusters])
-        own = _within_part(part, of_trials, count)
-        added += part.share * own.added
-        shares += part.share * own.shares
-        held.append(own.shares)
-        if own.shares.max() > WHOLE:
+        within = _within_part(part, of_trials, count)
+        added += part.share * within.added
+        shares += part.share * within.shares
+        shares_by_part.append(within.shares)
+        if within.shares.max() > WHOLE:
             has_single = True
             continue
-        distances = adjusted(own.residuals.tolist(), own.shares.tolist())
+        distances = adjusted(within.residuals.tolist(), within.shares.tolist())
         influence += part.share * np.asarray(distances)
 
     largest = np.abs(added).max(initial=0.0)
@@ -135,11 +135,11 @@ def contributions_of(parts: Sequence[PairedMean]) -> Contributions:
         whole = math.fsum(parts[member].share for member in members)
         combined = np.zeros(count)
         for member in members:
-            combined += parts[member].share / whole * held[member]
-        own_clusters = combined > 0
-        apart = influence[own_clusters]
-        variances.append(float(apart @ apart))
-        freedoms.append(freedom(combined[own_clusters].tolist()))
+            combined += parts[member].share / whole * shares_by_part[member]
+        in_group = combined > 0
+        distances_in_group = influence[in_group]
+        variances.append(float(distances_in_group @ distances_in_group))
+        freedoms.append(freedom(combined[in_group].tolist()))
     return Contributions(
         added[counts],
         shares[counts],
@@ -149,8 +149,8 @@ def contributions_of(parts: Sequence[PairedMean]) -> Contributions:
 
 
 class _WithinPart(NamedTuple):
-    """By cluster, of the difference of one part: what it adds, its share of the trials,
-    and how far it lies from its share of the whole."""
+    """The clusters of one part: their contributions to its difference, their shares of
+    its trials, and their residuals."""
 
     added: Values
     shares: Values
@@ -162,7 +162,7 @@ def _within_part(
     of_trials: Ints,
     count: int,
 ) -> _WithinPart:
-    """``of_trials`` is the cluster of each trial, of which there are ``count``."""
+    """``of_trials`` is the number of each trial's cluster, of ``count`` clusters."""
     weights_a = part.weights_a / part.weights_a.sum()
     weights_b = part.weights_b / part.weights_b.sum()
     mean_a = float(part.a @ weights_a)
@@ -174,7 +174,7 @@ def _within_part(
     if np.array_equal(part.weights_a, part.weights_b):
         added = _sums(of_trials, (part.b - part.a) * weights_a, count)
     else:
-        # of unlike weights only the distance from the mean is the cluster's own
+        # with unequal weights, only the residual belongs to the cluster itself
         added = residuals + (mean_b - mean_a) * shares
     return _WithinPart(added, shares, residuals)
 

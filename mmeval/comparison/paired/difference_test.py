@@ -1,7 +1,7 @@
-"""What a test says about every true difference, and the p and interval made of that.
+"""The interface of tests of a difference, and the p and interval that follow from one.
 
-The interval is the test, inverted: it holds the differences that the test does not
-reject. So p is below 0.05 exactly where the 95 % interval leaves 0 out.
+The interval is the inverted test: it holds the differences that the test does not
+reject. So p is below 0.05 exactly if the 95 % interval excludes 0.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ class DifferenceTest(Protocol):
     """The result of a test."""
 
     def one_sided_p(self, limit: float, *, above: bool) -> float:
-        """The one-sided p against a true difference of ``limit`` or beyond it on that
-        side. Small: the true difference is not ``above`` the limit (or not below it).
-        """
+        """The one-sided p of a true difference of ``limit`` or beyond it. If it is
+        small, the true difference is not ``above`` the limit (or not below it)."""
 
 
 @dataclass(frozen=True)
 class CombinedTest:
-    """Several tests as one that rejects what all of them reject: its interval is the
-    smallest that holds theirs."""
+    """A test that rejects what all its members reject. Its interval is the smallest one
+    that holds the intervals of all members."""
 
     members: tuple[DifferenceTest, ...]
 
@@ -38,21 +37,21 @@ class CombinedTest:
         return max(member.one_sided_p(limit, above=above) for member in self.members)
 
 
-def two_sided(evidence: DifferenceTest, limit: float = 0.0) -> float:
-    """The p of a true difference of ``limit``."""
-    above = evidence.one_sided_p(limit, above=True)
-    below = evidence.one_sided_p(limit, above=False)
+def two_sided(test: DifferenceTest, limit: float = 0.0) -> float:
+    """The two-sided p of a true difference of ``limit``."""
+    above = test.one_sided_p(limit, above=True)
+    below = test.one_sided_p(limit, above=False)
     return min(1.0, 2 * min(above, below))
 
 
 def interval_of(
-    evidence: DifferenceTest, difference: float, width: float, alpha: float
+    test: DifferenceTest, difference: float, width: float, alpha: float
 ) -> Interval | None:
     """The true differences with a p of ``alpha`` or more, within ``width`` of 0.
-    None where it has no end and the width is infinite."""
+    None if the interval has no end."""
 
     def is_held(above: bool) -> Callable[[float], bool]:
-        return lambda limit: evidence.one_sided_p(limit, above=above) >= alpha / 2
+        return lambda limit: test.one_sided_p(limit, above=above) >= alpha / 2
 
     low = _end(is_held(False), difference, -width)
     high = _end(is_held(True), difference, width)
@@ -64,7 +63,7 @@ def _end(
     inside: float,
     furthest: float,
 ) -> float:
-    """The last value from ``inside`` towards ``furthest`` that is held."""
+    """The last value from ``inside`` towards ``furthest`` that is in the interval."""
     outside = furthest
     if math.isinf(furthest):
         step = math.copysign(abs(inside) or 1.0, furthest)
@@ -86,7 +85,7 @@ def _end(
         else:
             outside = middle
 
-    # Where the end is 0 to the last digit, 0 decides: the verdict depends on it.
+    # If the end is 0 up to rounding, 0 itself is tested: the verdict depends on it.
     if min(inside, outside) <= 0 <= max(inside, outside) and is_held(0.0):
         return 0.0
     return inside

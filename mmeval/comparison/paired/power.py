@@ -1,4 +1,4 @@
-"""What a test would have seen, and how many clusters it takes to see a difference."""
+"""The power of tests: detectable differences, and clusters needed to detect one."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from mmeval.comparison.paired.score_test import ExactTail, score
 from mmeval.comparison.paired.sign_flips import FEWEST_CLUSTERS
 
 _SUMMED_UP_TO = 400
-"""Expected pairs that differ, up to which a power is summed; above, it is that of the
-normal distribution."""
+"""Up to this number of expected pairs that differ, a power is summed exactly; above it,
+the normal distribution is used."""
 _MANY_FREEDOM = 500.0
-"""From here on a standard error is as good as known."""
+"""From this number of degrees of freedom on, a standard error is treated as known."""
 _QUANTILES = 32
 _NO_CHANCE = 1e-9
 _RARE = 25.0
-"""Expected pairs that differ, up to which a gate's exact tail may disagree with its
-score."""
+"""Up to this number of expected pairs that differ, a gate's exact tail may disagree
+with its score."""
 _SMALL_CHANCE = 1e-4
 _MOST = 10**9
 
@@ -32,23 +32,23 @@ def reach_of(
     alpha: float,
     power: float,
 ) -> float:
-    """How many standard errors away a difference is seen with this ``power``.
+    """The difference that is detected with this ``power``, in standard errors.
 
-    The standard error is known with ``pilot`` degrees of freedom, and will be found
-    again with ``freedom``. Both are uncertain: a power that takes the first for the
-    truth is promised to too many.
+    The standard error was estimated with ``pilot`` degrees of freedom, and will be
+    estimated again with ``freedom``. Both estimates are uncertain: with the first as
+    the truth, the power would be overstated.
     """
     if min(pilot, freedom) > _MANY_FREEDOM:
         return float(special.ndtri(1 - alpha / 2) + special.ndtri(power))
     beyond = float(special.stdtrit(freedom, 1 - alpha / 2))
-    known = _relative_errors(pilot)[:, np.newaxis]
-    found = _relative_errors(freedom)[np.newaxis, :]
+    first = _relative_errors(pilot)[:, np.newaxis]
+    second = _relative_errors(freedom)[np.newaxis, :]
     low, high = 0.0, 1.0
-    while special.ndtr(high * known - beyond * found).mean() < power and high < 1e6:
+    while special.ndtr(high * first - beyond * second).mean() < power and high < 1e6:
         high *= 2
     while high - low > 1e-4 * high:
         middle = (low + high) / 2
-        if special.ndtr(middle * known - beyond * found).mean() >= power:
+        if special.ndtr(middle * first - beyond * second).mean() >= power:
             high = middle
         else:
             low = middle
@@ -67,7 +67,7 @@ def smallest_difference(
     stderr: float,
     growth: float,
 ) -> float:
-    """The difference that is ``reach`` of its own standard errors away: its square
+    """The difference that is ``reach`` of its own standard errors. The squared error
     grows by ``growth`` for each unit of difference."""
     linear = reach**2 * growth
     return (linear + math.sqrt(linear**2 + 4 * (reach * stderr) ** 2)) / 2
@@ -83,8 +83,8 @@ def clusters_needed(
     alpha: float,
     power: float,
 ) -> int:
-    """The clusters at which a ``difference`` is seen, if of ``clusters`` it has this
-    ``stderr`` and ``growth``, known with ``pilot`` degrees of freedom."""
+    """The number of clusters needed to detect a ``difference``. ``stderr`` and
+    ``growth`` are those of ``clusters`` clusters, with ``pilot`` degrees of freedom."""
     variance = clusters * (stderr**2 + abs(difference) * growth)
 
     def is_seen(count: int) -> bool:
@@ -99,8 +99,8 @@ def smallest_unseen(
     needed: int,
     power: float,
 ) -> float | None:
-    """The share of clusters that have to differ so that ``needed`` of them do with this
-    ``power``."""
+    """The share of clusters that have to differ so that ``needed`` clusters differ with
+    probability ``power``."""
     if needed > clusters:
         return None
     return float(special.betaincinv(needed, clusters - needed + 1, power))
@@ -111,8 +111,8 @@ def clusters_for_unseen(
     needed: int,
     power: float,
 ) -> int | None:
-    """How many clusters it takes, if this ``share`` of them differs, so that
-    ``needed`` do with this ``power``."""
+    """The number of clusters needed so that ``needed`` clusters differ with probability
+    ``power``, if this ``share`` of all clusters differs."""
     if not share:
         return None
     return fewest(
@@ -123,8 +123,8 @@ def clusters_for_unseen(
 def smallest_beyond_unseen(
     clusters: float, width: float, stderr: float, alpha: float, power: float
 ) -> float:
-    """The difference with which 0 is so far away that clusters which would make up for
-    it, each by the whole ``width`` of the range, were hardly all missed."""
+    """The smallest difference that unobserved clusters hardly explain. Each of them
+    could add the whole ``width`` of the range."""
     # (1 - share) ** clusters is alpha, and the share lies between the difference and
     # the end of the range
     furthest_missed = width * math.expm1(-math.log(alpha) / clusters)
@@ -141,9 +141,9 @@ def clusters_beyond_unseen(
     alpha: float,
     power: float,
 ) -> int:
-    """How many clusters it takes to see a ``difference`` in spite of those that may
-    have been missed, if ``clusters`` have this ``stderr`` and are worth
-    ``effective``."""
+    """The number of clusters needed to detect a ``difference`` that unobserved clusters
+    might explain. ``clusters`` clusters have this ``stderr``; ``effective`` equal ones
+    have the same information."""
 
     def is_seen(count: int) -> bool:
         growth = count / clusters
@@ -158,8 +158,8 @@ def clusters_beyond_unseen(
 def smallest_share(
     pairs: int, differing: float, alpha: float, power: float
 ) -> float | None:
-    """The smallest difference of two shares that the score test sees, where this share
-    of pairs is ``differing``. A larger difference is one of pairs that all differ in
+    """The smallest difference of two shares that the score test detects, if this share
+    of pairs is ``differing``. For a larger difference, all pairs that differ do so in
     one direction."""
     if power_of_shares(pairs, differing, 1.0, alpha) < power:
         return None
@@ -176,11 +176,11 @@ def smallest_share(
 def pairs_needed(
     pairs: int, changed: int, difference: float, alpha: float, power: float
 ) -> int | None:
-    """How many pairs the score test needs to see a ``difference`` of shares, where
-    ``changed`` of ``pairs`` differ."""
+    """The number of pairs that the score test needs to detect a ``difference`` of
+    shares, if ``changed`` of ``pairs`` differ."""
     if not difference:
         return None
-    # Of few pairs none may differ: the share is one more of two more (Laplace).
+    # Laplace's rule: with few pairs, the observed share may be 0.
     differing = (changed + 1) / (pairs + 2)
     return fewest(
         lambda count: (
@@ -193,7 +193,7 @@ def pairs_needed(
 def power_of_shares(
     pairs: int, differing: float, difference: float, alpha: float
 ) -> float:
-    """The probability that the score test calls a ``difference`` of shares one."""
+    """The probability that the score test detects a ``difference`` of shares."""
     share = max(differing, difference)
     reach = float(special.ndtri(1 - alpha / 2))
     if pairs * share > _SUMMED_UP_TO:
@@ -202,8 +202,8 @@ def power_of_shares(
         return float(special.ndtr(beyond / error))
     counts = np.arange(min(pairs + 1, 4 * _SUMMED_UP_TO))
     chance = np.diff(special.bdtr(counts, pairs, share), prepend=0.0)
-    # The most of the rarer kind with which this many pairs that differ are beyond
-    # chance: (count - 2 * rarer) / sqrt(count) > reach; below 0 there are none.
+    # The largest number of the rarer kind at which the pairs that differ are beyond
+    # chance: (count - 2 * rarer) / sqrt(count) > reach. Below 0 there is none.
     rarer = np.ceil((counts - reach * np.sqrt(counts)) / 2) - 1
     lost = (share - difference) / 2 / share
     most = np.maximum(rarer, 0)
@@ -215,16 +215,16 @@ def power_of_shares(
 def power_of_equivalence(
     pairs: int, differing: float, margin: float, alpha: float
 ) -> float:
-    """The probability that the second of two equal runs is shown to be no worse than
-    the ``margin``, where this share of pairs is ``differing``."""
+    """The probability of showing that one of two equal runs is not worse than the other
+    by the ``margin``, if this share of pairs is ``differing``."""
     reach = float(special.ndtri(1 - alpha / 2))
     if pairs * differing > _SUMMED_UP_TO:
         expected = pairs * differing / 2
         statistic, _ = score(expected, expected, pairs, -margin)
-        # the score's own error is that of a difference at the margin
-        own = margin / float(statistic)
+        # the score test uses the error of a difference at the margin
+        error_at_margin = margin / float(statistic)
         error = math.sqrt(differing / pairs)
-        return float(special.ndtr((margin - reach * own) / error))
+        return float(special.ndtr((margin - reach * error_at_margin) / error))
     counts = np.arange(min(pairs + 1, 4 * _SUMMED_UP_TO))
     chance = np.diff(special.bdtr(counts, pairs, differing), prepend=0.0)
     shown = 0.0
@@ -234,7 +234,7 @@ def power_of_equivalence(
         # more won pairs have a higher score
         enough = int(np.searchsorted(scores, reach, side="right"))
         if pairs * differing <= _RARE and chance[count] > _SMALL_CHANCE:
-            # the fewest won pairs that the exact tail lets pass too
+            # the fewest won pairs that also pass by the exact tail
             while enough <= count:
                 tail = ExactTail(enough, int(count) - enough, pairs)
                 if tail.one_sided_p(-margin, above=False) < alpha / 2:
@@ -246,7 +246,7 @@ def power_of_equivalence(
 
 
 def fewest(is_enough: Callable[[int], bool], first: int) -> int:
-    """The fewest that are enough, to a hundredth, from ``first`` on."""
+    """The smallest number from ``first`` on that is enough, to within 1 %."""
     low, high = first, first
     while not is_enough(high):
         low, high = high, 2 * high

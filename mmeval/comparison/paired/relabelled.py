@@ -1,5 +1,5 @@
-"""Differences of medians, and of any other number that has no formula: the labels of
-the two runs are swapped for p, and clusters are drawn for the interval."""
+"""Tests of differences without a formula, such as medians: p by swapping the labels of
+the two runs, the interval by drawing clusters."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _VALUES_AT_ONCE = 1 << 21
 _TIES = 1e-12
 
 Swaps = NDArray[np.bool_]
-"""Which clusters change their labels, one row a way."""
+"""Which clusters swap their labels: one row for each relabelling."""
 
 
 @dataclass(frozen=True)
 class ResampledDifference:
-    """``draws`` are the difference in each resample, in order, and ``swapped`` the
-    two-sided p of no difference by swapping labels. ``size`` is that of the values,
-    whose last digits are rounded.
+    """``draws`` are the sorted differences of the resamples. ``swapped`` is the
+    two-sided p of no difference by swapping labels. ``size`` is the largest absolute
+    value, for rounding.
 
-    Both have to reject 0: where one does not, the interval reaches it.
+    Both tests have to reject 0; else the interval includes it.
     """
 
     draws: Values
@@ -40,7 +40,7 @@ class ResampledDifference:
 
     @property
     def stderr(self) -> float:
-        """0 where all draws are alike but for the last digits."""
+        """The standard deviation of the draws; 0 if they are equal up to rounding."""
         spread = float(np.ptp(self.draws))
         if spread <= _TIES * self.size:
             return 0.0
@@ -60,8 +60,8 @@ class ResampledDifference:
 def resample_difference(
     a: Scores, b: Scores, aggregator: Aggregator, options: Mapping[str, Any]
 ) -> ResampledDifference | None:
-    """``a`` and ``b`` are the paired rows, in one order. None where a resample has no
-    value."""
+    """Test the difference of two runs; ``a`` and ``b`` are their paired rows, in the
+    same order. None if a resample has no value."""
     clusters = list(a.by_cluster())
     first = drawn_statistic(a, aggregator, options, clusters)
     second = drawn_statistic(b, aggregator, options, clusters)
@@ -79,19 +79,21 @@ def resample_difference(
         difference_of = _one_by_one(a, b, aggregator, options)
     count = len(clusters)
     if 2**count <= iterations:
-        ways = np.array(list(product((False, True), repeat=count)))
+        relabellings = np.array(list(product((False, True), repeat=count)))
     else:
         random = np.random.default_rng(_SEED)
-        ways = random.random((iterations - 1, count)) < 0.5
-        as_seen = np.zeros((1, count), dtype=bool)
-        ways = np.vstack((as_seen, ways))
-    sizes = np.abs(difference_of(ways))
+        relabellings = random.random((iterations - 1, count)) < 0.5
+        unswapped = np.zeros((1, count), dtype=bool)
+        relabellings = np.vstack((unswapped, relabellings))
+    sizes = np.abs(difference_of(relabellings))
     if not np.isfinite(sizes).all():
         return None
-    # the way that was seen, the first one, is one of them
+    # the first relabelling swaps nothing: it is the observed difference and counts too
     as_large = np.count_nonzero(sizes >= sizes[0] * (1 - _TIES))
     size = float(np.abs([*a.values, *b.values]).max())
-    return ResampledDifference(np.sort(draws), float(as_large / len(ways)), size)
+    return ResampledDifference(
+        np.sort(draws), float(as_large / len(relabellings)), size
+    )
 
 
 def _medians(a: Scores, b: Scores) -> Callable[[Swaps], Values]:
@@ -100,15 +102,15 @@ def _medians(a: Scores, b: Scores) -> Callable[[Swaps], Values]:
     cluster_of = np.array([places[cluster] for cluster in a.clusters])
     rows = max(1, _VALUES_AT_ONCE // len(values_a))
 
-    def differences(ways: Swaps) -> Values:
-        found = []
-        for start in range(0, len(ways), rows):
-            is_swapped = ways[start : start + rows][:, cluster_of]
+    def differences(relabellings: Swaps) -> Values:
+        parts = []
+        for start in range(0, len(relabellings), rows):
+            is_swapped = relabellings[start : start + rows][:, cluster_of]
             first = np.where(is_swapped, values_b, values_a)
             second = np.where(is_swapped, values_a, values_b)
             medians = np.median(second, axis=1), np.median(first, axis=1)
-            found.append(medians[0] - medians[1])
-        return np.concatenate(found)
+            parts.append(medians[0] - medians[1])
+        return np.concatenate(parts)
 
     return differences
 
@@ -116,7 +118,7 @@ def _medians(a: Scores, b: Scores) -> Callable[[Swaps], Values]:
 def _one_by_one(
     a: Scores, b: Scores, aggregator: Aggregator, options: Mapping[str, Any]
 ) -> Callable[[Swaps], Values]:
-    # the rows of both, those of ``a`` first
+    # the rows of both runs, those of ``a`` first
     both = a.take(range(len(a)))
     for place, row in enumerate(b):
         name = (row.sample, row.repeat)
@@ -135,20 +137,20 @@ def _one_by_one(
     clusters = list(a.by_cluster().values())
 
     def value(rows: Sequence[int]) -> float:
-        found = aggregator(both.take(rows), **options).value
-        return np.nan if found is None else found
+        number = aggregator(both.take(rows), **options).value
+        return np.nan if number is None else number
 
-    def differences(ways: Swaps) -> Values:
-        found = []
-        for way in ways:
+    def differences(relabellings: Swaps) -> Values:
+        values = []
+        for swaps in relabellings:
             first, second = [], []
-            for places, is_swapped in zip(clusters, way, strict=True):
-                own, other = list(places), [place + len(a) for place in places]
+            for places, is_swapped in zip(clusters, swaps, strict=True):
+                rows_a, rows_b = list(places), [place + len(a) for place in places]
                 if is_swapped:
-                    own, other = other, own
-                first += own
-                second += other
-            found.append(value(second) - value(first))
-        return np.array(found)
+                    rows_a, rows_b = rows_b, rows_a
+                first += rows_a
+                second += rows_b
+            values.append(value(second) - value(first))
+        return np.array(values)
 
     return differences

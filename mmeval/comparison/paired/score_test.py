@@ -17,17 +17,18 @@ from scipy import special
 from mmeval.aggregate.resampling import Values
 
 _SUMMED_UP_TO = 400.0
-"""Pairs that differ, up to which the exact tail is summed. With more of them it is that
-of the normal distribution."""
+"""Up to this number of pairs that differ, the exact tail is summed. With more pairs,
+the normal distribution is accurate enough."""
 _DEVIATIONS = 6.5
-"""Counts further from the expected ones have no chance to speak of."""
+"""Counts further from the expected ones have a negligible probability."""
 _SAME = 1e-9
 
 
 @dataclass(frozen=True)
 class ScoreTest:
-    """Pairs that only the second run has right (``won``), or only the first one
-    (``lost``). The counts may be fractions; ``unit`` is what a won pair adds."""
+    """The score test of pairs that only the second run (``won``) or only the first run
+    (``lost``) has right. The counts may be fractions. ``unit`` is what a won pair
+    adds."""
 
     won: float
     lost: float
@@ -44,8 +45,8 @@ class ExactTail:
     """The exact probability of a score at least as extreme, if the true difference is
     at the limit and the pairs differ as often as is then most likely.
 
-    The normal distribution is too sure of rare differences: with 4 pairs of 200 lost
-    and none won, a limit of the true difference is passed in 5 % and not in 2.5 %.
+    The normal distribution understates rare differences: with 4 of 200 pairs lost and
+    none won, the true difference passes its limit in 5 % of cases instead of 2.5 %.
     """
 
     won: int
@@ -55,13 +56,15 @@ class ExactTail:
     def one_sided_p(self, limit: float, *, above: bool) -> float:
         if self.won + self.lost > _SUMMED_UP_TO or not -1 < limit < 1:
             return 0.0
-        seen, lost_share = score(self.won, self.lost, self.pairs, limit)
+        observed, lost_share = score(self.won, self.lost, self.pairs, limit)
         won_share = max(0.0, float(lost_share) + limit)
         won = _likely_counts(self.pairs, won_share)[:, np.newaxis]
         lost = _likely_counts(self.pairs, float(lost_share))[np.newaxis, :]
         chance = _chance(won, lost, self.pairs, won_share, float(lost_share))
         scores, _ = score(won, lost, self.pairs, limit)
-        is_extreme = scores <= seen + _SAME if above else scores >= seen - _SAME
+        is_extreme = scores >= observed - _SAME
+        if above:
+            is_extreme = scores <= observed + _SAME
         return min(1.0, float(chance[is_extreme].sum()))
 
 
@@ -71,8 +74,8 @@ def score(
     pairs: float,
     limit: float,
 ) -> tuple[Values, Values]:
-    """The statistic, normal if ``limit`` is the true difference, and the share of lost
-    pairs that is then most likely."""
+    """The statistic and the most likely share of lost pairs, if ``limit`` is the true
+    difference. The statistic is then standard normal."""
     limit = min(1.0, max(-1.0, limit))
     linear = -won - lost + (2 * pairs - won + lost) * limit
     constant = -lost * limit * (1 - limit)
@@ -81,8 +84,8 @@ def score(
     share = np.clip(share, max(0.0, -limit), (1 - limit) / 2)
     variance = pairs * (2 * share + limit * (1 - limit))
     apart = np.asarray(won - lost - pairs * limit, dtype=float)
-    endless = np.copysign(math.inf, apart)
-    certain = np.where(np.abs(apart) < _SAME, 0.0, endless)
+    infinite = np.copysign(math.inf, apart)
+    certain = np.where(np.abs(apart) < _SAME, 0.0, infinite)
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = apart / np.sqrt(np.maximum(variance, 0.0))
     return np.where(variance > 1e-300, statistic, certain), share
@@ -102,7 +105,7 @@ def _chance(
     won_share: float,
     lost_share: float,
 ) -> Values:
-    """The trinomial probability; 0 where there are not so many pairs."""
+    """The trinomial probability; 0 where the counts exceed the pairs."""
     tied = pairs - won - lost
     is_possible = tied >= 0
     tied = np.maximum(tied, 0)

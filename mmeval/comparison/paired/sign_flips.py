@@ -1,9 +1,9 @@
-"""Sign flips of clusters: how unusual a difference is among those that come of swapping
-the two runs in some of the clusters.
+"""Sign flips: how unusual a difference is among those with the two runs swapped in some
+clusters.
 
-They need nothing but symmetry: what a cluster adds is as likely to lie above its share
-of the true difference as below. Unequal clusters and tasks with a single cluster are
-no exception.
+The only assumption is symmetry: a cluster's contribution is as likely above its share
+of the true difference as below. Clusters may be unequal, and a task may have a single
+cluster.
 """
 
 from __future__ import annotations
@@ -17,30 +17,31 @@ import numpy as np
 from mmeval.aggregate.resampling import Values
 
 EXACT_UP_TO = 20
-"""Clusters whose signs are flipped in all ways; of more there are ``DRAWS`` ways."""
+"""Up to this number of clusters, all flips are counted; else ``DRAWS`` are drawn."""
 DRAWS = 9_999
 FEWEST_CLUSTERS = 6
-"""With fewer, even the most extreme way has a p above 0.05."""
+"""With fewer clusters, even the most extreme flip has a p above 0.05."""
 _SEED = 0
 _SIGNS_AT_ONCE = 1 << 22
 _TIES = 1e-12
-"""Sums that differ by less than this share are equal: the order of adding decides their
-last digits."""
+"""Sums that differ by less than this share are equal: their last digits depend on the
+order of adding."""
 
 
 @dataclass(frozen=True)
 class AllFlips:
-    """What each cluster ``added`` to the difference, and what it would add of any true
-    difference: its ``shares`` sum to 1."""
+    """The test by all flips. ``added`` is each cluster's contribution to the
+    difference, ``shares`` that to a true difference of 1; they sum to 1."""
 
     added: Values
     shares: Values
 
     def one_sided_p(self, limit: float, *, above: bool) -> float:
-        """The share of all ways in which the sum is as extreme.
+        """The share of all flips in which the sum is at least as extreme.
 
-        It is so exactly where the flipped clusters add nothing, or less, in the
-        direction of the difference. The sums of both halves are made and matched.
+        That holds exactly if the flipped clusters add nothing, or less, in the
+        direction of the difference. To count them, the clusters are halved, and the
+        subset sums of both halves are matched.
         """
         apart = self.added - limit * self.shares
         if above:
@@ -54,7 +55,7 @@ class AllFlips:
 
 
 def _sums(values: Values) -> Values:
-    """Those of all subsets."""
+    """The sums of all subsets."""
     sums = np.zeros(1)
     for value in values:
         sums = np.concatenate((sums, sums + value))
@@ -63,32 +64,32 @@ def _sums(values: Values) -> Values:
 
 @dataclass(frozen=True)
 class DrawnFlips:
-    """As ``AllFlips``, of some ways that are drawn: always the same ones."""
+    """As ``AllFlips``, with drawn flips, which are always the same."""
 
     added: Values
     shares: Values
 
     @cached_property
     def _means(self) -> Values:
-        """The mean difference in each drawn subset of clusters, in order.
+        """The sorted mean differences of the drawn subsets of clusters.
 
-        Flipping a subset is as extreme as what was seen for all true differences on
-        one side of the subset's mean. Source: Hartigan, Using subsample values as
-        typical values, 1969.
+        Flipping a subset is as extreme as the observed difference for all true
+        differences on one side of the subset's mean. Source: Hartigan, Using subsample
+        values as typical values, 1969.
         """
         count = len(self.added)
         both = np.column_stack((self.added, self.shares))
         random = np.random.default_rng(_SEED)
         rows = max(1, _SIGNS_AT_ONCE // count)
-        found = []
+        subset_sums = []
         for start in range(0, DRAWS, rows):
             number = min(rows, DRAWS - start)
             drawn = random.bytes(number * count // 8 + 1)
             bits = np.frombuffer(drawn, dtype=np.uint8)
             is_flipped = np.unpackbits(bits, count=number * count)
             sums = is_flipped.reshape(number, count).astype(float) @ both
-            found.append(sums[sums[:, 1] > 0])
-        added, shares = np.concatenate(found).T
+            subset_sums.append(sums[sums[:, 1] > 0])
+        added, shares = np.concatenate(subset_sums).T
         means: Values = np.sort(added / shares)
         return means
 
@@ -101,7 +102,7 @@ class DrawnFlips:
         else:
             within = np.searchsorted(means, limit + rounding, side="right")
             apart = len(means) - int(within)
-        # the way that was seen is one of all; so are those that flip nothing
+        # the observed signs count as a flip; so do subsets that flip nothing
         return (1 + DRAWS - apart) / (DRAWS + 1)
 
 
@@ -112,6 +113,5 @@ def sign_flips(added: Values, shares: Values) -> AllFlips | DrawnFlips:
 
 
 def fewest_for(alpha: float) -> int:
-    """The clusters that all have to differ in one direction for a p below
-    ``alpha``."""
+    """The fewest clusters for a p below ``alpha`` if all differ in one direction."""
     return 1 + math.floor(1 + math.log2(1 / alpha))

@@ -1,4 +1,4 @@
-"""Student's t of a difference, and the same without its skewness."""
+"""Student's t test of a difference, and the same corrected for skewness."""
 
 from __future__ import annotations
 
@@ -44,6 +44,6 @@ class WithoutSkewness:
 
 
 def skewness(influence: Values) -> float:
-    """That of a sum of what each cluster adds."""
+    """The skewness of a sum of independent influences."""
     squares = float(influence @ influence)
     return float((influence**3).sum()) / squares**1.5 if squares else 0.0

@@ -1,4 +1,4 @@
-"""What may have been missed: differences so rare that no cluster, or few, has one."""
+"""Unobserved differences: so rare that no cluster of the samples, or few, shows one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class UnseenClusters:
-    """The chance that clusters which would move the difference to a limit are not
-    among those seen: it is that of the least share of clusters that can do so, each
-    by the whole ``width`` of the range."""
+    """The probability that clusters which move the difference to a limit were not
+    sampled. It is that of the smallest share of clusters that can do so, each by the
+    whole ``width`` of the range."""
 
     difference: float
     width: float
@@ -20,16 +20,18 @@ class UnseenClusters:
         distance = limit - self.difference if above else self.difference - limit
         if distance <= 0:
             return 1.0
-        room = self.width - self.difference if above else self.width + self.difference
-        if math.isinf(room) or room <= 0:
+        distance_to_end = (
+            self.width - self.difference if above else self.width + self.difference
+        )
+        if math.isinf(distance_to_end) or distance_to_end <= 0:
             return 1.0
-        return float((1 - min(1.0, distance / room)) ** self.clusters)
+        return float((1 - min(1.0, distance / distance_to_end)) ** self.clusters)
 
 
 @dataclass(frozen=True)
 class AlikeClusters:
-    """The evidence of clusters that all differ by the same. A true difference could
-    have been missed on one side alone, so both sides of a p are that one."""
+    """The test of clusters that all differ by the same. A true difference can be missed
+    on one side only, so a two-sided p has only that side."""
 
     unseen: UnseenClusters
 

@@ -147,7 +147,7 @@ def test_what_one_run_lacks_leaves_the_pair_and_widens_the_bounds(
     assert number.bounds == pytest.approx(((3 - 5) / 6, (4 - 3) / 6))
     assert "turn" not in number.why
     other = one(compare(tmp_path / "a", run(tmp_path / "c", b[:4])))
-    assert (other.difference, "turn the sign" in other.why) == (0.5, True)
+    assert (other.difference, "reverse the sign" in other.why) == (0.5, True)
 
 
 def test_an_unscored_trial_has_bounds_of_its_own(tmp_path: Path) -> None:
@@ -481,7 +481,7 @@ def test_an_interval_that_leaves_out_0_without_a_find_says_why(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("alpha", "won", "verdict", "words"),
     [
-        (0.001, 6, "not_seen", "leaves out 0, but p is not below --alpha 0.001"),
+        (0.001, 6, "not_seen", "excludes 0, but p is not below --alpha 0.001"),
         (0.2, 3, "better", "p is below --alpha 0.2, though its 95 % interval holds 0"),
     ],
 )

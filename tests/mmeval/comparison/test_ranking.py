@@ -218,7 +218,7 @@ def test_a_run_that_is_unlike_leaves_all_unranked_with_the_reason(
     other = write_run(tmp_path / "c", trials, results=results, model="c")
     ranking = ranking_of([*folders, other])
     assert not ranking.is_ranked
-    assert "runs a and c do not compare" in ranking.runs[0].why
+    assert "runs a and c are not comparable" in ranking.runs[0].why
     assert ranking.differences[0][1] is not None
     assert ranking.differences[0][2] is None
 
@@ -235,7 +235,7 @@ def test_ranks_hold_together_whatever_the_verdicts_are_corrected_by(
     found = compare(*folders, **options)
     assert {number.verdict for number in found.numbers} == {"better"}
     assert intervals(found.rankings[0]) == dict.fromkeys(runs, (1, 3))
-    note = "Ranks hold for all runs at once"
+    note = "Intervals of ranks hold all together"
     assert note in comparison_text(found, 80)
     assert note in RENDERED["markdown"](tables_of_comparison(found))
 
