@@ -101,7 +101,7 @@ def write_comparison(comparison: Comparison, folder: Path) -> WrittenPage:
         write_shell(new, context)
     for run in comparison.runs:
         run.close()
-    return writer.made
+    return writer.written
 
 
 def outcomes(

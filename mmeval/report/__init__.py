@@ -1,4 +1,4 @@
-"""Tables, files and pages of a run; for loggers, what a finished run has left."""
+"""Tables, files and pages of a run; for loggers, the results of a finished run."""
 
 from typing import TYPE_CHECKING
 

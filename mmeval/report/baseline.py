@@ -1,4 +1,4 @@
-"""Another run's numbers as a column of this one's tables; no file contains them."""
+"""A baseline: another run's numbers as a column of a run's tables (not its files)."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from mmeval.run.availability import log_findings
 
 @dataclass(frozen=True)
 class BaselineColumn:
-    """The numbers of a baseline, all with a value, below their header."""
+    """The numbers of a baseline that have a value, and the header of their column."""
 
     header: str
     values: Mapping[Key, Result] = field(default_factory=dict)
 
 
 class ShownBaseline(NamedTuple):
-    """The column of a baseline (None: there is none to show), with what is wrong with
-    it, and notes for a page."""
+    """The column of a baseline (None without one), its findings, and notes for a
+    page."""
 
     column: BaselineColumn | None = None
     findings: Sequence[Finding] = ()
@@ -46,7 +46,7 @@ class Baseline:
 
     @property
     def header(self) -> str:
-        """The name of the model; of one in a folder, the last part of its path."""
+        """The name of the model; for a model in a folder, the name of the folder."""
         name = str(self.document.get("model_name", "baseline"))
         is_folder = name.startswith(("/", "./", "../", "~")) or os.path.isdir(name)  # noqa: PTH112  takes any text
         if is_folder:
@@ -54,31 +54,31 @@ class Baseline:
         return name
 
     def shown_with(self, document: ResultsDocument) -> ShownBaseline:
-        """The baseline's column beside a run's numbers, by its results file's content.
-        Numbers that were made in another way (version, data, protocol, definition of
-        metric, judge) are left out."""
-        theirs = results_of(self.document)
-        tasks = {key.task for key in theirs}
+        """The baseline's column for the numbers of a run's results file. Numbers that
+        are not comparable (other version, data, protocol, metric definition or judge)
+        are left out."""
+        baseline_results = results_of(self.document)
+        tasks = {key.task for key in baseline_results}
         members = groups_of([document])
         protocols = document["mmeval"].get("protocols")
         values: dict[Key, Result] = {}
         findings: dict[Finding, None] = {}
-        for key, own in results_of(document).items():
-            other = theirs.get(key)
+        for key, result in results_of(document).items():
+            other = baseline_results.get(key)
             subject = Subject(key.task, key.metric)
             if other is None:
                 if not key.slice:
                     if key.task not in tasks:
                         subject = Subject(key.task)
                     cause = f"the baseline has no such number: {self.file.parent}"
-                    lack = Finding("not_comparable", subject, cause=cause)
-                    findings[replace(lack, severity="note")] = None
+                    missing = Finding("not_comparable", subject, cause=cause)
+                    findings[replace(missing, severity="note")] = None
                 continue
             if other.value is None:
                 continue
             inside = tasks_inside(key.task, members)
             if protocols is not None:
-                # tasks that the run left out are no difference
+                # tasks that the run left out do not count as a difference
                 inside &= set(protocols)
             why = unlike(self.document, document, sorted(inside), key.metric)
             if why:
@@ -86,80 +86,79 @@ class Baseline:
                 findings[Finding("not_comparable", subject, cause=cause)] = None
                 continue
             values[key] = other
-            if other.n != own.n and not key.slice:
-                cause = f"trials: {other.n:,} in the baseline, {own.n:,} in this run"
+            if other.n != result.n and not key.slice:
+                cause = f"trials: {other.n:,} in the baseline, {result.n:,} in this run"
                 subset = Finding("subset", Subject(key.task), cause=cause)
                 findings[replace(subset, severity="note")] = None
         return ShownBaseline(BaselineColumn(self.header, values), tuple(findings))
 
 
 def read_baseline(path: Path) -> Baseline:
-    """The newest results file of a run folder, or the file itself.
+    """Read the newest results file of a run folder, or the given results file.
 
-    Raises MissingDataError where there is none, UsageError for a file of something
-    else.
+    Raises MissingDataError if there is none, UsageError for any other file.
     """
     file = newest_results(path, {}) or path if path.is_dir() else path
     if not file.is_file():
         raise MissingDataError(
-            f"--baseline {path}: there is no results_*.json; give the folder of a run "
-            "that has ended"
+            f"--baseline {path}: there is no results_*.json; name the folder of a "
+            "finished run"
         )
     try:
         document = read_results(file)
     except UsageError:
         raise UsageError(
-            f"--baseline {file}: this is no results file of this mmeval, or is "
-            "damaged; give a results_*.json"
+            f"--baseline {file}: not a results file of this mmeval, or damaged; name a "
+            "results_*.json"
         ) from None
     return Baseline(file, document)
 
 
 def recorded_baseline(settings: Mapping[str, Any], run: Path) -> Baseline | None:
-    """The baseline in the settings of a run. Where it cannot be read, or is the run
-    itself, that is one warning."""
-    named = settings.get("baseline")
-    if named is None:
+    """The baseline in the settings of a run. Logs a warning if it cannot be read, or is
+    the run itself."""
+    path = settings.get("baseline")
+    if path is None:
         return None
-    own = newest_results(run, {"settings": settings})
-    found = _other_run(str(named), own)
-    if isinstance(found, Baseline):
-        return found
-    log_findings("the baseline of the run is not shown:", [found])
+    results_file = newest_results(run, {"settings": settings})
+    baseline = _other_run(str(path), results_file)
+    if isinstance(baseline, Baseline):
+        return baseline
+    log_findings("the baseline of the run is not shown:", [baseline])
     return None
 
 
 def baseline_of_run(run: StoredRun, baseline: Baseline | None) -> ShownBaseline:
     """The column for a run's page: of ``baseline``, else of the one in its settings."""
-    named = (run.ours.get("settings") or {}).get("baseline")
-    if not run.results or (baseline is None and not named):
+    path = (run.ours.get("settings") or {}).get("baseline")
+    if not run.results or (baseline is None and not path):
         return ShownBaseline()
-    found: Baseline | Finding
+    other: Baseline | Finding
     if baseline is None or _is_of(baseline.file, run.results_file):
-        found = _other_run(str(named), run.results_file)
+        other = _other_run(str(path), run.results_file)
     else:
-        found = baseline
-    if isinstance(found, Finding):
-        reason = f"The baseline of the run is not shown: {found.cause}"
+        other = baseline
+    if isinstance(other, Finding):
+        reason = f"The baseline of the run is not shown: {other.cause}"
         return ShownBaseline(notes=(reason,))
-    column, findings, _ = found.shown_with(run.results)
-    notes = [f"Baseline: {found.header}, {found.file}."]
+    column, findings, _ = other.shown_with(run.results)
+    notes = [f"Baseline: {other.header}, {other.file}."]
     shown = [finding for finding in findings if finding.severity == "warning"]
     notes += [f"{row['label']}: {row['text']}" for row in page_rows(shown)]
     return ShownBaseline(column, findings, notes)
 
 
-def _other_run(named: str, own: Path | None) -> Baseline | Finding:
-    """A baseline by the name that a run has recorded, or why it is not shown."""
+def _other_run(path: str, results_file: Path | None) -> Baseline | Finding:
+    """The baseline at a recorded path, or the reason why it is not shown."""
     subject = Subject(name="--baseline")
     try:
-        found = read_baseline(Path(named))
+        baseline = read_baseline(Path(path))
     except (MmevalError, OSError) as error:
         return finding_of(error, subject, "warning")
-    if _is_of(found.file, own):
-        cause = f"{named} now holds the results of this run"
+    if _is_of(baseline.file, results_file):
+        cause = f"{path} now holds the results of this run"
         return Finding("not_comparable", subject, cause=cause)
-    return found
+    return baseline
 
 
 def _is_of(baseline: Path, results: Path | None) -> bool:

@@ -1,4 +1,4 @@
-"""The headline of each group and task: its number where there is room for one."""
+"""The headline of each group and task: the number that is shown if only one fits."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from mmeval.results.numbers import NumberRow
 
 
 def headline_rows(rows: Sequence[NumberRow]) -> list[NumberRow]:
-    """One row for each group and task, in the order given; slices have none.
+    """One row for each group and task, in the given order; slices have none.
 
-    Totals come first (made of other numbers, and part of none), and among them those of
-    averages; then the numbers listed first. The first one with a value is taken, also
-    where it lost a part of its trials; of several runs, the one with most values. A
-    partial value is none. Where none has a value it is the first row.
+    Totals rank first (made of other numbers, and part of none), among them those of
+    averages, then the other numbers in order. The headline is the first number with a
+    value, even if some trials are lost; with several runs, the number with most values.
+    A partial value does not count. Without any value it is the first row.
     """
     whole: dict[str, list[NumberRow]] = {}
     for row in rows:
@@ -23,7 +23,7 @@ def headline_rows(rows: Sequence[NumberRow]) -> list[NumberRow]:
 
 
 def _headline(rows: Sequence[NumberRow]) -> NumberRow:
-    """The headline of one task, of the rows of its whole numbers."""
+    """The headline of one task, from the rows of its whole numbers."""
     inside: set[str] = set()
     for row in rows:
         inside |= row.pieces
@@ -37,8 +37,8 @@ def _headline(rows: Sequence[NumberRow]) -> NumberRow:
 
 
 def _values(row: NumberRow) -> int:
-    """In how many runs a row has a value that nothing is missing from, or lost a part
-    of what it would be made of."""
+    """The number of runs in which a row has a whole value, or has lost some of its
+    trials."""
     count = 0
     for result, is_partial in zip(row.results, row.partial, strict=True):
         if result is None or is_partial:

@@ -1,6 +1,6 @@
 """The log on stderr: ``2026-01-31:12:00:00 INFO     [module:line] message``. On a
-terminal a line is the message alone, behind ``warning:`` or ``error:``, unless the
-level is DEBUG."""
+terminal it is only the message, after ``warning:`` or ``error:``, unless the level is
+DEBUG."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _logger = logging.getLogger(__name__)
 
 
 class _PlainFormatter(logging.Formatter):
-    """The message, and its level where that is above INFO."""
+    """Formats a record as its message, with the level if it is above INFO."""
 
     def format(self, record: logging.LogRecord) -> str:
         message = super().format(record)
@@ -28,7 +28,7 @@ class _PlainFormatter(logging.Formatter):
 
 
 class _StderrHandler(logging.Handler):
-    """Writes to the stderr of the moment, above a progress bar if there is one."""
+    """Writes to the current ``sys.stderr``, above a progress bar if there is one."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -38,8 +38,8 @@ class _StderrHandler(logging.Handler):
 
 
 def begin_log(level: str, environ: Mapping[str, str]) -> None:
-    """Log mmeval from ``level`` up, others' warnings, to stderr; warn of unused
-    variables. May be called again."""
+    """Log mmeval from ``level`` up and other packages' warnings to stderr. Warns of
+    unknown environment variables. May be called again."""
     root = logging.getLogger()
     for earlier in list(root.handlers):
         if isinstance(earlier, _StderrHandler):

@@ -23,8 +23,8 @@ def table_lines(
     right_aligned: AbstractSet[str] = frozenset(),
     if_filled: str = "",
 ) -> list[str]:
-    """The lines of a table, without the column ``if_filled`` where all its cells are
-    empty. Cells are not escaped: pass foreign text to :func:`cell`."""
+    """The lines of a table, without the column ``if_filled`` if all its cells are
+    empty. Cells are not escaped; pass foreign text through :func:`cell`."""
     columns = []
     for header, *cells in zip(headers, *rows, strict=True):
         if header == if_filled and not any(cells):

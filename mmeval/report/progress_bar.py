@@ -1,4 +1,4 @@
-"""A run's progress: one line that is redrawn on a terminal, else notes alone."""
+"""Shows a run's progress: one line that is redrawn on a terminal, else only notes."""
 
 from __future__ import annotations
 
@@ -54,9 +54,8 @@ class LoggedProgress(QuietProgress):
 
 
 class ProgressBar(QuietProgress):
-    """One line of tqdm on stderr: answers, rate, time left, and what else there is to
-    say. ``answered 20,118/34,774  41/s  05:58 left, judged 19,870, failed 2, 96.10
-    USD``"""
+    """One line of tqdm on stderr: answers, rate, time left and further counts.
+    ``answered 20,118/34,774  41/s  05:58 left, judged 19,870, failed 2, 96.10 USD``"""
 
     def __init__(self) -> None:
         self._bar: Any = None  # tqdm is imported when the bar is shown
@@ -108,27 +107,27 @@ class ProgressBar(QuietProgress):
         from tqdm import tqdm
 
         self.close()
-        # no thread of its own: the bar is redrawn whenever an answer comes
+        # no thread of tqdm: the bar is redrawn whenever an answer comes
         tqdm.monitor_interval = 0
         form = what + " {n:,}/{total:,}  {rate_noinv_fmt}  {remaining} left{postfix}"
-        how: dict[str, Any] = {
+        options: dict[str, Any] = {
             "unit": "",
             "file": sys.stderr,
             "dynamic_ncols": True,
             "smoothing": 0.05,
         }
-        self._bar = tqdm(total=total, initial=kept, bar_format=form, **how)
+        self._bar = tqdm(total=total, initial=kept, bar_format=form, **options)
         if self._awaited or self._loading:
             self._say(refresh=True)
 
     def _advance(self, *, also: bool = False) -> None:
-        """Count one; what else there is to say is made anew where the line was drawn,
-        or ``also`` now."""
+        """Count one. The counts behind the bar are updated if the bar was redrawn, or
+        at once with ``also``."""
         if self._bar.update(1) or also:
             self._say(refresh=False)
 
     def _say(self, *, refresh: bool) -> None:
-        """What stands behind the time left."""
+        """Update the counts behind the time left."""
         if self._bar is not None:
             words = []
             if self._judged:
@@ -157,7 +156,7 @@ def for_stderr() -> Progress:
 
 
 def loading_line(model: str, seconds: float | None) -> str:
-    """A note on a model that is being loaded, and with ``seconds`` on one that is."""
+    """A note on a model that is loading; with ``seconds``, on a loaded one."""
     if seconds is None:
         return f"loading {model}"
     decimals = 0 if seconds >= 10 else 1

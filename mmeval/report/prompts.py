@@ -1,4 +1,4 @@
-"""``--write_out``: what the model will see of each task's first sample."""
+"""``--write_out``: the prompt of each task's first sample."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAX_LINE = 2000
 
 def write_prompts(selection: Selection, out: TextIO) -> None:
     """Write each task's first prompt: roles, text, and a placeholder for each medium.
-    A task that cannot be asked has none."""
+    A task without a valid sample has none."""
     for task in selection:
         out.write(f"{first_prompt(task)}\n")
 
@@ -23,7 +23,7 @@ def first_prompt(task: Task) -> str:
         if task.selected(sample) and not sample.fault:
             break
     else:
-        return f"--- {task.name}: no sample passes the task's filter and can be asked"
+        return f"--- {task.name}: no valid sample passes the task's filter"
     name = printable(sample.id, limit=_MAX_LINE)
     lines = [f"--- {task.name}, sample {name}, wants {'+'.join(task.wanted(sample))}"]
     for message in task.prompt(sample):

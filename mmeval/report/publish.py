@@ -1,4 +1,4 @@
-"""The end of ``run``, ``score`` and ``mmeval.evaluate``: files, tables as text."""
+"""Publishes results at the end of a run: files, page, tables and loggers."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from mmeval.store.paths import every_trial
 from mmeval.system.wording import file_name
 
 FOLDER = "report"
-"""Where the report of a run lies, in its folder."""
+"""The folder of the report in a run folder."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Publication:
-    """What is done with the results of a run; prepared before it, so that it does not
-    end with a wrong name."""
+    """What is done with the results of a run. It is prepared before the run, so a wrong
+    name is an error at the start and not at the end."""
 
     loggers: Mapping[str, Logger]
     baseline: Baseline | None
@@ -60,8 +60,8 @@ class Publication:
         table: str,
         recorded: Baseline | None = None,
     ) -> Publication:
-        """With loggers by name and their arguments; without ``baseline`` the
-        ``recorded`` one is taken. Raises the errors of the loggers, and those of
+        """Create loggers by name and arguments, and read ``baseline``; without it the
+        ``recorded`` baseline is used. Raises the errors of the loggers and of
         ``read_baseline``."""
         other = recorded if baseline is None else read_baseline(baseline)
         return cls(create_loggers(loggers), other, log_samples, page, table)
@@ -73,8 +73,9 @@ class Publication:
         *,
         show: Callable[[str], None] | None = None,
     ) -> PublishedResults:
-        """Write a run's files and page (if wanted), show its tables, call its loggers.
-        The short table ends with where they are; else the log has that."""
+        """Write a run's files and page (if requested), show its tables, call its
+        loggers. The short table ends with the paths of the files; else they are
+        logged."""
         form = self.table
         ends_with_places = show is not None and form == "short"
         published = publish(
@@ -122,12 +123,11 @@ def publish(
     table: str = "short",
     shown: Collection[Finding] = (),
 ) -> PublishedResults:
-    """Write results and (if wanted) samples files; return what they hold, with the
+    """Write results and (if requested) samples files; return their content and the
     table.
 
-    The numbers of ``baseline`` stand in the table alone. The findings of the run go to
-    the log, but for those that the caller has ``shown``, and so does what of a baseline
-    does not compare.
+    The numbers of ``baseline`` are in the table only. The findings of the run and of
+    the baseline are logged, except those that the caller has ``shown``.
     """
     folder = context.folder or outcome.folder
     hashes: dict[str, str] = {}
@@ -170,12 +170,11 @@ def _log_findings(
 def end_of_shard(
     outcome: RunOutcome, shard: str, *, show: Callable[[str], None]
 ) -> None:
-    """Show how many trials a shard has, which has no results of its own, and log what
-    it lacks."""
-    # what its numbers are not is stated with the numbers of the whole run
+    """Show the trial counts of a shard, which has no results, and log its findings."""
+    # findings about numbers are stated with the numbers of the whole run
     shown = outcome.table_findings
-    own = [finding for finding in outcome.findings if finding not in shown]
-    _log_findings("of this run:", own, outcome.folder)
+    findings = [finding for finding in outcome.findings if finding not in shown]
+    _log_findings("of this run:", findings, outcome.folder)
     counts, run = outcome.counts, outcome.folder.parent.parent
     show(
         f"shard {shard}: {counts.kept:,} trials kept, {counts.new:,} new, "
@@ -192,14 +191,15 @@ def write_at_end(
     run: Path, results: Path, *, baseline: Baseline | None = None
 ) -> Path | None:
     """Write the report of a run whose results were just written; return its page.
-    ``baseline``'s numbers stand beside its own. A failure is one warning with the
-    command that makes it later. Raises Interrupted after Ctrl-C, which takes nothing of
-    the results."""
+
+    ``baseline``'s numbers are shown too. A failure is logged as one warning with the
+    command that writes the report later. Raises Interrupted after Ctrl-C; the results
+    are kept."""
     later = f"mmeval report {shlex.quote(str(run))} makes it"
     try:
         from mmeval.report.page import PREVIEW_SECONDS, write_report
 
-        made = write_report(
+        written = write_report(
             [run],
             run / FOLDER,
             preview_seconds=PREVIEW_SECONDS,
@@ -210,12 +210,12 @@ def write_at_end(
         raise Interrupted(
             f"stopped while the report was written; the results are kept, and {later}"
         ) from None
-    # of plugins and the disk; the results are there already
+    # plugins and the disk may raise anything; the results are written already
     except (Exception, SystemExit) as error:
         log.debug("the report failed", exc_info=error)
         reason = str(error) or type(error).__name__
         log.warning("the report was not written (%s); %s", reason, later)
         return None
-    level = logging.WARNING if made.damaged else logging.INFO
-    _log_findings("of the page:", made.findings, run, level)
-    return run / FOLDER / made.page.name
+    level = logging.WARNING if written.damaged else logging.INFO
+    _log_findings("of the page:", written.findings, run, level)
+    return run / FOLDER / written.page.name

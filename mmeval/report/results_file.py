@@ -1,7 +1,7 @@
-"""The results file in lm-evaluation-harness's layout: its readers load it as is.
+"""The results file in lm-evaluation-harness's layout, readable by its tools.
 
-What that layout has no place for stands beside it under ``mmeval``: counts of what was
-not scored, bounds, intervals, slices, and what keeps the result from being compared.
+The key ``mmeval`` holds what that layout lacks: counts of unscored trials, bounds,
+intervals, slices, and reasons why results are not comparable.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ from mmeval.task.task import Task
 
 @dataclass(frozen=True)
 class PublishedResults:
-    """The files of a run: ``document`` is the results file's content, as JSON values.
-    ``samples`` are the samples files by task, empty where none were wanted."""
+    """The results of a finished run, for loggers. ``table`` is the printed table,
+    ``file`` the results file and ``document`` its content as JSON values. ``samples``
+    are the samples files by task; empty if none were requested."""
 
     table: str
     file: Path
@@ -44,7 +45,7 @@ class PublishedResults:
 
 
 def file_time(moment: datetime) -> str:
-    """A time as the file names have it: ISO, dashes for colons."""
+    """A time for file names: ISO, with dashes instead of colons."""
     return moment.isoformat().replace(":", "-")
 
 
@@ -55,7 +56,7 @@ def write_results(
     moment: datetime,
     task_hashes: Mapping[str, str] | None = None,
 ) -> Path:
-    """Write ``results_<time>.json`` into the run folder, or where the context says.
+    """Write ``results_<time>.json`` into the run folder, or the context's folder.
     Raises StorageError."""
     folder = context.folder or outcome.folder
     file = folder / f"{context.stem}_{file_time(moment)}.json"
@@ -67,7 +68,7 @@ def write_results(
 def results_document(
     outcome: RunOutcome, context: ReportContext, task_hashes: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The whole file as JSON values."""
+    """The content of the results file as JSON values."""
     tasks, groups = outcome.selection.tasks, outcome.selection.groups
     names = {task.name: task.alias for task in tasks}
     group_names = {group.name: group.alias for group in groups}
@@ -135,22 +136,22 @@ def results_document(
 def _numbers(
     results: tuple[Result, ...], aliases: Mapping[str, str]
 ) -> dict[str, dict[str, Any]]:
-    """``{name: {"alias", "metric,none", "metric_stderr,none"}}``, without slices; the
-    name of a filter of answers stands in place of ``none``. A value that is unknown is
-    null; its standard error is "N/A", as readers of this layout expect."""
-    found: dict[str, dict[str, Any]] = {}
+    """``{name: {"alias", "metric,none", "metric_stderr,none"}}``, without slices. The
+    name of an answer filter replaces ``none``. An unknown value is null; an unknown
+    standard error is "N/A", as readers of this layout expect."""
+    entries: dict[str, dict[str, Any]] = {}
     for name, alias in aliases.items():
-        found[name] = {"alias": alias}
+        entries[name] = {"alias": alias}
     for result in results:
         if result.slice:
             continue
-        entry = found.setdefault(result.task, {"alias": result.task})
+        entry = entries.setdefault(result.task, {"alias": result.task})
         entry["sample_len"] = max(result.n, entry.get("sample_len", 0))
         name, filter_name = name_and_filter(result.metric)
         stderr = "N/A" if result.stderr is None else result.stderr
         entry[f"{name},{filter_name}"] = result.value
         entry[f"{name}_stderr,{filter_name}"] = stderr
-    return found
+    return entries
 
 
 def _config(task: Task) -> dict[str, Any]:
@@ -172,7 +173,7 @@ def _config(task: Task) -> dict[str, Any]:
 def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
     tasks = outcome.selection.tasks
     results = [*outcome.results, *outcome.group_results]
-    # a run that scores nothing lacks nothing for its metrics
+    # a run that scores nothing needs nothing for its metrics
     lacks = unavailable_findings(outcome.selection, scoring=bool(outcome.results))
     left_out = {task.name: task.finding.cause for task in outcome.selection.left_out}
     judges = {}
@@ -203,15 +204,15 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
 
 
 def _metrics(task: Task, outcome: RunOutcome) -> dict[str, Any]:
-    """The metrics by name, and the numbers of numbers, as metrics that are made of
-    others. One is also without the parts of which no trial could have been scored,
-    unless it is meant to leave them out."""
-    found: dict[str, Any] = {}
+    """The metrics by name, and combined numbers as metrics that are made of others.
+    ``without`` also names parts without a scorable trial, unless the number leaves them
+    out by definition."""
+    rows: dict[str, Any] = {}
     profiles: dict[str, str] = {}
     for metric in task.metrics:
         outputs = metric.bound.metric.outputs
         profiles |= dict.fromkeys(outputs, metric.bound.profile)
-        found[metric.bound.name] = {
+        rows[metric.bound.name] = {
             "version": metric.bound.metric.version,
             "switches": metric.bound.described,
             "profile": metric.bound.profile,
@@ -240,7 +241,7 @@ def _metrics(task: Task, outcome: RunOutcome) -> dict[str, Any]:
             if counted and part not in counted and not is_meant:
                 absent.append(part)
         known_profiles = [profiles[part] for part in number.of if part in profiles]
-        found[number.name] = {
+        rows[number.name] = {
             "version": "",
             "switches": {"of": list(number.of), "missing": number.missing},
             "profile": known_profiles[0] if known_profiles else "standard",
@@ -252,18 +253,17 @@ def _metrics(task: Task, outcome: RunOutcome) -> dict[str, Any]:
             "range": _range(number.range),
             "of_averages": True,
         }
-    return found
+    return rows
 
 
 def _range(range: tuple[float, float]) -> list[float] | None:
-    """None without both ends, as JSON has no infinity."""
+    """The range; None if an end is infinite, which JSON cannot express."""
     return list(range) if all(map(math.isfinite, range)) else None
 
 
 def _asked(task: Task, outcome: RunOutcome) -> dict[str, Any]:
-    """Which trials of the run folder the numbers are about. So many repeats of each
-    sample; where flags chose, their range in the data set (``samples``; null: all it
-    has)."""
+    """The trials of the run folder that count in the numbers: the repeats of each
+    sample, and the index ranges of the chosen ``samples`` (null: all)."""
     chosen = outcome.chosen.get(task.name)
     if chosen is None or task.name not in outcome.subsets:
         return {"repeats": task.repeats, "samples": None}
@@ -280,16 +280,16 @@ def _asked(task: Task, outcome: RunOutcome) -> dict[str, Any]:
 
 @cache
 def _git_hash() -> str | None:
-    """The commit of mmeval when it runs from a checkout. It is read once: the code of
-    a process stays the same."""
+    """The commit of mmeval if it runs from a checkout. It is read once, as the code of
+    a process does not change."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None
     command = ["git", "-C", str(root), "describe", "--always", "--dirty"]
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             command, capture_output=True, text=True, timeout=5, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip() or None
+    return result.stdout.strip() or None

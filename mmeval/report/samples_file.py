@@ -1,4 +1,4 @@
-"""The samples file: JSON lines of lm-evaluation-harness with ordered parts."""
+"""The samples file: JSON lines as in lm-evaluation-harness, with ordered parts."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from mmeval.task.task import Task
 
 @dataclass(frozen=True)
 class SampleRow:
-    """A sample, its trials in the order of repeats, and each trial's scores by
-    output."""
+    """A sample, its trials in the order of repeats, and each trial's scores by output
+    of a metric."""
 
     index: int
     sample: Sample
@@ -40,9 +40,9 @@ class SampleRow:
 
 
 def write_samples(file: Path, rows: Iterable[SampleRow]) -> str:
-    """Write the file line by line; nothing but the present row is held.
+    """Write the file line by line; only the current row is in memory.
 
-    Returns the task's hash: over the hashes of documents, prompts and targets. Raises
+    Returns the task's hash, over the hashes of documents, prompts and targets. Raises
     StorageError.
     """
     whole = hashlib.sha256()
@@ -57,10 +57,11 @@ def write_samples(file: Path, rows: Iterable[SampleRow]) -> str:
 
 
 def sample_line(row: SampleRow) -> dict[str, Any]:
-    """A samples file's line; a metric's key is the mean of scored repeats, or null.
+    """A line of the samples file; a metric's key has the mean of scored repeats, or
+    null.
 
-    ``inapplicable``, ``left_out``, ``trace``, ``warnings`` and ``finish_reason``, by
-    repeat, stand where one is not empty, or no plain stop.
+    The lists ``inapplicable``, ``left_out``, ``trace``, ``warnings`` and
+    ``finish_reason``, by repeat, are left out if all items are empty or plain stops.
     """
     document = row.sample.to_json()
     messages = []
@@ -69,33 +70,33 @@ def sample_line(row: SampleRow) -> dict[str, Any]:
     prompt = "\n".join(messages)
     target = row.sample.references[0].rendered() if row.sample.references else ""
 
-    # A placeholder stands for everything that is not text; where there is no answer,
-    # `error` says why.
+    # Placeholders stand for all that is not text. Without an answer, `error` has the
+    # reason.
     texts, parts, errors, usage = [], [], [], []
     for trial in row.trials:
         texts.append("" if trial.output is None else trial.output.rendered())
         parts.append(None if trial.output is None else trial.output.to_json())
         errors.append(None if trial.error is None else trial.error.to_json())
-        # of all exchanges, as the servers counted them
-        spent = [exchange.response.usage for exchange in trial.exchanges]
-        tokens_in = sum(used.input_tokens for used in spent)
-        tokens_out = sum(used.output_tokens for used in spent)
+        # of all exchanges, as the servers count them
+        usages = [exchange.response.usage for exchange in trial.exchanges]
+        tokens_in = sum(tokens.input_tokens for tokens in usages)
+        tokens_out = sum(tokens.output_tokens for tokens in usages)
         usage.append({"input_tokens": tokens_in, "output_tokens": tokens_out})
 
     values: dict[str, list[float]] = {}
     unscored, inapplicable, scores = [], [], []
-    for own in row.scores:
-        unscored.append(_reasons(own, "unscored", "unavailable"))
-        inapplicable.append(_reasons(own, "inapplicable"))
-        scores.append({name: score.to_json() for name, score in own.items()})
-        for name, score in own.items():
+    for trial_scores in row.scores:
+        unscored.append(_reasons(trial_scores, "unscored", "unavailable"))
+        inapplicable.append(_reasons(trial_scores, "inapplicable"))
+        scores.append({name: score.to_json() for name, score in trial_scores.items()})
+        for name, score in trial_scores.items():
             known = values.setdefault(name, [])
             if score.status == "scored" and score.value is not None:
                 known.append(score.value)
     line: dict[str, Any] = {}
     for name, known in values.items():
         line[name] = sum(known) / len(known) if known else None
-    # a metric that is named like a fixed key must not hide it; `scores` has it too
+    # fixed keys win over a metric of the same name, which is in `scores` too
     line |= {
         "doc_id": row.index,
         "doc": document,
@@ -122,8 +123,8 @@ def sample_line(row: SampleRow) -> dict[str, Any]:
 
 
 def _exchanged(trials: Sequence[Trial]) -> dict[str, Any]:
-    """Of each trial who served the roles other than the model under test, once each,
-    and how agents came to the replies, each with the path of its call."""
+    """By trial: the models behind the other roles, the traces of agents with the paths
+    of their calls, warnings, and finish reasons."""
     judges, traces, warnings = [], [], []
     for trial in trials:
         served: dict[str, None] = {}
@@ -149,8 +150,10 @@ def _exchanged(trials: Sequence[Trial]) -> dict[str, Any]:
 
 
 def _reasons(scores: Mapping[str, Score], *statuses: ScoreStatus) -> dict[str, str]:
-    kept = {name: score for name, score in scores.items() if score.status in statuses}
-    return {name: score.reason for name, score in kept.items()}
+    matching = {
+        name: score for name, score in scores.items() if score.status in statuses
+    }
+    return {name: score.reason for name, score in matching.items()}
 
 
 def _sha(text: str) -> str:
@@ -158,33 +161,33 @@ def _sha(text: str) -> str:
 
 
 def sample_rows(
-    folder: Path, task: Task, score_set: Path | None, trial_filter: TrialFilter
+    folder: Path, task: Task, score_set: Path | None, is_requested: TrialFilter
 ) -> Iterator[SampleRow]:
     """A task's samples with their trials and scores, in the order of the data set.
-    ``score_set`` is the folder of the task's scores, None when nothing was scored."""
+    ``score_set`` is the folder of the task's scores, None if nothing was scored."""
     scores = ScoreRows(score_set)
     media = MediaStore(folder / "media")
     with closing(Journal(folder / "journal", media, writable=False)) as journal:
         every = trial_rows(folder, task.name)
         chosen = (
-            rows for rows in every if trial_filter(rows.trial["i"], rows.trial["n"])
+            rows for rows in every if is_requested(rows.trial["i"], rows.trial["n"])
         )
         by_sample = groupby(chosen, key=lambda rows: int(rows.trial["i"]))
         for index, of_sample in by_sample:
             sample: Sample | None = None
             trials: list[Trial] = []
-            found: list[Mapping[str, Score]] = []
+            scores_by_trial: list[Mapping[str, Score]] = []
             for row, sample_row, _ in of_sample:
                 if sample is None:
                     sample = Sample.from_json(sample_row["sample"], media.root)
                 trials.append(stored_trial(row, sample, journal))
                 scored, _ = scores.of(trial_key(index, row["n"]), row["d"])
-                own = {} if scored is None else scored["scores"]
-                known = {name: Score.from_json(score) for name, score in own.items()}
-                found.append(known)
+                stored = {} if scored is None else scored["scores"]
+                by_name = {name: Score.from_json(row) for name, row in stored.items()}
+                scores_by_trial.append(by_name)
             assert sample is not None
             error = trials[0].error
             is_bad = error is not None and error.kind == "bad_sample"
-            # nothing was asked, and perhaps nothing can be
+            # an invalid sample was not asked, and its prompt may be impossible
             prompt = () if is_bad else task.prompt(sample)
-            yield SampleRow(index, sample, prompt, task.params, trials, found)
+            yield SampleRow(index, sample, prompt, task.params, trials, scores_by_trial)

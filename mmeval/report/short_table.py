@@ -1,7 +1,6 @@
-"""The short table on stdout: one line a group and task, in at most 80 columns.
+"""The short table on stdout: one line for each group and task, at most 80 columns wide.
 
-What holds for all rows stands once below it, with what was not computed and where to
-look next.
+Below it stand notes for all rows, what was not computed, and the commands to use next.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from mmeval.settings.report_options import ReportContext
 from mmeval.system.wording import listed, printable
 
 _LABEL = 9
-"""Columns of the words before the last lines."""
+"""The width of the labels of the last lines."""
 _MOST_NAMED = 3
 _HARD_SPACE = "\N{NO-BREAK SPACE}"
 _OF_THE_NUMBERS = (
@@ -50,8 +49,7 @@ _OF_THE_NUMBERS = (
     "skip_metric",
     "judge_prompts",
 )
-"""The flags without which another run would have other samples, or be asked or scored
-in another way."""
+"""The flags that another run needs to have the same samples, prompts and scoring."""
 
 
 def short_table(
@@ -61,7 +59,7 @@ def short_table(
     baseline: BaselineColumn | None,
     width: int,
 ) -> str:
-    """The numbers of a run, and below them what a reader has to know.
+    """The numbers of a run, and the notes that a reader needs.
     ``document`` is the results file's content, ``baseline`` another run's column."""
     rows = headline_rows(number_rows([document], [""]))
     rows = [row for row in rows if row.results[0] is not None]
@@ -101,26 +99,25 @@ def _wrapped(
 
 
 def _shown(rows: Sequence[NumberRow]) -> list[NumberRow]:
-    """The rows with a number, each below the groups that it is in, with or without
-    one."""
-    found: list[NumberRow] = []
+    """The rows with a number, and the groups that contain them."""
+    shown: list[NumberRow] = []
     depths: set[int] = set()
     for row in reversed(rows):
         (result,) = row.results
-        # there is a number, or one was lost that may still be had
+        # there is a number, or a lost one that scoring again may give
         has_number = False
         if result is not None and not is_none(result):
             has_number = result.value is not None or result.failed + result.unscored > 0
         if has_number or max(depths, default=0) > row.depth:
-            found.append(row)
+            shown.append(row)
             depths.add(row.depth)
         depths = {depth for depth in depths if depth <= row.depth}
-    return found[::-1]
+    return shown[::-1]
 
 
 class _Line(NamedTuple):
-    """A row of the table: its texts, how deep its name is indented, and whether it is
-    ``better`` or ``worse``."""
+    """A row of the table: its texts, the indent of its name, and the verdict ``better``
+    or ``worse``."""
 
     cells: tuple[str, ...]
     depth: int
@@ -133,11 +130,11 @@ class _Line(NamedTuple):
         metric_above: str,
         baseline: BaselineColumn | None,
     ) -> _Line:
-        """The metric is left out where it is that of the row above."""
+        """Make a row; the metric is left out if it is that of the row above."""
         (result,) = row.results
         assert result is not None
         name = row.alias if row.metric == metric_above else f"{row.alias}, {row.metric}"
-        # the interval, or in its place a reason why there is none that fits there
+        # the interval, or the reason why there is none if it fits into the cell
         interval = "-"
         if result.interval is not None:
             interval = " to ".join(map(number_text, result.interval))
@@ -177,7 +174,7 @@ def _table(
     verdicts = max(len(line.verdict) for line in lines)
     for line in lines:
         name, *numbers = [printable(cell, limit=200) for cell in line.cells]
-        if verdicts:  # of one width, so that the numbers before them stand in a column
+        if verdicts:  # padded to one width, so that the numbers before them align
             numbers[-1] += f" {line.verdict:{verdicts}}".replace(" ", _HARD_SPACE)
         indented = Padding(Text(name), (0, 0, 0, 2 * line.depth))
         table.add_row(indented, *map(Text, numbers))
@@ -197,19 +194,19 @@ def number_text(value: float | None) -> str:
 def verdict(result: Result, other: Result) -> str:
     """``better`` or ``worse`` than another run's number, else empty.
 
-    The 95 % interval of the difference must leave out 0. It is made of the intervals of
-    both numbers, as if their samples were independent (Zou and Donner 2008); for two
-    runs over the same samples it is too wide.
+    The 95 % interval of the difference must exclude 0. It is made of the intervals of
+    both numbers, as if their samples were independent (Zou and Donner 2008). It is too
+    wide for two runs over the same samples.
     """
     if result.value is None or result.interval is None:
         return ""
     if other.value is None or other.interval is None:
         return ""
-    own_low, own_high = result.interval
+    result_low, result_high = result.interval
     other_low, other_high = other.interval
     difference = result.value - other.value
-    below = math.hypot(result.value - own_low, other_high - other.value)
-    above = math.hypot(own_high - result.value, other.value - other_low)
+    below = math.hypot(result.value - result_low, other_high - other.value)
+    above = math.hypot(result_high - result.value, other.value - other_low)
     low, high = difference - below, difference + above
     if low <= 0 <= high:
         return ""
@@ -219,7 +216,7 @@ def verdict(result: Result, other: Result) -> str:
 def _about_all(
     rows: Sequence[NumberRow], shown: Sequence[NumberRow], outcome: RunOutcome
 ) -> Iterator[str]:
-    """What holds for the numbers of all tasks, or of those that are named."""
+    """Notes on the numbers of all tasks, or of the named ones."""
     selection = outcome.selection
     informed = [task.alias for task in selection if task.uses_reference]
     if len(informed) == len(selection.tasks):
@@ -227,7 +224,7 @@ def _about_all(
     elif informed:
         yield f"The prompt uses reference information: {_named(informed)}."
 
-    # groups: the tasks that their numbers are made of, and means over some members
+    # the tasks that count in groups, and the groups whose mean is over some members
     weighed: set[tuple[str, str]] = set()
     means = []
     members = {group.name: len(group.members) for group in selection.groups}
@@ -244,7 +241,7 @@ def _about_all(
     zeros = [row.alias for row in not_shown if (row.task, row.metric) in weighed]
     without = [row.alias for row in not_shown if not row.is_group]
     if zeros:
-        cause = "Counted as 0 in a group, as the model cannot do it"
+        cause = "Counted as 0 in a group, as the model does not support it"
         yield f"{cause}: {_named(zeros)}."
     if means:
         yield f"Mean of some tasks only: {_named(means)}."
@@ -256,8 +253,8 @@ def _about_all(
 
 
 def _without_interval(shown: Sequence[NumberRow]) -> Iterator[str]:
-    """Why some of the numbers have no interval, each reason that the table has no room
-    for once."""
+    """Why numbers have no interval: each reason that does not fit into the table,
+    once."""
     names: dict[str, list[str]] = {}
     for row in shown:
         (result,) = row.results
@@ -267,8 +264,8 @@ def _without_interval(shown: Sequence[NumberRow]) -> Iterator[str]:
             continue
         if not _fits_the_cell(reason):
             names.setdefault(reason, []).append(row.alias)
-    for reason, own in names.items():
-        yield f"No interval of {_named(own)}: {printable(reason, limit=200)}."
+    for reason, aliases in names.items():
+        yield f"No interval of {_named(aliases)}: {printable(reason, limit=200)}."
 
 
 def _named(names: Iterable[str]) -> str:
@@ -276,8 +273,8 @@ def _named(names: Iterable[str]) -> str:
 
 
 def _notes(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
-    """What the numbers lack, one line each; then how many answers of each task name no
-    option, by the metric with most of them."""
+    """Lost trials of each number, one line each; then the number of answers of each
+    task that name no option, by the metric with most of them."""
     for row in shown:
         (result,) = row.results
         assert result is not None
@@ -292,14 +289,14 @@ def _notes(shown: Sequence[NumberRow], outcome: RunOutcome) -> Iterator[str]:
             yield f"{words}."
     whole = [result for result in outcome.results if not result.slice]
     for row in shown:
-        own = [result for result in whole if result.task == row.task]
-        count = max((result.no_option for result in own), default=0)
+        results = [result for result in whole if result.task == row.task]
+        count = max((result.no_option for result in results), default=0)
         if count:
-            trials = max(result.n for result in own)
+            trials = max(result.n for result in results)
             name = printable(row.alias, limit=200)
             yield (
                 f"{name}: no option {count:,}/{trials:,}, scored as wrong; "
-                "--log_samples shows what was found in each."
+                "--log_samples shows what was read from each answer."
             )
 
 
@@ -311,8 +308,7 @@ def last_lines(
     page: Path | None,
     width: int,
 ) -> str:
-    """Where a run's page and results file lie, and the commands that go on from
-    here."""
+    """The paths of a run's page and results file, and the commands to use next."""
     folder = shlex.quote(str(outcome.folder))
     selection = outcome.selection
     settings = context.settings
@@ -341,7 +337,7 @@ def last_lines(
     if layouts:
         lines.append(("tables", [f"mmeval report {folder}", f"--layout {layouts}"]))
     lines.append(("more", [f"mmeval report {folder}", "--format markdown"]))
-    # what the user has skipped is not missing
+    # metrics that the user has skipped are not missing
     if any(finding.kind != "partial" for finding in unavailable_findings(selection)):
         lines.append(("missing", ["mmeval check", *tasks]))
     if settings.get("data") == "bundled":
@@ -357,13 +353,13 @@ def _laid(
     words: Sequence[str],
     width: int,
 ) -> str:
-    """A label and a path, which is never broken, or a command that goes on in the next
-    line after a backslash."""
+    """A label and a path, which is never broken, or a command that continues on the
+    next line after a backslash."""
     lines = [f"{label:{_LABEL}}{words[0]}"]
     if len(lines[0]) > width and not words[1:]:
         return f"{label}\n  {words[0]}"
     for word in words[1:]:
-        # a blank before it, a blank and a backslash behind it
+        # a space before it, and a space and a backslash after it
         if len(lines[-1]) + len(word) <= width - 3:
             lines[-1] += f" {word}"
         else:

@@ -1,4 +1,4 @@
-"""The tables on stdout: Markdown, one row a number, with uncertainty and notes."""
+"""The full tables on stdout: Markdown, a row for each number, uncertainty and notes."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _BEFORE = (
     "95 % CI",
     "Scored",
 )
-"""The headers between the name and the column of a baseline."""
+"""The headers between the name and the baseline's column."""
 _RIGHT_ALIGNED = frozenset({"n-shot", "Value", "Stderr", "95 % CI", "Scored"})
 
 Names = Mapping[str, Task | UnavailableTask | Group]
-"""What is in the table, with its alias and version."""
+"""The tasks and groups of the table by name; they have the alias and the version."""
 
 
 def render(
@@ -42,9 +42,9 @@ def render(
     roles: Mapping[str, BackendSpec] | None = None,
     baseline: BaselineColumn | None = None,
 ) -> str:
-    """The settings line, the table of tasks, and that of groups if any has a number.
-    ``document`` is the results file's content, ``roles`` those besides the model,
-    ``baseline`` another run's column."""
+    """The settings line, the table of tasks, and the table of groups if any has a
+    number. ``document`` is the results file's content, ``roles`` are those besides the
+    model, ``baseline`` is another run's column."""
     shown: Sequence[Task | UnavailableTask | Group] = (
         *selection.tasks,
         *selection.left_out,
@@ -73,7 +73,7 @@ def _settings_line(
     ]
     for role, spec in roles.items():
         words.append(f"{role}: {spec.name} ({as_arguments(spec.args)})")
-    # the profiles that are not standard, with their tasks where others have another
+    # profiles other than standard, with their tasks if profiles differ
     profiles: dict[str, list[str]] = {}
     for task in selection:
         profile = str(task.config.get("profile") or "standard")
@@ -91,7 +91,7 @@ def _settings_line(
 def _table(
     title: str, rows: Sequence[NumberRow], names: Names, baseline: BaselineColumn | None
 ) -> list[str]:
-    """Whole first, then the slices; the name of either is in its first row only."""
+    """Whole numbers first, then slices; a name is only in its first row."""
     headers = [title, *_BEFORE]
     right_aligned = set(_RIGHT_ALIGNED)
     if baseline is not None:

@@ -1,4 +1,4 @@
-"""Standard output and error: closed streams, escaped text, readers that have gone."""
+"""Standard output and error: closed streams, escaped text, closed readers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ WIDEST, NARROWEST = 80, 40
 
 
 def columns() -> int:
-    """The width of what is laid out for people: that of the terminal, within limits."""
+    """The width of texts for people: that of the terminal, within limits."""
     return max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
 
 
 def steady() -> None:
     """Make the streams usable, also in a process that was started without them.
 
-    A closed stream is opened on the null device: else the next opened file takes its
-    number, and receives all printed text. Characters that a stream cannot show are
-    escaped.
+    A closed stream is opened on the null device; else the next opened file would get
+    its number and all printed text. Characters that a stream cannot show are escaped.
     """
     for number in range(3):
         try:
@@ -49,7 +48,7 @@ def _writable(stream: TextIO | None, number: int) -> TextIO:
 
 
 def print_text(text: str) -> None:
-    """Print results. A closed reader is no error, so that the exit code stays."""
+    """Print results. A closed reader is ignored, so the exit code does not change."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -58,7 +57,7 @@ def print_text(text: str) -> None:
 
 
 def write_line(line: str) -> None:
-    """Write an escaped line to stderr; a bar of tqdm (if imported) is cleared first."""
+    """Write an escaped line to stderr; if tqdm is imported, clear its bar first."""
     safe = escaped(line)
     try:
         if "tqdm" in sys.modules:

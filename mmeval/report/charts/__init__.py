@@ -1,4 +1,4 @@
-"""Charts of a run's numbers as SVG: for the page, and as files of their own."""
+"""Charts of a run's numbers as SVG, for the page and as files."""
 
 from mmeval.report.charts.chosen import Chart, charts_of
 from mmeval.report.charts.svg import png, standalone

@@ -1,4 +1,4 @@
-"""Bars: one a number, with its 95 % interval."""
+"""Bar charts: a bar for each number, with its 95 % interval."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from mmeval.report.charts.svg import Drawing, fitted, text_width
 LABEL_CHARS = 32
 WIDTH, BAR, GAP, GROUP_GAP, TOP, BOTTOM = 640.0, 14.0, 3.0, 8.0, 8.0, 24.0
 NARROW, NARROW_CHARS, LABEL = 320.0, 40, 18.0
-"""Of a drawing for a narrow screen: its width, and the characters and the height of a
-label, which is above bars."""
+"""The width of a drawing for a narrow screen, the characters of its labels, and their
+height above the bars."""
 VALUES = 64.0
-"""Width of the column at the right in which the values stand, clear of bars and
-intervals."""
+"""Width of the column at the right for the values, clear of bars and intervals."""
 SERIES = 6
-"""Colours that tell series apart; more of them begin again."""
+"""The number of colours of series; further series repeat them."""
 
 
 @dataclass(frozen=True)
 class ChartBar:
-    """A value (None: ``absent`` is the reason), its interval, its series' number."""
+    """A value (None: ``absent`` is the reason), its interval, the number of its
+    series."""
 
     value: float | None
     interval: tuple[float, float] | None = None
@@ -38,7 +38,7 @@ def bars(
     spread: Sequence[float] | None = None,
     narrow: bool = False,
 ) -> Drawing:
-    """Horizontal bars in labelled groups; ``series`` names the colours of several.
+    """Draw horizontal bars in labelled groups; ``series`` are the names of the colours.
     ``spread`` is the known range of the values. ``narrow`` is a phone's width, with the
     labels above the bars."""
     width = NARROW if narrow else WIDTH
@@ -55,22 +55,24 @@ def bars(
                 ends.append(bar.value)
             ends += bar.interval or ()
 
-    # the names of the series above the bars, as many in a line as fit
+    # the names of the series above the bars, as many on a line as fit
     legend: list[tuple[float, float, str]] = []
     x, y = 8.0, TOP
     for name in series if len(series) > 1 else ():
         text = fitted(name, LABEL_CHARS)
-        taken = 30 + text_width(text)
-        if x + taken > width and x > 8:
+        item_width = 30 + text_width(text)
+        if x + item_width > width and x > 8:
             x, y = 8.0, y + 18
         legend.append((x, y, text))
-        x += taken
+        x += item_width
     top = y + 24 if legend else TOP
 
     drawing = Drawing(width, top + sum(heights) + BOTTOM, title)
     axis = _Axis(scale_for(ends, spread), 12 + longest, width - VALUES)
-    for at, (x, y, text) in enumerate(legend):
-        drawing.add("rect", f"bar series-{at % SERIES}", x=x, y=y, width=10, height=10)
+    for number, (x, y, text) in enumerate(legend):
+        drawing.add(
+            "rect", f"bar series-{number % SERIES}", x=x, y=y, width=10, height=10
+        )
         drawing.text("label", text, x + 15, y + 9)
     axis.draw(drawing, top, top + sum(heights))
     for label, (_, group), height in zip(labels, groups, heights, strict=True):
@@ -80,21 +82,21 @@ def bars(
         else:
             middle = first + (height - GROUP_GAP) / 2
             drawing.text("label", label, axis.left - 6, middle + 4, "end")
-        for at, bar in enumerate(group):
-            _bar(drawing, bar, axis, first + above + at * (BAR + GAP))
+        for number, bar in enumerate(group):
+            _bar(drawing, bar, axis, first + above + number * (BAR + GAP))
         top += height
     return drawing
 
 
 @dataclass(frozen=True)
 class _Axis:
-    """A scale between two places of the drawing."""
+    """A scale between two x positions of the drawing."""
 
     scale: AxisScale
     left: float
     right: float
 
-    def at(self, value: float) -> float:
+    def position(self, value: float) -> float:
         return self.left + self.scale.share(value) * (self.right - self.left)
 
     def draw(
@@ -104,8 +106,9 @@ class _Axis:
         bottom: float,
     ) -> None:
         for tick in self.scale.ticks:
-            drawing.line("grid", self.at(tick), top, self.at(tick), bottom)
-            drawing.text("axis", shown(tick), self.at(tick), bottom + 15, "middle")
+            x = self.position(tick)
+            drawing.line("grid", x, top, x, bottom)
+            drawing.text("axis", shown(tick), x, bottom + 15, "middle")
 
 
 def _bar(
@@ -118,12 +121,12 @@ def _bar(
     if bar.value is None:
         drawing.text("value", bar.absent, axis.left + 4, middle + 4)
         return
-    zero, end = axis.at(0.0), axis.at(bar.value)
+    zero, end = axis.position(0.0), axis.position(bar.value)
     colour = f"bar series-{bar.series % SERIES}"
     left, length = min(zero, end), max(1.0, abs(end - zero))
     drawing.add("rect", colour, x=left, y=top, width=length, height=BAR)
     if bar.interval is not None:
-        low, high = map(axis.at, bar.interval)
+        low, high = map(axis.position, bar.interval)
         drawing.line("whisker", low, middle, high, middle)
         for x in (low, high):
             drawing.line("whisker", x, middle - 3, x, middle + 3)

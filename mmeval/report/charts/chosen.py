@@ -1,4 +1,4 @@
-"""The charts of a report: numbers of tasks and groups, breakdowns of each task."""
+"""Chooses the charts of a report: tasks and groups, and breakdowns of each task."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from mmeval.report.charts.svg import Drawing
 from mmeval.results.numbers import NOT_THERE, NumberRow
 
 MOST_BARS = 60
-"""Bars or groups of bars in a chart; the title of one that leaves some out says so."""
+"""Bars or groups of bars in a chart; the title states if some are left out."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart: its name as a file's, its title, and what it shows in words. It is drawn
-    on request. ``cut`` is the part of its rows that has a place (also in the title),
-    empty for all. ``narrow`` draws it for a phone; None where another chart shows the
-    same."""
+    """A chart, drawn on request: the name of its file, its title, and its content in
+    words. ``cut`` states which rows are shown (also in the title); empty for all.
+    ``narrow`` draws it for a phone; None if another chart shows the same."""
 
     name: str
     title: str
@@ -34,14 +33,14 @@ class Chart:
 
 
 Ranges = Mapping[str, Sequence[float] | None]
-"""The finite range of each metric, as far as it is known."""
+"""The finite range of each metric, if it is known."""
 
 
 def charts_of(
     rows: Sequence[NumberRow], names: Sequence[str], ranges: Ranges
 ) -> list[Chart]:
-    """The charts of some rows of the runs ``names``. A number alone makes no chart."""
-    # tasks and groups as wholes, one chart for the metrics of one range
+    """The charts of rows of the runs ``names``. A single number has no chart."""
+    # whole tasks and groups, with one chart for all metrics of the same range
     by_range: dict[tuple[float, ...] | str, list[NumberRow]] = {}
     breakdowns: dict[tuple[str, str], dict[str, list[NumberRow]]] = {}
     for row in rows:
@@ -54,9 +53,9 @@ def charts_of(
             key = row.metric if spread is None else tuple(spread)
             by_range.setdefault(key, []).append(row)
     charts = []
-    for key, own in by_range.items():
-        if sum(len(row.results) for row in own[:MOST_BARS]) >= 2:
-            charts.append(_whole(own, key, names))
+    for key, rows_of_range in by_range.items():
+        if sum(len(row.results) for row in rows_of_range[:MOST_BARS]) >= 2:
+            charts.append(_whole(rows_of_range, key, names))
     for (_, label), metrics in breakdowns.items():
         for slices in metrics.values():
             if len(slices) > 1 and any(row.is_known for row in slices):
@@ -81,10 +80,10 @@ def ranges_of(
 def _whole(
     rows: Sequence[NumberRow], key: tuple[float, ...] | str, names: Sequence[str]
 ) -> Chart:
-    """Tasks and groups whose bars may stand on one axis: ``key`` is their range, else
+    """The chart of tasks and groups that share an axis: ``key`` is their range, else
     their metric."""
-    own = rows[:MOST_BARS]
-    groups = [(f"{row.alias}, {row.metric}", _bars(row)) for row in own]
+    shown = rows[:MOST_BARS]
+    groups = [(f"{row.alias}, {row.metric}", _bars(row)) for row in shown]
     cut = _cut(rows, "row")
     title, spread = "Tasks and groups", None
     if isinstance(key, str):
@@ -95,12 +94,12 @@ def _whole(
         title += f" ({cut})"
     draw = partial(bars, title, groups, series=names, spread=spread)
     name = "tasks" if key == (0, 1) else f"tasks-{key}"
-    words = _in_words(own, names, whole=True)
+    words = _in_words(shown, names, whole=True)
     return Chart(name, title, words, draw, partial(draw, narrow=True), cut)
 
 
 def _cut(rows: Sequence[NumberRow], what: str) -> str:
-    """``the first 60 of 75 slices`` where not all rows have a place; else empty."""
+    """``the first 60 of 75 slices`` if rows are left out, else empty."""
     if len(rows) <= MOST_BARS:
         return ""
     return f"the first {MOST_BARS} of {len(rows):,} {what}s"
@@ -131,12 +130,12 @@ def _breakdown(
 
 
 def _bars(row: NumberRow) -> list[ChartBar]:
-    found = []
+    bars_of_row = []
     for series, result in enumerate(row.results):
         interval = None if result is None else result.interval
         absent = row.absent[series] or NOT_THERE
-        found.append(ChartBar(_value(result), interval, series, absent))
-    return found
+        bars_of_row.append(ChartBar(_value(result), interval, series, absent))
+    return bars_of_row
 
 
 def _value(result: Result | None) -> float | None:
@@ -151,28 +150,28 @@ def _in_words(
 ) -> str:
     """Each run's lowest and highest number in words, for readers without the chart."""
     several = len(names) > 1
-    said = []
-    for at, name in enumerate(names):
-        found: list[tuple[float, str]] = []
+    sentences = []
+    for run, name in enumerate(names):
+        values: list[tuple[float, str]] = []
         for row in rows:
-            value = _value(row.results[at])
+            value = _value(row.results[run])
             level = row.slice.partition("=")[2]
             if value is not None:
-                found.append((value, f"{row.alias}, {row.metric}" if whole else level))
+                values.append((value, f"{row.alias}, {row.metric}" if whole else level))
         words = ""
-        if len(found) > 1:
-            low, lowest = min(found, key=itemgetter(0))
-            high, highest = max(found, key=itemgetter(0))
+        if len(values) > 1:
+            low, lowest = min(values, key=itemgetter(0))
+            high, highest = max(values, key=itemgetter(0))
             if low < high:
                 words = f"lowest {low:.4f} ({lowest}), highest {high:.4f} ({highest})"
             elif several:
                 words = f"{low:.4f} everywhere"
         elif several:
             words = "no number"
-            for value, place in found:
-                words = f"{value:.4f} ({place}) alone"
+            for value, place in values:
+                words = f"only {value:.4f} ({place})"
         if several:
-            said.append(f"{name}: {words}")
+            sentences.append(f"{name}: {words}")
         elif words:
-            said.append(words[:1].upper() + words[1:])
-    return "; ".join(said)
+            sentences.append(words[:1].upper() + words[1:])
+    return "; ".join(sentences)

@@ -1,4 +1,4 @@
-"""A radar: values of several slices around a centre, one outline a series."""
+"""Radar charts: values of slices around a centre, with an outline for each series."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ WIDTH, RADIUS, TOP = 640.0, 150.0, 40.0
 MIDDLE = TOP + RADIUS
 Point = tuple[float, float]
 LEAST, MOST = 3, 16
-"""Slices of which a radar is made: fewer are a line, of more the labels stand upon each
-other."""
+"""The slices of a radar: fewer would be a line, with more the labels would overlap."""
 
 
 def radar(
@@ -25,14 +24,14 @@ def radar(
     *,
     spread: Sequence[float] | None = None,
 ) -> Drawing:
-    """A radar chart: one value a label for each series, an open outline without one.
-    A series without any value is left out of the legend."""
+    """Draw a radar chart with a value for each label and series. A missing value opens
+    the outline. A series without any value is not in the legend."""
     known: list[float] = []
     legend: dict[str, int] = {}
     for number, (name, values) in enumerate(series):
-        own = [value for value in values if value is not None]
-        known += own
-        if own and len(series) > 1:
+        series_values = [value for value in values if value is not None]
+        known += series_values
+        if series_values and len(series) > 1:
             legend[name] = number
     scale = scale_for(known, spread)
     around = _circle(len(labels), 1.15)
@@ -45,12 +44,12 @@ def radar(
             drawing.add("path", "grid", d=ring, fill="none")
             y = MIDDLE - share * RADIUS - 2
             drawing.text("axis", shown(tick), WIDTH / 2 + 3, y)
-    for at, (x, y) in enumerate(around):
-        drawing.line("grid", WIDTH / 2, MIDDLE, *_point(at, len(labels), 1.0))
+    for place, (x, y) in enumerate(around):
+        drawing.line("grid", WIDTH / 2, MIDDLE, *_point(place, len(labels), 1.0))
         anchor = "start" if x > WIDTH / 2 else "end"
         if abs(x - WIDTH / 2) < CHAR_WIDTH:
             anchor = "middle"
-        drawing.text("label", fitted(labels[at], LABEL_CHARS), x, y + 4, anchor)
+        drawing.text("label", fitted(labels[place], LABEL_CHARS), x, y + 4, anchor)
     for number, (_, values) in enumerate(series):
         _outline(drawing, values, scale, number)
     for line, (name, number) in enumerate(legend.items()):
@@ -66,9 +65,9 @@ def _outline(
 ) -> None:
     colour = f"series-{number % SERIES}"
     points = []
-    for at, value in enumerate(values):
+    for place, value in enumerate(values):
         share = None if value is None else scale.share(value)
-        points.append(None if share is None else _point(at, len(values), share))
+        points.append(None if share is None else _point(place, len(values), share))
     known = [point for point in points if point is not None]
     if len(known) == len(points):
         path = _path([known], closed=True)
@@ -96,14 +95,14 @@ def _path(stretches: Sequence[Sequence[Point]], *, closed: bool) -> str:
 
 
 def _circle(count: int, share: float) -> list[Point]:
-    return [_point(at, count, share) for at in range(count)]
+    return [_point(place, count, share) for place in range(count)]
 
 
 def _point(
-    at: int,
-    of: int,
+    place: int,
+    count: int,
     share: float,
 ) -> Point:
-    angle = 2 * math.pi * at / of - math.pi / 2
+    angle = 2 * math.pi * place / count - math.pi / 2
     distance = RADIUS * share
     return WIDTH / 2 + distance * math.cos(angle), MIDDLE + distance * math.sin(angle)

@@ -1,4 +1,4 @@
-"""Scales: which values an axis shows, and where its marks stand."""
+"""Scales: the range and the tick marks of an axis."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ class AxisScale:
     ticks: tuple[float, ...]
 
     def share(self, value: float) -> float:
-        """The place of a value, from 0 at the low end to 1 at the high one, clipped."""
+        """The position of a value, from 0 (low end) to 1 (high end), clipped."""
         share = (value - self.low) / (self.high - self.low)
         return min(1.0, max(0.0, share))
 
 
 def scale_for(values: Iterable[float], spread: Sequence[float] | None) -> AxisScale:
-    """A metric's whole range if known, else zero to round numbers around the values."""
+    """The scale of a metric's whole range if known, else from zero to round numbers
+    around the values."""
     if spread is None:
         finite = [0.0, *filter(math.isfinite, values)]
         low, high = min(finite), max(finite)

@@ -1,5 +1,4 @@
-"""SVG as text: elements with escaped texts and attributes, put into one drawing; its
-files, also as PNG."""
+"""Writes SVG drawings with escaped texts and attributes, and converts them to PNG."""
 
 from __future__ import annotations
 
@@ -12,13 +11,12 @@ _NO_XML = re.compile(
     "[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 )
 FONT_SIZE = 13
-"""In units: on the page a drawing is shown at 0.85 of its size at least, which leaves
+"""In units. The page shows a drawing at 0.85 of its size or more, so this is at least
 11 pixels."""
 CHAR_WIDTH = 7.4
-"""Units that a character of a label takes, about."""
+"""The approximate width of a character of a label, in units."""
 _WIDER = {"Lu": 9.2, "Sm": 11.0}
-"""Units of a capital and of a sign of mathematics (``+``, ``>``), which are as wide in
-a common font as this."""
+"""The widths of a capital and of a mathematical sign (``+``, ``>``) in common fonts."""
 
 FONT = Path(__file__).parents[2] / "decode" / "fonts" / "DejaVuSans.ttf"
 FAMILY = "DejaVu Sans"
@@ -41,7 +39,7 @@ _STYLE = (
 
 
 class Drawing:
-    """A drawing of a size in units, with what it shows in words."""
+    """A drawing with a size in units and a title for screen readers."""
 
     def __init__(
         self,
@@ -82,7 +80,7 @@ class Drawing:
         self.add("line", classes, x1=x1, y1=y1, x2=x2, y2=y2)
 
     def markup(self, *, head: str = "") -> str:
-        """The drawing as one element. ``head`` is markup that comes first in it."""
+        """The drawing as one SVG element; ``head`` is inserted after its title."""
         width, height = _plain(self.width), _plain(self.height)
         size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
         start = (
@@ -121,7 +119,7 @@ def png(drawing: Drawing) -> bytes:
 
 
 def xml_text(text: str) -> str:
-    """Replace what XML cannot hold and what turns the direction of writing."""
+    """Replace characters that XML cannot hold or that change the writing direction."""
     clean = _NO_XML.sub("�", text)
     for char in set(clean):
         if unicodedata.category(char) == "Cf":
@@ -130,13 +128,13 @@ def xml_text(text: str) -> str:
 
 
 def fitted(text: str, chars: int) -> str:
-    """A label on one line, cut at so many characters."""
+    """A label on one line, cut after ``chars`` characters."""
     words = " ".join(text.split())
     return words if len(words) <= chars else words[: chars - 1] + "…"
 
 
 def text_width(text: str) -> float:
-    """A label's width in units, rather too large, as the reader's font is unknown."""
+    """A label's width in units; an overestimate, as the reader's font is unknown."""
     width = 0.0
     for char in text:
         if unicodedata.east_asian_width(char) in "WF":

@@ -1,1 +1,1 @@
-"""Loggers: plugins that take finished results elsewhere, used only if named."""
+"""Loggers: plugins that send finished results to a tracker, used only if named."""

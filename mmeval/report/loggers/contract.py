@@ -1,4 +1,4 @@
-"""The logger contract: what takes a run's results elsewhere, and how it may fail."""
+"""The plugin contract of loggers, which send a run's results to a tracker."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ _log = logging.getLogger(__name__)
 
 
 class Logger(Protocol):
-    """The plugin contract of ``mmeval.loggers``: a class, called before a run asks. It
-    gets the logger's arguments as keywords, and raises MissingError or UsageError for
-    what it lacks."""
+    """The plugin contract of ``mmeval.loggers``: a class that is created before a run
+    starts. Its constructor gets the logger's arguments as keywords. It raises
+    MissingError or UsageError if something is missing or wrong."""
 
     def log(self, outcome: RunOutcome, published: PublishedResults) -> None:
-        """Take the results elsewhere, once, after all files are written.
-        Whatever it raises is a warning."""
+        """Send the results to the tracker, once, after all files are written.
+        An exception is logged as a warning."""
         ...
 
 
-def create_loggers(named: Mapping[str, Mapping[str, Any]]) -> dict[str, Logger]:
-    """The loggers of a run, by plugin name, made with their arguments.
+def create_loggers(arguments: Mapping[str, Mapping[str, Any]]) -> dict[str, Logger]:
+    """Create the loggers of a run with their arguments, by plugin name.
 
-    Raises UnknownNameError for a name, MissingExtraError for a package that is not
-    installed, UsageError for arguments that the logger does not take.
+    Raises UnknownNameError for an unknown name, MissingExtraError for a package that is
+    not installed, UsageError for arguments that the logger does not accept.
     """
-    made: dict[str, Logger] = {}
-    for name, args in named.items():
+    loggers: dict[str, Logger] = {}
+    for name, args in arguments.items():
         factory = plugins.load("mmeval.loggers", name)
         try:
             inspect.signature(factory).bind(**args)
         except TypeError as error:
             raise UsageError(f"the logger {name!r}: {error}") from None
-        made[name] = factory(**args)
-    return made
+        loggers[name] = factory(**args)
+    return loggers
 
 
 def log_results(
     loggers: Mapping[str, Logger], outcome: RunOutcome, published: PublishedResults
 ) -> None:
-    """Hand results to each logger; a failure is a warning, as the files have them."""
+    """Pass results to each logger. A failure is a warning, as the files are written."""
     for name, logger in loggers.items():
         try:
             # stdout holds the tables and nothing else
@@ -74,7 +74,7 @@ def need_package(package: str) -> None:
 
 
 def flat_numbers(outcome: RunOutcome) -> dict[str, float]:
-    """Known numbers without slices: ``task/metric``, its ``_stderr`` and its counts."""
+    """Known numbers without slices: ``task/metric``, its ``_stderr`` and counts."""
     numbers: dict[str, float] = {}
     for result in (*outcome.results, *outcome.group_results):
         if result.slice:
@@ -109,6 +109,6 @@ def table_rows(outcome: RunOutcome) -> tuple[Sequence[str], list[list[Any]]]:
 
 
 def described(published: PublishedResults) -> dict[str, Any]:
-    """How the numbers came about, for a tracker: settings, versions, configurations."""
+    """Metadata of the numbers for a tracker: settings, versions, configurations."""
     keys = ("config", "configs", "versions", "n-samples", "model_name")
     return {key: published.document[key] for key in keys}

@@ -1,4 +1,4 @@
-"""Trackio: the numbers of a run as one of its runs, kept where trackio keeps them."""
+"""Trackio: logs the numbers of a run as a run of trackio."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from mmeval.system.extras import need
 class TrackioLogger:
     """Logs the results to trackio.
 
-    The arguments are those of ``trackio.init``; without a ``project`` it is ``mmeval``,
-    without a ``name`` the model's. Where trackio keeps its data is its own to decide
-    (``TRACKIO_DIR``, ``space_id``).
+    The arguments are those of ``trackio.init``. The default of ``project`` is
+    ``mmeval``, that of ``name`` the model's name. Trackio itself decides where it
+    stores data (``TRACKIO_DIR``, ``space_id``).
     """
 
     def __init__(self, **init: Any) -> None:
@@ -24,9 +24,9 @@ class TrackioLogger:
 
     def log(self, outcome: RunOutcome, published: PublishedResults) -> None:
         trackio = need("trackio", "loggers")
-        given = {"project": "mmeval", "name": outcome.model_name, **self._init}
-        given["config"] = described(published) | given.get("config", {})
-        trackio.init(**given)
+        arguments = {"project": "mmeval", "name": outcome.model_name, **self._init}
+        arguments["config"] = described(published) | arguments.get("config", {})
+        trackio.init(**arguments)
         try:
             trackio.log({**flat_numbers(outcome), "exit_code": outcome.exit_code})
         finally:

@@ -1,4 +1,4 @@
-"""Weights & Biases: a run's numbers as one of its runs, with the results file."""
+"""Weights & Biases: logs a run's numbers as a run of wandb, with the results file."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from mmeval.system.extras import need
 class WandbLogger:
     """Logs the results to Weights & Biases.
 
-    The arguments are those of ``wandb.init``; without a ``project`` it is ``mmeval``,
-    without a ``name`` the model's.
+    The arguments are those of ``wandb.init``. The default of ``project`` is
+    ``mmeval``, that of ``name`` the model's name.
 
-    Where and whether it sends anything is wandb's to decide (``WANDB_MODE``,
-    ``WANDB_DIR``, ``WANDB_API_KEY``).
+    Wandb itself decides where and whether it sends data (``WANDB_MODE``, ``WANDB_DIR``,
+    ``WANDB_API_KEY``).
     """
 
     def __init__(self, **init: Any) -> None:
@@ -31,18 +31,18 @@ class WandbLogger:
 
     def log(self, outcome: RunOutcome, published: PublishedResults) -> None:
         wandb = need("wandb", "loggers")
-        given = {
+        arguments = {
             "project": "mmeval",
             "name": outcome.model_name,
             "job_type": "evaluation",
             **self._init,
         }
-        given["config"] = described(published) | given.get("config", {})
-        with wandb.init(**given) as run:
+        arguments["config"] = described(published) | arguments.get("config", {})
+        with wandb.init(**arguments) as run:
             columns, rows = table_rows(outcome)
             table = wandb.Table(columns=list(columns), data=rows)
             run.log({**flat_numbers(outcome), "results": table})
             run.summary["exit_code"] = outcome.exit_code
-            kept = wandb.Artifact(f"results-{run.id}", type="results")
-            kept.add_file(str(published.file))
-            run.log_artifact(kept)
+            artifact = wandb.Artifact(f"results-{run.id}", type="results")
+            artifact.add_file(str(published.file))
+            run.log_artifact(artifact)

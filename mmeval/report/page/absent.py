@@ -1,4 +1,4 @@
-"""What could not be computed: the numbers without a value, once for each cause."""
+"""Numbers without a value, grouped by the cause."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ def not_computed(
     uncounted: bool,
     run: str = "RUN",
 ) -> list[dict[str, Any]]:
-    """The rows of which no run has a value, for the template, by cause and remedy. A
-    number that needs two things is with both."""
+    """The rows without a value in any run, for the template, by cause and remedy. A
+    number with two causes is listed under both."""
     members = groups_of(documents)
     by_finding: dict[Finding, list[NumberRow]] = {}
     for row in rows:
         if not row.metric or row.is_known:
             continue
         tasks = {row.task, *tasks_inside(row.task, members)}
-        found = _findings(row.metric, tasks, documents)
-        lost = [one and (one.failed or one.unscored) for one in row.results]
-        if not found or any(lost):
-            found = {_by_counts(row.results): None}
-        for finding in found:
+        findings = _findings(row.metric, tasks, documents)
+        lost = [result and (result.failed or result.unscored) for result in row.results]
+        if not findings or any(lost):
+            findings = {_by_counts(row.results): None}
+        for finding in findings:
             by_finding.setdefault(finding, []).append(row)
     ours = documents[0].get("mmeval", {})
     tasks_of_run = words_for(ours.get("settings", {}), ours.get("metrics", {}))
     place = Place(tasks_of_run, run)
     shown = []
     for group in grouped(by_finding):
-        own: dict[int, NumberRow] = {}
+        rows_of_group: dict[int, NumberRow] = {}
         for finding in group.findings:
-            own |= {id(row): row for row in by_finding[finding]}
+            rows_of_group |= {id(row): row for row in by_finding[finding]}
         metrics: dict[tuple[str, str], list[str]] = {}
-        for row in own.values():
+        for row in rows_of_group.values():
             name = f"{row.alias}, {row.slice}" if row.slice else row.alias
             href = link(row, uncounted=uncounted)
             metrics.setdefault((name, href), []).append(row.metric)
@@ -61,8 +61,8 @@ def not_computed(
 def _findings(
     metric: str, tasks: Collection[str], documents: Sequence[ResultsDocument]
 ) -> dict[Finding, None]:
-    """What the results files have of the metrics that give a number, once each."""
-    found: dict[Finding, None] = {}
+    """The different findings in the results files about the metrics of a number."""
+    findings: dict[Finding, None] = {}
     for document in documents:
         ours = document.get("mmeval", {})
         for row in ours.get("findings", ()):
@@ -71,17 +71,17 @@ def _findings(
             metrics = metrics_of(ours, subject.task)
             outputs = metrics.get(subject.metric, {}).get("outputs", ())
             if subject.task in tasks and metric in outputs:
-                found[finding] = None
-    return found
+                findings[finding] = None
+    return findings
 
 
 def _by_counts(results: Sequence[Result | None]) -> Finding:
-    """Why no trial has a score, where no metric was unavailable."""
+    """Why no trial has a score although the metric was available."""
     known = [result for result in results if result is not None]
     if any(result.suspended for result in known):
         return Finding("suspended", cause="scoring stopped before its end")
     if known and all(result.unsupported == result.n for result in known):
-        cause = "the model does not take or give what the samples need"
+        cause = "the model does not support the inputs or outputs of the samples"
         return Finding("unsupported", cause=cause)
     if any(result.has_nothing_to_score for result in known):
         return Finding("unscored", cause="no answer holds anything for the metric")

@@ -1,5 +1,5 @@
-"""Three answers for the first screen: the best, the worst and a typical one, in parts
-that need no scripts."""
+"""Three answers for the first screen: the best, the worst and a typical one. Their
+parts need no scripts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 MOST_PARTS = 7
-"""Parts of an answer; the link below it leads to all of them."""
+"""Parts of an answer that are shown; the link below it leads to all."""
 MAX_TEXT = 240
 MAX_LINES = 8
 """Lines of code."""
@@ -18,8 +18,8 @@ _WORD = re.compile(r"\w")
 
 
 class _Answer(NamedTuple):
-    """A row of the index: ``goodness`` is its score from 0 to 1, where 1 is best,
-    ``kinds`` are those of its parts."""
+    """A row of the index: ``goodness`` is its score from 0 to 1 (best), ``kinds`` the
+    number of kinds of parts less one."""
 
     goodness: float
     kinds: int
@@ -29,38 +29,37 @@ class _Answer(NamedTuple):
 def three_answers(
     index: Mapping[str, Any], details: Callable[[int], Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Answers to three samples for the template, by the metric that stands for their
-    task; of equal ones those with most kinds of parts. Where there is no score they
-    have none. ``index`` is the report's index, ``details`` reads a row's trial in
-    full."""
+    """Answers to three samples for the template, by the headline metric of their task.
+    Of equal ones, those with most kinds of parts are shown. Without any score they have
+    none. ``index`` is the report's index, ``details`` reads a row's trial in full."""
     rows = index["rows"]
-    rest = list(_answers(index, scored=True)) or list(_answers(index, scored=False))
-    alike = len({answer.goodness for answer in rest}) < 2
-    middle = median(answer.goodness for answer in rest) if rest else 0.0
-    ways: tuple[tuple[str, Callable[[_Answer], float]], ...] = (
+    answers = list(_answers(index, scored=True)) or list(_answers(index, scored=False))
+    alike = len({answer.goodness for answer in answers}) < 2
+    middle = median(answer.goodness for answer in answers) if answers else 0.0
+    choices: tuple[tuple[str, Callable[[_Answer], float]], ...] = (
         ("best", lambda answer: -answer.goodness),
         ("worst", lambda answer: answer.goodness),
         ("typical", lambda answer: abs(answer.goodness - middle)),
     )
     shown: list[dict[str, Any]] = []
-    taken = set[tuple[int, int]]()
-    for label, way in ways:
+    shown_samples = set[tuple[int, int]]()
+    for label, distance in choices:
         best: tuple[float, int, int] | None = None
-        for answer in rest:
-            rank = (way(answer), -answer.kinds, answer.row)
+        for answer in answers:
+            rank = (distance(answer), -answer.kinds, answer.row)
             sample = (rows["task"][answer.row], rows["index"][answer.row])
-            if sample not in taken and (best is None or rank < best):
+            if sample not in shown_samples and (best is None or rank < best):
                 best = rank
         if best is not None:
             row = best[-1]
-            taken.add((rows["task"][row], rows["index"][row]))
+            shown_samples.add((rows["task"][row], rows["index"][row]))
             shown.append(_card(index, row, "" if alike else label, details(row)))
-    # the best one, a typical one, the worst one
+    # in the order best, typical, worst
     return [*shown[:1], *reversed(shown[1:])]
 
 
 def _answers(index: Mapping[str, Any], *, scored: bool) -> Iterator[_Answer]:
-    """The answers that have a score, or all; each is counted by three numbers, as a
+    """The answers that have a score, or all answers. They are small records, as a
     report may have many thousands."""
     rows = index["rows"]
     uncounted = index["statuses"].index("uncounted")
@@ -78,7 +77,7 @@ def _answers(index: Mapping[str, Any], *, scored: bool) -> Iterator[_Answer]:
 
 
 def _score(index: Mapping[str, Any], row: int) -> tuple[str, float | None]:
-    """The metric that stands for a row's task, and the row's score by it."""
+    """The headline metric of a row's task, and the row's score by it."""
     metric = index["tasks"][index["rows"]["task"][row]]["headline"]
     column = index["rows"]["scores"].get(metric)
     return metric, None if column is None else column[row]
@@ -87,8 +86,8 @@ def _score(index: Mapping[str, Any], row: int) -> tuple[str, float | None]:
 def _rate(
     metric: Mapping[str, Any], column: Iterable[float | None]
 ) -> Callable[[float], float]:
-    """How good a metric's score is: its place in the range that is known, else in that
-    of its scores."""
+    """A function for the goodness of a score: its position in the metric's range, or in
+    the range of all scores if that is unknown."""
     values = [value for value in column if value is not None]
     low, high = 0.0, 1.0
     if metric["range"]:
@@ -130,9 +129,8 @@ def _card(
 
 
 def _part(part: Mapping[str, Any]) -> dict[str, str] | None:
-    """A part as one of ``text``, ``code``, ``image``, ``audio``, ``video`` or, where it
-    is only named, ``other``. None for reasoning, and for space and punctuation between
-    media."""
+    """A part as ``text``, ``code``, ``image``, ``audio`` or ``video``, or as ``other``
+    if it is only named. None for reasoning, and for spaces and punctuation."""
     kind, text = str(part["kind"]), str(part.get("text") or "")
     if kind == "reasoning" or (kind == "text" and not _WORD.search(text)):
         return None

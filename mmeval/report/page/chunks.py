@@ -1,4 +1,4 @@
-"""Data as scripts: a call with a JSON value that cannot end or start a script."""
+"""Writes data as scripts: a call with a JSON value that cannot break the script."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _ESCAPES = (
     (b"\xe2\x80\xa9", b"\\u2029"),
 )
 _PROTO = re.compile(rb'(?<=[{,])"__proto__":')
-"""In a script this key would set an object's prototype; in brackets it is a key as any
-other. A quote that follows a brace or a comma directly opens a string: within strings
-quotes are escaped."""
+"""In a script this key would set an object's prototype; in brackets it is an ordinary
+key. Quotes within strings are escaped, so a quote directly after a brace or a comma
+opens a string."""
 MAX_DEPTH = 60
-"""Levels of nesting that are shown of a value that JSON cannot write as it is."""
+"""Levels of nesting that are kept of a value that JSON cannot write as it is."""
 
 
 def script(call: str, *values: Any) -> bytes:
     """``mmeval.<call>(<json>, ...);`` as UTF-8.
-    NaN and infinity become null, what nests too deeply is cut."""
+    NaN and infinity become null; deep nesting is cut."""
     lines = []
     for value in values:
         try:
@@ -55,8 +55,8 @@ def _shallow(value: Any, depth: int = 0) -> Any:
 
 
 class Chunks:
-    """Items by ``size`` in files: ``<name>-0000.js`` has ``mmeval.<name>(0, [...])``.
-    ``before`` is called before each file, to finish what its items still lack."""
+    """Writes ``size`` items to a file: ``<name>-0000.js`` has ``mmeval.<name>(0,
+    [...])``. ``before`` is called before each file, to complete its items."""
 
     def __init__(
         self,
@@ -67,27 +67,27 @@ class Chunks:
         before: Callable[[], None] | None = None,
     ) -> None:
         self._folder, self._name, self._size, self._before = folder, name, size, before
-        self._held: list[Any] = []
+        self._items: list[Any] = []
         self._number = 0
 
     def add(self, item: Any) -> None:
-        self._held.append(item)
-        if len(self._held) == self._size:
+        self._items.append(item)
+        if len(self._items) == self._size:
             self.flush()
 
     def item(self, number: int) -> Any:
-        """One of the items that have been written, by its number."""
+        """Read a written item by its number."""
         file, place = divmod(number, self._size)
         line = (self._folder / f"{self._name}-{file:04d}.js").read_bytes()
         body = line[line.index(b",") + 1 : line.rindex(b")")]
         return from_line(body.replace(b'["__proto__"]:', b'"__proto__":'))[place]
 
     def flush(self) -> None:
-        """Write what is held, as the last file has to be."""
-        if self._held:
+        """Write the items that are not written yet, such as those of the last file."""
+        if self._items:
             if self._before is not None:
                 self._before()
             path = self._folder / f"{self._name}-{self._number:04d}.js"
-            path.write_bytes(script(self._name, self._number, self._held))
-            self._held = []
+            path.write_bytes(script(self._name, self._number, self._items))
+            self._items = []
             self._number += 1

@@ -1,4 +1,4 @@
-"""Code in colour: a text's words in the few classes of the page, by Pygments."""
+"""Colours code: splits a text into tokens with the page's classes, by Pygments."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from mmeval.media.decode.code import code_words
 from mmeval.media.decode.limits import DecodeLimits
 
 MAX_CODE = 20_000
-"""Characters that are coloured; a longer text stays plain."""
+"""A text with more characters stays plain."""
 MAX_LINE = 2_000
-"""Characters of a line: beyond, patterns may take long."""
+"""A text with a longer line stays plain, as patterns may take long."""
 MAX_BATCH = 100_000
 """Characters that are coloured together."""
 LIMITS = DecodeLimits(max_step_seconds=0.5)
-"""Colours are worth no more."""
+"""A short time limit, as colours are not essential."""
 MOST_REFUSED = 3
-"""Texts that took too long, after which all others stay plain: they may be made for
-that."""
+"""After this number of texts that take too long, all others stay plain: the texts may
+be hostile."""
 
 _FENCE = re.compile(r"\s*(?:```|~~~)[ \t]*+([\w+#.-]{0,30})[^\n]*\n")
 _FENCE_END = re.compile(r"\n(?:```|~~~)\s*\Z")
@@ -57,8 +57,8 @@ _LOOKS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("latex", r"\\(?:documentclass|begin)\{"),
     )
 )
-"""What the beginning of a text says of its language; asking every lexer of Pygments
-would take seconds."""
+"""Patterns that guess the language from the beginning of a text. Trying every lexer of
+Pygments would take seconds."""
 
 
 class _Text(NamedTuple):
@@ -69,24 +69,23 @@ class _Text(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it stays without colours, whatever is in it."""
+        """Whether the text stays without colours."""
         if not self.language or len(self.inner) > MAX_CODE:
             return True
         return any(len(line) > MAX_LINE for line in self.inner.splitlines())
 
 
 class Colours:
-    """Colours a report's code, many texts at a time, as each call of a process
-    costs."""
+    """Colours a report's code, many texts at a time, as each process call is slow."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[dict[str, Any], _Text]] = []
         self._refused = 0
 
     def later(self, shown: dict[str, Any]) -> None:
-        """Add its ``language`` and ``tokens`` to a part of code with the next ``fill``.
-        ``tokens`` are words in order with their classes; a text that has neither a
-        fence nor colours gets none."""
+        """Queue a part of code; the next ``fill`` adds ``language`` and ``tokens``.
+        ``tokens`` are the words in order with their classes; a text without a fence and
+        colours has none."""
         inner: str = shown["text"]
         language = ""
         fence = _FENCE.match(inner[:200])
@@ -108,7 +107,7 @@ class Colours:
             self._waiting.append((shown, text))
 
     def fill(self) -> None:
-        """Colour all that waits."""
+        """Colour all queued parts."""
         waiting, self._waiting = self._waiting, []
         batch: list[tuple[dict[str, Any], _Text]] = []
         size = 0
@@ -122,19 +121,19 @@ class Colours:
             self._colour(batch)
 
     def _colour(self, batch: Sequence[tuple[dict[str, Any], _Text]]) -> None:
-        """Colour texts by the language of their fence, else by the one they look like.
-        Where some are too much together, each is asked for alone."""
+        """Colour texts by the language of their fence, else by the guessed one. If they
+        exceed the limit together, each is coloured alone."""
         if self._refused >= MOST_REFUSED:
             return
         try:
-            found = code_words([text for _, text in batch], limits=LIMITS)
+            words_by_text = code_words([text for _, text in batch], limits=LIMITS)
         except (MediaLimitError, ContentError) as error:
             if len(batch) > 1:
-                for one in batch:
-                    self._colour([one])
+                for item in batch:
+                    self._colour([item])
             elif isinstance(error, MediaLimitError):
                 self._refused += 1
             return
-        for (shown, text), words in zip(batch, found, strict=True):
+        for (shown, text), words in zip(batch, words_by_text, strict=True):
             if words is not None and "".join(word for _, word in words) == text.inner:
                 shown["tokens"] = words

@@ -1,4 +1,4 @@
-"""A trial in full, as the page shows it."""
+"""Converts a trial in full for the page."""
 
 from __future__ import annotations
 
@@ -21,28 +21,29 @@ GONE = {"kind": "internal", "message": "its answer is no longer in the journal"}
 
 @dataclass(frozen=True)
 class ShownExchange:
-    """A trial's call and its reply (None: the call failed, or its reply is gone from
-    the journal)."""
+    """A trial's call and the row of its reply (None: the call failed, or its reply is
+    no longer in the journal)."""
 
     path: str
     role: str
-    found: TaskRow | None
+    row: TaskRow | None
 
     @property
     def reply(self) -> TaskRow:
-        return {} if self.found is None else self.found
+        return {} if self.row is None else self.row
 
 
 def exchanges(trial: StoredTrial, journal: Journal) -> list[ShownExchange]:
-    """The calls of a trial, without the unmade one that ends an unsupported trial."""
+    """The calls of a trial, without the last call of an unsupported trial, which was
+    not made."""
     failed = trial.row.get("failed", {})
     is_unsupported = (trial.row.get("error") or {}).get("kind") == "unsupported"
-    made = []
+    calls = []
     for path, role, key in trial.row["x"]:
         reply = failed[path]["r"] if path in failed else _reply(journal, key)
         if reply is not None or not is_unsupported:
-            made.append(ShownExchange(str(path), str(role), reply))
-    return made
+            calls.append(ShownExchange(str(path), str(role), reply))
+    return calls
 
 
 def _reply(journal: Journal, key: str) -> TaskRow | None:
@@ -51,17 +52,17 @@ def _reply(journal: Journal, key: str) -> TaskRow | None:
 
 
 def output_of(
-    trial: StoredTrial, made: Iterable[ShownExchange]
+    trial: StoredTrial, calls: Iterable[ShownExchange]
 ) -> list[TaskRow] | None:
-    """The parts of the answer; None where there is none."""
+    """The parts of the answer; None without one."""
     if "error" in trial.row:
         return None
     if "output" in trial.row:
-        own: list[TaskRow] = trial.row["output"]
-        return own
-    for exchange in made:
-        if exchange.found is not None:
-            return exchange.found.get("output")
+        output: list[TaskRow] = trial.row["output"]
+        return output
+    for exchange in calls:
+        if exchange.row is not None:
+            return exchange.row.get("output")
     return None
 
 
@@ -74,7 +75,7 @@ def error_of(trial: StoredTrial, output: object) -> TaskRow | None:
 
 def details(
     trial: StoredTrial,
-    made: list[ShownExchange],
+    calls: list[ShownExchange],
     output: list[TaskRow] | None,
     labels: Mapping[str, Any],
     *,
@@ -82,11 +83,11 @@ def details(
     journal: Journal,
     writer: PartWriter,
 ) -> dict[str, Any]:
-    """What is written of a trial.
-    ``outputs`` says of each metric under which number its verdicts stand."""
+    """A trial as JSON values for the page. ``outputs`` maps each metric to the number
+    that shows its verdicts."""
     sample = trial.sample
-    is_output = len(made) == 1 and "output" not in trial.row
-    # nothing in it can be too long, so nothing has to be looked through
+    is_output = len(calls) == 1 and "output" not in trial.row
+    # a small trial holds no long text, so nothing has to be cut
     whole = trial.size <= MAX_TEXT
     messages = []
     for message in sample["input"]:
@@ -106,7 +107,7 @@ def details(
     }
     warnings: dict[str, None] = {}
     ends = []
-    for exchange in made:
+    for exchange in calls:
         for text in exchange.reply.get("warnings", ()):
             warnings[str(text)[:MAX_TEXT]] = None
         if exchange.role == "model":
@@ -114,7 +115,7 @@ def details(
         step = _step(exchange, journal, writer, is_output=is_output)
         shown["steps"].append(step)
     shown["warnings"] = list(warnings)
-    # how the model's answer ended, where that is not simply its end
+    # the finish reason of the model's answer, unless it is a plain stop
     finish = worst_finish(ends)
     if finish != "stop":
         shown["finish"] = finish
@@ -125,7 +126,7 @@ def details(
 
 
 def bounded(value: Any, depth: int = 0) -> Any:
-    """A value of JSON with its long texts and lists cut, each which is marked."""
+    """A JSON value with long texts and lists cut; each cut is marked."""
     if isinstance(value, str):
         if len(value) <= MAX_TEXT:
             return value
@@ -136,12 +137,12 @@ def bounded(value: Any, depth: int = 0) -> Any:
         return "…"
     is_cut = len(value) > MAX_ITEMS
     if isinstance(value, Mapping):
-        kept = {}
+        entries = {}
         for name, item in islice(value.items(), MAX_ITEMS):
-            kept[str(name)[:MAX_TEXT]] = bounded(item, depth + 1)
+            entries[str(name)[:MAX_TEXT]] = bounded(item, depth + 1)
         if is_cut:
-            kept["…"] = f"{len(value):,} in all"
-        return kept
+            entries["…"] = f"{len(value):,} in all"
+        return entries
     items = [bounded(item, depth + 1) for item in value[:MAX_ITEMS]]
     if is_cut:
         items.append(f"… ({len(value):,} in all)")
@@ -169,7 +170,7 @@ def _step(
     reply = exchange.reply
     parts: list[dict[str, Any]] | None = []
     error = _error(reply.get("error"))
-    if exchange.found is None:
+    if exchange.row is None:
         message = "it failed, or its reply is no longer in the journal"
         error = {"kind": "internal", "message": message}
     else:
@@ -193,18 +194,18 @@ def _traced(
     journal: Journal,
     writer: PartWriter,
 ) -> dict[str, Any]:
-    """The steps of an agent on its way to a reply, and its evidence; nothing for any
-    other reply."""
+    """The steps of an agent before its reply, and its evidence; empty for any other
+    reply."""
     if "trace" not in reply:
         return {}
     steps = []
     for step in reply["trace"]["steps"]:
-        found = _reply(journal, str(step.get("key", "")))
+        row = _reply(journal, str(step.get("key", "")))
         if "error" in step:
-            found = {"error": step["error"], "latency": step["seconds"]}
-        made = ShownExchange(str(step["path"]), str(step["role"]), found)
+            row = {"error": step["error"], "latency": step["seconds"]}
+        step_call = ShownExchange(str(step["path"]), str(step["role"]), row)
         title = str(step.get("title", ""))
-        steps.append(_step(made, journal, writer, title=title))
+        steps.append(_step(step_call, journal, writer, title=title))
     return {"steps": steps, "evidence": bounded(reply["trace"]["evidence"])}
 
 
@@ -225,7 +226,9 @@ def _scores(
     shown = []
     for name, score in trial.scores["scores"].items():
         evidence = score.get("evidence", {})
-        own = [_verdict(row, journal, writer) for row in verdicts.get(name, ())]
+        shown_verdicts = [
+            _verdict(row, journal, writer) for row in verdicts.get(name, ())
+        ]
         row = {
             "name": name,
             "status": score.get("status", "scored"),
@@ -233,7 +236,7 @@ def _scores(
             "reason": str(score.get("reason", ""))[:MAX_TEXT],
             "bounds": score.get("bounds"),
             "evidence": evidence if whole else bounded(evidence),
-            "verdicts": own,
+            "verdicts": shown_verdicts,
         }
         shown.append(row)
     return shown

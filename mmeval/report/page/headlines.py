@@ -1,5 +1,4 @@
-"""The first screen's numbers: a headline's value and 95 % interval of each run, as
-shares of a gauge."""
+"""The gauges of the first screen: each headline's value and 95 % interval by run."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from mmeval.results.notes import from_to
 from mmeval.results.numbers import NumberRow
 
 MOST_LINES = 6
-"""Gauges on the first screen; the table below has all numbers."""
+"""Gauges on the first screen; the table below it has all numbers."""
 DIGITS = 3
 
 Ranges = Mapping[str, Sequence[float] | None]
@@ -29,23 +28,23 @@ def headline_gauges(
     uncounted: bool = False,
     baseline: BaselineColumn | None = None,
 ) -> list[dict[str, Any]]:
-    """Of headline rows those with a value for the template: all, or where that is too
-    many what no other one holds."""
+    """The headline rows with a value, for the template. If there are too many, only the
+    outermost ones."""
     known = [row for row in rows if row.is_known]
-    room = max(1, MOST_LINES // min(len(names), SERIES))
+    most = max(1, MOST_LINES // min(len(names), SERIES))
     shown = known
-    if len(known) > room:
-        # the rows that are not below another one of them
+    if len(known) > most:
+        # the rows that are not inside another one
         shown = []
         for row in known:
             if not shown or row.depth <= shown[-1].depth:
                 shown.append(row)
-    found = []
-    for row in shown[:room]:
+    lines = []
+    for row in shown[:most]:
         line = _row(row, names, ranges.get(row.metric), baseline)
         line["href"] = link(row, uncounted=uncounted)
-        found.append(line)
-    return found
+        lines.append(line)
+    return lines
 
 
 def _row(
@@ -60,8 +59,8 @@ def _row(
             ends += (result.value, *(result.interval or ()))
     other = None
     if baseline is not None:
-        its_own = baseline.values.get(Key(row.task, row.metric))
-        other = None if its_own is None else its_own.value
+        baseline_result = baseline.values.get(Key(row.task, row.metric))
+        other = None if baseline_result is None else baseline_result.value
     if other is not None:
         ends.append(other)
     scale = scale_for(ends, spread)

@@ -1,4 +1,4 @@
-"""The index of a report: one row a trial, by columns, and the filter's text."""
+"""The index of a report: a row for each trial, in columns, and the text to search."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ STATUSES = (
     "refused",
     "uncounted",
 )
-"""What a trial is on the page. One that was refused is so whether it is scored or
-not."""
+"""The statuses of trials on the page. A refused trial is ``refused``, scored or not."""
 CHUNK = 100
 TEXT_CHUNK = 2_000
 MAX_TITLE = 120
@@ -43,17 +42,16 @@ MAX_NAME = 500
 FORMAT = 1
 
 _WORST = ("unscored", "unavailable", "scored", "inapplicable")
-"""Of the scores of a trial the first of these counts: that a metric does not apply,
-only where none does."""
+"""The first of these that a score of the trial has is its status. ``inapplicable`` is
+last: it counts only if no metric applies."""
 
 
 _NEVER_ASKED = frozenset({"unsupported", "bad_sample"})
-"""The errors of trials that no model was asked: they ended before their first call."""
+"""The errors of trials that end before their first call."""
 
 
 class SampleCounts(NamedTuple):
-    """The samples and trials of a run that were asked, of the samples that were
-    ``chosen``."""
+    """The numbers of asked samples and trials of a run, and of ``chosen`` samples."""
 
     samples: int
     chosen: int
@@ -61,10 +59,10 @@ class SampleCounts(NamedTuple):
 
 
 class Index:
-    """Columns of all trials; nothing else of them is held.
+    """Columns of all trials; nothing else of a trial is kept in memory.
 
-    ``uncounted`` of its ``count`` trials lie in a run folder and do not stand behind
-    the numbers.
+    ``uncounted`` of its ``count`` trials are in a run folder but do not count in the
+    numbers.
     """
 
     def __init__(self) -> None:
@@ -91,7 +89,7 @@ class Index:
         self._kinds: dict[str, str] = {}
         self._was_asked = array("b")
         self._is_counted: TrialFilter = counted_by(None)
-        self._lacking: frozenset[str] = frozenset()
+        self._unavailable: frozenset[str] = frozenset()
 
     def begin_run(self, run: StoredRun) -> None:
         self._tallies.append(Counter())
@@ -104,10 +102,10 @@ class Index:
         self._runs.append(row)
 
     def begin_task(self, task: StoredTask, ours: TaskRow) -> None:
-        """Begin the rows of a task; ``ours`` is what the results file has in
-        ``mmeval``."""
+        """Begin the rows of a task; ``ours`` is the entry ``mmeval`` of the results
+        file."""
         self._is_counted = counted_by(ours.get("asked", {}).get(task.name))
-        self._lacking = lacking(ours, task.name)
+        self._unavailable = unavailable_numbers(ours, task.name)
         comparable = task.name not in ours.get("not_comparable", ())
         row = {
             "name": task.name,
@@ -137,8 +135,8 @@ class Index:
         error: TaskRow | None,
         labels: TaskRow,
     ) -> None:
-        """Add a trial's row. Its record is read first, so that the columns stay
-        alike."""
+        """Add a trial's row. Its record is read completely first, so a damaged one
+        leaves the columns at equal lengths."""
         scores = {} if trial.scores is None else trial.scores["scores"]
         values: dict[str, float | None] = {}
         for name, score in scores.items():
@@ -147,7 +145,7 @@ class Index:
             values[name] = value if is_number else None
         status = "uncounted"
         if self._is_counted(trial.index, trial.repeat):
-            status = _status(error, trial.scores or {}, self._lacking)
+            status = _status(error, trial.scores or {}, self._unavailable)
         number = STATUSES.index(status)
         types = dict.fromkeys(part["type"] for part in output or ())
         types.pop("reasoning", None)
@@ -181,8 +179,7 @@ class Index:
         self.uncounted += status == "uncounted"
 
     def has_scores(self, row: NumberRow) -> bool:
-        """Whether trials have scores by a number: one of several averages is no number
-        of trials."""
+        """Whether trials have scores by a number; a number of averages has none."""
         return row.metric in self._scores
 
     def tally(self, run: int) -> Mapping[str, int]:
@@ -190,27 +187,26 @@ class Index:
         return self._tallies[run]
 
     def asked(self, run: int) -> SampleCounts:
-        """What was asked in a run (counted from 0), of what stands behind its
+        """The asked samples and trials of a run (counted from 0) that count in its
         numbers."""
         chosen: set[tuple[int, int]] = set()
         samples: set[tuple[int, int]] = set()
         trials = 0
-        for task, place, _, status, asked in zip(
+        for task, index, _, status, was_asked in zip(
             *self._numbers.values(), self._was_asked, strict=True
         ):
             if self._tasks[task]["run"] == run and STATUSES[status] != "uncounted":
-                chosen.add((task, place))
-                if asked:
-                    samples.add((task, place))
+                chosen.add((task, index))
+                if was_asked:
+                    samples.add((task, index))
                     trials += 1
         return SampleCounts(len(samples), len(chosen), trials)
 
     def to_json(
         self, *, made: str, version: str, headlines: Mapping[str, str]
     ) -> dict[str, Any]:
-        """All of the index; ``headlines`` are the metrics that stand for their tasks'
-        trials."""
-        # columns of one length, whatever the last trials lack
+        """The whole index; ``headlines`` is the main metric of each task."""
+        # fill columns to equal lengths if the last trials have no entry
         scores: dict[str, list[float | None]] = {}
         for name, scored in self._scores.items():
             self._metrics.setdefault(name, _metric(name, True, None))
@@ -243,16 +239,16 @@ class Index:
 
 
 def labels_of(trial: StoredTrial, task: StoredTask) -> dict[str, Any]:
-    """The trial's labels for breakdowns, by its score row, else by its sample."""
+    """The trial's labels for breakdowns, from its score row, else from its sample."""
     if trial.scores is not None and "labels" in trial.scores:
-        found: dict[str, Any] = trial.scores["labels"]
-        return found
+        labels: dict[str, Any] = trial.scores["labels"]
+        return labels
     metadata = trial.sample["metadata"]
     return {name: metadata.get(name) for name in task.breakdown}
 
 
 def level(value: Any) -> str:
-    """A label's value as a text; a list is that of its members."""
+    """A label's value as text; a list is joined."""
     if isinstance(value, list):
         return ", ".join(map(level, value))[:MAX_NAME]
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -260,7 +256,7 @@ def level(value: Any) -> str:
 
 
 def title(sample: TaskRow) -> str:
-    """The first words that are asked, on one line, with a word for each medium."""
+    """The first words of the last user message, with a word for each medium."""
     for message in reversed(sample["input"]):
         if message["role"] != "user":
             continue
@@ -279,7 +275,7 @@ def title(sample: TaskRow) -> str:
 def searched(
     trial: StoredTrial, output: Iterable[TaskRow] | None, error: TaskRow | None
 ) -> str:
-    """The text that the filter searches: name, input, answer, references, error."""
+    """The text that the page searches: name, input, answer, references, error."""
     sample = trial.sample
     contents = [message["content"] for message in sample["input"]]
     contents += [output or (), *sample["references"][:3]]
@@ -296,8 +292,9 @@ def searched(
     return "\n".join(texts)[:MAX_SEARCHED]
 
 
-def lacking(ours: TaskRow, task: str) -> frozenset[str]:
-    """The numbers unavailable in all of a task, by ``mmeval`` in the results file."""
+def unavailable_numbers(ours: TaskRow, task: str) -> frozenset[str]:
+    """The numbers that are unavailable for all trials of a task, by the entry
+    ``mmeval`` of the results file."""
     names = set()
     for row in ours.get("results", ()):
         is_whole = row["task"] == task and not row.get("slice")
@@ -309,19 +306,19 @@ def lacking(ours: TaskRow, task: str) -> frozenset[str]:
 def _status(
     error: TaskRow | None,
     row: TaskRow,
-    lacking: Container[str],
+    unavailable: Container[str],
 ) -> str:
-    """A trial's status by its score row.
-    What is ``lacking`` in all of the task counts only where there is nothing else."""
+    """A trial's status by its score row. Numbers that are ``unavailable`` for the whole
+    task count only if there are no others."""
     if error is not None:
         return "unsupported" if error.get("kind") == "unsupported" else "failed"
     if row.get("refused"):
         return "refused"
     scores: Mapping[str, TaskRow] = row.get("scores", {})
-    telling = [score for name, score in scores.items() if name not in lacking]
-    found = {score.get("status", "scored") for score in telling or scores.values()}
+    available = [score for name, score in scores.items() if name not in unavailable]
+    statuses = {score.get("status", "scored") for score in available or scores.values()}
     for status in _WORST:
-        if status in found:
+        if status in statuses:
             return status
     return "unscored"
 

@@ -1,4 +1,4 @@
-"""Parts of prompts, references, answers and replies as the page shows them."""
+"""Converts parts of prompts, references, answers and replies for the page."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from mmeval.report.page.previews import Previews, too_large
 MAX_TEXT = 20_000
 """Characters of a text that the page shows."""
 MAX_KNOWN = 20_000
-"""Media whose places are remembered: the same picture is often in many samples."""
+"""Media whose places are cached, as the same picture is often in many samples."""
 
 _DIGEST = re.compile(r"[0-9a-f]{32,128}(?:\.\w{1,8})?", re.IGNORECASE)
 _TEXTS = frozenset({"text", "code", "reasoning"})
 
 
 class PartWriter:
-    """Turns parts of a run folder into parts of details files.
-    Code gets its language and words with the next ``colours.fill()``."""
+    """Converts parts of a run folder into parts of details files.
+    The next ``colours.fill()`` adds language and tokens to code."""
 
     def __init__(
         self,
@@ -57,19 +57,19 @@ class PartWriter:
 
     def _medium(self, kind: str, row: Mapping[str, Any]) -> dict[str, Any]:
         key = (kind, *map(row.get, ("sha256", "path", "mime", "name")))
-        known = self._known.get(key)
-        if known is None:
+        shown = self._known.get(key)
+        if shown is None:
             if len(self._known) >= MAX_KNOWN:
                 self._known.clear()
-            known = self._known[key] = self._look(kind, row)
-        return known
+            shown = self._known[key] = self._look(kind, row)
+        return shown
 
     def _look(self, kind: str, row: Mapping[str, Any]) -> dict[str, Any]:
         mime = str(row.get("mime", ""))
         name = str(row.get("name", ""))
         shown: dict[str, Any] = {
             "kind": kind,
-            # the name given to a medium; none for one known only by its digest
+            # the medium's own name; empty if it is only a digest
             "name": "" if _DIGEST.fullmatch(name) else name[:300],
             "mime": mime[:100],
             "size": row.get("size", 0),
@@ -82,7 +82,7 @@ class PartWriter:
             return {**shown, "note": place.note}
         is_code = kind == "code" and kind_for(mime) == "document"
         if kind not in ("document", kind_for(mime)) and not is_code:
-            return {**shown, "note": f"it is no {kind} but {mime}, and is not shown"}
+            return {**shown, "note": f"not shown: {mime} is not a type of {kind}"}
         if mime not in SHOWN.get(kind, ()):
             return shown | self._previews.of(place.media)
         note = too_large(place.media) if kind == "image" else ""

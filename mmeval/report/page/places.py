@@ -1,4 +1,4 @@
-"""Where a run's media lie, as addresses for a page in the report's folder."""
+"""Finds a run's media, and their addresses for a page in the report's folder."""
 
 from __future__ import annotations
 
@@ -40,18 +40,17 @@ SHOWN: Mapping[str, frozenset[str]] = {
     ),
     "video": frozenset({"video/mp4", "video/webm", "video/ogg", "video/quicktime"}),
 }
-"""The types that a browser's own element of a kind shows, and runs nothing."""
+"""The types that a browser's element shows, by kind, without running any code."""
 _CHANGED = "its file has changed since it was recorded"
 MEDIA = "media"
-"""The folder of a report that holds media: those made to be looked at, and with
-``--copy_media`` all of them."""
+"""The folder of a report for media: previews, and with ``--copy_media`` all media."""
 
 
 @dataclass(frozen=True)
 class MediaPlace:
-    """Where a medium is; ``note`` says why it cannot be shown, empty where it can.
-    ``src`` is its address for a browser, ``media`` the medium for decoders, which check
-    its recorded digest."""
+    """The place of a medium. ``note`` is the reason why it cannot be shown, empty if it
+    can. ``src`` is its address for a browser, ``media`` the medium for decoders, which
+    check its recorded digest."""
 
     media: Media | None = None
     src: str = ""
@@ -60,8 +59,7 @@ class MediaPlace:
 
 class Places:
     """Finds a run's media for a page in ``shown``; the report is written to ``into``.
-    With ``copy`` every medium is put into the report (as a hard link where that is
-    possible)."""
+    With ``copy`` each medium is copied into the report (as a hard link if possible)."""
 
     def __init__(
         self,
@@ -77,26 +75,25 @@ class Places:
         self._copy = copy
 
     def place(self, row: Mapping[str, Any]) -> MediaPlace:
-        """The place of a recorded medium. Whatever is wrong with it stands in the
-        note."""
+        """The place of a recorded medium; its note states any problem."""
         try:
             media = Media.from_json(row, self._run / "media")
         except (UsageError, KeyError, TypeError, ValueError) as error:
             return MediaPlace(note=f"its record is damaged ({error})")
         if media.path is None:
-            return MediaPlace(note="nothing says where it lies")
+            return MediaPlace(note="its path is not recorded")
         try:
             size = media.path.stat().st_size
             if not media.path.is_file():
-                return MediaPlace(note="it is no file")
+                return MediaPlace(note="it is not a file")
         except (OSError, ValueError):
             name = media.name or f"{media.sha256[:12]}{suffix_for(media.mime)}"
-            return MediaPlace(note=f"its file has gone: {name}")
+            return MediaPlace(note=f"its file is missing: {name}")
         if size != media.size:
             sizes = f"{media.size} bytes then, {size} now"
             return MediaPlace(note=f"{_CHANGED} ({sizes})")
-        found = MediaPlace(media, self._address(media.path))
-        return self._copied(media, media.path) if self._copy else found
+        place = MediaPlace(media, self._address(media.path))
+        return self._copied(media, media.path) if self._copy else place
 
     def _copied(self, media: Media, path: Path) -> MediaPlace:
         name = f"{media.sha256}{suffix_for(media.mime)}"
@@ -111,8 +108,8 @@ class Places:
         return MediaPlace(media, f"{MEDIA}/{name}")
 
     def _address(self, path: Path) -> str:
-        """Relative where the medium lies in the run's folder, else that of the file."""
-        # two strokes would name another machine
+        """A relative address inside the run's folder, else the URI of the file."""
+        # two slashes would name another host
         whole = Path("/" + str(path.absolute()).lstrip("/"))
         if not whole.resolve().is_relative_to(self._run) or ".." in whole.parts:
             return whole.as_uri()
@@ -121,7 +118,7 @@ class Places:
 
 
 def linked_or_copied(source: Path, target: Path) -> None:
-    """Hard link a file, or copy it where the disk has no links. Follows symlinks."""
+    """Hard link a file, or copy it if the disk has no links. Follows symlinks."""
     try:
         os.link(source.resolve(), target)
     except OSError:

@@ -1,8 +1,8 @@
 """Previews: SVG as PNG, pages of PDFs, meshes as vertices and faces.
 
-They lie in the report's ``media`` folder, once for each content, under its digest.
-Those of the report before are taken over. Making them may take a bounded time; the next
-report makes what is left over.
+They are in the report's ``media`` folder, once for each content, named by its digest.
+Previews of the previous report are reused. The time to make them may be limited; the
+next report makes the rest.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ LIMITS = DecodeLimits(
     max_mesh_faces=2_000_000,
     max_seconds=5.0,
 )
-"""For previews, which are small."""
+"""Smaller limits than for scoring, as previews are small."""
 PAGES = 3
 PAGE_DPI = 90.0
 MAX_SIDE = 1600
 """Pixels of a drawn picture's longer side."""
 MAX_FACES = 200_000
 MAX_TEXT = 20_000
-NO_TIME = "not drawn: the time at the end of the run was up; mmeval report makes it"
+NO_TIME = "not drawn for lack of time at the end of the run; mmeval report draws it"
 
 _DRAWN = ("image/svg+xml", "image/tiff")
-"""Pictures that browsers do not show, or that could hold scripts."""
+"""Pictures that browsers do not show, or that may hold scripts."""
 _MESHES = (
     "model/obj",
     "model/off",
@@ -55,9 +55,9 @@ _MESHES = (
 
 
 class Previews:
-    """Makes previews into a report; ``before`` is the report that it replaces.
-    ``seconds`` limits the time of all (None: no limit). ``left_over`` counts those for
-    which there was no time."""
+    """Makes previews for a report; ``before`` is the report that it replaces.
+    ``seconds`` limits the time of all previews (None: no limit). ``left_over`` counts
+    those that were not made for lack of time."""
 
     def __init__(
         self,
@@ -67,13 +67,13 @@ class Previews:
         seconds: float | None,
     ) -> None:
         self._into, self._before = into / MEDIA, before / MEDIA
-        self._left = math.inf if seconds is None else seconds
+        self._seconds_left = math.inf if seconds is None else seconds
         self._failed: dict[str, str] = {}
         self.left_over = 0
 
     def of(self, media: Media) -> dict[str, Any]:
-        """What shows a medium that has no element: ``src``, ``pages``, ``mesh``,
-        ``text``. There is a ``note`` where it cannot be shown."""
+        """The preview of a medium that has no HTML element: ``src``, ``pages``,
+        ``mesh`` or ``text``; or a ``note`` why it cannot be shown."""
         if media.mime in _DRAWN:
             make = self._picture
         elif media.mime == "application/pdf":
@@ -89,7 +89,7 @@ class Previews:
             return {"note": known}
         try:
             return make(media)
-        except Exception as error:  # hostile bytes; their trial is shown all the same
+        except Exception as error:  # hostile bytes; the trial is shown without them
             note = self._failed[media.sha256] = _note(media, error)
             return {"note": note}
 
@@ -112,16 +112,16 @@ class Previews:
             pictures = pages(media, dpi=PAGE_DPI, limits=LIMITS)
             for number, picture in enumerate(islice(pictures, PAGES), start=1):
                 self._save(picture, f"{media.sha256}-{number}.png")
-            self._write(said, json.dumps({"page_count": count}).encode())
+            self._write(counts, json.dumps({"page_count": count}).encode())
 
-        said = f"{media.sha256}.json"
-        if not self._made(said, draw):
+        counts = f"{media.sha256}.json"
+        if not self._made(counts, draw):
             return {"note": NO_TIME}
-        count = json.loads((self._into / said).read_bytes())["page_count"]
+        count = json.loads((self._into / counts).read_bytes())["page_count"]
         shown = []
         for number in range(1, min(count, PAGES) + 1):
             name = f"{media.sha256}-{number}.png"
-            if self._kept(name):
+            if self._reused(name):
                 shown.append(f"{MEDIA}/{name}")
         return {"pages": shown, "page_count": count}
 
@@ -135,21 +135,21 @@ class Previews:
         return {"mesh": f"{MEDIA}/{name}"}
 
     def _made(self, name: str, make: Callable[[], None]) -> bool:
-        """Whether a preview is in the report, made now if there is time for it."""
-        if self._kept(name):
+        """Make a preview if it is missing and there is time; whether it exists now."""
+        if self._reused(name):
             return True
-        if self._left <= 0:
+        if self._seconds_left <= 0:
             self.left_over += 1
             return False
         started = time.monotonic()
         try:
             make()
         finally:
-            self._left -= time.monotonic() - started
+            self._seconds_left -= time.monotonic() - started
         return True
 
-    def _kept(self, name: str) -> bool:
-        """Whether a preview is in the report already, or was in the one before."""
+    def _reused(self, name: str) -> bool:
+        """Whether a preview is in the report, or was in the previous one."""
         target, earlier = self._into / name, self._before / name
         if not target.exists() and earlier.is_file():
             target.parent.mkdir(exist_ok=True)
@@ -170,8 +170,8 @@ class Previews:
 
 
 def too_large(media: Media) -> str:
-    """Why a browser is not given a picture; empty where nothing speaks against it.
-    Its header declares too many pixels, or no size at all."""
+    """Why a picture is not given to the browser: its header declares too many pixels,
+    or no size. Empty if it is fine."""
     from mmeval.media.decode.picture_header import check_size
 
     try:
@@ -187,14 +187,14 @@ def _note(media: Media, error: BaseException) -> str:
 
 
 def _geometry(media: Media) -> Mapping[str, Any]:
-    """Vertices and faces as base64, a box around them, and what was left out."""
+    """Vertices and faces as base64, their bounding box, and a note on omissions."""
     import numpy as np
 
     from mmeval.media.decode import mesh_arrays
 
-    found = mesh_arrays(media, limits=LIMITS)
-    vertices: Any = np.asarray(found.vertices, dtype="<f4")
-    faces: Any = np.asarray(found.faces, dtype="<u4")
+    mesh = mesh_arrays(media, limits=LIMITS)
+    vertices: Any = np.asarray(mesh.vertices, dtype="<f4")
+    faces: Any = np.asarray(mesh.faces, dtype="<u4")
     note = ""
     if len(faces) > MAX_FACES or (not len(faces) and len(vertices) > MAX_FACES):
         step = -(-len(vertices) // MAX_FACES)
@@ -214,8 +214,8 @@ def _geometry(media: Media) -> Mapping[str, Any]:
 
 
 def _text(media: Media) -> dict[str, Any]:
-    """The beginning of a text document, after all of it was compared with its digest.
-    A foreign record cannot name another file."""
+    """The beginning of a text document. Its digest is checked first, so a foreign
+    record cannot show another file."""
     from mmeval.media.decode import document_text
 
     text = document_text(media, limits=LIMITS)

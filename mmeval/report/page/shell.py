@@ -1,4 +1,4 @@
-"""index.html and its assets: everything that is readable without scripts."""
+"""Writes index.html and its assets: all that is readable without scripts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _JOINTS = re.compile(r"(?<=[_=/.])(?=\w)")
 
 
 def write_shell(into: Path, context: Mapping[str, Any]) -> None:
-    """Render the template (its head lists what it gets), copy scripts and styles."""
+    """Render the template (its head lists its variables), copy scripts and styles."""
     (into / "index.html").write_bytes(rendered(context).encode("utf-8", "replace"))
     assets = into / "assets"
     assets.mkdir()
@@ -39,12 +39,12 @@ def rendered(context: Mapping[str, Any]) -> str:
 
 @cache
 def _template() -> Template:
-    """The compiled template; to compile it takes longer than to render a small page."""
+    """The compiled template; compiling takes longer than rendering a small page."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
     def breakable(text: str) -> Markup:
-        """A name that a line may break after the signs that join its words."""
+        """A name with optional line breaks after the characters that join its words."""
         return Markup("<wbr>").join(_JOINTS.split(text))
 
     environment = Environment(
@@ -95,7 +95,7 @@ def _settings(run: StoredRun) -> list[dict[str, str]]:
     shown: dict[str, Any] = {}
     for name, value in settings.items():
         if name not in _LEFT_OUT:
-            # the name of the model is on the page already
+            # the page already shows the name of the model
             shown["backend" if name == "model" else name] = value
     sessions = run.record.get("sessions", [])
     protocols = dict.fromkeys(run.ours.get("protocols", {}).values())

@@ -1,5 +1,4 @@
-"""A run in plain words: what was asked, and what a reader has to know before the
-numbers are used."""
+"""A run in words: what was asked, and what a reader needs to know about the numbers."""
 
 from __future__ import annotations
 
@@ -22,11 +21,11 @@ def lead(
     tally: Mapping[str, int],
     asked: SampleCounts,
 ) -> list[str]:
-    """What the run is, in one sentence; without numbers also how far it is.
-    ``tally`` is how many of its trials have each status."""
+    """The run in one sentence; without numbers also its progress. ``tally`` is the
+    number of trials by status."""
     if not run.results:
         return list(_without_numbers(run, tally))
-    # what was asked of what was chosen, who judged, and whether a number compares
+    # the asked samples, the judges, and whether a number is comparable
     rows = number_rows([run.results], [run.name], empty=True)
     outermost = dict.fromkeys(row.alias for row in rows if not row.depth)
     names = _listed(list(outermost))
@@ -39,34 +38,31 @@ def lead(
     judging = judges_in(run.ours, run.ours.get("judges", ()))
     for role, model in sorted(judging):
         models.setdefault(role, []).append(model)
-    judges = [f"the {role} was {_listed(own)}" for role, own in models.items()]
+    judges = [f"the {role} was {_listed(names)}" for role, names in models.items()]
     if not judges:
         judges = ["no judge was asked"]
     if not compares(run):
-        judges.append("no number compares with a published one")
+        judges.append("no number is comparable with published ones")
     return [f"{run.model} was asked {names} ({counts}); {_listed(judges)}."]
 
 
 def notes(run: StoredRun) -> list[str]:
-    """What a reader has to know before the numbers are used. What was missing before
-    the run stands elsewhere on the page."""
+    """Notes that a reader needs before using the numbers. What was missing before the
+    run is stated elsewhere on the page."""
     findings = []
     for finding in run.findings:
-        is_said = finding.kind == "not_comparable" and not compares(run)
-        if not is_said and not finding.kind.startswith("missing"):
+        is_in_lead = finding.kind == "not_comparable" and not compares(run)
+        if not is_in_lead and not finding.kind.startswith("missing"):
             findings.append(finding)
-    found = []
+    all_notes = []
     informed = list(run.ours.get("uses_reference", ()))
     if informed:
-        found.append(
-            f"Uses reference information: {_listed(informed)}, whose prompts state "
-            "what the references say."
-        )
-    found += in_words(findings)
+        all_notes.append(f"Prompts contain reference information: {_listed(informed)}.")
+    all_notes += in_words(findings)
     if run.other_tasks:
         others = _listed(run.other_tasks)
-        found.append(f"Also in the folder, and not of the last command: {others}.")
-    return found
+        all_notes.append(f"Also in the folder, from earlier commands: {others}.")
+    return all_notes
 
 
 def in_words(findings: Iterable[Finding], place: Place = NOWHERE) -> Iterator[str]:
@@ -87,18 +83,18 @@ def _without_numbers(run: StoredRun, tally: Mapping[str, int]) -> Iterator[str]:
     yield f"Trials: {', '.join(words)}."
     if not run.record.get("finished"):
         yield (
-            "The run has not come to its end; the command that began it goes on with "
-            "it, and makes the numbers."
+            "The run is not finished. The command that started it continues it and "
+            "makes the numbers."
         )
     if made:
         command = f"mmeval score {shlex.quote(str(run.folder))}"
-        yield f"The numbers of what is made: {command}"
+        yield f"The numbers of these trials: {command}"
 
 
 def compares(run: StoredRun) -> bool:
-    """Whether a number of some task compares with a published one."""
-    foreign = run.ours.get("not_comparable", ())
-    return any(task.name not in foreign for task in run.tasks)
+    """Whether the numbers of any task are comparable with published ones."""
+    not_comparable = run.ours.get("not_comparable", ())
+    return any(task.name not in not_comparable for task in run.tasks)
 
 
 def _listed(names: Sequence[str]) -> str:

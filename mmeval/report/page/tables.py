@@ -1,5 +1,4 @@
-"""The tables of the page as its template takes them: the numbers, and the tables of
-papers below them."""
+"""The tables of the page for its template: the numbers, and the tables of papers."""
 
 from __future__ import annotations
 
@@ -39,16 +38,16 @@ def tables(
     uncounted: bool = False,
     baseline: BaselineColumn | None = None,
 ) -> list[dict[str, Any]]:
-    """One table of tasks and groups, runs side by side; none where there is no number.
+    """One table of tasks and groups, with runs side by side; none without a number.
 
-    With ``uncounted`` trials among the samples, the links lead to the others alone.
-    ``baseline`` is the column of another run's numbers.
+    With ``uncounted`` trials among the samples, the links exclude them. ``baseline`` is
+    the column of another run's numbers.
     """
     if not rows:
         return []
-    # notes of several runs stand below, by number
+    # with several runs, notes are numbered and stand below the table
     remarks: dict[str, int] = {}
-    found = []
+    lines = []
     for row in rows:
         if row.notes and len(names) > 1:
             remarks.setdefault(row.notes, len(remarks) + 1)
@@ -69,20 +68,20 @@ def tables(
             "absent": list(row.absent),
             "beside": "" if other is None else f"{other.value:.{DIGITS}f}",
         }
-        found.append(line)
+        lines.append(line)
     table = {
         "title": "Numbers",
         "columns": list(names),
         "baseline": "" if baseline is None else baseline.header,
-        "rows": found,
+        "rows": lines,
         "remarks": list(remarks),
     }
     return [table]
 
 
 def link(row: NumberRow, *, uncounted: bool) -> str:
-    """The row's trials in the gallery, without those ``uncounted`` if there are any;
-    empty for a group."""
+    """The link to the row's trials in the gallery, without ``uncounted`` ones if there
+    are any; empty for a group."""
     if row.is_group:
         return ""
     address = f"#task={_quoted(row.task)}"
@@ -118,21 +117,21 @@ def _number(result: Result | None) -> dict[str, Any] | None:
 
 
 class LayoutTables(NamedTuple):
-    """The tables of each layout for the template, and a note on each without any."""
+    """The tables of each layout for the template, and notes on layouts that failed."""
 
     layouts: tuple[dict[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
 
 
 def layout_tables(runs: Sequence[tuple[StoredRun, str]]) -> LayoutTables:
-    """The layouts that the runs name, each run with its label (empty for a sole one). A
-    run without numbers has none. A layout that fails, or is not installed here, is a
-    note; the page is still made."""
-    found: list[dict[str, Any]] = []
+    """The tables of the layouts that the runs name; each run comes with its label
+    (empty for a single run). A run without numbers has none. A layout that fails, or is
+    not installed, becomes a note; the page is still written."""
+    layouts: list[dict[str, Any]] = []
     notes: list[str] = []
-    for run, called in runs:
+    for run, label in runs:
         for layout in layouts_of(run) if run.results else ():
-            of = f" of {called}" if called else ""
+            of_run = f" of {label}" if label else ""
             tables = []
             try:
                 tables = [layout_table(table) for table in tables_of(run, layout)]
@@ -140,13 +139,13 @@ def layout_tables(runs: Sequence[tuple[StoredRun, str]]) -> LayoutTables:
             except (Exception, SystemExit) as error:
                 log.debug("a layout failed", exc_info=error)
                 reason = _text(str(error))
-                notes.append(f"The tables {layout}{of} are not shown: {reason}")
+                notes.append(f"The tables {layout}{of_run} are not shown: {reason}")
             if tables:
                 title = f"Tables of the layout {layout}"
-                if called:
-                    title += f": {called}"
-                found.append({"title": title, "tables": tables})
-    return LayoutTables(tuple(found), tuple(notes))
+                if label:
+                    title += f": {label}"
+                layouts.append({"title": title, "tables": tables})
+    return LayoutTables(tuple(layouts), tuple(notes))
 
 
 def layout_table(table: Table) -> dict[str, Any]:

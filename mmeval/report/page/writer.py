@@ -1,5 +1,5 @@
-"""Writes a report folder beside the old one, which is then replaced.
-Nothing is held of a trial but its row in the columns of the index."""
+"""Writes a report into a new folder, which then replaces the old one.
+Only a trial's row of the index is kept in memory."""
 
 from __future__ import annotations
 
@@ -44,12 +44,11 @@ from mmeval.system.folders import replaced
 log = logging.getLogger(__name__)
 
 PREVIEW_SECONDS = 20.0
-"""What may go into previews at the end of a run."""
+"""The time limit of previews at the end of a run."""
 MOST_CHARTS = 40
-"""Charts on a page; those beyond it are files only."""
+"""Charts on a page; further charts are files only."""
 CHARTS, TABLES = "charts", "tables"
-"""Folders of a report that other formats are written to; they stay when the page is
-made anew."""
+"""Folders of a report for other formats; they are kept when the page is rewritten."""
 _ENTRIES = frozenset({"index.html", "assets", "data", "media", CHARTS, TABLES})
 _DAMAGE = (
     ValueError,
@@ -60,15 +59,14 @@ _DAMAGE = (
     RecursionError,
     UsageError,
 )
-"""What the rows of a trial raise that something else than mmeval has written, or
-damaged."""
+"""The errors that damaged or foreign rows of a trial raise."""
 
 
 @dataclass(frozen=True)
 class WrittenPage:
-    """A report's page, how many previews there was no time for, and how many lines of
-    trials cannot be shown. ``unread`` are the findings of the journals of runs whose
-    trials lack an answer."""
+    """A report's page, the previews ``left_over`` for lack of time, and the number of
+    ``damaged`` lines of trials. ``unread`` are the findings of journals that lack an
+    answer."""
 
     page: Path
     left_over: int
@@ -77,17 +75,17 @@ class WrittenPage:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What the page lacks of the runs."""
+        """The findings about trials and previews that the page does not show."""
         damaged = Finding(
             "damaged",
             count=self.damaged,
-            cause="trials that are not shown, as their records cannot be read "
-            "(--verbosity DEBUG has the reasons)",
+            cause="trials are not shown, as their records cannot be read "
+            "(--verbosity DEBUG logs the reasons)",
         )
         not_drawn = Finding(
             "budget",
             count=self.left_over,
-            cause="pictures, documents or meshes that there was no time to draw",
+            cause="pictures, documents or meshes are not drawn for lack of time",
             remedy="mmeval report {RUN}",
             severity="note",
         )
@@ -103,14 +101,13 @@ def write_report(
     results: Path | None = None,
     baseline: Baseline | None = None,
 ) -> WrittenPage:
-    """Write the report of some runs into ``folder``, in place of the report there.
+    """Write the report of runs into ``folder`` and replace a report there.
 
-    ``preview_seconds`` bounds the time for drawing SVG, documents and meshes (None: as
-    long as it takes). ``results`` is the results file of a single run, where it is not
-    the newest one of its folder; ``baseline`` stands beside the numbers of a single
-    run, by default the one that its settings name. Raises MissingDataError where there
-    is no run, UsageError for a run that is damaged or a folder that holds something
-    else, StorageError.
+    ``preview_seconds`` limits the time for drawing SVG, documents and meshes (None: no
+    limit). ``results`` is the results file of a single run, if it is not the newest of
+    its folder. ``baseline`` is shown with the numbers of a single run; the default is
+    that of its settings. Raises MissingDataError if there is no run, UsageError for a
+    damaged run or a folder that holds something else, StorageError.
     """
     folder = folder.resolve()
     with ExitStack() as stack:
@@ -129,50 +126,48 @@ def write_report(
             for name in (CHARTS, TABLES):
                 if (folder / name).is_dir():
                     shutil.copytree(folder / name, new / name)
-    return writer.made
+    return writer.written
 
 
 @contextmanager
 def new_report(folder: Path, again: str = "mmeval report") -> Iterator[Path]:
-    """A new folder that takes the place of the report in ``folder``, once it is whole.
-    Raises UsageError for a folder of something else, StorageError."""
+    """A new folder that replaces the report in ``folder`` once it is complete.
+    Raises UsageError for a folder that holds something else, StorageError."""
     check_replaceable(folder)
     try:
         with replaced(folder) as new:
             yield new
     except FileNotFoundError as error:
         raise StorageError(
-            f"{folder}: the report was not written, as {error.filename} has gone "
-            "meanwhile: the run is being "
+            f"{folder}: the report was not written, as {error.filename} disappeared "
+            "while the run was being "
             f"changed; run {again} again"
         ) from None
     except OSError as error:
         raise StorageError(
-            f"{folder}: the report cannot be written ({error.strerror or error}); "
-            "free space or name another "
-            "folder with --output_path"
+            f"{folder}: the report cannot be written ({error.strerror or error}); free "
+            "space, or name another folder with --output_path"
         ) from None
 
 
 def check_replaceable(folder: Path) -> None:
-    """Raises UsageError for a folder that holds something else than a report."""
+    """Raises UsageError for a folder that holds anything but a report."""
     if not folder.exists():
         return
     if not folder.is_dir():
         raise UsageError(f"{folder} is a file; name a folder for the report")
-    found = {entry.name for entry in folder.iterdir()}
+    names = {entry.name for entry in folder.iterdir()}
     has_page = (folder / "data" / "index.js").is_file()
     if not has_page:
-        found -= {CHARTS, TABLES}
-    if found - _ENTRIES or (found and not has_page):
+        names -= {CHARTS, TABLES}
+    if names - _ENTRIES or (names and not has_page):
         raise UsageError(
-            f"{folder} holds something else than a report of mmeval; name another "
-            "folder"
+            f"{folder} holds other files than a report of mmeval; name another folder"
         )
 
 
 class PageWriter:
-    """Writes the data of a page: the trials of some runs in full, and their index."""
+    """Writes the data of a page: the trials of runs in full, and their index."""
 
     def __init__(
         self,
@@ -199,8 +194,8 @@ class PageWriter:
         self._texts = Chunks(data, "text", TEXT_CHUNK)
 
     @property
-    def made(self) -> WrittenPage:
-        """What the page has become, once it is finished."""
+    def written(self) -> WrittenPage:
+        """The written page, once it is finished."""
         page = self._folder / "index.html"
         return WrittenPage(page, self.previews.left_over, self.damaged, self.unread)
 
@@ -210,7 +205,7 @@ class PageWriter:
         names = names_of(runs) if len(runs) > 1 else [runs[0].model]
         documents: list[ResultsDocument] = [run.results for run in runs]
         if not any(summary.compares(run) for run in runs):
-            # the first sentence states that no number compares: no row has a note of it
+            # the first sentence states that no number is comparable, so no row does
             for at, document in enumerate(documents):
                 if document:
                     ours = {**document["mmeval"], "not_comparable": []}
@@ -224,7 +219,7 @@ class PageWriter:
         write_shell(self._new, context)
 
     def finish(self, made: datetime, rows: Sequence[NumberRow]) -> dict[str, Any]:
-        """Write what is still held, and return the index; its headlines are among
+        """Write the last chunks, and return the index; its headlines are from
         ``rows``."""
         self._details.flush()
         self._texts.flush()
@@ -234,22 +229,20 @@ class PageWriter:
         return self.index.to_json(made=moment, version=__version__, headlines=headlines)
 
     def write_run(
-        self,
-        run: StoredRun,
-        wanted: Callable[[str], TrialFilter] = lambda _: every_trial,
+        self, run: StoredRun, requested: Callable[[str], TrialFilter] = lambda _: every_trial
     ) -> None:
-        """Write the trials of a run, of each task the ``wanted`` ones."""
+        """Write the requested trials of each task of a run."""
         self._lacks_answer = False
         self.index.begin_run(run)
         places = Places(run.folder, self._folder, self._new, copy=self._copy)
         parts = PartWriter(places, self.previews, self._colours)
         for task in run.tasks:
             self.index.begin_task(task, run.ours)
-            # by metric, the number under which its verdicts are shown
+            # by metric, the number that shows its verdicts
             outputs: dict[str, str] = {}
             for name, metric in metrics_of(run.ours, task.name).items():
                 outputs[name] = (metric.get("outputs") or [name])[0]
-            for trial in task.trials(wanted(task.name)):
+            for trial in task.trials(requested(task.name)):
                 try:
                     if trial is None:
                         raise ValueError("its lines are damaged")
@@ -268,14 +261,14 @@ class PageWriter:
         parts: PartWriter,
         outputs: dict[str, str],
     ) -> None:
-        made = trial_details.exchanges(trial, run.journal)
-        output = trial_details.output_of(trial, made)
+        exchanges = trial_details.exchanges(trial, run.journal)
+        output = trial_details.output_of(trial, exchanges)
         error = trial_details.error_of(trial, output)
         self._lacks_answer |= error is trial_details.GONE
         labels = labels_of(trial, task)
         full = trial_details.details(
             trial,
-            made,
+            exchanges,
             output,
             labels,
             outputs=outputs,
@@ -296,31 +289,31 @@ class PageWriter:
         documents = [run.results for run in runs]
         uncounted = self.index.uncounted > 0
         ranges = ranges_of(documents)
-        called: Sequence[str] = [""]
-        title, other = runs[0].name, ShownBaseline()
+        labels: Sequence[str] = [""]
+        title, shown_baseline = runs[0].name, ShownBaseline()
         if len(runs) > 1:
-            called, title = names, f"{len(runs)} runs"
+            labels, title = names, f"{len(runs)} runs"
         else:
-            other = baseline_of_run(runs[0], self._baseline)
-        of_layouts = layout_tables(list(zip(runs, called, strict=True)))
+            shown_baseline = baseline_of_run(runs[0], self._baseline)
+        of_layouts = layout_tables(list(zip(runs, labels, strict=True)))
         slices = number_rows(documents, names, every_slice=True, repeats=False)
         charts = charts_of(slices, names, ranges)
         summaries = []
-        for at, (run, name) in enumerate(zip(runs, called, strict=True)):
+        for at, (run, name) in enumerate(zip(runs, labels, strict=True)):
             tally, asked = self.index.tally(at), self.index.asked(at)
             words = summary.lead(run, tally, asked)
             notes = summary.notes(run)
             summaries.append({"name": name, "lead": words, "notes": notes})
         findings = self._findings(charts, runs)
         place = Place(run=shlex.join(str(run.folder) for run in runs))
-        notes = [*other.notes, *of_layouts.notes]
+        notes = [*shown_baseline.notes, *of_layouts.notes]
         notes += summary.in_words(findings, place)
         gauges = headline_gauges(
             headline_rows(rows),
             names,
             ranges,
             uncounted=uncounted,
-            baseline=other.column,
+            baseline=shown_baseline.column,
         )
         known = [row for row in rows if row.is_known]
         missing = [row for row in rows if row.metric and not row.is_known]
@@ -335,7 +328,9 @@ class PageWriter:
             "headlines": gauges,
             "missing": len(missing),
             "absent": absent,
-            "tables": tables(known, names, uncounted=uncounted, baseline=other.column),
+            "tables": tables(
+                known, names, uncounted=uncounted, baseline=shown_baseline.column
+            ),
             "layouts": of_layouts.layouts,
             "comparison": [],
             "charts": chart_rows(charts[:MOST_CHARTS]),
@@ -345,30 +340,30 @@ class PageWriter:
     def _findings(
         self, charts: Sequence[Chart], runs: Sequence[StoredRun]
     ) -> Iterator[Finding]:
-        """What the page itself lacks, or has beside the numbers."""
+        """The findings about the page itself."""
         if self.index.uncounted:
             yield Finding(
                 "subset",
                 count=self.index.uncounted,
-                cause="trials of an earlier command; the numbers are not about them, "
-                "their status among the samples is: uncounted",
+                cause="trials of an earlier command do not count in the numbers; their "
+                "status is: uncounted",
                 severity="note",
             )
-        yield from reversed(self.made.findings)
-        more = len(charts[MOST_CHARTS:])
-        if more:
+        yield from reversed(self.written.findings)
+        hidden = len(charts[MOST_CHARTS:])
+        if hidden:
             folders = [str(run.folder) for run in runs]
             yield Finding(
                 "subset",
-                count=more,
-                cause="charts that are not on this page",
+                count=hidden,
+                cause="charts are not on this page",
                 remedy=shlex.join(["mmeval", "report", *folders, "--format", "svg"]),
                 severity="note",
             )
 
 
 def names_of(runs: Sequence[StoredRun]) -> list[str]:
-    """What tells runs apart: the model where that is enough."""
+    """Names that distinguish runs: the models if they differ."""
     models = [run.model for run in runs]
     if len(set(models)) == len(models):
         return models

@@ -14,8 +14,8 @@ __all__ = ["TABLES", "TableFormat"]
 
 
 class TableFormat(NamedTuple):
-    """How rows become text, how its file is called, and which slices it holds:
-    every one, or the first breakdown alone."""
+    """A renderer of rows, the name of its file, and whether it shows ``every_slice`` or
+    only the first breakdown."""
 
     render: Callable[[Sequence[NumberRow], Sequence[str]], str]
     file: str

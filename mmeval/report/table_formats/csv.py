@@ -1,4 +1,4 @@
-"""Numbers for a spreadsheet or a script: one a line, with all that is known of it."""
+"""Numbers for a spreadsheet or a script: one number with all its fields a line."""
 
 from __future__ import annotations
 
@@ -41,27 +41,27 @@ COLUMNS = (
 )
 MAX_CHARS = 2_000
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""With these, or their wide forms, a spreadsheet begins to calculate; a text that
-begins so gets a quote before it."""
+"""A text that starts with one of these (or a wide form) is a formula in a spreadsheet,
+so it gets a leading quote."""
 
 
 def csv_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
-    """CSV with a line for each run's number and its notes; what is unknown is empty.
-    The notes state it where a run does not have a number."""
+    """CSV with a line for each run's number and its notes; unknown values are empty.
+    If a run does not have the number, the notes state it."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for row in rows:
         texts = (row.task, row.alias, row.slice, row.version, row.metric)
-        for at, name in enumerate(names):
-            result = row.results[at]
+        for position, name in enumerate(names):
+            result = row.results[position]
             cells = [csv_text(text) for text in (name, *texts)]
             cells.append(_yes(row.higher_is_better))
             if result is None:
                 cells += [""] * (len(COLUMNS) - len(cells) - 1)
-                cells.append(row.absent[at])
+                cells.append(row.absent[position])
             else:
-                why = row.unlike[at - 1] if at else ""
+                why = row.unlike[position - 1] if position else ""
                 values = [result.value, result.stderr]
                 for interval in (result.ci95, result.bounds, result.bounds_ci95):
                     values += interval or (None, None)
@@ -80,7 +80,10 @@ def csv_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
                 cells.append(_number(result.effective_clusters))
                 cells.append(str(result.bootstrap_iters))
                 cells.append(_yes(result.suspended))
-                cells += [csv_text(why) or "yes", csv_text(str(row.own_notes[at]))]
+                cells += [
+                    csv_text(why) or "yes",
+                    csv_text(str(row.own_notes[position])),
+                ]
             writer.writerow(cells)
     return out.getvalue()
 
@@ -94,6 +97,6 @@ def _yes(truth: bool) -> str:
 
 
 def csv_text(text: str) -> str:
-    """Text from outside on which no spreadsheet begins to calculate."""
+    """Foreign text that a spreadsheet does not read as a formula."""
     clean = printable(text, limit=MAX_CHARS)
     return f"'{clean}" if clean.lstrip().startswith(_FORMULA) else clean

@@ -30,8 +30,7 @@ NONE = "--"
 
 
 def latex_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
-    """Values with their 95 % intervals, with their notes below the table, by
-    letters."""
+    """Values with their 95 % intervals; letters mark the notes below the table."""
     marks: dict[str, str] = {"": ""}
     body = []
     last = ""
@@ -65,8 +64,7 @@ def booktabs(
     rows: Iterable[Sequence[str]],
     notes: Iterable[str],
 ) -> str:
-    """A table of cells that are written for LaTeX, with the rules of booktabs and its
-    notes below."""
+    """A table with booktabs rules and notes below; cells must be LaTeX already."""
     lines = [
         r"% \usepackage{booktabs}",
         rf"\begin{{tabular}}{{{columns}}}",
@@ -82,9 +80,9 @@ def booktabs(
 
 
 def latex_text(text: str) -> str:
-    """Text from outside in which nothing is a command."""
+    """Foreign text, escaped for LaTeX."""
     clean = printable(text, limit=MAX_CHARS)
-    return _CHARS.sub(lambda found: _SPECIAL[found[0]], clean)
+    return _CHARS.sub(lambda match: _SPECIAL[match[0]], clean)
 
 
 def _letter(number: int) -> str:

@@ -23,21 +23,20 @@ UNKNOWN = "N/A"
 
 
 def layouts_at_end(folder: Path, results: Path) -> str:
-    """The tables of the layouts that a run names, below its own; empty without any. A
-    failure is one warning with the command that prints it later, and never fails the
-    run."""
+    """The tables of the layouts that a run names; empty without any. A failure is one
+    warning with the command that prints the tables later; it does not fail the run."""
     texts = []
     names: Sequence[str] = ()
     try:
         run = StoredRun(folder, results)
         names = layouts_of(run)
         texts = [markdown_tables(tables_of(run, name)) for name in names]
-    # the cells of a plugin's layout may be anything; the results are there already
+    # a plugin's layout may raise anything; the results are written already
     except (Exception, SystemExit) as error:
         log.debug("a layout failed", exc_info=error)
         log.warning(
-            "the tables of the paper are not printed: %s; mmeval report %s --layout %s "
-            "prints them",
+            "the tables of the paper are not printed (%s); mmeval report %s --layout "
+            "%s prints them",
             error,
             shlex.quote(str(folder)),
             " or ".join(names) or "NAME",
@@ -46,7 +45,7 @@ def layouts_at_end(folder: Path, results: Path) -> str:
 
 
 def markdown_tables(tables: Iterable[Table]) -> str:
-    """Each with its title above and its notes below."""
+    """Markdown tables, each with its title above and its notes below."""
     texts = []
     for table in tables:
         headers = [cell(header) for header in table.headers]
@@ -67,15 +66,14 @@ def markdown_tables(tables: Iterable[Table]) -> str:
 
 
 def shown(value: Cell, digits: int) -> str:
-    """A cell as a reader gets it, whose text is not escaped yet."""
+    """The text of a cell, not yet escaped."""
     if value is None:
         return UNKNOWN
     return value if isinstance(value, str) else f"{value:.{digits}f}"
 
 
 def number_columns(table: Table) -> list[bool]:
-    """Whether each column holds numbers and no text; none does in a table without
-    rows."""
+    """Whether each column holds only numbers; False in a table without rows."""
     is_number = [bool(table.rows)] * len(table.headers)
     for row in table.rows:
         for column, value in enumerate(row):
@@ -85,7 +83,7 @@ def number_columns(table: Table) -> list[bool]:
 
 
 def latex_tables(tables: Iterable[Table]) -> str:
-    """Tables with the rules of the package booktabs, one after the other."""
+    """LaTeX tables with booktabs rules, one after the other."""
     texts = []
     for table in tables:
         columns = ""
@@ -101,8 +99,8 @@ def latex_tables(tables: Iterable[Table]) -> str:
 
 
 def csv_tables(tables: Iterable[Table]) -> str:
-    """CSV with one cell a line: table, row (its first cell), column, value. Numbers are
-    not rounded, what is unknown is empty. A note stands in the column ``note``."""
+    """CSV with one cell on each line: table, row (its first cell), column, value.
+    Numbers are not rounded, unknown cells are empty. Notes have the column ``note``."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("table", "row", "column", "value"))
@@ -129,4 +127,4 @@ RENDERED: Mapping[str, Callable[[Iterable[Table]], str]] = {
     "csv": csv_tables,
 }
 ENDINGS: Mapping[str, str] = {"markdown": "md", "latex": "tex", "csv": "csv"}
-"""What the file of a layout is called behind its name, by format."""
+"""The file extension of a layout's tables, by format."""

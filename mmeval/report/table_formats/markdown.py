@@ -1,4 +1,4 @@
-"""A table in Markdown: one run with all its columns, several with a column each."""
+"""A table in Markdown: one run with all columns, or several with one column each."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MAX_NOTE = 400
 
 
 def markdown_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
-    """A Markdown table; several runs' numbers stand as ``0.5000 (0.4000 to 0.6000)``.
-    One that does not compare with the first run's is marked with a dagger, and the
-    notes say why."""
+    """A Markdown table; numbers of several runs read ``0.5000 (0.4000 to 0.6000)``. A
+    dagger marks a number that is not comparable with the first run's; the notes have
+    the reason."""
     several = len(names) > 1
     columns = [cell(name) for name in names] if several else list(_OF_ONE)
     headers = ["Tasks", "Version", "Metric", "↑/↓", *columns, "Notes"]
@@ -30,13 +30,13 @@ def markdown_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
             first, version = indent + cell(row.label), cell(row.version)
         last = name
         numbers = [] if several else number_cells(row.results[0])
-        for at, result in enumerate(row.results if several else ()):
-            text = row.absent[at]
+        for run, result in enumerate(row.results if several else ()):
+            text = row.absent[run]
             if result is not None:
                 text = "N/A" if result.value is None else f"{result.value:.4f}"
                 if result.value is not None and result.interval is not None:
                     text += f" ({from_to(result.interval)})"
-                if at and row.unlike[at - 1]:
+                if run and row.unlike[run - 1]:
                     text += "†"
             numbers.append(text)
         arrow = "↑" if row.higher_is_better else "↓"
@@ -48,8 +48,7 @@ def markdown_table(rows: Sequence[NumberRow], names: Sequence[str]) -> str:
 
 
 def number_cells(result: Result | None) -> list[str]:
-    """A number's cells: value, standard error, interval, how many trials were
-    scored."""
+    """A number's cells: value, standard error, interval, and scored trials."""
     if result is None:
         return ["N/A", "±", "N/A", "N/A", ""]
     value = "N/A" if result.value is None else f"{result.value:.4f}"

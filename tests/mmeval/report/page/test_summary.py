@@ -21,7 +21,7 @@ def run(tmp_path: Path, **ours: Any) -> StoredRun:
 
 
 ALL = SampleCounts(10, 10, 10)
-FOREIGN = "no number compares with a published one."
+FOREIGN = "no number is comparable with published ones."
 
 
 @pytest.mark.parametrize(
