@@ -1,20 +1,20 @@
-"""Check whether tasks can run here, and what removes each thing that is wrong.
+"""Check whether tasks can run here, and list problems with their remedies.
 
-    mmeval check                                   the installation alone
+    mmeval check                                   only the installation
     mmeval check my_task --judge openai,model=m    takes the flags of run
-    mmeval check my_task.yaml --bounds             a task of your own
+    mmeval check my_task.yaml --bounds             your own task
     mmeval check --dist .                          a package of tasks
 
-It checks plugins and packages, the named backends, and of tasks: their files, rows,
-media, metrics and roles. TASK all is every task. Nothing is fetched, loaded or asked,
-but a judge with --bounds. With --model it adds what a run would ask and cost.
+It checks plugins, packages, the named backends, and the files, rows, media, metrics and
+roles of tasks. TASK all is every task. It downloads nothing and calls no model, except
+a judge with --bounds. With --model it also estimates the calls and the cost of a run.
 
---bounds scores the references, those of other samples and empty answers. --dist builds
-the wheel of a project, and checks its tasks as they would be installed.
+--bounds scores references, references of other samples, and empty answers. --dist
+builds the wheel of a project, and checks its tasks as installed.
 
 exit codes: 0 the tasks can run; 1 a plugin fails, or a file is damaged; 2 a task file
-or a flag is wrong; 3 rows, kinds of media, bounds or a spent budget; 4 something is
-missing, or the machine cannot do it.
+or a flag is wrong; 3 a problem with rows, kinds of media, bounds or the budget; 4
+something is missing, or the machine does not support it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ OWN_FLAGS = (
         values.integer(1),
         None,
         "command.rows",
-        "samples of each task that are read (all)",
+        "maximum number of samples to read of each task (all)",
         "N",
     ),
     Flag(
@@ -82,7 +82,7 @@ OWN_FLAGS = (
         values.path,
         None,
         "command.dist",
-        "build the wheel of this project and check it, or check a built one",
+        "build and check the wheel of this project, or check a built wheel",
         "PATH",
     ),
     Flag(
@@ -92,7 +92,7 @@ OWN_FLAGS = (
         values.switch,
         False,
         "command.devices",
-        "look at torch and its devices, which takes seconds (with a local --model)",
+        "check torch and its devices, which takes seconds (with a local --model)",
         "BOOL",
         "?",
     ),
@@ -108,12 +108,12 @@ OWN_FLAGS = (
         "?",
     ),
 )
-"""The flags that ``check`` alone has."""
+"""The flags that only ``check`` has."""
 _LABEL = 10
 
 Settings = Mapping[str, Setting]
 Fact = tuple[str, str]
-"""A label, and what is there."""
+"""A label and a text."""
 
 _log = logging.getLogger(__name__)
 
@@ -129,10 +129,10 @@ def configure(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what can run, then each finding; the exit code is theirs."""
-    given = {name: value for name, value in vars(args).items() if name != "words"}
+    """Print what can run, then each finding; return the findings' exit code."""
+    flags = {name: value for name, value in vars(args).items() if name != "words"}
     settings = resolve(
-        (*OWN_FLAGS, *FLAGS), given, os.environ, config_file(given, os.environ)
+        (*OWN_FLAGS, *FLAGS), flags, os.environ, config_file(flags, os.environ)
     )
     begin_log(settings["verbosity"].value, os.environ)
     exclude_each_other(settings, "data", "data_dir")
@@ -140,12 +140,12 @@ def run(args: argparse.Namespace) -> int:
     if settings["dist"].value is not None:
         if names:
             raise UsageError("--dist checks every task of the package; leave out TASK")
-        return _Report(settings, names).of_wheel(settings["dist"].value, given)
+        return _Report(settings, names).of_wheel(settings["dist"].value, flags)
     return _Report(settings, names).of_tasks()
 
 
 class _Report:
-    """What is there and what is wrong, gathered check by check."""
+    """Runs the checks and collects their facts and findings."""
 
     def __init__(self, settings: Settings, names: Sequence[str]) -> None:
         from mmeval.authoring.task_checks import CheckTally
@@ -184,34 +184,34 @@ class _Report:
             plan = make_plan({flag.name: self.settings[flag.name] for flag in FLAGS})
             selection = Selection(tuple(entry.task for entry in self.tally.sound_tasks))
             try:
-                found = forecast(selection, plan.options)
+                estimate = forecast(selection, plan.options)
             except MmevalError as error:
                 self.findings.append(finding_of(error, Subject(role=MODEL)))
             else:
-                self.facts.append(("price", found.price_words()))
-                self.findings += found.of_folder
+                self.facts.append(("price", estimate.price_words()))
+                self.findings += estimate.of_folder
         return self._print()
 
-    def of_wheel(self, place: Path, given: Mapping[str, Any]) -> int:
-        """A wheel: what it holds, what is missing, and the findings of its tasks."""
+    def of_wheel(self, place: Path, flags: Mapping[str, Any]) -> int:
+        """Check a wheel: its content, missing files, and its tasks."""
         from mmeval.authoring.package.wheel import check_contents, unpacked, wheel_of
 
         file = wheel_of(place)
         with unpacked(file) as wheel:
-            found = check_contents(wheel, place if place.is_dir() else None)
+            contents = check_contents(wheel, place if place.is_dir() else None)
             self.facts.append(("wheel", str(file)))
-            self.facts += [("inside", line) for line in found.inside]
-            self.findings += found.findings
-            if found.tasks:
-                words = ["mmeval", "check", *found.tasks]
-                for name, value in given.items():
+            self.facts += [("inside", line) for line in contents.inside]
+            self.findings += contents.findings
+            if contents.tasks:
+                words = ["mmeval", "check", *contents.tasks]
+                for name, value in flags.items():
                     if name not in ("dist", "argv", "json"):
                         items = value if isinstance(value, list) else [value]
                         words += [f"--{name}={item}" for item in items]
-                done = wheel.python(*words, "--json")
-                here = f"{wheel.folder}/"
+                result = wheel.python(*words, "--json")
+                prefix = f"{wheel.folder}/"
                 try:
-                    document = json.loads(done.stdout.replace(here, ""))
+                    document = json.loads(result.stdout.replace(prefix, ""))
                 except ValueError:  # it ended before it wrote its document
                     raise MmevalError(
                         f"{file}: its tasks could not be checked; see the log above"
@@ -225,10 +225,10 @@ class _Report:
         check: Callable[[], Iterable[Finding]],
         name: str,
     ) -> None:
-        """The findings of a check; one that fails is a finding too."""
+        """Add the findings of a check; a check that fails is a finding too."""
         try:
             self.findings.extend(check())
-        # plugins, other packages, disk and network may raise anything; plugins may call
+        # plugins, packages, disk and network may raise anything; plugins may call
         # sys.exit
         except (Exception, SystemExit) as error:
             self.findings.append(finding_of(error, Subject(name=name)))
@@ -267,24 +267,24 @@ class _Report:
             self._add(partial(registered.task_files, folders), "task files")
         local = MODEL in specs and takes_argument(specs[MODEL].name, "device")
         if settings["devices"].value or local:
-            self._look(devices.devices, "device")
+            self._add_facts(devices.devices, "device")
         engine = settings["engine"].value
         if engine is not None:
-            self._look(partial(machine.nodes, engine), "node")
+            self._add_facts(partial(machine.nodes, engine), "node")
         if probe is not None:
             self._add(probe.reachability, "hub")
 
-    def _look(
+    def _add_facts(
         self,
-        look: Callable[[], tuple[list[str], list[Finding]]],
+        check: Callable[[], tuple[list[str], list[Finding]]],
         label: str,
     ) -> None:
-        def findings() -> list[Finding]:
-            lines, found = look()
+        def run_check() -> list[Finding]:
+            lines, findings = check()
             self.facts += [(label, line) for line in lines]
-            return found
+            return findings
 
-        self._add(findings, label)
+        self._add(run_check, label)
 
     def _tasks(
         self, specs: Mapping[str, BackendSpec], backends: Mapping[str, AnyBackend]
@@ -364,7 +364,7 @@ class _Report:
         return code
 
     def _able(self) -> list[str]:
-        """The tasks that can run; none where a backend cannot be made."""
+        """The tasks that can run; none if a backend cannot be created."""
         for finding in self.findings:
             of_backend = finding.subject.role and not finding.subject.task
             if of_backend and finding.severity == "error":
@@ -372,7 +372,7 @@ class _Report:
         return [entry.task.name for entry in self.tally.sound_tasks]
 
     def _texts(self) -> Iterator[Fact]:
-        """What can run, then the facts."""
+        """The tasks that can run, then the facts."""
         if self.tally.tasks and not self.findings:
             for entry in self.tally.sound_tasks:
                 metrics = ", ".join(metric.name for metric in entry.task.metrics)

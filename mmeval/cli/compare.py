@@ -1,12 +1,11 @@
-"""Compare runs from their folders: is a difference real, how small a one would have
-been seen, where does it lie.
+"""Compare runs from their folders: differences, their uncertainty, and where they are.
 
-The first RUN is the reference; a difference is another run's value minus its. Trials
-are paired by sample and by what was asked. Nothing is asked, and the runs are not
-changed.
+The first RUN is the reference. A difference is another run's value minus the
+reference's. Trials are paired by sample and prompt. No model is called, and the runs
+are not changed.
 
-The exit code is 3 where something that was asked for cannot be compared, 5 where a gate
-(--fail_if_worse, --fail_unless_within, --fail_unless_equal) is shut.
+The exit code is 3 if something requested cannot be compared, 5 if a run is worse than a
+gate (--fail_if_worse, --fail_unless_within, --fail_unless_equal) allows.
 """
 
 from __future__ import annotations
@@ -51,21 +50,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "folders",
         nargs="*",
         metavar="RUN",
-        help="the folder of a run; the first is the reference. NAME=RUN,RUN are runs "
-        "of one model that count as its repeats",
+        help="folder of a run; the first is the reference. NAME=RUN,RUN are runs of "
+        "one model that count as its repeats",
     )
     for name, shown, text in (
         (
             "metrics",
             "METRIC",
-            "numbers to compare, separated by commas, or all (the first one of each "
-            "task and group)",
+            "numbers to compare, separated by commas, or all (the first of each task "
+            "and group)",
         ),
         ("tasks", "TASK", "tasks and groups to compare, separated by commas (all)"),
         (
             "across",
             "ASPECT",
-            "judge, definition, protocol, prompts: compare although this differs",
+            "compare although this differs: judge, definition, protocol or prompts",
         ),
     ):
         parser.add_argument(
@@ -79,33 +78,34 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--by",
         metavar="LABEL",
         default="",
-        help="also by the values of a label of the samples",
+        help="also compare slices by a label of the samples",
     )
     parser.add_argument(
         "--correction",
         metavar="NAME",
         default="holm",
-        help="for several tests: holm, bh (false discoveries) or none (holm)",
+        help="correction for several tests: holm, bh (false discovery rate) or none "
+        "(holm)",
     )
     parser.add_argument(
         "--simultaneous",
         action="store_true",
-        help="wider intervals, of which all hold together in 95 %%",
+        help="wider intervals that hold all together in 95 %% of cases",
     )
     for name, default, text in (
-        ("alpha", 0.05, "false alarms that are tolerated (0.05)"),
-        ("power", 0.8, "with which the smallest difference would have been seen (0.8)"),
-        ("detect", None, "also say how many samples it takes to see this difference"),
+        ("alpha", 0.05, "significance level of the tests (0.05)"),
+        ("power", 0.8, "power at which the smallest difference is detected (0.8)"),
+        ("detect", None, "also print the samples needed to detect this difference"),
         (
             "fail_unless_within",
             None,
-            "end with 5 unless a run is shown to be no worse than this margin",
+            "exit with 5 unless each run is shown not to be worse by this margin",
         ),
         (
             "fail_unless_equal",
             None,
-            "end with 5 unless a run is shown to be neither worse nor better than this "
-            "margin",
+            "exit with 5 unless each run is shown to be neither worse nor better by "
+            "this margin",
         ),
     ):
         parser.add_argument(
@@ -118,30 +118,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=_number,
         const=0.0,
         default=None,
-        help="end with 5 where a run is worse by more than this margin (0), beyond "
-        "doubt",
+        help="exit with 5 if a run is significantly worse by more than this margin (0)",
     )
     parser.add_argument(
         "--failed",
         metavar="HOW",
         default="lost",
-        help="what a failed answer is: lost, in no pair; or zero, the worst score "
-        "there is (lost)",
+        help="how a failed answer counts: lost (in no pair) or zero (the worst score) "
+        "(lost)",
     )
     parser.add_argument(
         "--plan",
         action="store_true",
-        help="without runs: how many samples it takes to see a difference of --margin, "
-        "or what --clusters can see",
+        help="without runs: print the samples needed to detect a difference of "
+        "--margin, or the difference that --clusters detect",
     )
     for name, default, text in (
-        ("margin", None, "with --plan: the difference to see, or to show as absent"),
+        ("margin", None, "with --plan: the difference to detect or to rule out"),
         ("share", None, "with --plan: the share of right answers (0.5)"),
         (
             "disagree",
             None,
-            "with --plan: the share of samples on which one run alone is right (half "
-            "of what it would be if the runs erred independently)",
+            "with --plan: the share of samples on which only one run is right (half of "
+            "its value for runs with independent errors)",
         ),
     ):
         parser.add_argument(
@@ -152,20 +151,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="COUNT",
         type=int,
         default=None,
-        help="with --plan: the samples that there are",
+        help="with --plan: the number of samples",
     )
     parser.add_argument(
         "--format",
         metavar="FORMAT",
         default="text",
-        help=f"{', '.join(FORMATS)} (text)",
+        help=f"output format: {', '.join(FORMATS)} (text)",
     )
     parser.add_argument(
         "-o",
         "--output_path",
         metavar="FOLDER",
         default="compare",
-        help="the folder of the page (./compare)",
+        help="folder of the page (./compare)",
     )
     parser.add_argument(
         "--report",
@@ -173,7 +172,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=True,
         default=True,
-        help="write the page of samples that differ (true)",
+        help="write a page of the samples that differ (true)",
     )
 
 
@@ -187,8 +186,7 @@ def _number(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the comparison and write its page. The exit code is that of the
-    comparison."""
+    """Print the comparison, write its page, and return its exit code."""
     from mmeval.comparison.compare import compare
     from mmeval.comparison.text import comparison_text, tables_of_comparison
     from mmeval.report.page.writer import check_replaceable
@@ -199,54 +197,55 @@ def run(args: argparse.Namespace) -> int:
     for name in ("margin", "clusters", "share", "disagree"):
         if getattr(args, name) is not None:
             raise UsageError(
-                f"--{name} is of --plan alone, which takes no runs; the margin of a "
-                "gate stands behind --fail_if_worse, --fail_unless_within or "
-                "--fail_unless_equal",
+                f"--{name} needs --plan, which takes no runs; a gate has its own "
+                "margin: --fail_if_worse, --fail_unless_within or --fail_unless_equal",
                 name=name,
             )
     if args.format not in FORMATS:
         known = ", ".join(FORMATS)
         raise UsageError(
-            f"--format: {known} are there, not "
+            f"--format is one of {known}, not "
             f"{args.format!r}{did_you_mean(args.format, FORMATS)}"
         )
     page = Path(args.output_path).expanduser() if values.switch(args.report) else None
     if page is not None:
         check_replaceable(page)
     options = {name: getattr(args, name) for name in OPTIONS}
-    found = compare(*args.folders, **options)
+    comparison = compare(*args.folders, **options)
     if args.format == "text":
-        print_text(comparison_text(found, columns()))
+        print_text(comparison_text(comparison, columns()))
     elif args.format == "json":
-        print_text(json.dumps(found.to_json(), indent=1, ensure_ascii=False) + "\n")
+        print_text(
+            json.dumps(comparison.to_json(), indent=1, ensure_ascii=False) + "\n"
+        )
     else:
-        print_text(RENDERED[args.format](tables_of_comparison(found)))
-    if page is not None and any(found.repeats):
-        log.info("no page is written of runs that count as repeats")
+        print_text(RENDERED[args.format](tables_of_comparison(comparison)))
+    if page is not None and any(comparison.repeats):
+        log.info("no page is written for runs that count as repeats")
     elif page is not None:
-        _write_page(found, page, is_text=args.format == "text")
-    return found.exit_code
+        _write_page(comparison, page, is_text=args.format == "text")
+    return comparison.exit_code
 
 
 def _plan(args: argparse.Namespace) -> int:
-    """Print what a comparison could see, without runs."""
+    """Print the power of a comparison, without runs."""
     from mmeval.comparison.planner import Plan
 
     if args.folders:
-        raise UsageError("--plan is made without runs: leave the folders out")
+        raise UsageError("--plan takes no runs: leave out the folders")
     for name in ("fail_if_worse", "fail_unless_within", "fail_unless_equal"):
         if getattr(args, name) is not None:
             raise UsageError(
-                f"--{name} is a gate of a comparison: --plan has --margin", name=name
+                f"--{name} is a gate of a comparison; --plan takes --margin", name=name
             )
     if args.format not in ("text", "json"):
         raise UsageError(f"--plan is printed as text or json, not {args.format!r}")
-    given = {}
+    arguments = {}
     for name in ("margin", "clusters", "share", "disagree", "power", "alpha"):
         value = getattr(args, name)
         if value is not None:
-            given[name] = value
-    plan = Plan(**given)
+            arguments[name] = value
+    plan = Plan(**arguments)
     if args.format == "json":
         print_text(json.dumps(plan.to_json(), indent=1) + "\n")
     else:
@@ -255,21 +254,21 @@ def _plan(args: argparse.Namespace) -> int:
 
 
 def _write_page(
-    found: Comparison,
+    comparison: Comparison,
     folder: Path,
     *,
     is_text: bool,
 ) -> None:
-    """Write the page; its path ends the text, and is logged where a program reads the
-    output."""
+    """Write the page. Its path is printed after a text, and logged for other formats,
+    which programs read."""
     from mmeval.comparison.page import write_comparison
 
-    made = write_comparison(found, folder)
-    lacking = [finding for finding in made.findings if finding.severity != "note"]
-    lines = terminal_lines([*lacking, *made.unread])
+    written = write_comparison(comparison, folder)
+    findings = [finding for finding in written.findings if finding.severity != "note"]
+    lines = terminal_lines([*findings, *written.unread])
     if lines:
         log.warning("%s", "\n".join(["of the page:", *lines]))
-    page = folder / made.page.name
+    page = folder / written.page.name
     if is_text:
         print_text(f"\npage      {page}\n")
     else:

@@ -1,11 +1,12 @@
-"""Write the answers of a run in a layout that others read.
+"""Write the answers of a run in the format of another program.
 
-RUN is the folder of a run, <output_path>/<model>/<run_id>. The folder of its model is
-written below --output_path, whole or not at all. 'mmeval ls formats' lists the formats;
---model replay reads them back. No model is asked, and the run is not changed.
+RUN is the folder of a run, <output_path>/<model>/<run_id>. A folder named after its
+model is written below --output_path, completely or not at all. 'mmeval ls formats'
+lists the formats; --model replay reads them. No model is called, and the run is not
+changed.
 
-The exit code is 3 where something that was asked for is not in the files: a task that
-the format has no place for, answers that the run lacks, damaged records.
+The exit code is 3 if something requested is not in the files: a task that the format
+does not support, missing answers, damaged records.
 """
 
 from __future__ import annotations
@@ -28,22 +29,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--format",
         metavar="NAME",
         default="",
-        help="the layout; 'mmeval ls formats' lists them",
+        help="format to write ('mmeval ls formats' lists them)",
     )
     parser.add_argument(
         "-o",
         "--output_path",
         metavar="FOLDER",
         default="output",
-        help="where the folder of the run's model is made (./output)",
+        help="parent of the folder to write (./output)",
     )
     parser.add_argument(
         "--tasks",
         metavar="TASK",
         action="append",
         default=[],
-        help="tasks or groups of the run, separated by commas (all of them); may be "
-        "repeated",
+        help="tasks or groups of the run, separated by commas (all); may be repeated",
     )
     parser.add_argument(
         "--force",
@@ -51,12 +51,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=True,
         default=False,
-        help="replace a folder of this name, once the new one is whole",
+        help="replace an existing folder once the new one is complete (false)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the folder and print its path. EXIT_INCOMPLETE where it lacks something."""
+    """Write the folder and print its path. EXIT_INCOMPLETE if something is missing."""
     from mmeval import plugins
     from mmeval.interchange.contract import load_format
     from mmeval.interchange.export import export
@@ -68,13 +68,13 @@ def run(args: argparse.Namespace) -> int:
     form = load_format(args.format)
     if form.write is None:
         raise UsageError(
-            f"--format {args.format} is not written: "
-            f"{form.unwritten or 'it is for reading alone'}"
+            f"--format {args.format} cannot be written: "
+            f"{form.unwritten or 'it can only be read'}"
         )
     stored = StoredRun(run_folder(args.folder))
     try:
         into = Path(args.output_path).expanduser() / file_name(stored.model)
-        done = export(
+        exported = export(
             stored,
             form,
             into,
@@ -83,10 +83,14 @@ def run(args: argparse.Namespace) -> int:
         )
     finally:
         stored.close()
-    for note in done.notes:
+    for note in exported.notes:
         log.info(note)
-    for gap in done.gaps:
+    for gap in exported.gaps:
         log.warning(gap)
-    log.info("exported answers: %s, media: %s", f"{done.answers:,}", f"{done.media:,}")
+    log.info(
+        "exported answers: %s, media: %s",
+        f"{exported.answers:,}",
+        f"{exported.media:,}",
+    )
     print_text(f"{into}\n")
-    return EXIT_INCOMPLETE if done.gaps else EXIT_OK
+    return EXIT_INCOMPLETE if exported.gaps else EXIT_OK

@@ -1,5 +1,5 @@
-"""Write something to change that works: a package of a benchmark, metric, backend or
-agent, or the worker of a model.
+"""Write a working package to start from: a benchmark, metric, backend or agent, or the
+worker of a model.
 
     mmeval init benchmark herbench --subtasks 12
     mmeval init metric word_overlap
@@ -7,7 +7,7 @@ agent, or the worker of a model.
     mmeval init agent illustrator
     mmeval init worker omni
 
-A worker is for a model that needs an environment of its own: see --model process.
+A worker is for a model that needs its own environment: see --model process.
 
 exit codes: 0 it was written; 2 the name cannot be used, or the folder exists.
 """
@@ -31,22 +31,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="what to write: benchmark, metric, backend, agent or worker",
     )
     parser.add_argument(
-        "name", metavar="NAME", help="its name; a folder of this name is made"
+        "name", metavar="NAME", help="name of the package and of its folder"
     )
     parser.add_argument(
         "--output_path",
         "-o",
         metavar="FOLDER",
         default=".",
-        help="where to make it (.)",
+        help="parent of the new folder (.)",
     )
     parser.add_argument(
-        "--subtasks", metavar="N", default=None, help="tasks of a benchmark (1)"
+        "--subtasks", metavar="N", default=None, help="number of tasks (1)"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the package, and print what to type next."""
+    """Write the package, and print the commands to use next."""
     from mmeval.authoring.scaffold.names import KINDS, package_name
     from mmeval.authoring.scaffold.package import (
         MAX_SUBTASKS,
@@ -60,15 +60,13 @@ def run(args: argparse.Namespace) -> int:
         )
     kind = args.kind
     if args.subtasks is not None and kind != "benchmark":
-        raise UsageError("--subtasks goes with a benchmark alone; leave it out")
+        raise UsageError("--subtasks is only for a benchmark; leave it out")
     try:
         subtasks: int = 1 if args.subtasks is None else values.integer(1)(args.subtasks)
     except UsageError as error:
         raise UsageError(f"--subtasks: {error}") from None
     if subtasks > MAX_SUBTASKS:
-        raise UsageError(
-            f"--subtasks: at most {MAX_SUBTASKS} can be written, not {subtasks:,}"
-        )
+        raise UsageError(f"--subtasks is at most {MAX_SUBTASKS}, not {subtasks:,}")
     name = package_name(kind, args.name)
     written: WrittenPackage = write_package(
         kind, name, values.path(args.output_path), subtasks=subtasks
@@ -94,7 +92,7 @@ def _next(
             f"{place}/model.yaml"
         )
         return
-    yield "LICENSE is a placeholder: put your licence there before you publish"
+    yield "LICENSE is a placeholder: replace it by your licence before you publish"
     yield "next:"
     package = folder if folder.is_absolute() else f"./{folder}"
     yield f"  pip install -e {shlex.quote(f'{package}[test]')}"

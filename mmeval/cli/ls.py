@@ -69,8 +69,7 @@ class _BrokenEntry(NamedTuple):
 
 ListingRows: TypeAlias = Iterable[list[str] | _BrokenEntry]
 _Table: TypeAlias = tuple[Sequence[str], Callable[[str, str, Any], list[str]]]
-"""Headers, and the function that makes a row from the name and owner of a plugin and
-the plugin itself."""
+"""Headers, and the function that makes a row from a plugin's name, owner and object."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -122,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
 def print_tasks(
     kinds: Sequence[str], include_path: Sequence[Path], pattern: str = "*"
 ) -> int:
-    """Print the tables of some of tasks, groups and tags."""
+    """Print the tables of the given kinds: tasks, groups or tags."""
     from mmeval.task.index import TaskIndex
 
     index = TaskIndex(include_path)
@@ -132,7 +131,7 @@ def print_tasks(
             for tag, entries in index.tags().items():
                 if _fits(tag, pattern):
                     names = [cell(entry.name) for entry in entries]
-                    # a tag that is the pattern itself comes with all its tasks
+                    # all tasks are listed if the pattern is exactly the tag
                     most = len(names) if tag == pattern else _MOST_NAMED
                     rows.append([cell(tag), listed(names, most)])
         else:
@@ -146,17 +145,17 @@ def print_tasks(
 
 
 def _benchmark_rows(index: TaskIndex) -> ListingRows:
-    """A row for each benchmark, which is the folder or package of its tasks; then what
-    is broken."""
-    found: dict[tuple[str, str], list[IndexEntry]] = {}
+    """A row for each benchmark (the folder or package of its tasks), and the broken
+    entries."""
+    by_benchmark: dict[tuple[str, str], list[IndexEntry]] = {}
     for entry in index.listing():
         if entry.problem is not None:
             yield _BrokenEntry(entry.name, entry.owner, entry.problem)
         elif not entry.is_group:
             folder = entry.full_name.rpartition("/")[0]
             key = (folder or entry.name, entry.owner)
-            found.setdefault(key, []).append(entry)
-    for (name, owner), entries in sorted(found.items()):
+            by_benchmark.setdefault(key, []).append(entry)
+    for (name, owner), entries in sorted(by_benchmark.items()):
         versions = dict.fromkeys(entry.version for entry in entries)
         licences = dict.fromkeys(_licence(entry) for entry in entries)
         yield [
@@ -169,7 +168,7 @@ def _benchmark_rows(index: TaskIndex) -> ListingRows:
 
 
 def _licence(entry: IndexEntry) -> str:
-    """The first words of what a task file says of its licence."""
+    """The first words of the licence in a task file."""
     return re.split(r"[;.] |\n", entry.license, maxsplit=1)[0].rstrip(".;")
 
 
@@ -199,8 +198,8 @@ def _rows(
     pattern: str,
     row: Callable[[str, str, Any], list[str]],
 ) -> ListingRows:
-    """A name that two distributions claim comes twice, each with its owner.
-    ``Any``: each kind of plugin has its own type, which its row function takes."""
+    """The rows of a kind of plugin. A name that two distributions register comes twice,
+    with its owner. ``Any``: the type depends on the kind."""
     load: Callable[[str], object] = partial(plugins.load, KINDS[kind])
     if kind == "metrics":
         from mmeval.metric.contract import load_metric
@@ -232,8 +231,8 @@ def _metric_row(
     owner: str,
     metric: Metric,
 ) -> list[str]:
-    """What it needs are packages, with the command to install missing ones; the models
-    that it opens by default, missing ones marked; and its roles."""
+    """The row of a metric. It needs packages (missing ones with the command to install
+    them), the models that it loads by default (missing ones marked), and roles."""
     from mmeval.metric.bound import bind
 
     spread = "of its pieces"
@@ -368,14 +367,14 @@ _TABLES: dict[str, _Table] = {
 
 
 def _purpose(plugin: object) -> str:
-    """The first paragraph of its docstring, as words for a terminal."""
+    """The first paragraph of a plugin's docstring, for a terminal."""
     docstring = inspect.getdoc(plugin) or ""
     paragraph = docstring.partition("\n\n")[0]
     return paragraph.replace("\n", " ").replace("``", "'")
 
 
 def _fits(name: str, pattern: str) -> bool:
-    """Whether it is the pattern, a glob, or a part of a name."""
+    """Whether a name matches the glob, or contains the pattern."""
     is_glob = any(char in pattern for char in "*?[")
     return fnmatchcase(name, pattern if is_glob else f"*{pattern}*")
 

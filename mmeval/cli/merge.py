@@ -1,8 +1,8 @@
-"""Join the shards of a run into it and make its results.
+"""Merge the shards of a run into it and make its results.
 
-RUN is the folder of a run whose command was given with --shard I/N on several machines,
-<output_path>/<model>/<run_id>. Nothing is asked: the results are those of the same
-command without --shard. What is printed and written besides is as that command says.
+RUN is the folder of a run that was started with --shard I/N on several machines,
+<output_path>/<model>/<run_id>. No model is called. The results are those of the same
+command without --shard, and so is all other output.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--partial",
         action="store_true",
-        help="make results although a shard is missing; they say so (exit code 3)",
+        help="make results although a shard is missing; they state it (exit code 3)",
     )
 
 
@@ -49,11 +49,11 @@ def run(args: argparse.Namespace) -> int:
     if is_merged(args.folder):
         exit_code: int = RunFolder.read_record(args.folder)[MERGED]["exit_code"]
         before = (
-            f"; the merge before ended with exit code {exit_code}" if exit_code else ""
+            f"; the last merge ended with exit code {exit_code}" if exit_code else ""
         )
         write_line(
-            f"{args.folder}: nothing to merge, the run has all that its shards "
-            f"hold{before}"
+            f"{args.folder}: nothing to merge, the run has all trials of its "
+            f"shards{before}"
         )
         return exit_code
     recorded: dict[str, Any] = dict(division.shards[-1].record["settings"])

@@ -1,4 +1,4 @@
-"""Parser of command lines; hyphens are underscores, errors name the right flag."""
+"""Parses command lines. Hyphens count as underscores; errors suggest the right flag."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ class Parser(argparse.ArgumentParser):
     """An argparse parser that raises UsageError instead of ending the process."""
 
     unknown_hint = ""
-    """The advice about an unknown flag, after similar flags."""
+    """A hint for an unknown flag, after similar flags."""
     explained: Mapping[str, str] = MappingProxyType({})
-    """Why this verb lacks a flag of other verbs, instead of similar flags; by flag."""
+    """Why this verb does not have a flag of other verbs, by flag; shown instead of
+    similar flags."""
 
     def __init__(self, prog: str, description: str) -> None:
         super().__init__(
@@ -37,37 +38,37 @@ class Parser(argparse.ArgumentParser):
 
     def read(self, argv: Sequence[str]) -> argparse.Namespace:
         """Parse the arguments of one verb. Raises UsageError for unknown ones."""
-        spelt: list[str] = []
+        normalised: list[str] = []
         for word in argv:
             name, equals, value = word.partition("=")
             flag = "--" + name[2:].replace("-", "_")
             is_unknown = name.startswith("--") and not self.knows(name)
             if is_unknown and self.knows(flag):  # --model-args=x for --model_args=x
-                spelt.append(flag + equals + value)
+                normalised.append(flag + equals + value)
             else:
-                spelt.append(word)
+                normalised.append(word)
         words: list[str] = []
-        following = [*spelt[1:], "-"]  # of the last word nothing is a value
-        for word, after in zip(spelt, following, strict=False):
+        next_words = [*normalised[1:], "-"]  # no value follows the last word
+        for word, after in zip(normalised, next_words, strict=False):
             action = self._option_string_actions.get(word)
             words.append(word)
             if action is None or action.nargs != "?" or action.const is not True:
                 continue
             needs_no_value = after.startswith("-") or after.lower() in SWITCH_WORDS
-            if not needs_no_value:  # a switch before a word of another argument
+            if not needs_no_value:  # the next word belongs to another argument
                 words[-1] += "=true"
-        found, unknown = self.parse_known_args(words)
+        args, unknown = self.parse_known_args(words)
         takes_words = any(
             not action.option_strings and action.nargs in ("+", "*")
             for action in self._actions
         )
         has_flags = any(word.startswith("-") for word in unknown)
         if unknown and takes_words and not has_flags:
-            # some words follow a flag
-            found, unknown = self.parse_known_intermixed_args(words)
+            # positional words after a flag
+            args, unknown = self.parse_known_intermixed_args(words)
         if unknown:
             raise UsageError(self._complaint(unknown[0]))
-        return found
+        return args
 
     def knows(self, option: str) -> bool:
         return option in self._option_string_actions
@@ -91,19 +92,18 @@ class Parser(argparse.ArgumentParser):
                 if option.startswith("--") and action.help is not argparse.SUPPRESS:
                     shown.append(option)
             advice = did_you_mean(name, shown)
-        if not advice and self.knows("--role"):  # each task has its own names of roles
-            advice = (
-                f"; if {role} is a role that a task asks, write --role {role}=BACKEND"
-            )
+        if not advice and self.knows("--role"):  # tasks have their own roles
+            advice = f"; if {role} is a role of a task, write --role {role}=BACKEND"
         unknown = f"unknown flag {written}{advice}{self.unknown_hint}"
         return f"{unknown} ('{self.prog} --help' lists the flags)"
 
 
 def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:
-    """Add flags of the table, by headings. The arguments lack flags not given.
+    """Add flags of the table, by headings. Flags that are not used are missing from the
+    parsed arguments.
 
-    Where the verb has positional words, which must be added first, a list is one word
-    (``a,b``) and may be repeated, so that it does not take them.
+    If the verb has positional words, which must be added first, a list is one word
+    (``a,b``) and may be repeated, so that it does not consume them.
     """
     takes_words = any(not action.option_strings for action in parser._actions)
     groups: dict[str, argparse._ArgumentGroup] = {}
@@ -119,7 +119,7 @@ def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:
             options = {"action": "append"}
         elif flag.nargs == "?":
             options["const"] = True
-        elif flag.read is arguments:  # of several none is dropped in silence
+        elif flag.read is arguments:  # a repeated flag adds to the earlier ones
             options["action"] = "extend"
         group.add_argument(
             *names,
@@ -131,7 +131,7 @@ def add_flags(parser: argparse.ArgumentParser, flags: Iterable[Flag]) -> None:
 
 
 def add_refused(parser: argparse.ArgumentParser) -> None:
-    """Let the parser read flags that are refused by name later; the help omits them."""
+    """Add flags that are refused by name later; the help omits them."""
     names = {name: [f"--{name}"] for name in REFUSED}
     for short, name in REFUSED_SHORT.items():
         names[name].insert(0, f"-{short}")

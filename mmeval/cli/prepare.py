@@ -1,4 +1,4 @@
-"""Fetch the data of tasks at their revisions, check them, list ready tasks."""
+"""Fetch the data of tasks at their revisions, check them, and list ready tasks."""
 
 from __future__ import annotations
 
@@ -54,20 +54,20 @@ def configure(parser: Parser) -> None:
     parser.add_argument(
         "--weights",
         action="store_true",
-        help="fetch the weights of the tasks' metrics too, and nothing else of them",
+        help="also fetch the weights of the tasks' metrics",
     )
     parser.add_argument(
-        "--dry_run", action="store_true", help="show what would be fetched, and end"
+        "--dry_run", action="store_true", help="only show what would be fetched"
     )
     add_flags(parser, _FLAGS)
     parser.explained = {
-        "--data": "prepare has none, since bundled samples need no preparation"
+        "--data": "prepare does not have it, as bundled samples need no preparation"
     }
     parser.epilog = (
-        "Files are fetched to the cache of the hub (HF_HOME), with --data_dir FOLDER "
-        "to FOLDER/OWNER/NAME; a data\n"
-        "set that FOLDER holds already is checked and not fetched. Files that are "
-        "complete are not fetched again.\n"
+        "Files are fetched to the cache of the hub (HF_HOME), or with --data_dir "
+        "FOLDER to FOLDER/OWNER/NAME. A data\n"
+        "set that FOLDER holds is checked and not fetched. Complete files are not "
+        "fetched again.\n"
         "exit codes: 0 every task is ready; 1 a file is damaged, or a loader fails; "
         "2 a task file is wrong; 3 rows or\n"
         "media are bad, or more than the task file expects; 4 something is missing; "
@@ -77,13 +77,13 @@ def configure(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show sizes, fetch, check. The exit code is that of the findings."""
+    """Show sizes, fetch and check; return the findings' exit code."""
     try:
         return _run(args)
     except KeyboardInterrupt:
         raise Interrupted(
-            "interrupted; the files that were fetched whole are kept, and the same "
-            "command goes on with the others"
+            "interrupted; complete files are kept, and the same command fetches the "
+            "others"
         ) from None
 
 
@@ -144,9 +144,9 @@ def _end(findings: Sequence[Finding], place: Place) -> int:
 
 
 def _fetched(item: Download) -> DownloadState:
-    """Fetch a source; return it with what is wrong with its files, or the error. A
-    source without files to fetch is fetched too, to make a snapshot of files that other
-    commits share."""
+    """Fetch a source; return it with its damaged files, or return the error. A source
+    without files to fetch is fetched too, to make a snapshot of files that it shares
+    with other commits."""
     if item.to_fetch:
         _log.info("fetching %s", item.source)
     try:
@@ -162,13 +162,13 @@ def _described(item: Download, users: Sequence[str]) -> Iterator[str]:
     """Describe a source, its size and the part to fetch."""
     yield f"{item.source}, for {listed(users, SHOWN)}"
     if item.listing is None:
-        yield "  nothing is fetched, local files are checked"
+        yield "  nothing to fetch, local files are checked"
         return
     files = item.listing.files
     whole = size(sum(file.size for file in files))
     yield f"  commit {item.listing.commit}: files: {len(files):,}, {whole}"
     if not item.to_fetch:
-        yield "  to fetch: nothing, all of it is here"
+        yield "  nothing to fetch, all files are here"
         return
     folder = target_folder(item.source)
     parts = f"files: {len(item.to_fetch):,}, {size(item.bytes_to_fetch)}"

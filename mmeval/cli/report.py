@@ -1,12 +1,12 @@
-"""Write the page of a run, its tables or its charts, from its folder alone.
+"""Write the page of a run, its tables or its charts from its folder.
 
 RUN is the folder of a run, <output_path>/<model>/<run_id>. The page shows the numbers
-with what stands behind them, and every sample with its answers, scores and judge
-replies; it opens from disk, without a server. Several runs make one page with their
+with their uncertainty and counts, and every sample with its answers, scores and judge
+replies. It opens from disk, without a server. Several runs make one page with their
 numbers side by side.
 
-The exit code is 3 where something could not be shown: damaged records on a page, or a
-run without numbers among those of a table or a chart.
+The exit code is 3 if something could not be shown: damaged records on a page, or a run
+without numbers in a table or a chart.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from mmeval.system.wording import file_name
 
 FORMATS: tuple[str, ...] = ("html", "markdown", "latex", "csv", "svg", "png")
 OF_LAYOUTS: tuple[str, ...] = ("markdown", "latex", "csv")
-"""Those in which the tables of a layout come."""
+"""The formats of a layout's tables."""
 
 log = logging.getLogger(__name__)
 
@@ -49,24 +49,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output_path",
         metavar="FOLDER",
         default="",
-        help="the folder of the report (RUN/report; ./report for several runs); tables "
-        "go there too",
+        help="folder of the report and of table files (RUN/report; ./report for "
+        "several runs)",
     )
     parser.add_argument(
         "--format",
         metavar="FORMAT",
         default=None,
-        help="html: the page; markdown, latex, csv: the numbers, printed where no "
-        "--output_path is given; svg, png: "
-        "the charts as files; several with commas (html; markdown with --layout)",
+        help="html: the page; markdown, latex, csv: the numbers, printed without "
+        "--output_path; svg, png: chart files; separate several by commas (html; "
+        "markdown with --layout)",
     )
     parser.add_argument(
         "--layout",
         metavar="NAME",
         default="",
-        help="the tables of a paper instead, of several with commas, as markdown, "
-        "latex or csv ('mmeval ls layouts' "
-        "lists them)",
+        help="print the tables of a paper instead, as markdown, latex or csv; "
+        "separate several by commas ('mmeval ls layouts' lists them)",
     )
     parser.add_argument(
         "--copy_media",
@@ -74,13 +73,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=True,
         default=False,
-        help="put all media into the report, so that it can be sent to others",
+        help="copy all media into the report, so that it can be shared (false)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write what is asked for; print tables, or the paths of what was written.
-    The exit code is EXIT_INCOMPLETE where something of the runs could not be shown."""
+    """Write the requested formats; print tables, or the paths of the written files.
+    The exit code is EXIT_INCOMPLETE if something of the runs could not be shown."""
     formats = _formats(args)
     folders = [run_folder(folder) for folder in args.folders]
     into = Path(args.output_path).expanduser() if args.output_path else None
@@ -89,8 +88,8 @@ def run(args: argparse.Namespace) -> int:
             log.warning("%s", note)
     whole = True
     if args.layout:
-        for at, name in enumerate(values.words(args.layout)):
-            if at and into is None:
+        for number, name in enumerate(values.words(args.layout)):
+            if number and into is None:
                 print_text("\n")
             whole &= write_layout(folders, name, formats, into)
         return EXIT_OK if whole else EXIT_INCOMPLETE
@@ -101,12 +100,12 @@ def run(args: argparse.Namespace) -> int:
     if "html" in formats:
         from mmeval.report.page import write_report
 
-        made = write_report(folders, report, copy_media=values.switch(args.copy_media))
-        lines = terminal_lines([*made.findings, *made.unread])
+        page = write_report(folders, report, copy_media=values.switch(args.copy_media))
+        lines = terminal_lines([*page.findings, *page.unread])
         if lines:
             log.warning("%s", "\n".join(["of the page:", *lines]))
-        print_text(f"{report / made.page.name}\n")
-        whole = not (made.damaged or made.unread)
+        print_text(f"{report / page.page.name}\n")
+        whole = not (page.damaged or page.unread)
     others = [name for name in formats if name != "html"]
     if others:
         whole &= _write_numbers(folders, report, others, print_tables=into is None)
@@ -114,38 +113,38 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _formats(args: argparse.Namespace) -> tuple[str, ...]:
-    """The formats asked for, or the usual one. Raises UsageError for an unknown one."""
+    """The requested formats, or the default. Raises UsageError for an unknown one."""
     known = FORMATS
-    there = f"--format: {', '.join(FORMATS)} are there"
+    choices = f"--format is one of {', '.join(FORMATS)}"
     if args.layout:
         known = OF_LAYOUTS
-        there = f"--layout: its tables come as {', '.join(OF_LAYOUTS)}"
+        choices = f"--format is one of {', '.join(OF_LAYOUTS)} with --layout"
     if args.format is None:
         return known[:1]
     formats = values.words(args.format)
     for name in formats:
         if name not in known:
-            raise UsageError(f"{there}, not {name!r}{did_you_mean(name, known)}")
+            raise UsageError(f"{choices}, not {name!r}{did_you_mean(name, known)}")
     if not formats:
-        raise UsageError(f"{there}; name one")
+        raise UsageError(f"{choices}; name one")
     return formats
 
 
 def _write_numbers(
     folders: Sequence[Path], report: Path, formats: Sequence[str], *, print_tables: bool
 ) -> bool:
-    """Whether every run has numbers in the tables and charts that were written."""
+    """Write tables and charts; whether every run has numbers in them."""
     from mmeval.report.page import writer
 
     runs = [StoredRun(folder) for folder in folders]
-    without = [found for found in runs if not found.ours.get("results")]
-    if not any(found.results for found in runs):
+    without_numbers = [run for run in runs if not run.ours.get("results")]
+    if not any(run.results for run in runs):
         raise UsageError(_no_results(runs[0].folder))
-    for found in without:
-        if found.results:
-            log.warning("the results of %s have no number", found.folder)
+    for run in without_numbers:
+        if run.results:
+            log.warning("the results of %s have no number", run.folder)
         else:
-            log.warning("%s; its column says: no number", _no_results(found.folder))
+            log.warning("%s; its column is empty", _no_results(run.folder))
     writer.check_replaceable(report)
     names = writer.names_of(runs)
     documents = [run.results for run in runs]
@@ -161,34 +160,33 @@ def _write_numbers(
         else:
             for file in _write_charts(runs, name, report / writer.CHARTS):
                 print_text(f"{file}\n")
-    return not without
+    return not without_numbers
 
 
 def _findings_below(runs: Sequence[StoredRun], names: Sequence[str]) -> str:
-    """The findings of each run, below the tables of all."""
+    """The findings of each run, below the tables of all runs."""
     lines: list[str] = []
     for run, name in zip(runs, names, strict=True):
         settings = run.ours.get("settings", {})
         tasks = words_for(settings, run.ours.get("metrics", {}))
         place = Place(tasks, shlex.quote(str(run.folder)))
-        own = markdown_lines(run.findings, place)
-        if own and len(runs) > 1:
+        finding_lines = markdown_lines(run.findings, place)
+        if finding_lines and len(runs) > 1:
             lines += ["", f"{cell(name)}:"]
-        if own:
-            lines += ["", *own]
+        if finding_lines:
+            lines += ["", *finding_lines]
     return "".join(f"{line}\n" for line in lines)
 
 
 def _no_results(folder: Path) -> str:
     return (
-        f"{folder} has no results yet: mmeval score {shlex.quote(str(folder))} gives "
-        "the numbers of the trials that "
-        "are made, and the command that began it makes the rest"
+        f"{folder} has no results yet: mmeval score {shlex.quote(str(folder))} scores "
+        "the existing trials, and the command that started the run makes the rest"
     )
 
 
 def _print_or_write(text: str, file: Path | None) -> None:
-    """Print a text, or the name of the file that it is written into."""
+    """Print a text, or write it and print the file's path."""
     if file is None:
         print_text(text)
         return
@@ -208,18 +206,18 @@ def _write_charts(
     names = writer.names_of(runs)
     documents = [run.results for run in runs]
     rows = number_rows(documents, names, every_slice=True, repeats=False)
-    found = charts.charts_of(rows, names, ranges_of(documents))
-    if not found:
+    all_charts = charts.charts_of(rows, names, ranges_of(documents))
+    if not all_charts:
         log.warning("there is nothing to draw: no task has two numbers")
-    taken: set[str] = set()
-    for chart in found:
+    used_names: set[str] = set()
+    for chart in all_charts:
         name = stem = file_name(chart.name)
         number = 1
-        # upper and lower case are one on some disks
-        while name.casefold() in taken:
+        # some file systems ignore the case of names
+        while name.casefold() in used_names:
             number += 1
             name = f"{stem}-{number}"
-        taken.add(name.casefold())
+        used_names.add(name.casefold())
         file = into / f"{name}.{form}"
         if chart.cut:
             log.warning("%s shows %s; --format csv has all of them", file, chart.cut)
@@ -235,10 +233,10 @@ def _write_charts(
 def write_layout(
     folders: Sequence[Path], name: str, formats: Sequence[str], into: Path | None
 ) -> bool:
-    """Print the tables of a layout by run, or write them. Whether every run has some.
+    """Print or write the tables of a layout; whether every run has a table.
 
-    ``formats`` are among those of tables. Raises UnknownNameError for a layout that is
-    not registered, UsageError where no run has a table.
+    ``formats`` are among ``OF_LAYOUTS``. Raises UnknownNameError for a layout that is
+    not registered, UsageError if no run has a table.
     """
     from mmeval.report.page.writer import TABLES as FOLDER
     from mmeval.report.page.writer import check_replaceable
@@ -246,15 +244,14 @@ def write_layout(
     load_layout(name)
     has_several = len(folders) > 1
     shown: list[Table] = []
-    every_run_has_some = True
+    every_run_has_tables = True
     for folder in folders:
         run = StoredRun(folder)
         tables = tables_of(run, name)
         if not tables:
-            every_run_has_some = False
+            every_run_has_tables = False
             log.warning(
-                "%s: the layout %s has no table of this run, which has none of its "
-                "tasks",
+                "%s: the layout %s has no table for the tasks of this run",
                 run.folder,
                 name,
             )
@@ -263,14 +260,14 @@ def write_layout(
             shown.append(replace(table, title=title))
     if not shown:
         raise UsageError(
-            f"--layout {name}: no table; the layout is for other tasks than those of "
+            f"--layout {name}: there is no table; the layout is not for the tasks of "
             f"{folders[0]}"
         )
     if into is not None:
         check_replaceable(into)
-    for wanted in formats:
+    for format_name in formats:
         file = None
         if into is not None:
-            file = into / FOLDER / f"{file_name(name)}.{ENDINGS[wanted]}"
-        _print_or_write(RENDERED[wanted](shown), file)
-    return every_run_has_some
+            file = into / FOLDER / f"{file_name(name)}.{ENDINGS[format_name]}"
+        _print_or_write(RENDERED[format_name](shown), file)
+    return every_run_has_tables

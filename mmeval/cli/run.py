@@ -1,4 +1,4 @@
-"""Ask a model the samples of tasks and score its answers."""
+"""Run a model on the samples of tasks and score its answers."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ LISTS = {
 USAGE = """\
 mmeval evaluates models that answer in any modality, interleaved.
 
-  mmeval --tasks TASK --model BACKEND --model_args k=v   asks a model and scores its answers
+  mmeval --tasks TASK --model BACKEND --model_args k=v   runs a model and scores its answers
   mmeval ls tasks                                        lists the benchmarks
   mmeval --help                                          lists all verbs and flags"""  # noqa: E501
-"""Printed for a command without any arguments."""
+"""Printed for a command without arguments."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run what flags, configuration file and environment ask for; print the tables."""
+    """Run as set by flags, configuration file and environment; print the tables."""
     settings = read_settings(vars(args), os.environ)
     begin_log(settings["verbosity"].value, os.environ)
     if settings["show_config"].value:
@@ -64,10 +64,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def read_settings(
-    given: Mapping[str, Any], environ: Mapping[str, str]
+    flags: Mapping[str, Any], environ: Mapping[str, str]
 ) -> dict[str, Setting]:
     """Every flag of ``run`` with its value and its origin."""
-    return resolve(FLAGS, given, environ, config_file(given, environ))
+    return resolve(FLAGS, flags, environ, config_file(flags, environ))
 
 
 def show_config(settings: Mapping[str, Setting]) -> str:
@@ -121,13 +121,13 @@ def _run(settings: Mapping[str, Setting], command: str) -> int:
         from mmeval.forecast.dry_run import forecast
         from mmeval.forecast.text import forecast_text
 
-        found = forecast(selection, plan.options)
+        estimate = forecast(selection, plan.options)
         if plan.format == "json":
-            document = {"mmeval": __version__, **found.to_json()}
+            document = {"mmeval": __version__, **estimate.to_json()}
             print_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
         else:
-            print_text(forecast_text(found))
-        return found.exit_code
+            print_text(forecast_text(estimate))
+        return estimate.exit_code
     with closing(for_stderr()) as bar:
         outcome = run_tasks(selection, plan.options, progress=bar)
     if publication is None:

@@ -1,8 +1,8 @@
-"""Score a run again: other metrics, switches or judges, or what is unscored.
+"""Score a run again, with other metrics, switches or judges, or score what is unscored.
 
-RUN is the folder of a run, <output_path>/<model>/<run_id>. Trials that are scored
-already, by the same definition of the metrics, are not scored again; another definition
-makes a score set of its own beside the old one. The exit codes are those of a run.
+RUN is the folder of a run, <output_path>/<model>/<run_id>. Trials with scores by the
+same definition of the metrics are not scored again. Another definition makes a new
+score set next to the old one. The exit codes are those of a run.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _NAMES = (
     "verbosity",
 )
 FLAGS = (*SCORE_FLAGS, *(BY_NAME[name] for name in _NAMES))
-"""Its own flags, and those of ``run`` that have a meaning here."""
+"""The flags of ``score``, and those of ``run`` that have an effect here."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score what is not scored yet, print the tables, and return the exit code."""
+    """Score unscored trials, print the tables, and return the exit code."""
     from mmeval.settings.report_options import refuse_taken
 
     settings = resolve(
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     exclude_each_other(settings, "metrics", "skip_metric")
     refuse_taken(settings["metadata"].value, settings["metadata"].origin)
 
-    # slow to import, so not before the flags are read
+    # slow imports, so only after the flags are read
     from mmeval.report.baseline import recorded_baseline
     from mmeval.report.progress_bar import for_stderr
     from mmeval.report.publish import Publication
@@ -150,18 +150,18 @@ def _options(
 def _context(
     record: Mapping[str, Any], settings: Mapping[str, Setting]
 ) -> ReportContext:
-    """The settings recorded by the run, overridden by those given now."""
+    """The settings recorded by the run, overridden by those of this command."""
     from mmeval.settings.plan import as_config
     from mmeval.settings.report_options import ReportContext
     from mmeval.settings.role_flags import with_roles
 
-    given = as_config(
+    changed = as_config(
         {name: setting for name, setting in settings.items() if setting.origin}
     )
-    made: dict[str, Any] = record.get("settings", {})
-    shown = with_roles(made, given)
-    metadata = {**made.get("metadata", {})}
-    metadata.update(given.get("metadata", {}))
+    recorded: dict[str, Any] = record.get("settings", {})
+    shown = with_roles(recorded, changed)
+    metadata = {**recorded.get("metadata", {})}
+    metadata.update(changed.get("metadata", {}))
     return ReportContext(
         model=record["options"]["model"],
         model_args=shown.get("model_args", {}),

@@ -1,13 +1,13 @@
-"""Show how an answer came about: what each step was asked, and what it said.
+"""Show how an answer was made: the request and the reply of each step.
 
     mmeval trace runs/illustrator/default --task my_task --sample s1
 
-RUN is the folder of a run. The program of the trial, and those of agents in it, are run
-again on the kept replies: nobody is asked, and nothing is written. --json prints the
-steps as one JSON document.
+RUN is the folder of a run. The programs of the trial and of its agents run again on the
+stored replies. No model is called, and nothing is written. --json prints the steps as
+one JSON document.
 
-exit codes: 0 the steps are shown; 2 usage, or the task or the agent was changed since;
-4 there is no run.
+exit codes: 0 the steps are shown; 2 usage, or the task or the agent has changed; 4
+there is no run.
 """
 
 from __future__ import annotations
@@ -33,19 +33,17 @@ if TYPE_CHECKING:
     from mmeval.run.rescore.trace import TracedStep
 
 MOST = 300
-"""Characters of a text that is shown in brief."""
+"""Characters that are shown of a text in brief."""
 
 
 def configure(parser: Parser) -> None:
     parser.add_argument("folder", metavar="RUN", type=Path, help="the folder of a run")
+    parser.add_argument("--task", metavar="T", required=True, help="task of the trial")
     parser.add_argument(
-        "--task", metavar="T", required=True, help="the task of the trial"
+        "--sample", metavar="ID", required=True, help="id of the trial's sample"
     )
     parser.add_argument(
-        "--sample", metavar="ID", required=True, help="the id of its sample"
-    )
-    parser.add_argument(
-        "--repeat", metavar="N", type=int, default=0, help="which repeat, from 0 (0)"
+        "--repeat", metavar="N", type=int, default=0, help="repeat, from 0 (0)"
     )
     parser.add_argument("--json", action="store_true", help="print the steps as JSON")
 
@@ -77,8 +75,8 @@ def run(args: argparse.Namespace) -> int:
 def step_lines(
     steps: Sequence[TracedStep], indent: str = "", *, brief: bool = False
 ) -> Iterator[str]:
-    """What each step was asked and said. With ``brief``, without instructions (messages
-    of the system), and the beginning of each text."""
+    """The request and the reply of each step. With ``brief``, without system messages,
+    and only the beginning of each text."""
     for step in steps:
         title = f" ({step.call.title})" if step.call.title else ""
         yield f"{indent}{step.path} {step.call.role}{title}"
@@ -90,10 +88,10 @@ def step_lines(
         if step.response is None:
             yield f"{indent}  its reply is no longer in the journal"
         else:
-            yield from said_lines(step.response, f"{indent}  ", brief=brief)
+            yield from reply_lines(step.response, f"{indent}  ", brief=brief)
 
 
-def said_lines(
+def reply_lines(
     response: Response,
     indent: str = "",
     *,
@@ -101,8 +99,8 @@ def said_lines(
     brief: bool = False,
     whole: bool = False,
 ) -> Iterator[str]:
-    """A reply below its head, or why there is none, and the evidence of an agent.
-    With ``whole`` the reply itself is not shortened."""
+    """A reply below its head, or the error, and the evidence of an agent. With
+    ``whole`` the reply itself is not shortened."""
     error = response.error
     if error is not None:
         yield from _block(f"{error.kind}:", error.words, indent, brief=brief)
@@ -115,16 +113,16 @@ def said_lines(
 
 
 def _written(content: Interleaved) -> str:
-    """The text as it was written, and a tag for each medium beside it."""
-    seen: Counter[PartKind] = Counter()
+    """The raw text, with a tag for each medium that it does not mark."""
+    counts: Counter[PartKind] = Counter()
     texts: list[str] = []
     for part in content.parts:
         if part.kind != "reasoning":
-            seen[part.kind] += 1
+            counts[part.kind] += 1
             if part.raw or part.text is not None:
                 texts.append(part.raw or "")
             else:
-                texts.append(render(part.kind, seen[part.kind]))
+                texts.append(render(part.kind, counts[part.kind]))
     return "".join(texts)
 
 
@@ -135,7 +133,7 @@ def _block(
     *,
     brief: bool,
 ) -> Iterator[str]:
-    """A text below its head, or beside it where it is one line or ``brief``."""
+    """A text below its head, or on the same line if it is one line or ``brief``."""
     if brief:
         short = shortened(" ".join(text.split()), MOST)
         yield from textwrap.wrap(

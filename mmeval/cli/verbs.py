@@ -1,4 +1,4 @@
-"""Verbs of the command line; only the module of the used verb is imported."""
+"""Verbs of the command line. Only the module of the used verb is imported."""
 
 from __future__ import annotations
 
@@ -13,25 +13,22 @@ from mmeval.errors import PluginError, UsageError, did_you_mean
 from mmeval.settings.flags import BY_NAME, FLAGS
 
 VERBS: dict[str, str] = {
-    "run": "ask a model the samples of tasks and score its answers (implied by bare "
-    "flags)",
+    "run": "run a model on the samples of tasks and score its answers (the default)",
     "ls": "list tasks, groups, tags, metrics, backends, adapters, tools and other "
     "plugins",
-    "check": "check tasks, their data, metrics and backends, and what is installed",
+    "check": "check tasks, their data, metrics and backends, and the installation",
     "prepare": "fetch and check the data of tasks, so that they run offline",
     "score": "score a run again, without the model",
-    "merge": "join the shards of a run (--shard) into it and make its results",
+    "merge": "merge the shards of a run (--shard) and make its results",
     "trace": "show the request and the reply of each step of an answer",
     "report": "write the page of a run, its tables or its charts",
-    "compare": "compare runs: what differs beyond chance, and what would have been "
-    "seen",
-    "export": "write the answers of a run in a layout that others read",
+    "compare": "compare runs: differences, their uncertainty and detectable sizes",
+    "export": "write the answers of a run in the format of another program",
     "try metric": "compute one metric on given files or answers",
-    "try agent": "drive an agent on given replies, offline",
-    "try backend": "check that a local model keeps the rules that every batch backend "
-    "has to keep",
-    "init": "write a new package: a benchmark, metric, backend or agent to begin "
-    "with; or the worker of a model",
+    "try agent": "run an agent on given replies, offline",
+    "try backend": "check that a local model follows the rules of batch backends",
+    "init": "write a new package (benchmark, metric, backend or agent), or the worker "
+    "of a model",
 }
 """Each verb lives in a module of ``mmeval.cli`` as ``configure(parser)`` and
 ``run(args) -> exit code``."""
@@ -42,17 +39,17 @@ TRY = "try"
 REFUSED_VERBS: dict[str, str] = {
     "validate": "'mmeval check TASK' checks task files",
     "metric": "'mmeval try metric NAME' computes one metric",
-    "agent": "'mmeval try agent NAME' drives an agent",
+    "agent": "'mmeval try agent NAME' runs an agent",
     "check-backend": "'mmeval try backend NAME' checks a local model",
     "doctor": "'mmeval check' checks the installation, 'mmeval check TASK' tasks too",
     "view": "'mmeval report RUN' writes a page that a browser opens from disk",
 }
-"""Verbs of other harnesses and earlier ones of ours, with what to do instead."""
+"""Verbs of other harnesses and of earlier versions, with the verb to use instead."""
 
 
 def dispatch(argv: Sequence[str]) -> int:
-    """Run a command line; return its exit code. Raises MmevalError for fixable
-    errors."""
+    """Run a command line and return its exit code. Raises MmevalError for errors that
+    the user can fix."""
     if argv and argv[0] == "--version":
         from mmeval import __version__
 
@@ -74,12 +71,12 @@ def dispatch(argv: Sequence[str]) -> int:
         from mmeval.report.log import begin_log
         from mmeval.settings.resolve import resolve
 
-        given = {"verbosity": getattr(args, "verbosity", None)}
-        settings = resolve((verbosity,), given, os.environ)
+        flags = {"verbosity": getattr(args, "verbosity", None)}
+        settings = resolve((verbosity,), flags, os.environ)
         begin_log(settings["verbosity"].value, os.environ)
     try:
         code: int = module.run(args)
-    # the command line is read already: a plugin tried to end the process
+    # the command line is parsed, so only a plugin can call sys.exit
     except SystemExit as stop:
         raise PluginError(
             f"a plugin tried to end the process with exit code {stop.code}"
@@ -137,8 +134,8 @@ def _help() -> int:
         "exit codes: 0 everything available was scored; 1 unexpected error; 2 usage "
         "or invalid task; 3 failed or\n"
         "unscored above --max_unscored, a server is gone, or a budget is spent;\n"
-        "4 a key, extra or data is missing; 5 a gate of mmeval compare is shut; 130 "
-        "interrupted, state saved."
+        "4 a key, extra or data is missing; 5 a run is worse than allowed (mmeval "
+        "compare); 130 interrupted, state saved."
     )
     parser.print_help()
     return 0

@@ -1,22 +1,22 @@
-"""Drive an agent on given replies, offline.
+"""Run an agent on given replies, offline.
 
     mmeval try agent illustrator --prompt "draw a hare" --model_args pictures=1
     mmeval try agent illustrator --cases cases.jsonl --json
     mmeval try agent painter data.csv --prompt "draw the mean" --role code_interpreter=sandbox
 
-Only roles that --role names are asked. Each line of a cases file is a JSON object with
-any of prompt, files, wants, args and replies; id and name are returned. FILEs are media
-of the prompt; they fill its tags in order. In a file, relative paths of media start
+Only the roles of --role are called. Each line of a cases file is a JSON object with any
+of prompt, files, wants, args and replies; id and name are returned. FILEs are media of
+the prompt and fill its tags in order. In a cases file, relative paths of media start
 from its folder.
 
-replies maps roles to what they say, in order: {"planner": ["a plan", {"error":
-"timeout"}]}; a reply is a text, a list of parts, or an error. A tool without replies
-gives a small medium, another role the example of the agent's call. A role that is null
-is not there.
+replies maps roles to their replies, in order: {"planner": ["a plan", {"error":
+"timeout"}]}. A reply is a text, a list of parts, or an error. Without replies, a tool
+gives a small medium, and another role the example of the agent's call. A role that is
+null does not exist.
 
-The steps are shown in brief, without the instructions of their prompts. With --json
-each result is a line of JSON: answer (its raw text), parts, error, warnings, evidence,
-and steps: path, role, title, text, media and options of what was asked.
+The steps are shown in brief, without system prompts. With --json each result is a line
+of JSON: answer (its raw text), parts, error, warnings, evidence, and steps with path,
+role, title, text, media and options of the request.
 
 exit codes: 0 all were answered; 2 usage, or a line that cannot be read; 3 some failed;
 4 a file or a key is missing.
@@ -52,29 +52,28 @@ def configure(parser: Parser) -> None:
         help="a registered agent ('mmeval ls backends' lists them)",
     )
     parser.add_argument("files", metavar="FILE", nargs="*", help="media of the prompt")
-    parser.add_argument("--prompt", metavar="P", help="what it is asked")
+    parser.add_argument("--prompt", metavar="P", help="prompt for the agent")
     parser.add_argument(
         "--model_args",
         "-a",
         metavar="ARGS",
         nargs="+",
-        help="its arguments: k=v,k2=v2, JSON or YAML",
+        help="arguments of the agent: k=v,k2=v2, JSON or YAML",
     )
     parser.add_argument(
         "--cases",
         metavar="FILE.jsonl",
         type=Path,
-        help="drive it on each line of a file instead",
+        help="run the agent on each line of a file instead",
     )
     parser.add_argument(
-        "--json", action="store_true", help="print the result as one line of JSON"
+        "--json", action="store_true", help="print each result as one line of JSON"
     )
     add_flags(parser, _FLAGS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the result, or one for each line; the exit code shows if all were
-    answered."""
+    """Print the result of each case; the exit code states whether all were answered."""
     from mmeval.authoring.agent_bench import (
         drive,
         load_agent,
@@ -86,30 +85,30 @@ def run(args: argparse.Namespace) -> int:
     agent = load_agent(args.name)
     cases = list(_cases(args))
     code = EXIT_OK
-    given = {"role": args.role} if hasattr(args, "role") else {}
-    roles = resolve(_FLAGS, given, os.environ)["role"].value
-    specs = {role: BackendSpec(*named) for role, named in roles.items()}
+    flags = {"role": args.role} if hasattr(args, "role") else {}
+    roles = resolve(_FLAGS, flags, os.environ)["role"].value
+    specs = {role: BackendSpec(*spec) for role, spec in roles.items()}
     folder = args.cases.parent if args.cases else Path()
-    with replies_of_backends(agent, specs) as asked:
+    with replies_of_backends(agent, specs) as replies_by_role:
         for place, case in cases:
             try:
-                driven = drive(agent, args.name, case, folder, asked)
+                result = drive(agent, args.name, case, folder, replies_by_role)
             except UsageError as error:
                 raise UsageError(f"{place}{error}") from None
             except MissingDataError as error:
                 raise MissingDataError(f"{place}{error}") from None
             if args.json:
-                document = {**case.labels, **result_of(driven)}
+                document = {**case.labels, **result_of(result)}
                 print_text(json.dumps(document, ensure_ascii=False) + "\n")
             else:
-                print_text(_lines_for_people(case.labels, driven))
-            if driven.response.error is not None:
+                print_text(_lines_for_people(case.labels, result))
+            if result.response.error is not None:
                 code = EXIT_INCOMPLETE
     return code
 
 
 def _cases(args: argparse.Namespace) -> Iterator[tuple[str, AgentCase]]:
-    """The cases, each after its place in messages. Raises UsageError for one that
+    """The cases, each with its place for messages. Raises UsageError for a case that
     cannot be read."""
     from mmeval.authoring.agent_bench import AgentCase, read_agent_case
     from mmeval.authoring.metric_cases import case_lines, refuse_beside_cases
@@ -117,8 +116,8 @@ def _cases(args: argparse.Namespace) -> Iterator[tuple[str, AgentCase]]:
     if args.cases is None:
         if args.prompt is None and not args.files:
             raise UsageError("nothing to answer: give --prompt, FILE... or --cases")
-        given = arguments(args.model_args) if args.model_args else {}
-        yield "", AgentCase(args.prompt or "", tuple(args.files), args=given)
+        model_args = arguments(args.model_args) if args.model_args else {}
+        yield "", AgentCase(args.prompt or "", tuple(args.files), args=model_args)
         return
     refuse_beside_cases(args, ("files", "prompt", "model_args"))
     for place, values in case_lines(args.cases):
@@ -129,15 +128,15 @@ def _cases(args: argparse.Namespace) -> Iterator[tuple[str, AgentCase]]:
         yield f"{place}: ", case
 
 
-def _lines_for_people(labels: Mapping[str, Any], driven: AgentResult) -> str:
-    from mmeval.cli.trace import said_lines, step_lines
+def _lines_for_people(labels: Mapping[str, Any], result: AgentResult) -> str:
+    from mmeval.cli.trace import reply_lines, step_lines
     from mmeval.run.rescore.trace import TracedStep
 
     steps = [
-        TracedStep(reply.path, call, reply.response) for call, reply in driven.steps
+        TracedStep(reply.path, call, reply.response) for call, reply in result.steps
     ]
     lines = [f"{name}: {value}" for name, value in labels.items()]
     lines += step_lines(steps, brief=True)
-    lines += said_lines(driven.response, head="answer:", brief=True, whole=True)
-    lines += [f"warning: {text}" for text in driven.response.warnings]
+    lines += reply_lines(result.response, head="answer:", brief=True, whole=True)
+    lines += [f"warning: {text}" for text in result.response.warnings]
     return escaped("\n".join(lines)) + "\n"

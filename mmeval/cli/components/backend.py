@@ -1,12 +1,12 @@
-"""Check that a local model keeps the rules on which mmeval relies, by asking it a few
-dozen times.
+"""Check that a local model follows the rules of batch backends, with a few dozen calls.
 
     mmeval try backend process --model_args omni/model.yaml
     mmeval try backend hf --model_args pretrained=tiny --wants text --wants text+image
     mmeval try backend my_model --skip seeds
 
-One line for each check and each combination of kinds. The checks are those of
-mmeval.authoring.testing; a model that never draws cannot pass seeds. Use a small model.
+It prints a line for each check and each combination of kinds. The checks are those of
+mmeval.authoring.testing. A model that never samples cannot pass seeds. Use a small
+model.
 
 exit codes: 0 all checks hold; 2 usage; 3 a check fails; 4 the model cannot be loaded.
 """
@@ -51,7 +51,7 @@ DUTIES: Mapping[str, str] = {
     "order": "checked",
     "refusals": "errors",
 }
-"""The section of the page that states what a check checks."""
+"""The section of the page that explains a check."""
 _MOST_CHARS = 1000
 
 
@@ -65,20 +65,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="KINDS",
         action="append",
         default=[],
-        help="kinds to ask for together, as in text+image",
+        help="combination of output kinds to request, as in text+image",
     )
     parser.add_argument(
         "--skip",
         metavar="CHECK",
         action="append",
         default=[],
-        help="a check to leave out",
+        help="check to leave out",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what each check has found."""
+    """Print the result of each check."""
     from mmeval.authoring.testing.checks import CHECKS, check_results, start
     from mmeval.backend.contract import BatchBackend
     from mmeval.backend.create import create_backend
@@ -95,10 +95,10 @@ def run(args: argparse.Namespace) -> int:
     if not isinstance(backend, BatchBackend):
         raise UsageError(
             f"the backend {args.name!r} takes one request at a time; the checks are "
-            "for those that take batches"
+            "for batch backends"
         )
     rows: list[dict[str, str]] = []
-    held = 0
+    passed = 0
     try:
         wants = [_kinds(text, backend) for text in args.wants]
         try:
@@ -117,12 +117,12 @@ def run(args: argparse.Namespace) -> int:
                 "docs": f"{_PAGE}#{DUTIES[result.check]}",
             }
             rows.append(row)
-            held += result.fault is None
+            passed += result.fault is None
             if not args.json:
                 print_text(f"{_line(row)}\n")
     finally:
         asyncio.run(backend.close())
-    holds = held == len(rows)
+    holds = passed == len(rows)
     if args.json:
         document = {
             "backend": args.name,
@@ -132,20 +132,20 @@ def run(args: argparse.Namespace) -> int:
         }
         print_text(json.dumps(document) + "\n")
     else:
-        left = f"; skipped: {', '.join(skipped)}" if skipped else ""
-        print_text(f"checks that hold: {held} of {len(rows)}{left}\n")
+        ending = f"; skipped: {', '.join(skipped)}" if skipped else ""
+        print_text(f"checks that hold: {passed} of {len(rows)}{ending}\n")
     return EXIT_OK if holds else EXIT_INCOMPLETE
 
 
 def _kinds(text: str, backend: BatchBackend) -> tuple[PartKind, ...]:
-    gives = list(backend.capabilities.outputs)
-    found = tuple(kind for name in text.split("+") for kind in gives if kind == name)
-    if "+".join(found) != text:
+    outputs = list(backend.capabilities.outputs)
+    kinds = tuple(kind for name in text.split("+") for kind in outputs if kind == name)
+    if "+".join(kinds) != text:
         raise UsageError(
-            f"--wants {text}: the backend gives {', '.join(gives)}; write them as in "
-            "text+image"
+            f"--wants {text}: the backend gives {', '.join(outputs)}; write "
+            "combinations as in text+image"
         )
-    return found
+    return kinds
 
 
 def _line(row: Mapping[str, str]) -> str:

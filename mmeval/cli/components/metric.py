@@ -7,18 +7,18 @@
     mmeval try metric choice --cases cases.jsonl
 
 Answers, targets and inputs are plain text with tags, or a JSON list of parts. FILEs are
-media of the answer; they fill the tags of a text answer in order.
+media of the answer and fill the tags of a text answer in order.
 
-A judged metric asks a judge: --judge openai,model=m. Equal questions are asked once;
-nothing is kept. A role that the metric does not ask is reported, and has no effect.
+A judged metric needs a judge: --judge openai,model=m. Equal questions are asked once;
+nothing is stored. A role that the metric does not use is reported and has no effect.
 
 Each line of a cases file is a JSON object with any of files, answer, target,
-candidates, input, params, profile and metadata; id and name are returned. A list of
-texts, or of lists of parts, as target means several references; candidates are a list
-of contents that are neither asked nor right, such as wrong pictures. Relative paths
-start from the folder of the cases file. One JSON result a line: value, status, reason,
-evidence, and outputs for a metric that gives several numbers. All lines are read before
-the first is scored.
+candidates, input, params, profile and metadata; id and name are returned. A target that
+is a list of texts, or of lists of parts, is several references. Candidates are contents
+that are not part of the prompt and not right, such as wrong pictures. Relative paths
+start from the folder of the cases file. Each result is a line of JSON: value, status,
+reason, evidence, and outputs if the metric gives several numbers. All lines are read
+before the first is scored.
 
 exit codes: 0 all were scored; 2 usage, or a line that cannot be read; 3 something is
 unscored; 4 an extra or a model is missing.
@@ -72,25 +72,25 @@ def configure(parser: Parser) -> None:
         help="a registered metric ('mmeval ls metrics' lists them)",
     )
     parser.add_argument("files", metavar="FILE", nargs="*", help="media of the answer")
-    parser.add_argument("--answer", metavar="A", help="the answer to score")
+    parser.add_argument("--answer", metavar="A", help="answer to score")
     parser.add_argument(
         "--target",
         metavar="T",
         action="append",
-        help="a reference; may be given several times",
+        help="reference; may be repeated",
     )
-    parser.add_argument("--input", metavar="I", help="what the model was asked")
+    parser.add_argument("--input", metavar="I", help="prompt of the model")
     parser.add_argument(
-        "--params", metavar="JSON", help="the metric's switches, as a JSON object"
+        "--params", metavar="JSON", help="switches of the metric, as a JSON object"
     )
     parser.add_argument(
-        "--metadata", metavar="JSON", help="the sample's labels, as a JSON object"
+        "--metadata", metavar="JSON", help="labels of the sample, as a JSON object"
     )
     parser.add_argument(
         "--profile",
         metavar="P",
         default="standard",
-        help="standard (default) or official",
+        help="profile of the metric: standard or official (standard)",
     )
     parser.add_argument(
         "--json", action="store_true", help="print the result as one line of JSON"
@@ -108,8 +108,7 @@ def configure(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the result, or one for each line; the exit code shows if all were
-    scored."""
+    """Print the result of each case; the exit code states whether all were scored."""
     from mmeval.authoring.metric_cases import refuse_beside_cases
     from mmeval.metric.contract import load_metric
     from mmeval.metric.signature import PIECES_SWITCH
@@ -117,16 +116,15 @@ def run(args: argparse.Namespace) -> int:
     metric = load_metric(args.name)
     if metric.derived:
         raise UsageError(
-            f"{metric.name} is made of other scores of a trial and takes no answer; a "
-            "task lists it after the metrics "
-            f"that give them, with {PIECES_SWITCH}: [their names]"
+            f"{metric.name} combines other scores of a trial and takes no answer; a "
+            f"task lists it after their metrics, with {PIECES_SWITCH}: [their names]"
         )
-    given = {
+    flags = {
         flag.name: getattr(args, flag.name)
         for flag in _FLAGS
         if hasattr(args, flag.name)
     }
-    settings = resolve(_FLAGS, given, os.environ)
+    settings = resolve(_FLAGS, flags, os.environ)
     trust: bool = settings["trust_remote_code"].value
     use_device(settings["metric_device"].value)
     if metric.models:
@@ -135,13 +133,13 @@ def run(args: argparse.Namespace) -> int:
         if args.cases is None:
             return _run_one(metric, args, score, trust=trust)
         refuse_beside_cases(args, _OF_ONE_CASE)
-        # all lines are read before the first is scored or a role is asked
+        # all lines are read before the first is scored or a role is called
         deque(_ready_cases(metric, args, trust=trust), maxlen=0)
         code = EXIT_OK
         cases = _ready_cases(metric, args, trust=trust)
-        # a batched metric gets many at once
-        while taken := list(islice(cases, max(metric.batch, 1))):
-            for ready, scores in zip(taken, _scored(taken, score), strict=True):
+        # a batched metric gets many cases at once
+        while batch := list(islice(cases, max(metric.batch, 1))):
+            for ready, scores in zip(batch, _scored(batch, score), strict=True):
                 print_text(_json_line(metric, scores, ready.case.labels))
                 code = max(code, _exit_code(scores))
         return code
@@ -150,8 +148,8 @@ def run(args: argparse.Namespace) -> int:
 def _scoring(
     metric: Metric, settings: Mapping[str, Setting]
 ) -> AbstractContextManager[TrialScoring]:
-    """Scores by the metric alone, or with its roles; others are reported and left out.
-    So one command fits metrics with and without a judge."""
+    """Scoring by the metric, with its roles if it has some. Other roles are reported
+    and left out, so one command works for metrics with and without a judge."""
     from mmeval.metric.apply import score_one
     from mmeval.settings.role_flags import role_specs
 
@@ -160,14 +158,14 @@ def _scoring(
         return nullcontext(score_one)
     from mmeval.authoring.metric_bench import asked_specs, bench_for
 
-    asked = asked_specs(metric, specs)
+    used_specs = asked_specs(metric, specs)
     for role in specs:
-        if role not in asked:
+        if role not in used_specs:
             write_line(
-                f"the metric {metric.name!r} does not ask the role {role!r}, which "
+                f"the metric {metric.name!r} does not use the role {role!r}, which "
                 "has no effect"
             )
-    return bench_for(asked) if metric.judged else nullcontext(score_one)
+    return bench_for(used_specs) if metric.judged else nullcontext(score_one)
 
 
 def _run_one(
@@ -221,7 +219,7 @@ def _ready_cases(
 
 def _scored(cases: Sequence[ReadyCase], score: TrialScoring) -> list[MetricScores]:
     """Score each case; a batched metric scores cases with the same switches at once."""
-    found = [case.bound.unscored(case.reason) for case in cases]
+    results = [case.bound.unscored(case.reason) for case in cases]
     alike: dict[str, list[int]] = {}
     for position, case in enumerate(cases):
         if case.trial is None:
@@ -230,7 +228,7 @@ def _scored(cases: Sequence[ReadyCase], score: TrialScoring) -> list[MetricScore
             alike.setdefault(case.bound.key, []).append(position)
             continue
         try:
-            found[position] = score(case.bound, case.trial)
+            results[position] = score(case.bound, case.trial)
         except UsageError as error:
             if not case.place:
                 raise
@@ -238,7 +236,7 @@ def _scored(cases: Sequence[ReadyCase], score: TrialScoring) -> list[MetricScore
         except MissingDataError as error:
             if not case.place:
                 raise
-            found[position] = case.bound.unscored(str(error))
+            results[position] = case.bound.unscored(str(error))
     if alike:
         from mmeval.metric.apply import score_all
     for positions in alike.values():
@@ -249,8 +247,8 @@ def _scored(cases: Sequence[ReadyCase], score: TrialScoring) -> list[MetricScore
             trials.append(trial)
         together = score_all(cases[positions[0]].bound, trials)
         for position, scores in zip(positions, together, strict=True):
-            found[position] = scores
-    return found
+            results[position] = scores
+    return results
 
 
 def _object(text: str | None, flag: str) -> dict[str, Any]:
