@@ -1,5 +1,5 @@
-"""Bench for agents: drives one without a run, on given replies or by asking its roles,
-and notes its steps."""
+"""Runs an agent without a run folder, on given replies or real backends, and records
+its steps."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ from mmeval.records.sample import Sample, message
 from mmeval.run.options import REASONING_TAGS, BackendSpec
 
 _TAGS = ("span", "pair", "tag")
-"""The spellings of media in a prompt: one that names ``<gen_img1>`` asks for that
-picture, and does not show it."""
+"""The spellings of media in a prompt. ``<gen_img1>`` is not among them: it requests a
+picture and does not show one."""
 _KEYS = ("prompt", "files", "wants", "args", "replies", "id", "name")
 
 
 @dataclass(frozen=True)
 class AgentCase:
-    """What an agent is asked, as it is written, and what it is answered.
+    """The request to an agent and the replies of its roles, as the user writes them.
 
     ``replies`` are those of each role, in order: texts, lists of parts, and ``{"error":
-    KIND}``. A role whose replies are null is not there. ``labels`` are returned with
+    KIND}``. A role whose replies are null does not exist. ``labels`` are returned with
     the result.
     """
 
@@ -63,7 +63,7 @@ class AgentResult:
 
 
 def read_agent_case(values: Any) -> AgentCase:
-    """Parse one line of a file of cases. Raises UsageError."""
+    """Parse one line of a cases file. Raises UsageError."""
     check_keys(values, _KEYS)
     wants = typed(values, "wants", list) or []
     for kind in wants:
@@ -80,20 +80,20 @@ def read_agent_case(values: Any) -> AgentCase:
 
 
 def load_agent(name: str) -> Agent:
-    """A registered agent. Raises UnknownNameError, or UsageError for another
-    backend."""
-    found = load("mmeval.model_backends", name)
-    if not isinstance(found, Agent):
+    """A registered agent. Raises UnknownNameError, or UsageError for a backend that is
+    not an agent."""
+    plugin = load("mmeval.model_backends", name)
+    if not isinstance(plugin, Agent):
         raise UsageError(
-            f"the backend {name!r} is no agent: it has no roles that could be given "
-            "replies",
+            f"the backend {name!r} is not an agent, so it has no roles that replies "
+            "could be given for",
             name=name,
         )
-    return found
+    return plugin
 
 
 class RoleReplies(Protocol):
-    """What answers the calls of a role."""
+    """Answers the calls of a role."""
 
     def answer(self, call: Call) -> Response: ...
 
@@ -102,7 +102,7 @@ class RoleReplies(Protocol):
 def replies_of_backends(
     agent: Agent, specs: Mapping[str, BackendSpec]
 ) -> Iterator[Mapping[str, RoleReplies]]:
-    """Players of roles that are really asked. Raises UnknownNameError for a role that
+    """The replies of roles with a real backend. Raises UnknownNameError for a role that
     the agent does not have."""
     for role in specs:
         _check_role(agent, role)
@@ -121,16 +121,16 @@ def drive(
     name: str,
     case: AgentCase,
     folder: Path,
-    asked: Mapping[str, RoleReplies] = MappingProxyType({}),
+    of_backends: Mapping[str, RoleReplies] = MappingProxyType({}),
 ) -> AgentResult:
-    """Drive an agent on the replies of a case; its paths are relative to ``folder``.
+    """Run an agent on the replies of a case; its paths are relative to ``folder``.
 
-    Every role that it needs and every tool is there, and the others that have replies.
-    A tool without replies gives small media of its kind, any other role the example of
-    the call; those of ``asked`` are really asked. Raises UsageError for a case that
-    cannot be used.
+    The agent has all required roles, all tools, and the other roles with replies. A
+    tool without replies gives small media of its kind, any other role the example of
+    the call. ``of_backends`` replaces the replies of roles. Raises UsageError for an
+    invalid case.
     """
-    replies_by_role = {**_given_replies(agent, case, folder), **asked}
+    replies_by_role = {**_given_replies(agent, case, folder), **of_backends}
     backend = create_backend(name, case.args)
     assert isinstance(backend, AgentBackend)
     backend.cast(replies_by_role)
@@ -142,9 +142,11 @@ def drive(
             lambda path, _where: medium_at(folder, path), spellings=_TAGS
         )
         content = Interleaved((*reader.read(case.prompt, "prompt").parts, *files))
-    gives = backend.agent.gives
-    usual = tuple(kind for kind in backend.capabilities.outputs if kind in gives)
-    request = Request((message("user", content),), wants=case.wants or usual)
+    outputs = backend.agent.gives
+    default_kinds = tuple(
+        kind for kind in backend.capabilities.outputs if kind in outputs
+    )
+    request = Request((message("user", content),), wants=case.wants or default_kinds)
     steps: list[tuple[Call, Reply]] = []
 
     def answer(call: Call, path: str) -> Reply:
@@ -159,16 +161,16 @@ def drive(
     return AgentResult(followed(backend.program(request), answer), steps)
 
 
-def result_of(driven: AgentResult) -> dict[str, Any]:
-    """The result of a case, as JSON."""
+def result_of(result: AgentResult) -> dict[str, Any]:
+    """The result of a case as JSON values."""
     steps: list[dict[str, Any]] = []
-    for call, reply in driven.steps:
+    for call, reply in result.steps:
         texts: list[str] = []
         media: list[dict[str, Any]] = []
-        for asked in call.request.messages:
-            if asked.content.raw:
-                texts.append(asked.content.raw)
-            for part in asked.content.parts:
+        for prompt in call.request.messages:
+            if prompt.content.raw:
+                texts.append(prompt.content.raw)
+            for part in prompt.content.parts:
                 if part.media is not None:
                     media.append({"kind": part.kind, **part.media.to_json()})
         step = {
@@ -182,20 +184,20 @@ def result_of(driven: AgentResult) -> dict[str, Any]:
         if reply.response.error is not None:
             step["error"] = reply.response.error.to_json()
         steps.append(step)
-    output = driven.response.output
-    error = driven.response.error
+    output = result.response.output
+    error = result.response.error
     return {
         "answer": None if output is None else output.raw,
         "parts": None if output is None else output.to_json(),
         "error": None if error is None else error.to_json(),
-        "warnings": list(driven.response.warnings),
-        "evidence": driven.response.evidence,
+        "warnings": list(result.response.warnings),
+        "evidence": result.response.evidence,
         "steps": steps,
     }
 
 
 class _GivenReplies:
-    """Gives the replies of a role, one after the other."""
+    """Gives the replies of a role in order."""
 
     def __init__(
         self, role: str, replies: Sequence[Response] | None, tool: Tool | None
@@ -203,12 +205,12 @@ class _GivenReplies:
         self._role = role
         self._tool = tool
         self._has_replies = replies is not None
-        self._left = list(replies or ())
-        self._made = 0
+        self._remaining = list(replies or ())
+        self._media_count = 0
 
     def answer(self, call: Call) -> Response:
-        """The first acceptable reply of those that are drawn for a call, or its last
-        one as a failure."""
+        """The first acceptable of up to ``JUDGE_TRIES`` replies, or the last one as a
+        failure."""
         for _ in range(JUDGE_TRIES):
             response = self._next(call)
             fault = fault_of(call, response)
@@ -217,8 +219,8 @@ class _GivenReplies:
         return unacceptable(response, fault)
 
     def _next(self, call: Call) -> Response:
-        if self._left:
-            return self._left.pop(0)
+        if self._remaining:
+            return self._remaining.pop(0)
         if self._tool is not None:
             kind = self._tool.makes
             count = self._tool.parts
@@ -227,8 +229,9 @@ class _GivenReplies:
             parts: list[Part] = []
             for _ in range(count):
                 if kind in MEDIA_KINDS:
-                    self._made += 1
-                    parts.append(media_part(small_media(kind, self._made), kind))
+                    self._media_count += 1
+                    medium = small_media(kind, self._media_count)
+                    parts.append(media_part(medium, kind))
                 else:
                     text = f"a small {kind}"
                     parts.append(Part(kind, text=text, raw=text))
@@ -241,7 +244,7 @@ class _GivenReplies:
 
 
 class _BackendReplies:
-    """Asks a role; equal calls are told apart."""
+    """Calls the backend of a role; equal calls are separate calls."""
 
     def __init__(self, broker: Broker, runner: asyncio.Runner) -> None:
         self._broker = broker

@@ -1,8 +1,8 @@
-"""Bounds of metrics: scores of references, shuffled references, empty answers.
+"""Bounds of metrics: scores of references, shuffled references and empty answers.
 
 A metric that scores the references of other samples as high as the right ones does not
 measure the answer. The three are ordinary runs in a temporary folder, over a limited
-number of samples of a task, each asked once.
+number of samples of each task, without repeats.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from mmeval.store.media_store import MediaStore
 from mmeval.task.task import Selection, Task
 
 LIMIT = 200
-"""Samples of a task, by default."""
+"""The default number of samples of a task."""
 SEED = 7
-"""The seed of the draw that gives each sample another one's reference."""
+"""The seed for shuffling references."""
 ENOUGH = 20
-"""The least number of scored samples for which standard errors count."""
+"""The fewest scored samples for which standard errors are used."""
 
 Which = Literal["reference", "shuffled", "empty"]
 ReferenceAnswers = Mapping[str, Mapping[str, Interleaved]]
 """An answer by task and id of a sample."""
 WARNING_LOGGERS = ("mmeval.broker.outage", "mmeval.run.judging")
-"""Loggers whose warnings are shown while bounds are measured: the run waits for a role
+"""Loggers whose warnings are shown while bounds are measured, such as one about a role
 that does not answer."""
 
 
@@ -60,7 +60,7 @@ _SUSPENDED = "its role stopped answering"
 
 @dataclass(frozen=True)
 class Bounds:
-    """One number of a task for right, shuffled and empty answers, or why it has
+    """One number of a task for right, shuffled and empty answers, or why there is
     none."""
 
     task: Task
@@ -71,22 +71,21 @@ class Bounds:
     only_one: bool = False
     """Fewer than two samples have a reference: there is nothing to shuffle."""
     lost: Mapping[Which, str] = field(default_factory=dict)
-    """The most frequent reason why answers have no score, for each kind that lacks
-    some."""
+    """The most frequent reason why answers have no score, by kind of answers."""
     judged: bool = False
     reference_free: bool = False
-    """It scores the answer alone, so that shuffled references are no check."""
+    """True if the metric uses no reference, so shuffling does not check it."""
     range: tuple[float, float] = (-math.inf, math.inf)
-    """The least and the greatest value."""
+    """The lowest and the highest possible value."""
 
     def value(self, which: Which) -> float | None:
         result = self.results.get(which)
         return None if result is None else result.value
 
     def doubts(self) -> Iterator[Finding]:
-        """The reasons why the number cannot distinguish models. An error: the answers
-        of other samples are clearly better than the right ones (the metric's direction
-        or the references must be wrong), or the right answers have no number."""
+        """Findings about a number that cannot distinguish models. It is an error if
+        shuffled references are clearly better than the right ones (the metric's
+        direction or the references must be wrong), or the right ones have no number."""
         right = self.results.get("reference")
         if right is not None and right.value is None and _applicable(right):
             yield self._lost("reference", right, "error")
@@ -112,18 +111,19 @@ class Bounds:
         severity: Severity,
     ) -> Finding:
         cause = _SUSPENDED if result.suspended else self.lost.get(which, "")
-        asked = _applicable(result)
+        applicable = _applicable(result)
         return Finding(
             "unscored",
             Subject(self.task.name, self.metric),
-            asked - result.scored,
-            asked,
+            applicable - result.scored,
+            applicable,
             cause=f"{_ANSWERS[which]}: {cause}",
             severity=severity,
         )
 
     def _alike(self, other: Which, severity: Severity) -> Finding:
-        """That it does not tell the right answers from others."""
+        """The finding that the number does not distinguish right answers from
+        others."""
         right, wrong = self.value("reference"), self.value(other)
         return Finding(
             "task_file",
@@ -133,16 +133,14 @@ class Bounds:
         )
 
     def _margin(self, other: Which) -> float | None:
-        """How much better the right answers are than others; None without both
-        numbers."""
+        """How much better right answers are than others; None without both numbers."""
         right, wrong = self.value("reference"), self.value(other)
         if right is None or wrong is None:
             return None
         return right - wrong if self.higher_is_better else wrong - right
 
     def _noise(self, other: Which) -> float:
-        """Two standard errors of the difference where there are enough samples, else
-        0."""
+        """Two standard errors of the difference; 0 if there are too few samples."""
         right, wrong = self.results["reference"], self.results[other]
         if min(right.scored, wrong.scored) < ENOUGH:
             return 0.0
@@ -157,12 +155,11 @@ def _applicable(result: Result) -> int:
 def judge_calls(
     tasks: Sequence[Task], roles: Mapping[str, BackendSpec], limit: int | None = None
 ) -> dict[str, int]:
-    """Count the calls by role that metrics make to score one model's answers. The
-    answers are to every sample; with a ``limit``, one to each of the first samples of a
-    task.
+    """Count the calls by role that metrics make to score one model's answers. With a
+    ``limit``, only the first samples of each task are counted, without repeats.
 
-    They are counted on stand-ins for answers: a metric whose calls depend on the answer
-    may make others. Nothing is sent, and no backend of a role is made.
+    The answers are placeholders, so the counts may differ for a metric whose calls
+    depend on the answer. Nothing is sent, and no backend of a role is created.
     """
     metrics = [metric for task in tasks for metric in task.metrics]
     if not any(
@@ -172,7 +169,7 @@ def judge_calls(
     from mmeval.forecast.dry_run import forecast
 
     tasks = tasks if limit is None else _asked_once(tasks)
-    silent = {
+    backends = {
         role: BackendSpec(role, instance=_CountingBackend(role)) for role in roles
     }
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as temporary:
@@ -180,12 +177,12 @@ def judge_calls(
         options = RunOptions(
             BackendSpec("model", instance=_CountingBackend("model")),
             folder,
-            roles=silent,
+            roles=backends,
             limit=limit,
         )
-        found = forecast(Selection(tuple(tasks)), options)
+        estimate = forecast(Selection(tuple(tasks)), options)
     calls: dict[str, float] = {}
-    for task in found.tasks:
+    for task in estimate.tasks:
         for role, load in task.loads.items():
             if role in roles:
                 calls[role] = calls.get(role, 0) + load.calls + load.equal
@@ -195,38 +192,42 @@ def judge_calls(
 def measure(
     tasks: Sequence[Task], roles: Mapping[str, BackendSpec], *, limit: int = LIMIT
 ) -> list[Bounds]:
-    """Measure the bounds of every number of tasks, in their order. Unavailable ones
-    have their reason. A role is asked for each of the three, unless it stops answering.
-    The data of the tasks must be sound. Raises what a run raises: MissingError for a
-    key that a role lacks, UsageError for tasks that cannot be asked."""
+    """Measure the bounds of every number of tasks, in order; unavailable numbers have a
+    reason. Roles are called for each kind of answers, until one stops answering. The
+    data of the tasks must be valid. Raises the errors of a run, such as MissingError
+    for a missing key, and UsageError for tasks that cannot be asked."""
     from mmeval.run.runner import run
 
-    once = _asked_once(tasks)
-    if not once:
+    single_tasks = _asked_once(tasks)
+    if not single_tasks:
         return []
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as temporary:
         folder = Path(temporary)
-        answers = shuffled_answers(once, limit=limit)
+        answers = shuffled_answers(single_tasks, limit=limit)
         models: dict[Which, BackendSpec] = {
             "reference": BackendSpec("reference"),
             "shuffled": BackendSpec("shuffled", instance=_ShuffledReferences(answers)),
             "empty": BackendSpec("empty"),
         }
-        found: dict[Which, list[Result]] = {}
+        results_by_kind: dict[Which, list[Result]] = {}
         lost: dict[tuple[str, str], dict[Which, str]] = {}
         for which, model in models.items():
             options = RunOptions(model, folder, run_id=which, roles=roles, limit=limit)
             with _hushed():
-                outcome = run(Selection(once), options, progress=LoggedProgress())
-            found[which] = [result for result in outcome.results if not result.slice]
+                outcome = run(
+                    Selection(single_tasks), options, progress=LoggedProgress()
+                )
+            results_by_kind[which] = [
+                result for result in outcome.results if not result.slice
+            ]
             for number, causes in _unscored(outcome).items():
                 [(cause, _)] = causes.most_common(1)
                 lost.setdefault(number, {})[which] = cause
-            if any(result.suspended for result in found[which]):
-                break  # the others would wait for the same role, just as long
+            if any(result.suspended for result in results_by_kind[which]):
+                break  # the other runs would wait for the same role
     measured: list[Bounds] = []
-    for task in once:
-        for bounds in _of_task(task, found, only_one=not answers[task.name]):
+    for task in single_tasks:
+        for bounds in _of_task(task, results_by_kind, only_one=not answers[task.name]):
             reasons = lost.get((task.name, bounds.metric), {})
             measured.append(replace(bounds, lost=reasons))
     return measured
@@ -234,50 +235,51 @@ def measure(
 
 def _unscored(outcome: RunOutcome) -> dict[tuple[str, str], Counter[str]]:
     """The reasons why trials have no score, by task and number."""
-    found: dict[tuple[str, str], Counter[str]] = {}
+    reasons_by_number: dict[tuple[str, str], Counter[str]] = {}
     for task, folder in outcome.score_sets.items():
         for row in finished_rows(folder, lambda _index, _repeat: True):
             for output, score in row["scores"].items():
                 if score["status"] == "unscored":
-                    reasons = found.setdefault((task, output), Counter())
+                    reasons = reasons_by_number.setdefault((task, output), Counter())
                     reasons[str(score["reason"])] += 1
-    return found
+    return reasons_by_number
 
 
 def _asked_once(tasks: Sequence[Task]) -> tuple[Task, ...]:
-    """The tasks with one answer to each sample, which is whole: no protocol has to put
-    it together."""
+    """The tasks without repeats and without a protocol, which complete answers do not
+    need."""
     return tuple(replace(task, repeats=1, protocol=single) for task in tasks)
 
 
 def shuffled_answers(
     tasks: Sequence[Task], *, limit: int = LIMIT
 ) -> dict[str, dict[str, Interleaved]]:
-    """For each sample with a reference, draw the reference of another by ``SEED``. By
-    task and sample. Samples that cannot be asked are left out; a task with fewer than
-    two others has none."""
+    """Give each sample the reference of another sample, drawn by ``SEED``; by task and
+    sample. Invalid samples and samples without a reference are left out. A task with
+    fewer than two other samples has none."""
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as temporary:
         folder = Path(temporary)
         options = RunOptions(BackendSpec("reference"), folder, limit=limit)
         plan = JobQueue(tuple(tasks), options, MediaStore(folder))
         answers: dict[str, dict[str, Interleaved]] = {}
         for position, task in enumerate(tasks):
-            given: list[tuple[str, Interleaved]] = []
+            references: list[tuple[str, Interleaved]] = []
             for _, sample in plan.samples(position):
                 if sample.references and not sample.fault:
-                    given.append((sample.id, sample.references[0]))
-            random.Random(SEED).shuffle(given)
+                    references.append((sample.id, sample.references[0]))
+            random.Random(SEED).shuffle(references)
             drawn = answers[task.name] = {}
-            if len(given) < 2:
+            if len(references) < 2:
                 continue
-            others = [*given[1:], given[0]]  # one cycle: no sample keeps its own
-            for (name, _), (_, answer) in zip(given, others, strict=True):
+            # rotating by one: no sample keeps its own reference
+            others = [*references[1:], references[0]]
+            for (name, _), (_, answer) in zip(references, others, strict=True):
                 drawn[name] = answer
         return answers
 
 
 class _CountingBackend:
-    """A backend that takes and gives all kinds, for counting; it is never asked."""
+    """A backend of all kinds that is only used to count calls, and never called."""
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
     provenance: Mapping[str, Any] = {}
@@ -293,7 +295,7 @@ class _CountingBackend:
 
 
 class _ShuffledReferences:
-    """Answers each sample as ``reference`` does, with another sample's reference."""
+    """Answers each sample with another sample's reference, as ``reference`` does."""
 
     capabilities = Capabilities.of(PART_KINDS, PART_KINDS, "interleaved")
     identity: Mapping[str, Any] = {"backend": "shuffled", "seed": SEED}
@@ -301,7 +303,7 @@ class _ShuffledReferences:
 
     def __init__(self, answers: ReferenceAnswers) -> None:
         self._answers = answers
-        # Any: a plugin is whatever its package registers.
+        # Any: a plugin may be any object
         self._reference: Any = plugins.load("mmeval.model_backends", "reference")()
 
     def answer(
@@ -318,13 +320,13 @@ class _ShuffledReferences:
 
 
 def _of_task(
-    task: Task, found: Mapping[Which, Sequence[Result]], *, only_one: bool
+    task: Task, results_by_kind: Mapping[Which, Sequence[Result]], *, only_one: bool
 ) -> Iterator[Bounds]:
-    for listed in task.metrics:
-        metric = listed.bound.metric
+    for task_metric in task.metrics:
+        metric = task_metric.bound.metric
         for output in metric.outputs:
             of_output: dict[Which, Result] = {}
-            for which, results in found.items():
+            for which, results in results_by_kind.items():
                 for result in results:
                     if (result.task, result.metric) == (task.name, output):
                         of_output[which] = result
@@ -335,21 +337,22 @@ def _of_task(
                 judged=metric.judged,
                 reference_free=metric.reference_free,
                 range=metric.range_for(output),
-                results={} if listed.unavailable else of_output,
-                unavailable=listed.unavailable,
+                results={} if task_metric.unavailable else of_output,
+                unavailable=task_metric.unavailable,
                 only_one=only_one,
             )
 
 
 @contextmanager
 def _hushed() -> Iterator[None]:
-    """Log errors, and warnings of silent roles; other warnings repeat earlier ones."""
-    wanted = {
+    """Log only errors, and warnings of roles that do not answer. Other warnings would
+    repeat earlier ones."""
+    levels = {
         "mmeval": logging.ERROR,
         **dict.fromkeys(WARNING_LOGGERS, logging.WARNING),
     }
-    before = {name: logging.getLogger(name).level for name in wanted}
-    for name, level in wanted.items():
+    before = {name: logging.getLogger(name).level for name in levels}
+    for name, level in levels.items():
         logging.getLogger(name).setLevel(level)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Bounds as a table, and their means as a line."""
+"""Formats bounds as a table, and their means as a line."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _MEANS: Mapping[Which, str] = {
 }
 
 
-def bounds_table(found: Sequence[Bounds]) -> str:
-    """The lines of the table, each with its line end; empty without any number."""
-    if not found:
+def bounds_table(all_bounds: Sequence[Bounds]) -> str:
+    """The table as text; empty without any number."""
+    if not all_bounds:
         return ""
     rows: list[list[str]] = []
     before = ""
-    for bounds in found:
+    for bounds in all_bounds:
         task = bounds.task.name
         row = [
             "" if task == before else cell(task),
@@ -40,9 +40,10 @@ def bounds_table(found: Sequence[Bounds]) -> str:
     return "\n".join([*lines, ""])
 
 
-def bounds_means(found: Sequence[Bounds]) -> str:
-    """Means of several numbers, in one line; empty unless all lie in 0 (worst) to 1."""
-    known = [bounds for bounds in found if not bounds.unavailable]
+def bounds_means(all_bounds: Sequence[Bounds]) -> str:
+    """Means of several numbers, in one line; empty unless all range from 0 (worst) to
+    1 (best)."""
+    known = [bounds for bounds in all_bounds if not bounds.unavailable]
     for bounds in known:
         if bounds.range != (0, 1) or not bounds.higher_is_better:
             return ""
@@ -55,7 +56,7 @@ def bounds_means(found: Sequence[Bounds]) -> str:
             value = bounds.value(which)
             if value is not None:
                 values.append(value)
-        if len(values) == len(known):  # the mean of some could not be compared
+        if len(values) == len(known):  # a mean of some would not be comparable
             means.append(f"{words} {sum(values) / len(values):.2f}")
     return f"{'   '.join(means)}\n" if means else ""
 
@@ -64,26 +65,26 @@ def _notes(bounds: Bounds) -> Iterator[str]:
     if bounds.unavailable:
         yield "unavailable"
         return
-    yield from _lacks(bounds, "reference")
+    yield from _missing_scores(bounds, "reference")
     if bounds.only_one:
         yield "nothing to shuffle: fewer than two samples have a reference"
     else:
-        yield from _lacks(bounds, "shuffled")
-    yield from _lacks(bounds, "empty")
+        yield from _missing_scores(bounds, "shuffled")
+    yield from _missing_scores(bounds, "empty")
 
 
-def _lacks(bounds: Bounds, which: Which) -> Iterator[str]:
-    """How many answers have no number, where some lack one."""
+def _missing_scores(bounds: Bounds, which: Which) -> Iterator[str]:
+    """A note if some answers have no score."""
     result = bounds.results.get(which)
     if result is None:
         return
-    asked = result.n - result.unsupported
-    applicable = asked - result.inapplicable
-    if result.unsupported and not asked:
+    supported = result.n - result.unsupported
+    applicable = supported - result.inapplicable
+    if result.unsupported and not supported:
         if which == "reference":
             yield "no sample has a reference"
         else:
-            yield f"{which}: nothing could be asked"
+            yield f"{which}: no sample could be asked"
     elif result.inapplicable and not applicable:
         yield f"{which}: nothing to score"
     elif result.scored < applicable:

@@ -1,4 +1,4 @@
-"""Bench for judged metrics: asks roles outside of a run and keeps no records."""
+"""Scores by judged metrics outside of a run: calls roles and stores nothing."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ from mmeval.store.journal import Journal
 from mmeval.store.media_store import MediaStore
 
 TrialScoring = Callable[[BoundMetric, Trial], MetricScores]
-"""Scores a trial; unscored where a call or the metric failed."""
+"""Scores a trial; the result is unscored if a call or the metric fails."""
 
 
 def asked_specs(
     metric: Metric, specs: Mapping[str, BackendSpec]
 ) -> dict[str, BackendSpec]:
-    """Those of the roles that the metric asks. Raises UsageError for one that is
-    missing."""
+    """The specs of the roles that the metric calls. Raises UsageError for a missing
+    role."""
     by_kind = [role for role in metric.roles if role in BY_KIND]
     for role in metric.roles:
         is_played = played(role, specs) if role in by_kind else role in specs
         if not is_played:
             flag = f"--{role} " if role in ("judge", "captioner") else f"--role {role}="
             raise UsageError(
-                f"the metric {metric.name!r} asks the role {role!r}; add "
+                f"the metric {metric.name!r} needs the role {role!r}; add "
                 f"{flag}BACKEND,k=v"
             )
     check_variants(specs, by_kind)
-    asked = with_asked(
+    called_roles = with_asked(
         who_is_asked(metric.roles, by_kind, specs), lambda role: roles_of(specs, role)
     )
-    return {role: spec for role, spec in specs.items() if role in asked}
+    return {role: spec for role, spec in specs.items() if role in called_roles}
 
 
 @contextmanager
 def bench_for(specs: Mapping[str, BackendSpec]) -> Iterator[TrialScoring]:
-    """Score with these roles, those of a metric (:func:`asked_specs`); equal questions
-    are asked once. Its scoring raises errors that concern every trial, such as a
+    """A function that scores with the roles of a metric (see :func:`asked_specs`).
+    Equal questions are asked once. It raises errors that concern every trial, such as a
     refused key."""
     with asking(specs) as (broker, runner):
         yield lambda bound, trial: runner.run(_score(broker, bound, trial))
@@ -68,18 +68,18 @@ def bench_for(specs: Mapping[str, BackendSpec]) -> Iterator[TrialScoring]:
 def asking(
     specs: Mapping[str, BackendSpec],
 ) -> Iterator[tuple[Broker, asyncio.Runner]]:
-    """Ask these roles, in a folder that is removed at the end."""
-    usual = RunOptions(BackendSpec(""), Path())
+    """A broker for these roles, in a folder that is removed at the end."""
+    defaults = RunOptions(BackendSpec(""), Path())
     with ExitStack() as stack:
         temporary = tempfile.TemporaryDirectory(prefix="mmeval-")
         folder = Path(stack.enter_context(temporary))
         journal = Journal(folder / "journal", MediaStore(folder / "media"))
         stack.callback(journal.close)
-        broker = Broker(journal, reasoning_tags=usual.reasoning_tags)
+        broker = Broker(journal, reasoning_tags=defaults.reasoning_tags)
         broker.roles = Backends(specs).runtimes(
             lambda: 0,
-            limit=usual.max_connections,
-            retries=usual.retry_on_error,
+            limit=defaults.max_connections,
+            retries=defaults.retry_on_error,
             journal=journal,
         )
         runner = stack.enter_context(asyncio.Runner())

@@ -1,4 +1,4 @@
-"""Cases of ``mmeval try metric``: flags or lines of a file, made trials."""
+"""Cases of ``mmeval try metric``: turns flags or lines of a file into trials."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ T = TypeVar("T")
 
 
 def case_lines(file: Path) -> Iterator[tuple[str, Any]]:
-    """Read the lines of a file of cases, each with its place. Raises UsageError."""
+    """Read the lines of a cases file, each with its place. Raises UsageError."""
 
     if not file.is_file():
-        raise UsageError(f"{file}: no such file of cases")
+        raise UsageError(f"{file}: there is no such cases file")
     for line in lines_of(file, kind=None):
         yield line.place, line.row
 
 
 @dataclass(frozen=True)
 class MetricCase:
-    """One answer to score, as it is written. ``labels`` are returned with the
+    """One answer to score, as the user writes it. ``labels`` are returned with the
     result."""
 
     files: tuple[str, ...] = ()
@@ -57,8 +57,8 @@ class MetricCase:
 
 
 class ReadyCase(NamedTuple):
-    """A case that can be scored; or, without a trial, why a file of it is missing.
-    ``place`` is its line in a file of cases."""
+    """A case with its metric and trial. Without a trial, ``reason`` names the missing
+    file. ``place`` is its line in a cases file."""
 
     case: MetricCase
     bound: BoundMetric
@@ -87,12 +87,14 @@ def read_case(
     metric: Metric,
     profile: str = "standard",
 ) -> MetricCase:
-    """Parse one line of a file of cases. Raises UsageError."""
+    """Parse one line of a cases file. Raises UsageError."""
     check_keys(values, _CASE_KEYS)
     params = dict(typed(values, "params", dict) or {})
-    # The input may be among the parameters too, unless it is a switch of the metric.
-    beside = params.pop("input", None) if "input" not in metric.switches else None
-    # A list with texts or lists holds several references; a list of parts is one.
+    # the input may be among the parameters, unless it is a switch of the metric
+    params_input = None
+    if "input" not in metric.switches:
+        params_input = params.pop("input", None)
+    # a list of texts or lists is several references; a list of parts is one
     target = values.get("target")
     targets: tuple[Any, ...] = ()
     if isinstance(target, list) and not _are_parts(target):
@@ -104,7 +106,7 @@ def read_case(
         answer=values.get("answer"),
         targets=targets,
         candidates=tuple(typed(values, "candidates", list) or ()),
-        input=values.get("input") if beside is None else beside,
+        input=values.get("input") if params_input is None else params_input,
         params=params,
         profile=typed(values, "profile", str) or profile,
         metadata=typed(values, "metadata", dict) or {},
@@ -113,7 +115,7 @@ def read_case(
 
 
 def check_keys(values: Any, keys: Sequence[str]) -> None:
-    """Raises UsageError for a case that is no object, or has another key."""
+    """Raises UsageError for a case that is not an object, or has an unknown key."""
     if not isinstance(values, dict):
         raise UsageError("a case is an object with any of " + ", ".join(keys))
     for key in values:
@@ -122,13 +124,11 @@ def check_keys(values: Any, keys: Sequence[str]) -> None:
 
 
 def refuse_beside_cases(args: argparse.Namespace, flags: Sequence[str]) -> None:
-    """Raises UsageError for a flag that a file of cases takes the place of."""
+    """Raises UsageError for a flag that cannot be used with ``--cases``."""
     for flag in flags:
         if getattr(args, flag):
-            spelt = "FILE" if flag == "files" else f"--{flag}"
-            raise UsageError(
-                f"{spelt} does not go with --cases; write it into the file"
-            )
+            name = "FILE" if flag == "files" else f"--{flag}"
+            raise UsageError(f"{name} has no effect with --cases; write it in the file")
 
 
 def typed(
@@ -150,7 +150,7 @@ def ready_case(
     *,
     trust: bool = False,
 ) -> ReadyCase:
-    """Make a case ready, with its switches and its media. Its paths are relative to
+    """Bind the metric of a case and read its media. Its paths are relative to
     ``folder``. ``trust`` is the user's consent to run code that the case names.
 
     Raises UsageError for content that cannot be read, UnknownNameError for a switch or
@@ -165,38 +165,38 @@ def ready_case(
     bound = bind(metric, switches, case.profile)
     for missing in bound.missing():
         raise missing
-    for lacking in bound.lacks(metric.roles):
-        if lacking.kind == "missing_weights":
-            own = ", ".join(
+    for finding in bound.lacks(metric.roles):
+        if finding.kind == "missing_weights":
+            switches_text = ", ".join(
                 f'"{name}": "./FOLDER"' for name, _ in bound.missing_models()
             )
-            advice = f"name a folder that holds it: --params '{{{own}}}'"
-            if lacking.remedy:
-                advice += f", or fetch it: {NOWHERE.command(lacking.remedy)}"
-            raise MissingDataError(f"{metric.name}: {causes([lacking])}; {advice}")
+            advice = f"name a folder that holds it: --params '{{{switches_text}}}'"
+            if finding.remedy:
+                advice += f", or fetch it: {NOWHERE.command(finding.remedy)}"
+            raise MissingDataError(f"{metric.name}: {causes([finding])}; {advice}")
     try:
         return ReadyCase(case, bound, trial_of(case, folder, metric.looks_at), place)
     except MissingDataError as error:
         return ReadyCase(case, bound, None, place, str(error))
 
 
-def files_as_texts(given: Mapping[str, Iterable[Any]]) -> Iterator[str]:
-    """Notes about texts of flags that name files, with how to give the file itself."""
+def files_as_texts(texts_by_flag: Mapping[str, Iterable[Any]]) -> Iterator[str]:
+    """Notes about texts of flags that name files, with how to pass the file itself."""
 
-    for flag, texts in given.items():
+    for flag, texts in texts_by_flag.items():
         for text in texts:
             if not isinstance(text, str):
                 continue
             try:
                 media = Media.from_path(Path(text))
-            # there is no such file, or it is too long, or a text of any kind
+            # there is no such file, or the text cannot be a path
             except (OSError, ValueError, MmevalError):
                 continue
             part = {"type": media.kind, "path": text}
             written = json.dumps([part], ensure_ascii=False)
             yield (
-                f"note: {flag} {text} was used as a text; for the file of that name "
-                f"write {flag} '{written}'"
+                f"note: {flag} {text} is used as text; for the file of this name write "
+                f"{flag} '{written}'"
             )
 
 
@@ -205,21 +205,21 @@ def trial_of(
     folder: Path,
     looks_at: PartKind | None = None,
 ) -> Trial:
-    """Make the trial of a case; without answer and files it has no output. A file that
-    may be of the kind ``looks_at`` is: a page is a picture, code is text, a damaged
-    file may be any."""
+    """Make the trial of a case; without answer and files it has no output. Each file
+    gets the kind ``looks_at`` if possible: a page is a picture, code is text, and a
+    damaged file may be of any kind."""
 
     reader = ContentReader(lambda path, _: medium_at(folder, path))
 
     def content(written: Any, where: str) -> Interleaved:
         return reader.read(_written(written), where)
 
-    asked: tuple[Message, ...] = ()
+    prompt: tuple[Message, ...] = ()
     if case.input is not None:
-        asked = (Message("user", content(case.input, "input")),)
+        prompt = (Message("user", content(case.input, "input")),)
     targets = tuple(content(target, "target") for target in case.targets)
     candidates = tuple(content(item, "candidates") for item in case.candidates)
-    sample = Sample("case", asked, targets, case.metadata, candidates=candidates)
+    sample = Sample("case", prompt, targets, case.metadata, candidates=candidates)
 
     answer = _written(case.answer)
     parts = [_part(medium_at(folder, name), looks_at) for name in case.files]
@@ -250,7 +250,7 @@ def _part(media: Media, looks_at: PartKind | None) -> Part:
 
 
 def medium_at(folder: Path, name: str) -> Media:
-    """A file that the user names, in any folder."""
+    """The medium of a file that the user names."""
 
     try:
         return Media.from_path(folder / name)
@@ -259,7 +259,7 @@ def medium_at(folder: Path, name: str) -> Media:
 
 
 def _written(value: Any) -> Any:
-    """A text itself, unless it is a JSON list of parts."""
+    """A value as it is, or a JSON text of a list of parts as the list."""
     if not isinstance(value, str) or '"type"' not in value:
         return value
     text = value.lstrip()
@@ -269,7 +269,7 @@ def _written(value: Any) -> Any:
         parts = json.loads(value)
     except ValueError:
         if text.startswith('[{"type"'):
-            raise UsageError(f"this list of parts is no JSON: {value[:80]}") from None
+            raise UsageError(f"this list of parts is not JSON: {value[:80]}") from None
         return value
     return parts if _are_parts(parts) else value
 

@@ -1,4 +1,4 @@
-"""The checks of a task that read its samples."""
+"""Checks the samples of a task."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ _WRITTEN_LIST = "a list or a mapping that is written as a text"
 
 @dataclass
 class SampleChecks:
-    """The checks of one task that read samples, in one pass over its first ``rows``.
+    """Checks the samples of one task, in one pass over its first ``rows``.
 
-    After ``findings``, ``selected`` counts the samples that the task keeps.
+    After ``findings``, ``selected`` counts the samples that the task's filter keeps.
     """
 
     file: TaskFile
@@ -62,20 +62,20 @@ class SampleChecks:
     ids: set[str] = field(default_factory=set)
     labels: set[str] = field(default_factory=set)
     odd_texts: set[str] = field(default_factory=set)
-    """Labels with a text that nobody means as one; empty for references."""
+    """Labels with an unintended text, such as a written list; empty for references."""
     media: set[tuple[PartKind, Path]] = field(default_factory=set)
-    """The files of media that were checked, each as the kind that a row announces."""
+    """The checked media files, each with the kind that a row declares."""
     reencoded: Counter[str] = field(default_factory=Counter)
-    """Media of inputs in formats that most servers do not take, by what is sent."""
+    """Input media in formats that most servers do not accept, by the format sent."""
     selected: int = 0
     unlabelled: dict[tuple[str, str], list[str]] = field(default_factory=dict)
-    """The samples without a label of slices or clusters, by the label and what they
-    have instead."""
+    """The samples without a label of slices or clusters, by the label and a similar
+    one."""
     read: bool = True
-    """Whether the loader has read each wanted row."""
+    """Whether the loader has read all requested rows."""
     whole: bool = True
     absent: bool = False
-    """Whether the data are missing on this machine, so that no sample was checked."""
+    """Whether the data are missing on this machine, so no sample was checked."""
 
     def findings(self) -> Iterator[Finding]:
         try:
@@ -110,20 +110,20 @@ class SampleChecks:
                 "unsupported",
                 Subject(self.task.name),
                 count=count,
-                cause=f"servers that lack the format get {form}",
+                cause=f"servers without this format get {form}",
                 severity="note",
             )
 
     def _all(self, samples: Iterator[Sample], *, is_written: bool) -> Iterator[Finding]:
         """The findings of each sample; ``is_written`` for rows of the documented
         schema."""
-        wanted = islice(readable(samples), self.rows or None)
-        for number, sample in enumerate(wanted, start=1):
+        first_rows = islice(readable(samples), self.rows or None)
+        for number, sample in enumerate(first_rows, start=1):
             if isinstance(sample, LoaderFailure):
                 self.read = False
                 yield unread_rows(self.task.name, number, sample.error)
                 return
-            if sample.fault:  # it cannot be asked, and has nothing else to check
+            if sample.fault:  # an invalid sample has nothing else to check
                 self.whole = False
                 yield bad_sample(self.task.name, sample)
                 self.labels.update(sample.metadata)
@@ -131,7 +131,7 @@ class SampleChecks:
                 continue
             if is_written:
                 for label, advice in doubtful_labels(sample):
-                    cause = f'the key "{label}" is taken as a label; {advice}'
+                    cause = f'the key "{label}" is treated as a label; {advice}'
                     yield self._of(sample, cause, "warning")
             yield from tags_without_medium(self.task.name, sample)
             yield from self._texts(sample)
@@ -167,15 +167,17 @@ class SampleChecks:
         for metric in self.task.metrics:
             fault = metric.bound.sample_fault(sample)
             if fault:
-                cause = f"{metric.name} can score no answer to it: {fault}"
+                cause = f"{metric.name} cannot score any answer to it: {fault}"
                 yield self._of(sample, cause)
         if self.selected <= PROMPTED_ROWS:
             try:
                 self.task.prompt(sample)
             # a plugin's prompt may raise anything and call sys.exit
             except (Exception, SystemExit) as error:
-                at = self.file.document.place(("prompt",))  # findings name it
-                message = message_of(error).removeprefix(f"{at.file}:{at.line}: ")
+                # the finding already names the place
+                place = self.file.document.place(("prompt",))
+                prefix = f"{place.file}:{place.line}: "
+                message = message_of(error).removeprefix(prefix)
                 yield self._at(("prompt",), message)
 
     def _over_all(self) -> Iterator[Finding]:
@@ -183,14 +185,14 @@ class SampleChecks:
         if not self.ids:
             yield self._at(("filter",), "there are no samples")
             return
-        named = {
+        labels_by_key = {
             "filter": list(keys.filter),
             "breakdown": keys.breakdown,
             "prompt_fields": keys.prompt_fields,
             "cluster_key": [keys.cluster_key] if keys.cluster_key else [],
         }
         faults: dict[str, list[str]] = {}
-        for key, labels in named.items():
+        for key, labels in labels_by_key.items():
             faults[key] = []
             for label in labels:
                 if label not in self.labels:
@@ -206,7 +208,7 @@ class SampleChecks:
                 yield self._at((key,), cause)
 
     def _texts(self, sample: Sample) -> Iterator[Finding]:
-        """Texts that nobody means as texts, once for each label."""
+        """Findings about unintended texts, once for each label."""
         for label, value in sample.metadata.items():
             if not isinstance(value, str) or label in self.odd_texts:
                 continue
@@ -219,8 +221,8 @@ class SampleChecks:
             if not is_list and not kind:
                 continue
             self.odd_texts.add(label)
-            fault = f"a medium ({kind}) as base64"
-            advice = "name its column in dataset_kwargs, as media_columns or media"
+            fault = f"a base64 medium ({kind})"
+            advice = "name its column in media_columns or media of dataset_kwargs"
             if is_list:
                 fault = _WRITTEN_LIST
                 column = f'"{{{{ {label} | literal }}}}"'
@@ -243,7 +245,7 @@ class SampleChecks:
                 parts = message.content.parts
                 kinds.update(part.kind for part in parts if not part.dangling)
             for kind in sorted(kinds - set(self.task.input_modalities)):
-                cause = f"it holds {kind}, which input_modalities leaves out"
+                cause = f"it holds {kind}, which is not in input_modalities"
                 yield self._of(sample, cause)
         if isinstance(self.task.wanted, SampleKinds):
             try:
@@ -254,17 +256,17 @@ class SampleChecks:
 
     def _answers(self, sample: Sample) -> Iterator[Finding]:
         try:
-            wanted = set(self.task.wanted(sample))
+            allowed = set(self.task.wanted(sample))
         except UsageError:
             return  # reported by the check of the modalities
-        if "text" in wanted:
-            wanted.add("code")  # travels as text
-        wanted.add("reasoning")
-        held: set[PartKind] = set()
+        if "text" in allowed:
+            allowed.add("code")  # code is sent as text
+        allowed.add("reasoning")
+        kinds: set[PartKind] = set()
         for reference in sample.references:
-            held.update(part.kind for part in reference.parts)
-        for kind in sorted(held - wanted):
-            cause = f"a reference holds {kind}, which output_modalities leaves out"
+            kinds.update(part.kind for part in reference.parts)
+        for kind in sorted(kinds - allowed):
+            cause = f"a reference holds {kind}, which is not in output_modalities"
             yield self._of(sample, cause, "warning")
 
     def _media(self, sample: Sample) -> Iterator[Finding]:
@@ -279,8 +281,8 @@ class SampleChecks:
             if fault:
                 yield self._of(sample, fault)
             elif any(part in message.content.parts for message in sample.input):
-                usual = USUAL_FORMATS.get(part.kind, (media.mime,))
-                if media.mime not in usual and not encoding_fault(part.kind, media):
+                formats = USUAL_FORMATS.get(part.kind, (media.mime,))
+                if media.mime not in formats and not encoding_fault(part.kind, media):
                     self.reencoded[f"{media.mime} as {ENCODED_AS[part.kind]}"] += 1
 
     def _of(
@@ -298,8 +300,8 @@ class SampleChecks:
 
 
 def _is_list_of_python(text: str) -> bool:
-    """Whether a text is a list or a mapping as Python writes it, and not JSON, which
-    answers may have to be."""
+    """Whether a text is a Python list or mapping. JSON does not count, as answers may
+    have to be JSON."""
     if not text.strip().startswith(("[", "{")):
         return False
     if _json_of(text) is not None:
@@ -311,7 +313,7 @@ def _is_list_of_python(text: str) -> bool:
 
 
 def _json_of(text: str) -> Any:
-    """What a text is as JSON; None where it is not JSON."""
+    """The value of a JSON text; None if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -319,8 +321,8 @@ def _json_of(text: str) -> Any:
 
 
 def _unscored(metric: TaskMetric, sample: Sample) -> str:
-    """Why a metric cannot score answers to a sample; empty when it can, or when it is
-    not tried."""
+    """Why a metric cannot score answers to a sample; empty if it can, or if it is not
+    tried."""
     if metric.unavailable or metric.bound.metric.judged or metric.bound.metric.derived:
         return ""
     trial = Trial(sample, output=Interleaved((text_part("probe"),)))

@@ -1,4 +1,4 @@
-"""Checks of the task files that names select, and of their data and metrics."""
+"""Checks task files, their data and their metrics."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ _logger = logging.getLogger(__name__)
 
 
 class SoundTask(NamedTuple):
-    """A task without errors; ``samples`` are those that it keeps of the rows read."""
+    """A task without errors; ``samples`` is the number of rows that its filter keeps of
+    those read."""
 
     file: TaskFile
     task: Task
@@ -77,7 +78,7 @@ _NEEDED_TO_RUN = (
 
 
 class _Context(NamedTuple):
-    """How a run would be made of the tasks; see ``check``."""
+    """The settings of a run of the tasks; see ``check``."""
 
     overrides: TaskOverrides
     roles: frozenset[str]
@@ -86,7 +87,7 @@ class _Context(NamedTuple):
     backends: Mapping[str, AnyBackend]
     model: BackendSpec | None
     optional: frozenset[str] = frozenset()
-    """The tasks that a run would leave out where their data are missing."""
+    """The tasks that a run would leave out if their data are missing."""
 
 
 def check(
@@ -103,10 +104,10 @@ def check(
 ) -> Iterator[Finding]:
     """Check the tasks that names select: files first, then the data of each task.
 
-    ``rows`` limits how many rows of each task are read; None reads all. ``roles`` are
-    those that a run would have, ``backends`` those of them that could be made, and
-    ``model`` is how the user named the model. With ``strict`` a metric that cannot be
-    computed is an error. ``tally`` is filled. Raises UnknownNameError for a name that
+    ``rows`` is the maximum number of rows to read of each task; None reads all.
+    ``roles`` are the roles of a run, ``backends`` those that could be created, and
+    ``model`` is the spec of the model. With ``strict`` an unavailable metric is an
+    error. The results are added to ``tally``. Raises UnknownNameError for a name that
     selects nothing.
     """
     tally = CheckTally() if tally is None else tally
@@ -130,12 +131,12 @@ def check(
     for name, file in chosen.tasks.items():
         tally.tasks.append(name)
         findings += _check_task(name, file, context, tally)
-    # A run that has data for other tasks leaves out the members of a group that have
-    # none: their missing data are a warning, and what else they need is not stated.
+    # A run with data for other tasks leaves out members of a group without data. Their
+    # missing data are a warning, and other findings about them are dropped.
     absent = set(tally.absent)
-    is_no_run = absent == set(tally.tasks) or not absent <= context.optional
+    cannot_run = absent == set(tally.tasks) or not absent <= context.optional
     for finding in findings:
-        if is_no_run or finding.subject.task not in absent:
+        if cannot_run or finding.subject.task not in absent:
             yield finding
         elif finding.kind == "missing_data":
             yield replace(finding, severity="warning")
@@ -151,21 +152,20 @@ def check(
 
 
 def _means_folder(name: str, index: TaskIndex) -> bool:
-    """Whether a name of both a folder of task files and others means the folder. It
-    does if it has task files, as its author has probably just changed it. The choice is
-    logged."""
+    """Whether a name means a folder of task files, even if installed tasks have the
+    name too. Its author has probably just changed it. The choice is logged."""
     folder = Path(name)
     if "/" in name or not folder.is_dir():
         return False
     if not index.below(folder):
         return False
     entry = index.find(name)
-    named = index.tagged(name) if entry is None else [entry]
-    for other in named:
+    entries = index.tagged(name) if entry is None else [entry]
+    for other in entries:
         if not other.file.resolve().is_relative_to(folder.resolve()):
             _logger.info(
-                "%s: the folder is checked, not the installed task of this name (%s); "
-                "to check that write %s",
+                "%s: checks the folder, not the installed task of this name (%s); to "
+                "check the task write %s",
                 name,
                 other.file,
                 other.full_name if other.benchmark else other.file,
@@ -208,7 +208,7 @@ def _check_task(
     ]
     of_rows = list(data.findings())
     if name in context.optional and data.read and not data.selected:
-        # a member of a group whose filter keeps no row is without data, as in a run
+        # a member of a group whose filter keeps no row counts as without data
         try:
             check_any(task, task.dataset())
         except MissingDataError as error:
@@ -227,24 +227,24 @@ def _check_task(
 
 
 def _check_metrics(task: Task, *, strict: bool) -> Iterator[Finding]:
-    """Which metrics lack something: an error where none can be computed, or all have
-    to be."""
-    able = any(not metric.lacks for metric in task.metrics)
+    """Findings about unavailable metrics. They are errors if no metric is available, or
+    with ``strict``."""
+    any_available = any(not metric.lacks for metric in task.metrics)
     for finding in unavailable_findings(Selection((task,))):
-        if finding.kind != "partial" and (strict or not able):
+        if finding.kind != "partial" and (strict or not any_available):
             yield replace(finding, severity="error")
         else:
             yield finding
 
 
 def _check_roles(file: TaskFile, task: Task) -> Iterator[Finding]:
-    asked: set[str] = set()
+    called_roles: set[str] = set()
     for metric in task.metrics:
-        asked.update(metric.bound.asked_roles(task.roles))
+        called_roles.update(metric.bound.asked_roles(task.roles))
     for role in task.roles:
-        near = "" if role in asked else did_you_mean(role, asked)
+        near = "" if role in called_roles else did_you_mean(role, called_roles)
         if near:
-            cause = f"no metric of this task asks the role {role}{near}"
+            cause = f"no metric of this task uses the role {role}{near}"
             yield Finding("task_file", file.subject_at(("roles", role)), cause=cause)
 
 
@@ -265,25 +265,27 @@ def _check_package(file: TaskFile) -> Iterator[Finding]:
 
 
 def _check_kinds(task: Task, context: _Context) -> Iterator[Finding]:
-    """Whether the model gives the wanted kinds, where all samples want the same."""
-    wanted, backends = task.wanted, context.backends
-    if MODEL not in backends or not isinstance(wanted, FixedKinds):
+    """Check that the model gives the requested kinds, if all samples request the
+    same."""
+    requested, backends = task.wanted, context.backends
+    if MODEL not in backends or not isinstance(requested, FixedKinds):
         return
-    known = backends[MODEL].capabilities
-    missing = sorted(set(wanted.kinds) - set(known.outputs))
+    capabilities = backends[MODEL].capabilities
+    missing = sorted(set(requested.kinds) - set(capabilities.outputs))
     if not missing:
         return
-    is_partial = task.partial_output and len(missing) < len(wanted.kinds)
+    is_partial = task.partial_output and len(missing) < len(requested.kinds)
     if context.model is not None:
-        # all its samples want the same kinds, so that none has to be read
-        advice = list(undeclared([task], lambda _: (), known, context.model))
+        # all samples request the same kinds, so none has to be read
+        advice = list(undeclared([task], lambda _: (), capabilities, context.model))
         yield from advice
         if advice:
-            advised = {*known.by_role, *declarable(known, context.model)}
+            advised = {*capabilities.by_role, *declarable(capabilities, context.model)}
             missing = [kind for kind in missing if kind not in advised]
     if not missing:
         return
-    roles = {known.by_role[kind] for kind in missing if kind in known.by_role}
+    by_role = capabilities.by_role
+    roles = {by_role[kind] for kind in missing if kind in by_role}
     yield Finding(
         "unsupported",
         Subject(task.name, role=MODEL),

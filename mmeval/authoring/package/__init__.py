@@ -1,1 +1,1 @@
-"""What a built wheel holds, and what is missing from it."""
+"""Checks of a built wheel: its entry points and its files."""

@@ -1,4 +1,4 @@
-"""Loads a package's entry points; prints ``GROUP NAME``, tab and reason of faults.
+"""Loads a package's entry points and prints the faults: ``GROUP NAME``, tab, reason.
 python -m mmeval.authoring.package.load FOLDER"""
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from mmeval.errors import MissingExtraError
 
 
 def faults(folder: str) -> Iterator[str]:
-    (found,) = distributions(path=[folder])
-    for entry in found.entry_points:
+    (package,) = distributions(path=[folder])
+    for entry in package.entry_points:
         try:
             with redirect_stdout(sys.stderr):
                 entry.load()

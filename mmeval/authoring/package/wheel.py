@@ -1,4 +1,4 @@
-"""A wheel: built, unpacked, and compared with its entry points and project."""
+"""Builds and unpacks a wheel, and checks its entry points and files."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _NOT_PACKED = ("__pycache__", ".pyc", ".pyo", ".orig", ".rej", "~", ".egg-info")
 
 
 class UnpackedWheel(NamedTuple):
-    """A wheel's files in a folder; with it first on the path, Python finds it
-    installed."""
+    """A wheel's files in a folder. With the folder first on the path, Python finds the
+    package as installed."""
 
     folder: Path
     distribution: Distribution
 
     def python(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run a module of mmeval that sees the wheel first; its log goes where ours
-        goes."""
+        """Run a module of mmeval with the wheel first on the path. Its stderr is
+        inherited."""
         path = str(self.folder)
         if os.environ.get("PYTHONPATH"):
             path += os.pathsep + os.environ["PYTHONPATH"]
@@ -48,9 +48,8 @@ class UnpackedWheel(NamedTuple):
 
 
 def wheel_of(place: Path) -> Path:
-    """The wheel itself; of a project's folder the one that is built into its ``dist``.
-    It is built with what is installed here, or where a requirement is missing, in an
-    environment that is made for it.
+    """The given wheel, or the wheel of a project's folder, built into its ``dist``. It
+    is built in this environment; if a requirement is missing, in an isolated one.
 
     Raises UsageError for a project that cannot be built, MissingError without the
     package build.
@@ -58,15 +57,15 @@ def wheel_of(place: Path) -> Path:
     if place.is_file():
         return place
     if not place.is_dir():
-        raise UsageError(f"{place}: there is no such wheel, and no folder of a project")
+        raise UsageError(f"{place}: there is no such wheel or project folder")
     try:
         import build
         from build.env import DefaultIsolatedEnv
         from pyproject_hooks import quiet_subprocess_runner as quietly
     except ModuleNotFoundError:
         raise MissingError(
-            f"{place}: a project is built by the package build: pip install build, or "
-            "name a wheel that is built"
+            f"{place}: building a project needs the package build; pip install build, "
+            "or name a built wheel"
         ) from None
     try:
         with ExitStack() as stack:
@@ -92,14 +91,14 @@ def wheel_of(place: Path) -> Path:
         reason = lines[-1] if lines else str(error)
         raise UsageError(
             f"{place}: its wheel cannot be built ({reason}); 'python -m build "
-            f"{place}' says more"
+            f"{place}' shows the whole output"
         ) from None
 
 
 @contextmanager
 def unpacked(wheel: Path) -> Iterator[UnpackedWheel]:
-    """The wheel in a temporary folder. Raises UsageError if the file is no wheel, or is
-    damaged."""
+    """Unpack a wheel into a temporary folder. Raises UsageError if the file is not a
+    wheel, or is damaged."""
     with tempfile.TemporaryDirectory(prefix="mmeval-dist-") as temporary:
         folder = Path(temporary).resolve() / "wheel"
         try:
@@ -109,17 +108,17 @@ def unpacked(wheel: Path) -> Iterator[UnpackedWheel]:
             raise UsageError(
                 f"{wheel}: it cannot be unpacked ({error}); build it again"
             ) from None
-        found = list(distributions(path=[str(folder)]))
-        if len(found) != 1 or found[0].metadata["Name"] is None:
+        packages = list(distributions(path=[str(folder)]))
+        if len(packages) != 1 or packages[0].metadata["Name"] is None:
             raise UsageError(
-                f"{wheel}: is no wheel: it does not hold the metadata of one package"
+                f"{wheel}: not a wheel, as it does not hold the metadata of one package"
             )
-        yield UnpackedWheel(folder, found[0])
+        yield UnpackedWheel(folder, packages[0])
 
 
 class WheelContents(NamedTuple):
-    """The entry points of a wheel in words, names that select its tasks, and what is
-    wrong with it."""
+    """The entry points of a wheel in words, names that select its tasks, and
+    findings."""
 
     inside: list[str]
     tasks: list[str]
@@ -127,10 +126,10 @@ class WheelContents(NamedTuple):
 
 
 def check_contents(wheel: UnpackedWheel, project: Path | None) -> WheelContents:
-    """What is in the wheel and what is missing, also by the project if there is one."""
+    """Check entry points and files; with a ``project``, also for missing files."""
     loaded = wheel.python("mmeval.authoring.package.load", str(wheel.folder)).stdout
     broken = dict(line.split("\t", 1) for line in loaded.splitlines())
-    found = WheelContents([], [], [])
+    contents = WheelContents([], [], [])
     for entry in wheel.distribution.entry_points:
         where = f"{entry.group}: {entry.name} = {entry.value}"
         module = wheel.folder.joinpath(*entry.module.split("."))
@@ -146,32 +145,32 @@ def check_contents(wheel: UnpackedWheel, project: Path | None) -> WheelContents:
             cause = broken.get(f"{entry.group} {entry.name}", "")
         if cause:
             subject = Subject(name=where)
-            found.findings.append(
+            contents.findings.append(
                 Finding("package", subject, cause=cause, severity="error")
             )
             continue
-        found.inside.append(where)
+        contents.inside.append(where)
         if is_of_tasks:
-            found.tasks.append(f"{entry.name}/*")
+            contents.tasks.append(f"{entry.name}/*")
     if project is not None:
-        found.findings.extend(_compared(project, wheel))
-    own = Subject(name=wheel.distribution.name)
+        contents.findings.extend(_compared(project, wheel))
+    package = Subject(name=wheel.distribution.name)
     requirements = wheel.distribution.requires or []
-    # the name alone: what follows it may be spelled as no standard allows
+    # only the name, as the version after it may be malformed
     needs_us = re.compile(rf"{DISTRIBUTION}(?![\w.-])", re.IGNORECASE)
     if not any(map(needs_us.match, requirements)):
         cause = f'write dependencies = ["{DISTRIBUTION}"], as it needs mmeval'
-        found.findings.append(Finding("package", own, cause=cause))
+        contents.findings.append(Finding("package", package, cause=cause))
     for licence in wheel.folder.glob("*.dist-info/licenses/*"):
         if licence.is_file() and licence.read_bytes().startswith(b"PLACEHOLDER"):
             subject = Subject(name=licence.name)
-            cause = "a placeholder; put the text of your licence there"
-            found.findings.append(Finding("package", subject, cause=cause))
-    return found
+            cause = "a placeholder; replace it by the text of your licence"
+            contents.findings.append(Finding("package", subject, cause=cause))
+    return contents
 
 
 def _compared(project: Path, wheel: UnpackedWheel) -> Iterator[Finding]:
-    """The files of the project's packages that the wheel lacks."""
+    """The files of the project's packages that are missing from the wheel."""
     tops: set[str] = set()
     tasks: list[str] = []
     for entry in wheel.distribution.entry_points:
@@ -210,7 +209,7 @@ def _missing(
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """The files of a folder to ship: not hidden, not made by Python or a run."""
+    """The files of a folder to package: not hidden, not made by Python or a run."""
     for home, folders, names in os.walk(folder):
         if "run.json" in names:
             folders.clear()

@@ -1,4 +1,4 @@
-"""Names of a new package: of its distribution and of its module."""
+"""The names of a new package: its distribution and its module."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _GROUPS: dict[PackageKind, plugins.PluginGroup] = {
     "agent": "mmeval.model_backends",
 }
 PACKAGES = tuple(_GROUPS)
-"""The kinds that are packages to install."""
+"""The kinds that are installable packages."""
 _FOLDERS = {
     "test",
     "tests",
@@ -37,13 +37,14 @@ _FOLDERS = {
     "setup",
     "conftest",
 }
-"""Names of folders and files that packages often have beside their module."""
+"""Names of folders and files that packages often have next to their module."""
 _LONGEST = 100
-"""Letters of a name, which is part of file names; file systems allow 255 bytes."""
+"""Characters of a name. It is part of file names, which are limited to 255 bytes."""
 
 
 class PackageName(NamedTuple):
-    """``name`` is installed (``her-bench``), ``module`` is imported (``her_bench``)."""
+    """``name`` is the distribution (``her-bench``), ``module`` the import name
+    (``her_bench``)."""
 
     name: str
     module: str
@@ -56,25 +57,24 @@ class PackageName(NamedTuple):
 
 def package_name(kind: PackageKind, written: str) -> PackageName:
     """Make a package's names. Raises UsageError for one that is invalid or in use."""
-    found = PackageName(written, re.sub(r"[-_.]+", "_", written).lower())
-    module = found.module
+    name = PackageName(written, re.sub(r"[-_.]+", "_", written).lower())
+    module = name.module
     is_reserved = keyword.iskeyword(module) or module.startswith("_")
     is_valid = module.isidentifier() and not is_reserved
     if not is_valid or not _DISTRIBUTION.fullmatch(written):
         raise UsageError(
-            f"{written!r} cannot be the name of a package: it has letters, digits, - "
-            "and _, begins with a letter, "
-            f"and is not a word of Python{_suggested(written)}"
+            f"{written!r} cannot be the name of a package: use letters, digits, - and "
+            f"_, begin with a letter, and avoid Python keywords{_suggested(written)}"
         )
     if len(written) > _LONGEST:
         raise UsageError(
-            f"the name of a package has at most {_LONGEST} letters, this one "
+            f"the name of a package has at most {_LONGEST} characters, not "
             f"{len(written):,}"
         )
-    # it is installed nowhere, and often has the name of its model's package
+    # a worker is not installed, and often has the name of its model's package
     if kind == "worker":
-        return found
-    owner = _taken(found)
+        return name
+    owner = _taken(name)
     if owner:
         other = f"{written}{'_' if '_' in written else '-'}{kind}"
         raise UsageError(
@@ -85,7 +85,7 @@ def package_name(kind: PackageKind, written: str) -> PackageName:
         if entry.name == module:
             owner = plugins.distribution_of(entry)
             raise UsageError(
-                f"{module!r} is a plugin of {owner} already ({group}); choose another "
+                f"{module!r} is already a plugin of {owner} ({group}); choose another "
                 "name"
             )
     if kind == "benchmark":
@@ -93,13 +93,13 @@ def package_name(kind: PackageKind, written: str) -> PackageName:
 
         if module in TaskIndex().names():
             raise UsageError(
-                f"{module!r} is a task, group or tag already; choose another name"
+                f"{module!r} is already a task, group or tag; choose another name"
             )
-    return found
+    return name
 
 
 def _suggested(written: str) -> str:
-    # é is e
+    # accents are removed: é becomes e
     decomposed = unicodedata.normalize("NFKD", written.casefold())
     plain = decomposed.encode("ascii", "ignore").decode()
     joined = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")
@@ -109,20 +109,20 @@ def _suggested(written: str) -> str:
     return f'; did you mean "{near}"?' if near and near != written else ""
 
 
-def _taken(found: PackageName) -> str:
-    """The owner of the name; empty if it is free."""
-    if found.module in _FOLDERS:
-        return "the name of something that packages have beside their module"
-    if found.module in sys.stdlib_module_names:
-        return "a module of Python's own"
+def _taken(name: PackageName) -> str:
+    """What has the name already; empty if it is free."""
+    if name.module in _FOLDERS:
+        return "a usual name of a folder or file in packages"
+    if name.module in sys.stdlib_module_names:
+        return "a module of Python"
     try:
-        version = distribution(found.name).version
+        version = distribution(name.name).version
     except PackageNotFoundError:
         pass
     else:
-        return f"installed already ({found.name} {version})"
+        return f"already installed ({name.name} {version})"
     try:
-        known = importlib.util.find_spec(found.module) is not None
-    except (ImportError, ValueError):  # a module that is half there
-        known = True
-    return "the name of a module that can be imported here already" if known else ""
+        is_module = importlib.util.find_spec(name.module) is not None
+    except (ImportError, ValueError):  # a broken module
+        is_module = True
+    return "the name of an installed module" if is_module else ""

@@ -1,4 +1,4 @@
-"""Write a new package from templates, completely or not at all."""
+"""Writes a new package from templates, completely or not at all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SUFFIX = ".jinja"
 
 
 class WrittenPackage(NamedTuple):
-    """A package that was written: its folder, and its files relative to that."""
+    """A written package: its folder, and its files relative to the folder."""
 
     folder: Path
     files: tuple[str, ...]
@@ -29,16 +29,17 @@ class WrittenPackage(NamedTuple):
 def write_package(
     kind: PackageKind, name: PackageName, parent: Path, *, subtasks: int = 1
 ) -> WrittenPackage:
-    """Write ``parent/name``. Raises UsageError for a folder that exists already.
-    Raises StorageError where it cannot be written."""
+    """Write ``parent/name``. Raises UsageError if the folder exists, StorageError if it
+    cannot be written."""
     folder = parent / name.name
     if folder.exists() or folder.is_symlink():
         raise UsageError(
-            f"{folder} exists already and was not changed; choose another name or "
+            f"{folder} already exists and was not changed; choose another name or "
             "--output_path"
         )
     digits = len(str(subtasks))  # herbench_01 to herbench_12
-    names = [f"{name.module}_{at:0{digits}}" for at in range(1, subtasks + 1)]
+    numbers = range(1, subtasks + 1)
+    names = [f"{name.module}_{number:0{digits}}" for number in numbers]
     content = dict(_content(kind, name, folder, names))
     try:
         with replaced(folder) as new:
@@ -72,8 +73,8 @@ def _content(
             yield place, _filled(text, values)
             continue
         for number, subtask in enumerate(subtasks):
-            own = {**values, "subtask": subtask, **rows_of(number)._asdict()}
-            yield place.replace("SUBTASK", subtask), _filled(text, own)
+            row_values = {**values, "subtask": subtask, **rows_of(number)._asdict()}
+            yield place.replace("SUBTASK", subtask), _filled(text, row_values)
     if kind != "benchmark":
         return
     for number, subtask in enumerate(subtasks):
@@ -86,7 +87,7 @@ def _content(
 
 
 def _templates(folder: Traversable, path: str) -> Iterator[tuple[str, str]]:
-    for item in sorted(folder.iterdir(), key=lambda found: found.name):
+    for item in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if item.is_dir():
             yield from _templates(item, f"{path}{item.name}/")
         elif item.name.endswith(_SUFFIX):
@@ -96,7 +97,7 @@ def _templates(folder: Traversable, path: str) -> Iterator[tuple[str, str]]:
 def _filled(text: str, values: Mapping[str, Any]) -> bytes:
     import jinja2
 
-    # the templates are ours, and make no HTML
+    # the templates are trusted, and do not make HTML
     environment = jinja2.Environment(
         block_start_string="[%",
         block_end_string="%]",

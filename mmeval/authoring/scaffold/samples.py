@@ -1,4 +1,4 @@
-"""Media of the first rows of a new benchmark, and what its row files name of them."""
+"""The media of the example rows of a new benchmark, and the values in its row files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOWEST_TONE = 220
 
 
 class ExampleRows(NamedTuple):
-    """What differs between the rows of tasks: two colours, and two tones in hertz."""
+    """The values that differ between tasks: two colours, and two tones in hertz."""
 
     drawn: str
     shown: str
@@ -39,7 +39,7 @@ class ExampleRows(NamedTuple):
         }
 
     def sounds(self) -> dict[str, bytes]:
-        """As ``pictures``, for the sounds."""
+        """The sounds of the rows, by their paths beside the row file."""
         import numpy
 
         sounds: dict[str, bytes] = {}

@@ -1,4 +1,4 @@
-"""Conformance kit: the duties of every backend, as checks that a test calls."""
+"""Conformance checks of batch backends, to call from a test."""
 
 from typing import TYPE_CHECKING
 

@@ -2,10 +2,10 @@
 
     check_backend(MyBackend(pretrained="some/folder"))
 
-Every check asks the backend itself and raises AssertionError with a sentence about the
-fault. Use a small model: each kind that it gives is asked a few dozen times. Pictures
-and sounds with invisible or inaudible differences count as the same, because sums over
-a batch may be rounded differently.
+Every check calls the backend and raises AssertionError with a sentence about the fault.
+Use a small model: each output kind takes a few dozen requests. Pictures and sounds with
+invisible or inaudible differences count as the same, because sums over a batch may be
+rounded differently.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from mmeval.records.response import HOPELESS, Response
 from mmeval.records.sample import Message, message
 
 PIXEL_TOLERANCE = 3
-"""Levels of 255 by which a pixel may differ."""
+"""The largest difference of a pixel, in levels of 255."""
 SAMPLE_TOLERANCE = 1e-3
-"""Share of full scale by which a sample of a sound may differ."""
+"""The largest difference of a sample of a sound, as a share of full scale."""
 FEW_TOKENS = GenerationParams(max_tokens=16)
 
 BatchCheck = Callable[[BatchBackend, Sequence[Request]], None]
-"""A check of at least three requests that are equal in ``wants`` and ``params`` and
-have different answers."""
+"""A check of at least three requests with the same ``wants`` and ``params`` and
+different answers."""
 
 
 class CheckResult(NamedTuple):
-    """What a check of some wanted kinds has found; no ``fault``: it holds."""
+    """The result of a check for some output kinds; it passed if ``fault`` is None."""
 
     check: str
     wants: tuple[PartKind, ...]
@@ -52,10 +52,10 @@ def check_backend(
 ) -> None:
     """Start the backend and run all ``CHECKS``, for every kind among its capabilities.
 
-    ``prompts`` are user messages to which it has different answers; by default words,
-    and media of the kinds that it takes. ``wants`` are the combinations of kinds to ask
-    for, by default those of :func:`combinations`. ``deterministic``: it never draws, so
-    that other seeds must give the same answers.
+    ``prompts`` are user messages with different answers; the default are words, and
+    media of the input kinds. ``wants`` are the combinations of kinds to request, by
+    default those of :func:`combinations`. ``deterministic``: the model never samples,
+    so other seeds must give the same answers.
     """
     start(backend)
     checks = {**CHECKS, "seeds": check_no_draws} if deterministic else CHECKS
@@ -74,16 +74,16 @@ def check_results(
     params: GenerationParams = FEW_TOKENS,
     wants: Sequence[Sequence[PartKind]] = (),
 ) -> Iterator[CheckResult]:
-    """The results of some checks of a started backend, one after the other; see
+    """Run checks of a started backend and yield their results; see
     :func:`check_backend`."""
     for kinds in wants or combinations(backend.capabilities):
-        asked = requests(
+        batch = requests(
             prompts or usual_prompts(backend.capabilities), wants=kinds, params=params
         )
         for name, check in checks.items():
             fault = None
             try:
-                check(backend, asked)
+                check(backend, batch)
             except AssertionError as error:
                 fault = error
             yield CheckResult(name, tuple(kinds), fault)
@@ -97,7 +97,7 @@ def start(backend: BatchBackend) -> None:
 
 
 def combinations(capabilities: Capabilities) -> list[tuple[PartKind, ...]]:
-    """The kinds to ask for: each alone and, if one call gives several, all together."""
+    """The kinds to request: each alone and, if a call gives several, all together."""
     kinds = list(capabilities.outputs)
     if "text" in kinds and "code" in kinds:
         kinds.remove("code")
@@ -108,7 +108,7 @@ def combinations(capabilities: Capabilities) -> list[tuple[PartKind, ...]]:
 
 
 def usual_prompts(capabilities: Capabilities) -> list[Message]:
-    """Words of several lengths, the first ones each with a medium the backend takes."""
+    """Words of several lengths, the first ones with a medium that the backend takes."""
     words = (
         "a hare",
         "tell me what the two of them did",
@@ -138,33 +138,34 @@ def requests(
     ]
 
 
-def check_rows(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """Check that each row is answered once, and answers differ (or no mix-up shows)."""
-    found = _answers(backend, asked)
-    for row, response in enumerate(found):
+def check_rows(backend: BatchBackend, batch: Sequence[Request]) -> None:
+    """Check that each row is answered once, and that answers differ. Equal answers
+    could hide a mix-up of rows."""
+    responses = _answers(backend, batch)
+    for row, response in enumerate(responses):
         assert response.error is None, f"row {row} was not answered: {_shown(response)}"
-    assert any(not _same(found[0], other) for other in found[1:]), (
-        f"all rows have the same answer, {_shown(found[0])}: no mix-up could be "
-        "found; give prompts with other answers"
+    assert any(not _same(responses[0], other) for other in responses[1:]), (
+        f"all rows have the same answer, {_shown(responses[0])}, so a mix-up of rows "
+        "would not show; give prompts with different answers"
     )
 
 
-def check_kinds(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """Check that answers have the wanted kinds only; parallel ones in wanted order."""
-    wants = asked[0].wants
+def check_kinds(backend: BatchBackend, batch: Sequence[Request]) -> None:
+    """Check that answers have only the requested kinds; parallel ones in that order."""
+    wants = batch[0].wants
     mode = backend.capabilities.output_mode
     allowed = {*wants, "reasoning"}
     if "text" in wants:
         allowed.add("code")
     given: set[PartKind] = set()
-    for row, response in enumerate(_answers(backend, asked)):
+    for row, response in enumerate(_answers(backend, batch)):
         parts = () if response.output is None else response.output.parts
-        # a placeholder that lacks its medium is none of them
+        # a placeholder without its medium does not count
         kinds = [part.kind for part in parts if not part.dangling]
         given.update(kinds)
         foreign = sorted(set(kinds) - allowed)
         assert not foreign, (
-            f"row {row} holds {'+'.join(foreign)}, which was not wanted: "
+            f"row {row} holds {'+'.join(foreign)}, which was not requested: "
             f"{'+'.join(wants)} was"
         )
         for kind in wants:
@@ -180,60 +181,61 @@ def check_kinds(backend: BatchBackend, asked: Sequence[Request]) -> None:
         assert kind in given, f"no answer holds {kind}, which its capabilities promise"
 
 
-def check_batch(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """Check that at temperature 0 a row's answer is the same, alone or in any batch."""
-    greedy = [_at_temperature(0.0, request) for request in asked]
+def check_batch(backend: BatchBackend, batch: Sequence[Request]) -> None:
+    """Check that at temperature 0 a row has the same answer alone and in any batch."""
+    greedy = [_at_temperature(0.0, request) for request in batch]
     alone = [_answers(backend, [request])[0] for request in greedy]
-    _expect_same(alone, _answers(backend, greedy), "in a batch otherwise than alone")
+    _expect_same(alone, _answers(backend, greedy), "differently in a batch than alone")
     _expect_same(
         alone,
         _answers(backend, greedy[::-1])[::-1],
-        "in a batch in another order otherwise than alone",
+        "differently in a batch of another order than alone",
     )
 
 
-def check_seeds(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """Check that at temperature 1 equal seeds give equal answers, other seeds
-    others."""
-    drawn = [_at_temperature(1.0, request) for request in asked]
+def check_seeds(backend: BatchBackend, batch: Sequence[Request]) -> None:
+    """Check that at temperature 1 equal seeds give equal answers, and other seeds give
+    other answers."""
+    drawn = [_at_temperature(1.0, request) for request in batch]
     first = _answers(backend, drawn)
     again = _answers(backend, drawn)
-    _expect_same(first, again, "with the same seed otherwise than before")
+    _expect_same(first, again, "differently with the same seed")
     others = _answers(backend, _with_other_seeds(drawn))
     pairs = zip(first, others, strict=True)
-    assert any(not _same(one, other) for one, other in pairs), (
+    assert any(not _same(answer, other) for answer, other in pairs), (
         "other seeds gave the same answers: the seed of a request must change the "
-        "answers at temperature 1 (a model "
-        "that never draws: deterministic=True, or --skip seeds)"
+        "answers at temperature 1 (for a model that never samples use "
+        "deterministic=True, or --skip seeds)"
     )
 
 
-def check_no_draws(backend: BatchBackend, asked: Sequence[Request]) -> None:
+def check_no_draws(backend: BatchBackend, batch: Sequence[Request]) -> None:
     """Check that at temperature 1 every seed gives the same answers.
-    For a backend that never draws, instead of :func:`check_seeds`."""
-    drawn = [_at_temperature(1.0, request) for request in asked]
+    It replaces :func:`check_seeds` for a backend that never samples."""
+    drawn = [_at_temperature(1.0, request) for request in batch]
     others = _answers(backend, _with_other_seeds(drawn))
     first = _answers(backend, drawn)
-    _expect_same(first, others, "with another seed otherwise than before")
+    _expect_same(first, others, "differently with another seed")
 
 
-def check_neighbours(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """Check at temperature 1 that no answer depends on other rows, seeds or places."""
-    drawn = [_at_temperature(1.0, request) for request in asked]
+def check_neighbours(backend: BatchBackend, batch: Sequence[Request]) -> None:
+    """Check at temperature 1 that an answer does not depend on other rows, their seeds
+    or its position."""
+    drawn = [_at_temperature(1.0, request) for request in batch]
     together = _answers(backend, drawn)
     alone = _answers(backend, drawn[:1])
-    _expect_same(together[:1], alone, "alone otherwise than beside others")
+    _expect_same(together[:1], alone, "differently alone than in a batch")
     others = _with_other_seeds(drawn[1:])
     moved = _answers(backend, [*others, drawn[0]])[-1:]
-    how = "beside rows with other seeds otherwise than before"
+    how = "differently in a batch with other seeds"
     _expect_same(together[:1], moved, how)
 
 
-def check_order(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """Check that order of parts matters: reversed, some prompt has another answer."""
+def check_order(backend: BatchBackend, batch: Sequence[Request]) -> None:
+    """Check that the order of parts matters: some answer changes if it is reversed."""
     greedy: list[Request] = []
     turned: list[Request] = []
-    for request in asked:
+    for request in batch:
         *before, last = request.messages
         if len(last.content.parts) < 2:
             continue
@@ -242,31 +244,32 @@ def check_order(backend: BatchBackend, asked: Sequence[Request]) -> None:
         greedy.append(_at_temperature(0.0, request))
         turned.append(_at_temperature(0.0, other))
     pairs = zip(_answers(backend, greedy), _answers(backend, turned), strict=True)
-    assert not greedy or any(not _same(one, two) for one, two in pairs), (
+    assert not greedy or any(not _same(first, second) for first, second in pairs), (
         "no answer changed when the parts of the prompts were reversed: their order "
         "is lost"
     )
 
 
-def check_refusals(backend: BatchBackend, asked: Sequence[Request]) -> None:
-    """Check that a bad row gets a typed error and that other rows keep their answers.
-    It has an unsupported kind, or a medium that cannot be read; a warning is enough
-    where that does not matter."""
-    first, last = (_at_temperature(0.0, request) for request in asked[:2])
+def check_refusals(backend: BatchBackend, batch: Sequence[Request]) -> None:
+    """Check that a bad row gets a typed error and other rows keep their answers. A bad
+    row has an unsupported kind, or an unreadable medium. For a supported kind, an
+    answer with a warning is enough."""
+    first, last = (_at_temperature(0.0, request) for request in batch[:2])
     expected = _answers(backend, [first, last])
     inputs = backend.capabilities.inputs
     bad_parts: list[tuple[str, Part]] = []
     for kind in MEDIA_KINDS:
         if kind not in inputs:
             part = media_part(small_media(kind), kind)
-            bad_parts.append((f"a part of the kind {kind}, which is not taken", part))
-    for taken, medium in UNREADABLE.items():
-        if taken in inputs:
-            bad_parts.append((f"an unreadable {taken}", media_part(medium, taken)))
+            bad_parts.append((f"a part of the unsupported kind {kind}", part))
+    for supported, medium in UNREADABLE.items():
+        if supported in inputs:
+            part = media_part(medium, supported)
+            bad_parts.append((f"an unreadable {supported}", part))
     for name, part in bad_parts:
         bad = replace(first, messages=(message("user", text_part("look "), part),))
         before, refused, after = _answers(backend, [first, bad, last])
-        how = f"beside a row with {name} otherwise than without"
+        how = f"differently in a batch with {name}"
         _expect_same(expected, [before, after], how)
         if refused.error is None:
             assert part.kind in inputs, f"{name} was answered: {_shown(refused)}"
@@ -288,88 +291,91 @@ CHECKS: Mapping[str, BatchCheck] = {
     "order": check_order,
     "refusals": check_refusals,
 }
-"""By the names that ``mmeval try backend`` gives them."""
+"""The checks by their names in ``mmeval try backend``."""
 
 
-def _answers(backend: BatchBackend, asked: Sequence[Request]) -> list[Response]:
-    found: dict[int, Response] = {}
+def _answers(backend: BatchBackend, batch: Sequence[Request]) -> list[Response]:
+    responses: dict[int, Response] = {}
     try:
-        for position, response in backend.generate_batch(asked):
-            assert 0 <= position < len(asked), (
-                f"a response came for row {position} of a batch of {len(asked)}"
+        for position, response in backend.generate_batch(batch):
+            assert 0 <= position < len(batch), (
+                f"a response came for row {position} of a batch of {len(batch)}"
             )
-            assert position not in found, f"row {position} was answered twice"
+            assert position not in responses, f"row {position} was answered twice"
             assert (response.output is None) != (response.error is None), (
-                f"row {position}: neither answer nor error"
+                f"row {position} needs either an answer or an error"
             )
-            found[position] = response
+            responses[position] = response
     except AssertionError:
         raise
     # a plugin's backend may raise anything and call sys.exit
     except (Exception, SystemExit) as error:
         raise AssertionError(
-            f"generate_batch raised {type(error).__name__}: {error}; a row that fails "
-            "is answered by Response.failed"
+            f"generate_batch raised {type(error).__name__}: {error}; answer a row that "
+            "fails by Response.failed"
         ) from error
-    missing = [row for row in range(len(asked)) if row not in found]
-    assert not missing, f"rows {missing} of a batch of {len(asked)} were not answered"
-    return [found[row] for row in range(len(asked))]
+    missing = [row for row in range(len(batch)) if row not in responses]
+    assert not missing, f"rows {missing} of a batch of {len(batch)} were not answered"
+    return [responses[row] for row in range(len(batch))]
 
 
 def _at_temperature(temperature: float, request: Request) -> Request:
     return replace(request, params=replace(request.params, temperature=temperature))
 
 
-def _with_other_seeds(asked: Sequence[Request]) -> list[Request]:
-    return [request.with_seed(request.seed + 1000) for request in asked]
+def _with_other_seeds(batch: Sequence[Request]) -> list[Request]:
+    return [request.with_seed(request.seed + 1000) for request in batch]
 
 
 def _expect_same(
-    expected: Sequence[Response], found: Sequence[Response], how: str
+    expected: Sequence[Response], responses: Sequence[Response], how: str
 ) -> None:
-    for row, (one, other) in enumerate(zip(expected, found, strict=True)):
-        assert _same(one, other), (
-            f"row {row} was answered {how}: {_shown(other)}, not {_shown(one)}"
+    for row, (first, second) in enumerate(zip(expected, responses, strict=True)):
+        assert _same(first, second), (
+            f"row {row} was answered {how}: {_shown(second)}, not {_shown(first)}"
         )
 
 
-def _same(one: Response, other: Response) -> bool:
+def _same(first: Response, second: Response) -> bool:
     """Whether two responses are equal within the tolerances."""
-    if one.output is None or other.output is None:
-        if one.error is None or other.error is None:
+    if first.output is None or second.output is None:
+        if first.error is None or second.error is None:
             return False
-        return one.error.kind == other.error.kind
-    if len(one.output.parts) != len(other.output.parts):
+        return first.error.kind == second.error.kind
+    if len(first.output.parts) != len(second.output.parts):
         return False
-    for ours, theirs in zip(one.output.parts, other.output.parts, strict=True):
+    for ours, theirs in zip(first.output.parts, second.output.parts, strict=True):
         is_same = (ours.kind, ours.text) == (theirs.kind, theirs.text)
         if not is_same or not _are_close(ours.media, theirs.media):
             return False
     return True
 
 
-def _are_close(one: Media | None, other: Media | None) -> bool:
+def _are_close(first: Media | None, second: Media | None) -> bool:
     import numpy as np
 
     from mmeval.media import decode
 
-    if one is None or other is None or one == other:
-        return one == other
-    if one.kind != other.kind or one.kind not in ("image", "audio"):
+    if first is None or second is None or first == second:
+        return first == second
+    if first.kind != second.kind or first.kind not in ("image", "audio"):
         return False
-    if one.kind == "image":
-        pixels = np.asarray(decode.image(one), dtype=np.int16)
-        others = np.asarray(decode.image(other), dtype=np.int16)
-        if pixels.shape != others.shape:
+    if first.kind == "image":
+        first_pixels = np.asarray(decode.image(first), dtype=np.int16)
+        second_pixels = np.asarray(decode.image(second), dtype=np.int16)
+        if first_pixels.shape != second_pixels.shape:
             return False
-        return bool(np.abs(pixels - others).max() <= PIXEL_TOLERANCE)
-    sound = decode.audio(one)
-    other_sound = decode.audio(other)
-    samples = sound.samples
-    other_samples = other_sound.samples
-    if sound.rate != other_sound.rate or samples.shape != other_samples.shape:
+        return bool(np.abs(first_pixels - second_pixels).max() <= PIXEL_TOLERANCE)
+    first_sound = decode.audio(first)
+    second_sound = decode.audio(second)
+    first_samples = first_sound.samples
+    second_samples = second_sound.samples
+    if (
+        first_sound.rate != second_sound.rate
+        or first_samples.shape != second_samples.shape
+    ):
         return False
-    return bool(np.abs(samples - other_samples).max() <= SAMPLE_TOLERANCE)
+    return bool(np.abs(first_samples - second_samples).max() <= SAMPLE_TOLERANCE)
 
 
 def _shown(response: Response) -> str:

@@ -1,4 +1,4 @@
-"""Small media for conformance checks, and unreadable ones."""
+"""Small media and unreadable media for conformance checks."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from mmeval.media.media import Media
 from mmeval.media.parts import PartKind
 
 SIDE = 48
-"""Pixels: larger than the patch of any vision model, so that no processor refuses
-it."""
+"""Pixels: larger than the patch of any vision model, so no processor refuses it."""
 RATE = 16_000
 """Hz."""
 
 
 def small_media(kind: PartKind, number: int = 0) -> Media:
-    """A picture of colour gradients, a second of a tone, or any bytes for other kinds;
-    another one for each number."""
+    """A picture of colour gradients, one second of a tone, or bytes for other kinds. It
+    differs for each number."""
     if kind == "image":
         from PIL import Image
 
@@ -39,4 +38,4 @@ UNREADABLE: Mapping[PartKind, Media] = {
     "video": Media.from_bytes(b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom" + bytes(64)),
     "document": Media.from_bytes(b"%PDF-1.7\n" + bytes(64)),
 }
-"""Media with the first bytes of their kind and no content."""
+"""Media with the first bytes of their kind but no content."""

@@ -217,7 +217,7 @@ def test_parameters_of_a_misspelt_role_are_warned_of_with_their_line(
     found = [
         f
         for f in check(["t"], [tmp_path], roles=frozenset({"judge"}))
-        if "asks the role" in f.cause
+        if "uses the role" in f.cause
     ]
     assert [(f.severity, f.subject.line, '"judge"' in f.cause) for f in found] == [
         ("warning", 5, True)

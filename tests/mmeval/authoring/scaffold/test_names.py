@@ -35,8 +35,8 @@ def test_what_cannot_be_a_name_is_refused_with_one_that_can() -> None:
     ("kind", "written", "word"),
     [
         ("metric", "n" * 101, "101"),
-        ("benchmark", "NumPy", "installed already"),
-        ("benchmark", "yaml", "imported here"),
+        ("benchmark", "NumPy", "already installed"),
+        ("benchmark", "yaml", "an installed module"),
         ("metric", "exact-match", "a plugin of mmeval"),
     ],
 )

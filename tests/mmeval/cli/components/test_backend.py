@@ -46,7 +46,7 @@ def test_a_check_that_fails_says_what_does_not_hold_and_where_that_is_written(
     found = json.loads(ended.out)
     faults = {row["check"]: row["fault"] for row in found["checks"] if row["fault"]}
     assert (ended.code, found["holds"], found["skipped"]) == (3, False, ["seeds"])
-    assert "image, which was not wanted" in faults["kinds"]
+    assert "image, which was not requested" in faults["kinds"]
     assert [row["docs"] for row in found["checks"] if row["check"] == "refusals"] == [
         "docs/writing-a-backend.md#errors"
     ]
