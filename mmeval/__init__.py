@@ -2,12 +2,12 @@
 
     import mmeval
 
-    found = mmeval.evaluate(model="reference", tasks=["my_task"])
-    found.results, found.exit_code, found.folder
+    evaluation = mmeval.evaluate(model="reference", tasks=["my_task"])
+    evaluation.results, evaluation.exit_code, evaluation.folder
 
-Importing this package imports the standard library only; its names are loaded when they
-are used. Everything else is in the packages below it (``mmeval.media``,
-``mmeval.records``, ``mmeval.program``, ...)."""
+Importing this package imports only the standard library; its names are loaded when they
+are used. All else is in the packages below it (``mmeval.media``, ``mmeval.records``,
+``mmeval.program``, ...)."""
 
 from typing import TYPE_CHECKING
 
@@ -45,10 +45,10 @@ __all__ = [
 ]
 
 refuse_mixture()
-# In a checkout the sub-packages tasks, metrics and model_backends stand beside this
-# one; an installed mmeval has them inside. This path makes `mmeval.tasks` mean the same
-# in both, whatever the current folder holds. An editable installation finds this file
-# by a link (setup.py); from here on, modules are found where they are.
+# In a checkout the packages tasks, metrics and model_backends are next to this one; an
+# installed mmeval has them inside. This path makes `mmeval.tasks` mean the same in
+# both, whatever the current folder holds. An editable installation finds this file by a
+# link (setup.py); all other modules are found at their real paths.
 if is_checkout():
     __path__[:] = [str(ROOT / "mmeval"), str(ROOT)]
 

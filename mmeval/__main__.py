@@ -1,4 +1,4 @@
-"""Runs ``mmeval`` and ``python -m mmeval``: from a command line to an exit code."""
+"""The entry point of ``mmeval`` and ``python -m mmeval``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mmeval.report.terminal import print_text, steady, write_line
 from mmeval.system import signals
 from mmeval.system.collector import settle
 
-_INTERRUPTED = "interrupted; what was answered is saved, and the same command continues"
+_INTERRUPTED = "interrupted; answers are saved, and the same command continues the run"
 _EXTENSION_IMPORTS = (
     ExtensionFileLoader.create_module.__code__,
     ExtensionFileLoader.exec_module.__code__,
@@ -30,40 +30,39 @@ _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; an error is one message on stderr.
 
-    Without ``argv``, the command of this process, which ends with it: its threads, and
-    what signals do.
+    Without ``argv`` it is the command of this process. The process then ends with it,
+    including its threads and signal handlers.
     """
-    # the other project's own __init__.py may stand in the place of ours
+    # another project's __init__.py may have replaced this package's
     refuse_mixture()
-    ending = _SignalHandler()
+    handler = _SignalHandler()
     if argv is None:
         settle()
-        atexit.register(signals.ignore)  # what is registered first comes last
-    with contextlib.ExitStack() as handled:
+        atexit.register(signals.ignore)  # the first function registered runs last
+    with contextlib.ExitStack() as stack:
         try:
-            handled.push(signals.handled_by(ending))
+            stack.push(signals.handled_by(handler))
             code = _run(list(sys.argv[1:] if argv is None else argv))
-            if ending.has_come and code != errors.EXIT_INTERRUPTED:
-                raise KeyboardInterrupt  # which a library has swallowed
-            ending.code = code
+            if handler.has_come and code != errors.EXIT_INTERRUPTED:
+                raise KeyboardInterrupt  # a library has swallowed it
+            handler.code = code
         except KeyboardInterrupt:
-            code = ending.code = errors.EXIT_INTERRUPTED
+            code = handler.code = errors.EXIT_INTERRUPTED
             write_line(_INTERRUPTED)
         if argv is None:
-            handled.pop_all()
-            _leave_work_behind(code, interrupted=ending.has_come)
-            # or Python searches all objects several times while it ends, for 0.2 s
+            stack.pop_all()
+            _end_with_threads(code, interrupted=handler.has_come)
+            # else Python searches all objects several times at exit, for 0.2 s
             gc.freeze()
     return code
 
 
 class _SignalHandler:
-    """What a signal does: the first interrupts the command, the second ends the
-    process. Once all is written and the exit ``code`` is known, each ends the process
-    with that.
+    """Handles signals: the first interrupts the command, the second ends the process.
+    Once the exit ``code`` is known, any signal ends the process with it.
 
-    While an extension is imported, the first one ends the process as well: several
-    extensions crash where an import of their own raises an error.
+    While an extension is imported, the first signal ends the process too, as several
+    extensions crash if one of their imports raises an error.
     """
 
     def __init__(self) -> None:
@@ -82,10 +81,10 @@ class _SignalHandler:
         raise KeyboardInterrupt
 
 
-def _leave_work_behind(code: int, *, interrupted: bool) -> None:
-    """End the process if a thread still works: Python must not shut down under it. Also
-    if it was interrupted: Python would die of SIGINT where that was in ``exec``, and
-    may wait for a library."""
+def _end_with_threads(code: int, *, interrupted: bool) -> None:
+    """End the process at once if a thread still works, as Python must not shut down
+    under it. Also after an interruption: Python would die of SIGINT if it was in
+    ``exec``, and may wait for a library."""
     threads = sys.modules.get("mmeval.system.threads")
     if not interrupted and (threads is None or not threads.any_at_work()):
         return
@@ -101,7 +100,7 @@ def _run(words: list[str]) -> int:
         from mmeval.cli.verbs import dispatch
 
         code = dispatch(words)
-        print_text("")  # what a verb left in the buffer
+        print_text("")  # flush what a verb left in the buffer
         return code
     except SystemExit as stop:  # argparse ends the process after --help
         return stop.code if isinstance(stop.code, int) else errors.EXIT_USAGE
@@ -117,30 +116,30 @@ def _run(words: list[str]) -> int:
         if isinstance(error, OSError) and error.errno in _DISK_ERRORS:
             where = f"{error.filename}: " if error.filename else ""
             write_line(
-                f"error: {where}{error.strerror}. What was written before is kept: "
-                "free space, then run the same command"
+                f"error: {where}{error.strerror}. Written files are kept; free space, "
+                "then run the same command"
             )
         else:
             write_line(
-                f"error: unexpected {type(error).__name__}: {error}; run it again with "
-                "--verbosity DEBUG (or MMEVAL_LOG_LEVEL=DEBUG) for the traceback"
+                f"error: unexpected {type(error).__name__}: {error}; run the command "
+                "with --verbosity DEBUG (or MMEVAL_LOG_LEVEL=DEBUG) for the traceback"
             )
         return errors.EXIT_UNEXPECTED
 
 
 def _trace_if_debugging(words: Sequence[str]) -> bool:
-    """Print the traceback if the user asked for it, before settings are resolved."""
-    asked = [
+    """Print the traceback if the level is DEBUG; settings may not be resolved yet."""
+    levels = [
         os.environ.get("MMEVAL_LOG_LEVEL", ""),
         os.environ.get("MMEVAL_VERBOSITY", ""),
     ]
-    following = [*words[1:], ""]  # the last word has no value
-    for flag, value in zip(words, following, strict=False):
+    values = [*words[1:], ""]  # the last word has no value
+    for flag, value in zip(words, values, strict=False):
         if flag in ("-v", "--verbosity"):
-            asked.append(value)
+            levels.append(value)
         elif flag.startswith("--verbosity="):
-            asked.append(flag.partition("=")[2])
-    if "DEBUG" not in (level.upper() for level in asked):
+            levels.append(flag.partition("=")[2])
+    if "DEBUG" not in (level.upper() for level in levels):
         return False
     import traceback
 

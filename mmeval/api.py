@@ -1,8 +1,8 @@
-"""Python: runs tasks from a script or notebook, with the flags as keywords.
+"""The Python API: runs tasks from a script or notebook, with flags as keywords.
 
-Nothing is printed: results are returned, the log goes to Python's ``logging`` (the
-logger ``mmeval``). An error is raised where it would end a command, and its
-``exit_code`` is that command's.
+Nothing is printed. Results are returned, and the log goes to Python's ``logging`` (the
+logger ``mmeval``). An error that would end a command is raised, and its ``exit_code``
+is that of the command.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 TaskName = str | Path | Mapping[str, Any]
-"""A task as ``--tasks`` names it, a path, or the content of a task file as a
+"""A task name as for ``--tasks``, a path, or the content of a task file as a
 mapping."""
 
 SHOWN_NUMBERS = 3
@@ -47,16 +47,16 @@ SHOWN_NUMBERS = 3
 COMMAND_LINE_ONLY = {
     "dry_run": "it prints; use the command line",
     "shard": "a shard makes no results; use the command line",
-    "show_config": "it prints; found.document['mmeval']['settings'] has the settings "
-    "of a run",
+    "show_config": "it prints; evaluation.document['mmeval']['settings'] has the "
+    "settings of a run",
     "verbosity": "set the level of logging.getLogger('mmeval')",
 }
-"""Flags that steer what a command prints."""
+"""Flags that only change what a command prints."""
 
 
 _CACHE = (
-    "prompts are made while requests are in flight, nothing needs a cache; use_cache "
-    "keeps answers"
+    "prompts are made while requests are in flight and need no cache; use_cache stores "
+    "answers"
 )
 _OF_THE_HARNESS = {
     "cache_requests": _CACHE,
@@ -64,20 +64,19 @@ _OF_THE_HARNESS = {
     "delete_requests_cache": _CACHE,
     "evaluation_tracker": "give output_path, or a logger",
     "task_manager": "give include_path",
-    "seed": "write random_seed",
+    "seed": "use random_seed",
 }
 """Arguments of the harness's function, besides its flags, that have no effect here."""
 
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """What came of a run. ``print`` shows its table.
+    """The result of a run. ``print`` shows its table.
 
-    ``results`` are all numbers: tasks, their slices, groups. ``exit_code`` is what the
-    command would end with (0, or 3 when something is missing, or that of data that
-    cannot be read to their end, which ``findings`` explain). ``document`` is the
-    content of the results file, ``table`` what the command prints, ``samples`` the
-    samples files by task.
+    ``results`` are all numbers: of tasks, their slices, and groups. ``exit_code`` is
+    that of the command: 0, 3 if something is missing, or that of data that cannot be
+    read completely; ``findings`` explain it. ``document`` is the content of the results
+    file, ``table`` the printed table, ``samples`` the samples files by task.
     """
 
     results: tuple[Result, ...]
@@ -109,22 +108,21 @@ def evaluate(
     tasks: TaskName | Sequence[TaskName] = (),
     **flags: Any,
 ) -> Evaluation:
-    """Put tasks to a model, score, and write the run folder, as ``mmeval`` does.
+    """Run a model on tasks, score, and write the run folder, as ``mmeval`` does.
 
         evaluate(model="openai", model_args={"model": "m"}, tasks=["my_task"], limit=20, output_path="runs")
 
-    ``model`` is the name of a backend, or one that was made already; such a one is
-    closed at the end, so its ``close`` must leave it usable if it is given again.
-    ``tasks`` are names, paths, or mappings with the content of a task file. ``flags``
-    are all flags of ``run`` by their names, their values as Python has them or as they
-    are written; a value of None is the default. Variables ``MMEVAL_<FLAG>`` are not
-    read.
+    ``model`` is the name of a backend, or a backend object. An object is closed at the
+    end, so its ``close`` must leave it usable if it is passed again. ``tasks`` are
+    names, paths, or mappings with the content of a task file. ``flags`` are all flags
+    of ``run`` by name, with Python values or texts; None is the default. Variables
+    ``MMEVAL_<FLAG>`` are not read.
 
-    The same call again continues the run that is in the folder. May be called where an
-    event loop is running, which waits meanwhile. Raises UsageError for what cannot be
-    used as asked, MissingError for what has to be supplied, Interrupted after Ctrl-C.
+    The same call again continues the run in the folder. May be called while an event
+    loop is running, which is blocked meanwhile. Raises UsageError for invalid
+    arguments, MissingError for missing things, Interrupted after Ctrl-C.
     """  # noqa: E501
-    return _beside_loops(lambda: _evaluate(model, tasks, flags))
+    return _outside_loops(lambda: _evaluate(model, tasks, flags))
 
 
 def simple_evaluate(
@@ -140,45 +138,46 @@ def simple_evaluate(
     output_path: str | Path | None = None,
     **flags: Any,
 ) -> dict[str, Any]:
-    """The results of tasks as a dictionary in lm-evaluation-harness's layout. Takes the
-    arguments of its function of this name (``limit``, ``batch_size``, ``gen_kwargs``,
-    ``predict_only``, ``system_instruction``, ...) and all other flags. What has no
-    effect here is refused by name.
+    """The results of tasks as a dictionary in lm-evaluation-harness's layout.
 
-    The dictionary is the content of the results file, and with ``log_samples`` it has
-    the lines of the samples files under ``samples``, by task. Every call evaluates
-    anew: without an ``output_path`` the answers lie in a temporary folder, which is
-    removed in the end, and kept when the run fails. With one, the run stays there and
-    is continued, as by :func:`evaluate`. Raises what :func:`evaluate` raises.
+    Takes the arguments of the harness's function (``limit``, ``batch_size``,
+    ``gen_kwargs``, ``predict_only``, ``system_instruction``, ...) and all other flags.
+    An argument without effect is an error. The dictionary is the content of the results
+    file; with ``log_samples`` it has the lines of the samples files under ``samples``,
+    by task.
+
+    Without ``output_path`` each call evaluates anew: answers are in a temporary folder,
+    which is removed at the end, but kept if the run fails. With ``output_path`` the run
+    is continued, as by :func:`evaluate`. Raises the errors of :func:`evaluate`.
     """
     for name in _OF_THE_HARNESS.keys() & flags.keys():
         if flags[name] not in (None, False):
             raise UsageError(
                 f"{name} has no effect here: {_OF_THE_HARNESS[name]}", name=name
             )
-    given: dict[str, Any] = {"model": model, "tasks": tasks}
+    arguments: dict[str, Any] = {"model": model, "tasks": tasks}
     for name, value in flags.items():
         if name not in _OF_THE_HARNESS:
-            given[name] = value
-    given["model_args"] = model_args
-    given["log_samples"] = log_samples
-    given["seed"] = [
+            arguments[name] = value
+    arguments["model_args"] = model_args
+    arguments["log_samples"] = log_samples
+    arguments["seed"] = [
         random_seed,
         numpy_random_seed,
         torch_random_seed,
         fewshot_random_seed,
     ]
     if output_path is not None:
-        return _as_dictionary(evaluate(output_path=output_path, **given))
-    given["report"] = False  # it would be removed at once
+        return _as_dictionary(evaluate(output_path=output_path, **arguments))
+    arguments["report"] = False  # it would be removed at once
     with _temporary_folder() as folder:
-        return _as_dictionary(evaluate(output_path=folder, **given))
+        return _as_dictionary(evaluate(output_path=folder, **arguments))
 
 
 @contextmanager
 def _temporary_folder() -> Iterator[Path]:
-    """A folder that is removed afterwards, but kept with its files if the block fails.
-    They may have cost money."""
+    """A folder that is removed afterwards. It is kept with its files if the block
+    fails, as answers may have cost money."""
     folder = Path(tempfile.mkdtemp(prefix="mmeval-"))
     failed = True
     try:
@@ -187,7 +186,7 @@ def _temporary_folder() -> Iterator[Path]:
     finally:
         if failed and any(folder.iterdir()):
             _log.warning(
-                "what was answered is kept in %s; output_path=%r continues from there",
+                "the answers are kept in %s; output_path=%r continues from there",
                 folder,
                 str(folder),
             )
@@ -195,10 +194,10 @@ def _temporary_folder() -> Iterator[Path]:
             shutil.rmtree(folder)
 
 
-def _as_dictionary(found: Evaluation) -> dict[str, Any]:
-    document = dict(found.document)
+def _as_dictionary(evaluation: Evaluation) -> dict[str, Any]:
+    document = dict(evaluation.document)
     samples: dict[str, list[Any]] = {}
-    for task, file in found.samples.items():
+    for task, file in evaluation.samples.items():
         lines = file.read_bytes().splitlines()
         samples[task] = [json.loads(line) for line in lines]
     if samples:
@@ -206,22 +205,22 @@ def _as_dictionary(found: Evaluation) -> dict[str, Any]:
     return document
 
 
-def _beside_loops(work: Callable[[], T]) -> T:
-    """Do work that has an event loop, in another thread where one is running already.
-    Ctrl-C reaches the work in either case."""
+def _outside_loops(work: Callable[[], T]) -> T:
+    """Do work that has its own event loop; in another thread if a loop is running.
+    Ctrl-C interrupts the work in either case."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return work()
     with ThreadPoolExecutor(1, "mmeval") as thread:
         identity = thread.submit(threading.get_ident).result()
-        done = thread.submit(work)
+        future = thread.submit(work)
         while True:
             try:
-                # in parts: a signal right before a wait is seen after it
-                while not done.done():
-                    wait([done], timeout=1.0)
-                return done.result()
+                # short waits: a signal right before a wait is handled after it
+                while not future.done():
+                    wait([future], timeout=1.0)
+                return future.result()
             except KeyboardInterrupt:
                 interrupt.interrupt_thread(identity)
 
@@ -231,17 +230,17 @@ def _evaluate(
     tasks: TaskName | Sequence[TaskName],
     flags: Mapping[str, Any],
 ) -> Evaluation:
-    given = [tasks] if isinstance(tasks, str | Path | Mapping) else list(tasks)
-    named: list[str | Mapping[str, Any]] = []
-    shown: list[str] = []
-    for task in given:
+    task_list = [tasks] if isinstance(tasks, str | Path | Mapping) else list(tasks)
+    selected: list[str | Mapping[str, Any]] = []
+    names: list[str] = []
+    for task in task_list:
         if isinstance(task, Mapping):
-            named.append(task)
-            shown.append(str(task.get("task") or task.get("group") or INLINE))
+            selected.append(task)
+            names.append(str(task.get("task") or task.get("group") or INLINE))
         else:
-            named.append(str(task))
-            shown.append(str(task))
-    plan = _plan(model, shown, flags)
+            selected.append(str(task))
+            names.append(str(task))
+    plan = _plan(model, names, flags)
     publication = Publication.prepared(
         plan.loggers,
         plan.baseline,
@@ -250,7 +249,7 @@ def _evaluate(
         table=plan.table,
     )
     selection = select(
-        named or plan.tasks,
+        selected or plan.tasks,
         include_path=plan.include_path,
         overrides=plan.overrides,
         roles=frozenset(plan.options.roles),
@@ -273,37 +272,38 @@ def _evaluate(
 def _plan(
     model: str | AnyBackend, tasks: Sequence[str], flags: Mapping[str, Any]
 ) -> Invocation:
-    given = {"tasks": tasks or None, **flags}
+    values = {"tasks": tasks or None, **flags}
     if isinstance(model, str):
-        return make_plan(_settings({**given, "model": model or None}))
+        return make_plan(_settings({**values, "model": model or None}))
     for flag in ("model_args", "device"):
         if flags.get(flag):
             message = (
-                f"{flag} has no effect here: the model is made already; give its "
-                "arguments where it is made"
+                f"{flag} has no effect here, as the model is an object; pass arguments "
+                "where it is created"
             )
             raise UsageError(message, name=flag)
     for part in ("capabilities", "identity", "provenance", "close"):
         if not hasattr(model, part):
             raise UsageError(
-                f"model is a {type(model).__name__}, which is neither the name of a "
-                "backend nor one: a backend has capabilities, identity, provenance "
-                "and close (see docs/writing-a-backend.md)",
+                f"model is a {type(model).__name__}, not a backend or its name; a "
+                "backend has capabilities, identity, provenance and close (see "
+                "docs/writing-a-backend.md)",
                 name="model",
             )
-    # What folders and tables call a backend that has no plugin name.
+    # the name in folders and tables of a backend without a plugin name
     identity = model.identity
     name = identity.get("model") or identity.get("backend") or type(model).__name__
-    plan = make_plan(_settings({**given, "model": str(name)}))
+    plan = make_plan(_settings({**values, "model": str(name)}))
     spec = replace(plan.options.model, instance=model)
     return replace(plan, options=replace(plan.options, model=spec))
 
 
-def _settings(given: Mapping[str, Any]) -> dict[str, Setting]:
-    """The flags, typed. Raises UsageError for unknown ones and those without effect."""
+def _settings(flags: Mapping[str, Any]) -> dict[str, Setting]:
+    """The resolved flags. Raises UsageError for unknown flags and those without
+    effect."""
     known = [flag.name for flag in FLAGS if flag.name not in COMMAND_LINE_ONLY]
     plain: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in flags.items():
         if name in COMMAND_LINE_ONLY:
             if value is not None:
                 raise UsageError(

@@ -1,4 +1,4 @@
-"""Doors of packages: public names, each loaded from its module when first used."""
+"""Lazy public names of packages: each is loaded from its module when first used."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from typing import Any
 
 
 def door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The ``__getattr__`` and the ``__dir__`` of a package. What a name is depends on
-    the name, hence ``Any``.
+    """The ``__getattr__`` and the ``__dir__`` of a package. ``Any``: each name has its
+    own type.
 
-    A name of ``__all__`` comes from the module that the block under ``TYPE_CHECKING``
-    in ``__init__.py`` imports it from, so that each name and its module are stated
-    there once. Any other name raises AttributeError.
+    A name of ``__all__`` is loaded from the module that the block under
+    ``TYPE_CHECKING`` in ``__init__.py`` imports it from. So each name and its module
+    are stated only once. Any other name raises AttributeError.
     """
     module = sys.modules[package]
 
     @cache
-    def homes() -> dict[str, str]:
+    def modules() -> dict[str, str]:
         import ast
 
         tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
-        found: dict[str, str] = {}
+        module_of: dict[str, str] = {}
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
                 for alias in node.names:
-                    found[alias.name] = str(node.module)
-        return found
+                    module_of[alias.name] = str(node.module)
+        return module_of
 
     def load(name: str) -> Any:
         if name not in module.__all__:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(homes()[name]), name)
+        value = getattr(import_module(modules()[name]), name)
         setattr(module, name, value)
         return value
 

@@ -1,28 +1,27 @@
-"""Finds where this mmeval came from, and the command that adds an extra."""
+"""Finds the source of this installation, and the command that adds an extra."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 DISTRIBUTION = "mmeval-harness"
-"""The name that pip installs, also in setup.cfg. On the package index ``mmeval`` is
-another project, OpenMMLab's."""
+"""The name of the distribution, also in setup.cfg. On the package index, ``mmeval`` is
+another project, by OpenMMLab."""
 ROOT = Path(__file__).resolve().parent.parent
-"""The folder that holds the code that runs: a checkout, or site-packages."""
+"""The folder of the running code: a checkout, or site-packages."""
 
 
 _DAMAGED = (KeyError, TypeError, AttributeError)
 
 
 def refuse_mixture() -> None:
-    """Raise ImportError where the other project's files lie among ours: some of the
-    same name are gone. One that was installed last may be imported in place of this;
-    ``mmeval check`` finds it anywhere."""
-    # importlib.metadata takes longer than all of this import
+    """Raise ImportError if OpenMMLab's mmeval is installed into the same folder: files
+    of the same name overwrite each other. ``mmeval check`` finds it in any folder."""
+    # importlib.metadata takes longer than importing this whole package
     if next(ROOT.glob("mmeval-*.dist-info"), None):
         raise ImportError(
-            f"the project mmeval of OpenMMLab is installed over {DISTRIBUTION} or "
-            "below it, and both are damaged; run: "
+            f"the project mmeval of OpenMMLab and {DISTRIBUTION} are installed in the "
+            "same folder and damage each other; run: "
             f"pip uninstall -y mmeval {DISTRIBUTION}, then {install_command()}"
         )
 
@@ -34,14 +33,14 @@ def is_checkout() -> bool:
 def install_command(extra: str = "") -> str:
     """The command that repeats this installation with an extra.
 
-    In a checkout it is the editable installation of that folder; for an installation
-    from a file, a folder or a repository it names the same address.
+    For a checkout it is an editable installation of its folder. For an installation
+    from a file, a folder or a repository it has the same address.
     """
     brackets = f"[{extra}]" if extra else ""
     if is_checkout():
         try:
             folder = "." if Path.cwd() == ROOT else str(ROOT)
-        except OSError:  # the current folder is gone
+        except OSError:  # the current folder was removed
             folder = str(ROOT)
         return f'pip install -e "{folder}{brackets}"'
     source = _source()
@@ -50,7 +49,7 @@ def install_command(extra: str = "") -> str:
 
 
 def _source() -> str:
-    """The address from which pip has installed this; empty for an index."""
+    """The address that pip installed from; empty for a package index."""
     import json
     from importlib.metadata import PackageNotFoundError, distribution
 
@@ -63,6 +62,6 @@ def _source() -> str:
         if repository:
             return f"{repository['vcs']}+{origin['url']}@{repository['commit_id']}"
         return str(origin["url"])
-    # not installed, or not as pip does it
+    # not installed, or not installed by pip
     except (PackageNotFoundError, OSError, ValueError, *_DAMAGED):
         return ""

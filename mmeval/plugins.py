@@ -1,4 +1,4 @@
-"""Finds plugins by their entry points; each is loaded when it is first used.
+"""Finds plugins by their entry points and loads them when they are first used.
 
 | group                   | what the entry point names                                                          |
 |-------------------------|-------------------------------------------------------------------------------------|
@@ -11,14 +11,14 @@
 | `mmeval.layouts`        | `layout(run: StoredRun) -> Iterable[Table]`: a paper's tables of a run              |
 | `mmeval.model_backends` | a class, called with the backend's arguments as keywords, or an `@agent(...)`        |
 | `mmeval.loggers`        | a class with `log(outcome: RunOutcome, published: PublishedResults) -> None`         |
-| `mmeval.hf_adapters`    | an `Adapter` class, under the `model_type` of the models that it is for             |
-| `mmeval.tools`          | a `Tool`: what an agent may call, and what runs it                                   |
+| `mmeval.hf_adapters`    | an `Adapter` class, named by the `model_type` of its models                          |
+| `mmeval.tools`          | a `Tool`: a call that an agent may make, and the backend that runs it                |
 | `mmeval.formats`        | an `AnswerFormat`: answers in files, read for `--model replay`, written by `export` |
 
 mmeval's own plugins are registered in the same way, in ``setup.cfg``. A name that two
-distributions claim is an error only for the user of that name; ``distribution/name``
-always names one of them. What a script registers (``mmeval.registration``) counts as a
-distribution of the name ``script``.
+distributions register is an error only if it is used; ``distribution/name`` is always
+unambiguous. Plugins that a script registers (``mmeval.registration``) belong to the
+distribution ``script``.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ GROUPS: tuple[PluginGroup, ...] = get_args(PluginGroup)
 T = TypeVar("T")
 
 SCRIPT = "script"
-"""The distribution name for what this process has registered itself."""
+"""The distribution name of plugins that this process has registered."""
 
 
 class _Registered(EntryPoint):
@@ -75,9 +75,9 @@ class _Registered(EntryPoint):
         plugin: Any,
     ) -> None:
         # a metric is a record around its function
-        described = getattr(plugin, "function", plugin)
-        own = getattr(described, "__qualname__", type(described).__qualname__)
-        value = f"{described.__module__}:{own}"
+        function = getattr(plugin, "function", plugin)
+        qualname = getattr(function, "__qualname__", type(function).__qualname__)
+        value = f"{function.__module__}:{qualname}"
         super().__init__(name=name, value=value, group=group)
         vars(self)["plugin"] = plugin
 
@@ -95,8 +95,8 @@ def register(
 ) -> None:
     """Register a plugin for this process.
 
-    The same definition again (a notebook's cell that is run anew) replaces the earlier
-    one. Raises UsageError for a name that another plugin of this process has."""
+    The same definition again (as in a notebook's cell) replaces the earlier one. Raises
+    UsageError if another plugin of this process has the name."""
     entry = _Registered(group, name, plugin)
     before = _of_script[group].get(name)
     if before is not None and before.value != entry.value:
@@ -109,25 +109,25 @@ def register(
 
 
 def any_of_script() -> bool:
-    """Whether this process has registered anything itself, unlike a fresh one."""
+    """Whether this process has registered any plugin."""
     return any(_of_script.values())
 
 
 def is_of_script(group: PluginGroup, name: str) -> bool:
-    """Whether this process has registered a plugin itself."""
+    """Whether this process has registered the plugin."""
     return name in _of_script[group]
 
 
 def _claims(group: PluginGroup) -> Mapping[str, tuple[EntryPoint, ...]]:
     """Every entry point by name, those of this process last."""
     claims = _registered(tuple(sys.path))[group]
-    own = _of_script[group]
-    if not own:
+    of_script = _of_script[group]
+    if not of_script:
         return claims
-    found = dict(claims)
-    for name, entry in own.items():
-        found[name] = (*claims.get(name, ()), entry)
-    return found
+    all_claims = dict(claims)
+    for name, entry in of_script.items():
+        all_claims[name] = (*claims.get(name, ()), entry)
+    return all_claims
 
 
 @cache
@@ -137,14 +137,14 @@ def _registered(
     """Every entry point of ``sys.path``, by group and name; a repeated one (an
     egg-info) counts once.
 
-    All groups at once, as most of the time goes into reading the metadata of every
-    installed distribution.
+    All groups are read at once, as reading the metadata of every installed distribution
+    takes most of the time.
     """
-    found = entry_points()
+    installed = entry_points()
     registered: dict[PluginGroup, dict[str, tuple[EntryPoint, ...]]] = {}
     for group in GROUPS:
         claims: dict[str, dict[tuple[str, str], EntryPoint]] = {}
-        for entry in found.select(group=group):
+        for entry in installed.select(group=group):
             place = (distribution_of(entry), entry.value)
             claims.setdefault(entry.name, {})[place] = entry
         registered[group] = {
@@ -162,8 +162,8 @@ def distribution_of(entry: EntryPoint) -> str:
 
 @cache
 def _name_of(distribution: Distribution) -> str:
-    """Reads its metadata, which takes a while for each of dozens of entry points. Ours
-    has the name of its command."""
+    """The normalised name of a distribution, cached as reading metadata is slow. This
+    one has the name of its command."""
     name = re.sub(r"[-_.]+", "-", distribution.name).lower()
     return "mmeval" if name == DISTRIBUTION else name
 
@@ -176,18 +176,18 @@ def names(group: PluginGroup) -> list[str]:
 def entries(group: PluginGroup) -> list[EntryPoint]:
     """All entry points of a group, those with clashing names included."""
     claims = _claims(group)
-    found: list[EntryPoint] = []
+    all_entries: list[EntryPoint] = []
     for name in sorted(claims):
-        found += claims[name]
-    return found
+        all_entries += claims[name]
+    return all_entries
 
 
 def load(group: PluginGroup, name: str) -> Any:
     """Load a plugin by its name.
 
-    Raises UnknownNameError (with near names), AmbiguousNameError (naming both
-    distributions), PluginError when the plugin cannot be imported, MissingExtraError
-    when it needs an extra that is not installed.
+    Raises UnknownNameError (with similar names), AmbiguousNameError (with both
+    distributions), PluginError if the plugin cannot be imported, MissingExtraError if
+    it needs an extra that is not installed.
     """
     entry = _find(group, name)
     try:
@@ -213,25 +213,25 @@ def load_as(
     kind: type[T],
     how_to: str,
 ) -> T:
-    """Load a plugin that must be of a class. Raises as ``load``, and PluginError for
-    another one."""
-    found = load(group, name)
-    if not isinstance(found, kind):
+    """Load a plugin that must be an instance of ``kind``. Raises as ``load``, and
+    PluginError for another type."""
+    plugin = load(group, name)
+    if not isinstance(plugin, kind):
         raise PluginError(
-            f"the plugin {name!r} ({group}) is a {type(found).__name__}; {how_to}",
+            f"the plugin {name!r} ({group}) is a {type(plugin).__name__}; {how_to}",
             name=name,
         )
-    return found
+    return plugin
 
 
 def _find(group: PluginGroup, name: str) -> EntryPoint:
     registered = _claims(group)
     owner, _, short = name.rpartition("/")
-    found = registered.get(short, ())
+    matches = registered.get(short, ())
     if owner:
         plain = re.sub(r"[-_.]+", "-", owner).lower()
-        found = tuple(entry for entry in found if distribution_of(entry) == plain)
-    if not found:
+        matches = tuple(entry for entry in matches if distribution_of(entry) == plain)
+    if not matches:
         kind = group.removeprefix("mmeval.")
         what = kind.removesuffix("s").replace("_", " ")
         listed = kind.removeprefix("model_").removeprefix("hf_")
@@ -242,23 +242,22 @@ def _find(group: PluginGroup, name: str) -> EntryPoint:
                 "checkout"
             )
         raise UnknownNameError(what, name, registered, hint)
-    if len(found) > 1:
-        owners = " and ".join(sorted(distribution_of(entry) for entry in found))
+    if len(matches) > 1:
+        owners = " and ".join(sorted(distribution_of(entry) for entry in matches))
         raise AmbiguousNameError(
             f"{name!r} ({group}) is registered by {owners}; write "
-            f"{distribution_of(found[0])}/{short} to say which",
+            f"{distribution_of(matches[0])}/{short} to choose one",
             name=name,
         )
-    return found[0]
+    return matches[0]
 
 
 def package_folder(package: str) -> Path | None:
-    """The folder of a package, found without importing it (its parents are
-    imported)."""
+    """The folder of a package, without importing it; only its parents are imported."""
     try:
         spec = importlib.util.find_spec(package)
-    # the code of a parent package may raise anything and call sys.exit; the caller
-    # reports which tasks are missing
+    # a parent package may raise anything and call sys.exit; the caller reports the
+    # missing tasks
     except (Exception, SystemExit):
         return None
     locations = [] if spec is None else list(spec.submodule_search_locations or ())

@@ -1,11 +1,11 @@
-"""Registers plugins from a script or a notebook, for its own process.
+"""Registers plugins from a script or a notebook, for its process.
 
     @mmeval.register_metric("shouting", range=(0, 1))
     def shouting(trial, *, limit=0.5): ...
 
-A package registers the same things by entry points (see ``mmeval.plugins``), and its
-names hold everywhere. Nothing is overridden: a name that an installed package has too
-is an error when it is used.
+A package registers plugins by entry points (see ``mmeval.plugins``) for all processes.
+Nothing is overridden: a name that an installed package also has is an error when it is
+used.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ def register_metric(
     batch: int | None = None,
     supposed: Supposed | None = None,
 ) -> Callable[[Callable[..., Any] | Metric], Metric]:
-    """Register a function as metric; keywords as in ``mmeval.metric.metric``.
+    """Register a function as a metric; keywords as in ``mmeval.metric.metric``.
 
-    Without a ``range`` a value with missing scores has no bounds. Without a ``version``
-    the function's own source text is the version, so that an edited metric scores anew.
-    A function that ``metric`` has described already keeps its description.
+    Without a ``range``, a value with missing scores has no bounds. Without a
+    ``version``, the function's source text is the version, so an edited metric scores
+    again. A ``Metric`` keeps its description and ignores the keywords.
     """
     _check_name(name, "register_metric")
 
@@ -78,12 +78,12 @@ def register_metric(
 
 
 def register_backend(*names: str) -> Callable[[T], T]:
-    """Register a class as a backend; it is called with the backend's arguments."""
+    """Register a class as a backend. It is called with the backend's arguments."""
     return _registrar("mmeval.model_backends", names, "register_backend")
 
 
 register_model = register_backend
-"""The name of lm-evaluation-harness for the same."""
+"""The same function under its name in lm-evaluation-harness."""
 
 
 def register_loader(name: str) -> Callable[[T], T]:
@@ -110,10 +110,10 @@ def register_prompt(name: str) -> Callable[[T], T]:
 
 
 def _registrar(
-    group: plugins.PluginGroup, names: Sequence[str], called: str
+    group: plugins.PluginGroup, names: Sequence[str], function_name: str
 ) -> Callable[[T], T]:
     for name in names:
-        _check_name(name, called)
+        _check_name(name, function_name)
 
     def register(plugin: T) -> T:
         for name in names:
@@ -123,11 +123,13 @@ def _registrar(
     return register
 
 
-def _check_name(name: object, called: str) -> None:
-    """Raises UsageError for a decorator without parentheses, which registers
+def _check_name(name: object, function_name: str) -> None:
+    """Raises UsageError for a decorator without parentheses, which would register
     nothing."""
     if not isinstance(name, str):
-        own = getattr(name, "__name__", "a_name")
+        example = getattr(name, "__name__", "a_name")
         if isinstance(name, Metric):
-            own = name.name
-        raise UsageError(f'{called} needs a name: write @mmeval.{called}("{own}")')
+            example = name.name
+        raise UsageError(
+            f'{function_name} needs a name: write @mmeval.{function_name}("{example}")'
+        )

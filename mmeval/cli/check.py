@@ -255,7 +255,7 @@ class _Report:
         self._add(packages.versions, "packages")
         self._add(partial(machine.disks, settings["output_path"].value), "disks")
         used = [spec.name for spec in specs.values()]
-        self._add(partial(models.made, specs, backends), "backends")
+        self._add(partial(models.create, specs, backends), "backends")
         self.facts += models.described(specs, backends)
         if is_bare or used:
             self._add(partial(machine.backends, used), "backends")

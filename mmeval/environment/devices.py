@@ -1,4 +1,4 @@
-"""Check torch and its devices in a separate process.
+"""Checks torch and its devices in a separate process.
 
 Importing torch takes seconds, and a broken torchvision could end this process.
 """
@@ -45,12 +45,12 @@ TORCH = Subject(name="torch")
 
 
 def devices() -> tuple[list[str], list[Finding]]:
-    """What torch has here, a line each, and what is wrong with it. A local model whose
-    torch is not installed states that itself."""
+    """Torch and its devices in words, a line each, and findings. If torch is not
+    installed there are none, as a local model reports that itself."""
     if importlib.util.find_spec("torch") is None:
         return [], []
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-c", PROBE],
             capture_output=True,
             text=True,
@@ -59,11 +59,11 @@ def devices() -> tuple[list[str], list[Finding]]:
         )
     except subprocess.TimeoutExpired:
         return [], [_broken(f"its import takes more than {DEADLINE:.0f} s")]
-    if done.returncode:
-        lines = done.stderr.strip().splitlines()
-        return [], [_broken(lines[-1] if lines else f"exit code {done.returncode}")]
-    found = json.loads(done.stdout.strip().splitlines()[-1])
-    return list(described(found)), list(faults(found))
+    if result.returncode:
+        lines = result.stderr.strip().splitlines()
+        return [], [_broken(lines[-1] if lines else f"exit code {result.returncode}")]
+    probe = json.loads(result.stdout.strip().splitlines()[-1])
+    return list(described(probe)), list(faults(probe))
 
 
 def _broken(cause: str) -> Finding:
@@ -76,34 +76,34 @@ def _broken(cause: str) -> Finding:
     )
 
 
-def described(found: Mapping[str, Any]) -> Iterator[str]:
-    """The result of the probe in words: the build, then each device."""
+def described(probe: Mapping[str, Any]) -> Iterator[str]:
+    """The result of the probe in words: the build of torch, then each device."""
     build = "a CPU build"
-    if found["cuda"]:
-        build = f"CUDA {found['cuda']}"
-    elif found["hip"]:
-        build = f"ROCm {found['hip']}"
-    yield f"torch {found['version']}, {build}"
-    for name, device, free, total in found["devices"]:
+    if probe["cuda"]:
+        build = f"CUDA {probe['cuda']}"
+    elif probe["hip"]:
+        build = f"ROCm {probe['hip']}"
+    yield f"torch {probe['version']}, {build}"
+    for name, device, free, total in probe["devices"]:
         yield f"{name}: {device}, {size(free)} of {size(total)} free"
-    if found["mps"]:
+    if probe["mps"]:
         yield "mps: the GPU of this machine"
 
 
-def faults(found: Mapping[str, Any]) -> Iterator[Finding]:
-    """What is wrong by the result of the probe."""
-    if "torchvision" in found:
+def faults(probe: Mapping[str, Any]) -> Iterator[Finding]:
+    """Findings about the result of the probe."""
+    if "torchvision" in probe:
         yield Finding(
             "package",
             Subject(name="torchvision"),
-            cause=f"{found['torchvision']}; this breaks transformers too",
+            cause=f"{probe['torchvision']}; this breaks transformers too",
             remedy="pip uninstall torchvision",
             severity="error",
         )
-    has_device = found["devices"] or found["mps"]
+    has_device = probe["devices"] or probe["mps"]
     if has_device or shutil.which("nvidia-smi") is None:
         return
-    cause = "the machine has an NVIDIA driver, and torch finds no device"
-    if not found["cuda"]:
-        cause = "a CPU build, on a machine with an NVIDIA driver"
+    cause = "the machine has an NVIDIA driver, but torch finds no device"
+    if not probe["cuda"]:
+        cause = "a CPU build on a machine with an NVIDIA driver"
     yield Finding("machine", TORCH, cause=cause, severity="note")

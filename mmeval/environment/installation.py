@@ -1,4 +1,4 @@
-"""Check this installation: Python, mmeval, and its metadata against the code."""
+"""Checks this installation: Python, mmeval, and its metadata against the code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMED = 5
 
 
 def versions() -> str:
-    """What runs here: mmeval, its folder, Python and the system."""
+    """The versions in words: mmeval with its folder, Python and the system."""
     machine = f"{platform.system()} {platform.machine()}"
     kind = "a checkout" if is_checkout() else "installed"
     return (
@@ -29,34 +29,34 @@ def versions() -> str:
 
 
 def metadata() -> Iterator[Finding]:
-    """Check that the installed metadata of mmeval belong to this code and are
-    current."""
-    found = own_distributions()
-    if not found:
+    """Check that the installed metadata of mmeval belong to this code and are up to
+    date."""
+    packages = mmeval_distributions()
+    if not packages:
         cause = "not installed, so its tasks and metrics are not found"
         yield _package(DISTRIBUTION, cause, _reinstall())
-    for position, one in enumerate(found if is_checkout() else found[:1]):
-        differences = "; ".join(_differences(one))
+    for position, package in enumerate(packages if is_checkout() else packages[:1]):
+        differences = "; ".join(_differences(package))
         if differences:
             cause = f"the installation is stale: {differences}"
-            finding = _package(_where(one), cause, _reinstall())
+            finding = _package(_where(package), cause, _reinstall())
             is_shadowed = position > 0
             yield replace(finding, severity="note") if is_shadowed else finding
-    for one in distributions(name="mmeval"):
-        cause = f"{_where(one)} is another project, or an old version of this"
+    for package in distributions(name="mmeval"):
+        cause = f"{_where(package)} is another project, or an old version of this one"
         yield _package("mmeval", cause, "pip uninstall mmeval")
 
 
 def copies() -> Iterator[Finding]:
     """Check for other copies of the package on Python's path."""
-    here = {ROOT}
+    checked = {ROOT}
     for entry in sys.path:
-        # an editable installation has a link to ours
+        # an editable installation has a link to this copy
         file = Path(entry or ".", "mmeval", "__init__.py").resolve()
         folder = file.parent.parent
-        if folder in here or not file.is_file():
+        if folder in checked or not file.is_file():
             continue
-        here.add(folder)
+        checked.add(folder)
         yield Finding(
             "package",
             Subject(name=str(folder)),
@@ -75,57 +75,59 @@ def _package(
     return Finding("package", subject, cause=cause, remedy=remedy, severity="error")
 
 
-def own_distributions() -> list[Distribution]:
-    """The installed distributions of our name; Python uses the first."""
+def mmeval_distributions() -> list[Distribution]:
+    """The installed distributions of mmeval; Python uses the first."""
     # a folder may be on the path twice
-    found = {_where(one): one for one in distributions(name=DISTRIBUTION)}
-    return list(found.values())
+    by_place = {_where(item): item for item in distributions(name=DISTRIBUTION)}
+    return list(by_place.values())
 
 
-def _differences(one: Distribution) -> Iterator[str]:
-    """Metadata that differ from the code: the version, in a checkout also setup.cfg."""
-    if one.version != __version__:
-        yield f"it is of version {one.version}"
+def _differences(package: Distribution) -> Iterator[str]:
+    """Differences of the metadata from the code: the version, in a checkout also
+    setup.cfg."""
+    if package.version != __version__:
+        yield f"it has the version {package.version}"
     if not is_checkout():
         return
     config = configparser.ConfigParser(delimiters=("=",), interpolation=None)
     config.optionxform = str  # type: ignore[assignment,method-assign]  # keep the case of names
     config.read(ROOT / "setup.cfg", "utf-8")
-    plugins = {(entry.group, entry.name, entry.value) for entry in one.entry_points}
-    written: set[tuple[str, str, str]] = set()
+    plugins = {(entry.group, entry.name, entry.value) for entry in package.entry_points}
+    in_setup_cfg: set[tuple[str, str, str]] = set()
     for group, text in config["options.entry_points"].items():
         for line in text.splitlines():
             name, equals, value = line.partition("=")
             if equals:
-                written.add((group, name.strip(), value.strip()))
-    lacking = {f"{group} {name}" for group, name, _ in written - plugins}
-    gone = {name for _, name, _ in plugins - written}
-    yield from _difference("plugins", lacking, gone)
-    stated = one.metadata.get_all("Provides-Extra") or ()
-    known = {name.replace("_", "-") for name in stated}
+                in_setup_cfg.add((group, name.strip(), value.strip()))
+    missing = {f"{group} {name}" for group, name, _ in in_setup_cfg - plugins}
+    removed = {name for _, name, _ in plugins - in_setup_cfg}
+    yield from _difference("plugins", missing, removed)
+    installed = package.metadata.get_all("Provides-Extra") or ()
+    known = {name.replace("_", "-") for name in installed}
     extras = {name.replace("_", "-") for name in config["options.extras_require"]}
     yield from _difference("extras", extras - known, known - extras)
 
 
 def _difference(
     what: str,
-    lacking: set[str],
-    gone: set[str],
+    missing: set[str],
+    removed: set[str],
 ) -> Iterator[str]:
-    if lacking:
-        yield f"it lacks {what} of setup.cfg: {listed(sorted(lacking), _NAMED)}"
-    if gone:
-        yield f"it has {what} that setup.cfg has not: {listed(sorted(gone), _NAMED)}"
+    if missing:
+        yield f"it lacks {what} of setup.cfg: {listed(sorted(missing), _NAMED)}"
+    if removed:
+        names = listed(sorted(removed), _NAMED)
+        yield f"it has {what} that are not in setup.cfg: {names}"
 
 
-def _where(one: Distribution) -> str:
-    # the only source; absent for other finders than files
-    folder = getattr(one, "_path", None)
+def _where(package: Distribution) -> str:
+    # there is no public attribute; only distributions found in folders have it
+    folder = getattr(package, "_path", None)
     if folder is None:
         return "an unknown place"
     return str(Path(str(folder)).resolve())
 
 
 def _reinstall() -> str:
-    """The command; empty where it is not known from where it was installed."""
+    """The command to install a checkout again; empty for other installations."""
     return install_command() if is_checkout() else ""

@@ -1,4 +1,4 @@
-"""Check what backends need of the machine, the disks for output, and a cluster."""
+"""Checks the machine: needs of backends, disks for output, and a cluster."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from mmeval.system.folders import existing, free_bytes, own_cache
 from mmeval.system.wording import size
 
 LITTLE = 2**30
-"""Bytes; a run with pictures or sounds soon needs more."""
+"""Bytes of free space below which there is a finding: media soon need more."""
 
 
-def backends(asked: Collection[str] = ()) -> Iterator[Finding]:
-    """What backends need of the machine and is not there, such as a sandbox's: an error
-    where the backend is ``asked``, else a hint. One that cannot be loaded is a finding
-    of the plugins."""
+def backends(requested: Collection[str] = ()) -> Iterator[Finding]:
+    """Findings about missing parts of the machine that backends need, such as those of
+    a sandbox: an error for a ``requested`` backend, else a note. Backends that cannot
+    be loaded are reported as plugins."""
     for entry in plugins.entries("mmeval.model_backends"):
         with suppress(MissingError, PluginError):
             name = f"{plugins.distribution_of(entry)}/{entry.name}"
@@ -34,17 +34,17 @@ def backends(asked: Collection[str] = ()) -> Iterator[Finding]:
             try:
                 factory.check_machine()
             except MissingError as error:
-                severity: Severity = "error" if entry.name in asked else "note"
-                found = finding_of(error, Subject(name=entry.name), severity)
-                yield replace(found, kind="machine")
+                severity: Severity = "error" if entry.name in requested else "note"
+                finding = finding_of(error, Subject(name=entry.name), severity)
+                yield replace(finding, kind="machine")
 
 
 def nodes(engine: RayEngine) -> tuple[list[str], list[Finding]]:
-    """The nodes of a Ray cluster in words, and what is wrong with them."""
+    """The nodes of a Ray cluster in words, and findings about them."""
     check_installed()
-    found = RayCluster(engine).seen()
+    cluster_nodes = RayCluster(engine).seen()
     faults = []
-    if not any(node.places for node in found):
+    if not any(node.places for node in cluster_nodes):
         faults.append(
             Finding(
                 "machine",
@@ -54,11 +54,11 @@ def nodes(engine: RayEngine) -> tuple[list[str], list[Finding]]:
                 severity="error",
             )
         )
-    return [str(node) for node in found], faults
+    return [str(node) for node in cluster_nodes], faults
 
 
 def disks(output_path: Path) -> Iterator[Finding]:
-    """The disks of runs, models and data that are full or cannot be written."""
+    """Check that the disks of runs, models and data have space and can be written."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
     yield from _disk(output_path, "--output_path FOLDER")

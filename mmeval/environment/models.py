@@ -1,4 +1,4 @@
-"""Check backends by making them as a run does, without weights and requests."""
+"""Checks backends by creating them as a run does, without weights and requests."""
 
 from __future__ import annotations
 
@@ -17,47 +17,47 @@ from mmeval.run.backends import backend_args
 from mmeval.run.options import BackendSpec
 
 
-def made(
-    specs: Mapping[str, BackendSpec], found: dict[str, AnyBackend]
+def create(
+    specs: Mapping[str, BackendSpec], backends: dict[str, AnyBackend]
 ) -> Iterator[Finding]:
-    """Make each backend into ``found``. The roles of agents are checked once all
-    backends are made."""
+    """Create each backend and add it to ``backends``. The roles of agents are checked
+    once all backends are created."""
     for role, spec in specs.items():
         try:
-            found[role] = create_backend(spec.name, backend_args(spec.args))
+            backends[role] = create_backend(spec.name, backend_args(spec.args))
         except MmevalError as error:
             yield finding_of(error, Subject(role=role, name=spec.name))
     try:
-        if len(found) == len(specs):
-            cast(found, {})
+        if len(backends) == len(specs):
+            cast(backends, {})
     except MmevalError as error:
         yield finding_of(error)
 
 
 def described(
-    specs: Mapping[str, BackendSpec], found: Mapping[str, AnyBackend]
+    specs: Mapping[str, BackendSpec], backends: Mapping[str, AnyBackend]
 ) -> Iterator[tuple[str, str]]:
-    """Each role with its model, where data go, what it takes and gives."""
-    for role, backend in found.items():
-        can = backend.capabilities
+    """Each role with its model, where data are sent, and its input and output kinds."""
+    for role, backend in backends.items():
+        capabilities = backend.capabilities
         hosts = hosts_of(backend)
         place = f"data go to {hosts}" if hosts else "on this machine"
         yield (
             role,
             f"{asked_model(backend.identity)} ({specs[role].name}), {place}; takes "
-            f"{_kinds(can.inputs)}; gives {_kinds(can.outputs)}",
+            f"{_kinds(capabilities.inputs)}; gives {_kinds(capabilities.outputs)}",
         )
         if isinstance(backend, AgentBackend):
             asks = ", ".join(asked_words(backend.agent))
             yield role, f"asks {asks}; here {', '.join(backend.asked) or 'nothing'}"
 
 
-def close(found: Mapping[str, AnyBackend]) -> None:
-    for backend in found.values():
+def close(backends: Mapping[str, AnyBackend]) -> None:
+    for backend in backends.values():
         asyncio.run(backend.close())
 
 
 def _kinds(kinds: Collection[str]) -> str:
-    """Kinds in their usual order, without reasoning, which is never asked for."""
+    """Kinds in their usual order, without reasoning, which is never requested."""
     shown = [kind for kind in PART_KINDS if kind in kinds and kind != "reasoning"]
     return ", ".join(shown) or "nothing"

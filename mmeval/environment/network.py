@@ -1,4 +1,4 @@
-"""Check whether the hub answers."""
+"""Checks whether the Hugging Face hub can be reached."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from mmeval.dataset.hub import TRUE
 from mmeval.findings.finding import Finding, Subject
 
 DEADLINE = 3.0
-"""Seconds for an answer of the hub, with the look-up of its name."""
+"""Seconds to wait for an answer of the hub, including the DNS look-up."""
 ENDPOINT = "https://huggingface.co"
 OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
 class HubProbe:
-    """Asks the hub in its own thread, so that other checks need not wait."""
+    """Calls the hub in a thread, so other checks do not wait."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.endpoint = environ.get("HF_ENDPOINT") or ENDPOINT
@@ -34,7 +34,7 @@ class HubProbe:
             self._thread.start()
 
     def reachability(self) -> Iterator[Finding]:
-        """Check whether the hub answers. Waits no longer than the deadline."""
+        """Check whether the hub answers. Waits at most until the deadline."""
         if self._thread is None:
             return
         self._thread.join(max(0.0, self._started + DEADLINE - time.monotonic()))
@@ -52,7 +52,7 @@ class HubProbe:
         try:
             with urllib.request.urlopen(request, timeout=DEADLINE):
                 self._error = None
-        except urllib.error.HTTPError:  # any answer shows that it can be reached
+        except urllib.error.HTTPError:  # an error status is an answer too
             self._error = None
         # ValueError: HF_ENDPOINT is not an address
         except (OSError, HTTPException, ValueError) as error:
@@ -61,5 +61,5 @@ class HubProbe:
 
 
 def offline(environ: Mapping[str, str]) -> list[str]:
-    """The variables that forbid the network."""
+    """The environment variables that are set and disable the network."""
     return [name for name in OFFLINE if environ.get(name, "").upper() in TRUE]

@@ -1,4 +1,4 @@
-"""Check the packages of each extra and their versions."""
+"""Checks the packages of each extra and their versions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from email.parser import HeaderParser
 from importlib.metadata import PackageNotFoundError, distribution
 from typing import TYPE_CHECKING
 
-from mmeval.environment.installation import own_distributions
+from mmeval.environment.installation import mmeval_distributions
 from mmeval.findings.finding import Finding, Subject
 from mmeval.installation import DISTRIBUTION, is_checkout
 
@@ -19,15 +19,15 @@ FOR_DEVELOPERS = "dev"
 
 
 def versions() -> Iterator[Finding]:
-    """Check the packages that are always needed, and the versions of those that extras
-    need, by the installed metadata. An extra that is not installed is reported by what
-    needs it."""
+    """Check by the installed metadata that required packages are installed, and that
+    those of extras have the needed versions. A missing extra is reported by the plugin
+    that needs it."""
     from packaging.requirements import Requirement
 
-    for own in own_distributions()[:1]:
-        extras = sorted(own.metadata.get_all("Provides-Extra") or ())
+    for package in mmeval_distributions()[:1]:
+        extras = sorted(package.metadata.get_all("Provides-Extra") or ())
         needed: dict[str, list[Requirement]] = {name: [] for name in ("", *extras)}
-        for line in own.requires or ():
+        for line in package.requires or ():
             item = Requirement(line)
             if _applies(item, ""):
                 needed[""].append(item)
@@ -35,7 +35,7 @@ def versions() -> Iterator[Finding]:
             for extra in extras:
                 if _applies(item, extra):
                     needed[extra].append(item)
-        # Most packages are needed by several extras, and their metadata are long.
+        # most packages are needed by several extras, and reading metadata is slow
         installed = functools.cache(_installed)
         for extra, items in needed.items():
             if extra != FOR_DEVELOPERS or is_checkout():
@@ -50,7 +50,7 @@ def _applies(item: Requirement, extra: str) -> bool:
 def _all_of(
     items: Sequence[Requirement], needed: Mapping[str, Sequence[Requirement]]
 ) -> Iterator[Requirement]:
-    """The packages of an extra and of the extras in it."""
+    """The packages of an extra and of the extras that it includes."""
     for item in items:
         if item.name != DISTRIBUTION:
             yield item
@@ -60,8 +60,8 @@ def _all_of(
 
 
 def _installed(name: str) -> str | None:
-    """The version of a package, by the head of its metadata. The description after
-    that is long, and would be parsed as an e-mail."""
+    """The version of a package, from the header of its metadata. Parsing the long
+    description after it would be slow."""
     try:
         package = distribution(name)
     except PackageNotFoundError:
@@ -77,8 +77,8 @@ def _findings(
     *,
     always: bool,
 ) -> Iterator[Finding]:
-    """The packages that are too old, and where they are always needed, those that are
-    not installed."""
+    """Findings about packages with a wrong version, and with ``always`` also about
+    packages that are not installed."""
     for _, item in sorted(items.items()):
         number = installed(item.name)
         if number is None:

@@ -1,4 +1,4 @@
-"""Check registered plugins: whether they load, and names that two packages claim."""
+"""Checks registered plugins: whether they load, and names of two packages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FILES = "mmeval.tasks"
 
 
 def loaded() -> Iterator[Finding]:
-    """Load every plugin once. A missing extra is not a defect of a plugin."""
+    """Load every plugin once. A missing extra is not a fault of the plugin."""
     for group in plugins.GROUPS:
         if group == _FILES:
             continue

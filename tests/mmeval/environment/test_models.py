@@ -19,7 +19,7 @@ def made(name: str, **args: Any) -> tuple[list[str], list[Finding]]:
     """The words of a judge, and what is wrong with it."""
     found: dict[str, AnyBackend] = {}
     specs = {"judge": BackendSpec(name, args)}
-    findings = list(models.made(specs, found))
+    findings = list(models.create(specs, found))
     words = [text for _, text in models.described(specs, found)]
     models.close(found)
     return words, findings

@@ -24,7 +24,7 @@ def _metadata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     named = "".join(f"Provides-Extra: {name}\n" for name in ("a", "b", "all"))
     write_files(tmp_path, {"METADATA": f"Name: mmeval\nVersion: 1\n{named}{asked}"})
     monkeypatch.setattr(
-        packages, "own_distributions", lambda: [PathDistribution(tmp_path)]
+        packages, "mmeval_distributions", lambda: [PathDistribution(tmp_path)]
     )
 
 

@@ -137,7 +137,7 @@ MOMENTS: Mapping[str, tuple[str, str, int]] = {
         "None)",
         130,
     ),
-    "all written": ("2,2", "after(mmeval.__main__, '_leave_work_behind', 1, come)", 0),
+    "all written": ("2,2", "after(mmeval.__main__, '_end_with_threads', 1, come)", 0),
     "at exit": ("15", "atexit.register(come)", 0),
 }
 """What comes when, and the exit code: hangup is 1, Ctrl-C 2, SIGTERM 15. What is
