@@ -132,16 +132,16 @@ class SampleChecks:
             if is_written:
                 for label, advice in doubtful_labels(sample):
                     cause = f'the key "{label}" is treated as a label; {advice}'
-                    yield self._of(sample, cause, "warning")
+                    yield self._sample_finding(sample, cause, "warning")
             yield from tags_without_medium(self.task.name, sample)
             yield from self._texts(sample)
             yield from self._of_sample(sample)
 
     def _of_sample(self, sample: Sample) -> Iterator[Finding]:
         if not sample.id:
-            yield self._of(sample, "a sample has an empty id")
+            yield self._sample_finding(sample, "a sample has an empty id")
         elif sample.id in self.ids:
-            yield self._of(sample, "another sample has the same id")
+            yield self._sample_finding(sample, "another sample has the same id")
         self.ids.add(sample.id)
         yield from self._modalities(sample)
         yield from self._media(sample)
@@ -163,12 +163,12 @@ class SampleChecks:
             reason = "" if sample.references else _unscored(metric, sample)
             if reason:
                 cause = f"{metric.name} needs a reference: {reason}"
-                yield self._of(sample, cause)
+                yield self._sample_finding(sample, cause)
         for metric in self.task.metrics:
             fault = metric.bound.sample_fault(sample)
             if fault:
                 cause = f"{metric.name} cannot score any answer to it: {fault}"
-                yield self._of(sample, cause)
+                yield self._sample_finding(sample, cause)
         if self.selected <= PROMPTED_ROWS:
             try:
                 self.task.prompt(sample)
@@ -178,12 +178,12 @@ class SampleChecks:
                 place = self.file.document.place(("prompt",))
                 prefix = f"{place.file}:{place.line}: "
                 message = message_of(error).removeprefix(prefix)
-                yield self._at(("prompt",), message)
+                yield self._task_file_finding(("prompt",), message)
 
     def _over_all(self) -> Iterator[Finding]:
         keys = self.file.keys
         if not self.ids:
-            yield self._at(("filter",), "there are no samples")
+            yield self._task_file_finding(("filter",), "there are no samples")
             return
         labels_by_key = {
             "filter": list(keys.filter),
@@ -199,13 +199,13 @@ class SampleChecks:
                     near = did_you_mean(label, self.labels)
                     faults[key].append(f"no sample has the label {label!r}{near}")
         if not self.selected:
-            yield self._at(
+            yield self._task_file_finding(
                 ("filter",), "; ".join(["no sample is left", *faults["filter"]])
             )
             return
         for key, causes in faults.items():
             for cause in causes:
-                yield self._at((key,), cause)
+                yield self._task_file_finding((key,), cause)
 
     def _texts(self, sample: Sample) -> Iterator[Finding]:
         """Findings about unintended texts, once for each label."""
@@ -228,7 +228,7 @@ class SampleChecks:
                 column = f'"{{{{ {label} | literal }}}}"'
                 advice = f"write {column} in columns, or a list in the data"
             cause = f"the label {label!r} is {fault}; {advice}"
-            yield self._of(sample, cause, "warning")
+            yield self._sample_finding(sample, cause, "warning")
         for reference in sample.references:
             if _is_list_of_python(reference.text) and "" not in self.odd_texts:
                 self.odd_texts.add("")
@@ -236,7 +236,7 @@ class SampleChecks:
                     f"the reference is {_WRITTEN_LIST}; write references: "
                     '"{{ COLUMN | literal }}" in columns, or a list in the data'
                 )
-                yield self._of(sample, cause, "warning")
+                yield self._sample_finding(sample, cause, "warning")
 
     def _modalities(self, sample: Sample) -> Iterator[Finding]:
         if self.task.input_modalities and self.task.selected(sample):
@@ -246,13 +246,13 @@ class SampleChecks:
                 kinds.update(part.kind for part in parts if not part.dangling)
             for kind in sorted(kinds - set(self.task.input_modalities)):
                 cause = f"it holds {kind}, which is not in input_modalities"
-                yield self._of(sample, cause)
+                yield self._sample_finding(sample, cause)
         if isinstance(self.task.wanted, SampleKinds):
             try:
                 self.task.wanted(sample)
             except UsageError as error:
                 place = f"task {self.file.name!r}, sample {sample.id!r}: "
-                yield self._of(sample, str(error).removeprefix(place))
+                yield self._sample_finding(sample, str(error).removeprefix(place))
 
     def _answers(self, sample: Sample) -> Iterator[Finding]:
         try:
@@ -267,7 +267,7 @@ class SampleChecks:
             kinds.update(part.kind for part in reference.parts)
         for kind in sorted(kinds - allowed):
             cause = f"a reference holds {kind}, which is not in output_modalities"
-            yield self._of(sample, cause, "warning")
+            yield self._sample_finding(sample, cause, "warning")
 
     def _media(self, sample: Sample) -> Iterator[Finding]:
         parts = [part for content in sample.contents for part in content.parts]
@@ -279,13 +279,13 @@ class SampleChecks:
                 self.media.add((part.kind, media.path))
             fault = medium_fault(part, media, self.look)
             if fault:
-                yield self._of(sample, fault)
+                yield self._sample_finding(sample, fault)
             elif any(part in message.content.parts for message in sample.input):
                 formats = USUAL_FORMATS.get(part.kind, (media.mime,))
                 if media.mime not in formats and not encoding_fault(part.kind, media):
                     self.reencoded[f"{media.mime} as {ENCODED_AS[part.kind]}"] += 1
 
-    def _of(
+    def _sample_finding(
         self,
         sample: Sample,
         cause: str,
@@ -294,7 +294,7 @@ class SampleChecks:
         subject = Subject(self.task.name, sample=sample.id)
         return Finding("bad_sample", subject, cause=cause, severity=severity)
 
-    def _at(self, path: KeyPath, cause: str) -> Finding:
+    def _task_file_finding(self, path: KeyPath, cause: str) -> Finding:
         subject = self.file.subject_at(path)
         return Finding("task_file", subject, cause=cause, severity="error")
 

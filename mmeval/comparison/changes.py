@@ -86,7 +86,7 @@ def changes_between(
     # aspects that no run has are not listed
     has_subset = has_judges = False
     for run in (first, *(pair.b for pair in pairs)):
-        has_subset = has_subset or any(_asked(run, task) for task in run.tasks)
+        has_subset = has_subset or any(_asked_samples(run, task) for task in run.tasks)
         has_judges = has_judges or bool(run.run.ours.get("judges"))
     if not has_subset:
         not_the_same.add("subset")
@@ -133,7 +133,7 @@ def _of_data(pair: RunPair, tasks: Sequence[str]) -> list[Change]:
     damaged_before: Counter[str] = Counter()
     damaged_now: Counter[str] = Counter()
     for task in tasks:
-        is_asked_alike = _asked(pair.a, task) == _asked(pair.b, task)
+        is_asked_alike = _asked_samples(pair.a, task) == _asked_samples(pair.b, task)
         if not is_asked_alike:
             before, now = _subset(pair.a, task), _subset(pair.b, task)
             if before == now:
@@ -191,11 +191,11 @@ def _other_samples(
     return before, now
 
 
-def _asked(run: ComparedRun, task: str) -> Any:
+def _asked_samples(run: ComparedRun, task: str) -> Any:
     """Which samples of a task a run has asked; None for all."""
     unfinished = run.run.ours.get("unfinished", {}).get(task)
-    asked = run.run.ours.get("asked", {}).get(task, {})
-    spans = asked.get("samples")
+    row = run.run.ours.get("asked", {}).get(task, {})
+    spans = row.get("samples")
     return spans if unfinished is None else [spans, unfinished]
 
 
@@ -211,7 +211,7 @@ def _subset(run: ComparedRun, task: str) -> str:
         how = ", ".join(map(str, chosen.get("how", ())))
         words = f"samples: {chosen.get('chosen')} of {chosen.get('of')}"
         return f"{words} ({how})" if how else words
-    spans = _asked(run, task)
+    spans = _asked_samples(run, task)
     if spans is None:
         return "all samples"
     count = sum(last - first + 1 for first, last in spans)
@@ -249,8 +249,8 @@ def _aspects(run: ComparedRun, tasks: Sequence[str]) -> dict[str, Any]:
     versions: dict[str, Any] = {}
     for task in tasks:
         parameters[task] = run.tasks[task].config.get("generation_kwargs")
-        asked = ours.get("asked", {}).get(task, {})
-        repeats[task] = asked.get("repeats")
+        row = ours.get("asked", {}).get(task, {})
+        repeats[task] = row.get("repeats")
         protocols[task] = ours.get("protocols", {}).get(task)
         versions[task] = run.run.results.get("versions", {}).get(task)
     generation["parameters"] = _shared_value(parameters)

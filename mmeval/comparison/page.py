@@ -91,13 +91,13 @@ def write_comparison(comparison: Comparison, folder: Path) -> WrittenPage:
                 return lambda index, repeat: (index, repeat) in places
 
             writer.write_run(run, chosen)
-        made = datetime.now()
-        index = writer.finish(made, comparison.rows)
+        now = datetime.now()
+        index = writer.finish(now, comparison.rows)
         index["outcomes"] = OUTCOMES
         index["rows"] |= _columns(index, shown)
         (new / "data" / "index.js").write_bytes(script("index", index))
         context = _context(comparison, all_outcomes, writer.damaged)
-        context["made"] = made.strftime("%Y-%m-%d %H:%M:%S")
+        context["made"] = now.strftime("%Y-%m-%d %H:%M:%S")
         write_shell(new, context)
     for run in comparison.runs:
         run.close()
@@ -111,14 +111,14 @@ def outcomes(
 ) -> Iterator[TrialOutcome]:
     """The outcome of each trial of ``run``, by the first compared number of its task,
     else of its group."""
-    done: set[str] = set()
+    tasks_done: set[str] = set()
     for row in sorted(rows, key=lambda row: row.is_group):
         pieces: dict[str, list[Piece]] = {}
         for piece in pair.a.pieces(row.task, row.metric):
             pieces.setdefault(piece.task, []).append(piece)
         for task, task_pieces in pieces.items():
-            if task not in done:
-                done.add(task)
+            if task not in tasks_done:
+                tasks_done.add(task)
                 yield from _of_task(run, pair, task, task_pieces, row.higher_is_better)
 
 

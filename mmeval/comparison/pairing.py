@@ -105,8 +105,8 @@ class TaskScores:
             if self._label:
                 of_samples[row["i"]] = row["sample"]["metadata"].get(self._label)
         first = len(self.indexes)
-        asked = part.run.ours.get("asked", {})
-        counts = counted_by(asked.get(part.task.name))
+        asked_rows = part.run.ours.get("asked", {})
+        counts = counted_by(asked_rows.get(part.task.name))
         repeats = 1
 
         def noted(rows: Iterable[TaskRow]) -> Iterator[TaskRow]:

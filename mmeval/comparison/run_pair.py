@@ -377,17 +377,19 @@ class RunPair:
             return replace(counts, why=ONE_SIDED, is_extra=is_extra)
 
         inside = tasks_inside(row.task, {**self.b.members, **self.a.members})
-        asked = sorted(inside & self.a.asked_tasks & self.b.asked_tasks)
+        common_tasks = sorted(inside & self.a.asked_tasks & self.b.asked_tasks)
         why_unlike = unlike(
             self.a.run.results,
             self.b.run.results,
-            asked,
+            common_tasks,
             row.metric,
             across=self._across,
             plans=self.plans,
         )
         with_pairs = [piece for piece in paired_pieces if piece.pairs.trials]
-        differ_by_judge = within is None and self._differ_by_judge(asked, row.metric)
+        differ_by_judge = within is None and self._differ_by_judge(
+            common_tasks, row.metric
+        )
         try:
             if differ_by_judge:
                 counts = replace(counts, shift=self._shift(with_pairs))

@@ -201,16 +201,20 @@ def _notes(comparison: Comparison) -> Iterator[str]:
             continue
         note = "; ".join(_of_number(number, comparison.names[0]))
         if note:
-            alike.setdefault(note, []).append(_named(number))
+            alike.setdefault(note, []).append(_number_name(number))
     for run, names_of_run in one_sided.items():
         yield f"Not in {printable(run, limit=40)}: {_places(list(names_of_run))}."
     for note, numbers in alike.items():
-        named = "; ".join(numbers[:_MOST_NAMED])
+        first_names = "; ".join(numbers[:_MOST_NAMED])
         more = len(numbers) - _MOST_NAMED
-        yield f"{named} and {more} more: {note}." if more > 0 else f"{named}: {note}."
+        yield (
+            f"{first_names} and {more} more: {note}."
+            if more > 0
+            else f"{first_names}: {note}."
+        )
     if options.detect is not None:
         for number in tested:
-            lead = f"{_named(number)}: samples to detect {options.detect:g}"
+            lead = f"{_number_name(number)}: samples to detect {options.detect:g}"
             yield f"{lead}: {_needed(number)}."
     if comparison.gate is not None:
         yield from _of_gate(comparison.gate, several=len(comparison.runs) > 2)
@@ -255,7 +259,7 @@ def _places(names: Sequence[str]) -> str:
     return listed([printable(name, limit=100) for name in names], _MOST_NAMED)
 
 
-def _named(number: Number) -> str:
+def _number_name(number: Number) -> str:
     name = f"{number.slice or number.alias}, {number.metric}, {number.run}"
     return printable(name, limit=200)
 

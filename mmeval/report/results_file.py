@@ -188,9 +188,11 @@ def _ours(outcome: RunOutcome, context: ReportContext) -> dict[str, Any]:
         "metrics": {task.name: _metrics(task, outcome) for task in tasks},
         "refusals": {task.name: task.refusals for task in tasks},
         "subset": {name: subset.to_json() for name, subset in outcome.subsets.items()},
-        "asked": {task.name: _asked(task, outcome) for task in tasks},
-        "unfinished": {name: asdict(made) for name, made in outcome.unfinished.items()},
-        "left_aside": {name: list(left) for name, left in outcome.left_aside.items()},
+        "asked": {task.name: _asked_trials(task, outcome) for task in tasks},
+        "unfinished": {
+            name: asdict(progress) for name, progress in outcome.unfinished.items()
+        },
+        "left_aside": {name: list(rows) for name, rows in outcome.left_aside.items()},
         "left_out": left_out,
         "uses_reference": [task.name for task in tasks if task.uses_reference],
         "not_comparable": [task.name for task in tasks if not task.comparable],
@@ -261,7 +263,7 @@ def _range(range: tuple[float, float]) -> list[float] | None:
     return list(range) if all(map(math.isfinite, range)) else None
 
 
-def _asked(task: Task, outcome: RunOutcome) -> dict[str, Any]:
+def _asked_trials(task: Task, outcome: RunOutcome) -> dict[str, Any]:
     """The trials of the run folder that count in the numbers: the repeats of each
     sample, and the index ranges of the chosen ``samples`` (null: all)."""
     chosen = outcome.chosen.get(task.name)

@@ -222,7 +222,7 @@ def _about_all(
     if len(informed) == len(selection.tasks):
         yield "The prompt uses reference information."
     elif informed:
-        yield f"The prompt uses reference information: {_named(informed)}."
+        yield f"The prompt uses reference information: {_listed_names(informed)}."
 
     # the tasks that count in groups, and the groups whose mean is over some members
     weighed: set[tuple[str, str]] = set()
@@ -242,12 +242,12 @@ def _about_all(
     without = [row.alias for row in not_shown if not row.is_group]
     if zeros:
         cause = "Counted as 0 in a group, as the model does not support it"
-        yield f"{cause}: {_named(zeros)}."
+        yield f"{cause}: {_listed_names(zeros)}."
     if means:
-        yield f"Mean of some tasks only: {_named(means)}."
+        yield f"Mean of some tasks only: {_listed_names(means)}."
     if shown and without:
         are_few = len(without) <= _MOST_NAMED
-        tasks = _named(without) if are_few else f"{len(without):,}"
+        tasks = _listed_names(without) if are_few else f"{len(without):,}"
         yield f"Tasks without a number: {tasks}."
     yield from _without_interval(shown)
 
@@ -265,10 +265,11 @@ def _without_interval(shown: Sequence[NumberRow]) -> Iterator[str]:
         if not _fits_the_cell(reason):
             names.setdefault(reason, []).append(row.alias)
     for reason, aliases in names.items():
-        yield f"No interval of {_named(aliases)}: {printable(reason, limit=200)}."
+        tasks = _listed_names(aliases)
+        yield f"No interval of {tasks}: {printable(reason, limit=200)}."
 
 
-def _named(names: Iterable[str]) -> str:
+def _listed_names(names: Iterable[str]) -> str:
     return listed([printable(name, limit=200) for name in names], _MOST_NAMED)
 
 
@@ -314,9 +315,9 @@ def last_lines(
     settings = context.settings
     words = shlex.split(task_words(settings, selection))
     tasks = [shlex.quote(word) for word in words]
-    named = [group.layout for group in selection.groups]
-    named += [task.layout for task in selection.tasks]
-    layouts = ",".join(dict.fromkeys(filter(None, named)))
+    layout_names = [group.layout for group in selection.groups]
+    layout_names += [task.layout for task in selection.tasks]
+    layouts = ",".join(dict.fromkeys(filter(None, layout_names)))
     again = []
     for flag in _OF_THE_NUMBERS:
         value = settings.get(flag)

@@ -74,7 +74,7 @@ def package_name(kind: PackageKind, written: str) -> PackageName:
     # a worker is not installed, and often has the name of its model's package
     if kind == "worker":
         return name
-    owner = _taken(name)
+    owner = _owner_of(name)
     if owner:
         other = f"{written}{'_' if '_' in written else '-'}{kind}"
         raise UsageError(
@@ -109,7 +109,7 @@ def _suggested(written: str) -> str:
     return f'; did you mean "{near}"?' if near and near != written else ""
 
 
-def _taken(name: PackageName) -> str:
+def _owner_of(name: PackageName) -> str:
     """What has the name already; empty if it is free."""
     if name.module in _FOLDERS:
         return "a usual name of a folder or file in packages"

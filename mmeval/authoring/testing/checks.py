@@ -157,12 +157,12 @@ def check_kinds(backend: BatchBackend, batch: Sequence[Request]) -> None:
     allowed = {*wants, "reasoning"}
     if "text" in wants:
         allowed.add("code")
-    given: set[PartKind] = set()
+    all_kinds: set[PartKind] = set()
     for row, response in enumerate(_answers(backend, batch)):
         parts = () if response.output is None else response.output.parts
         # a placeholder without its medium does not count
         kinds = [part.kind for part in parts if not part.dangling]
-        given.update(kinds)
+        all_kinds.update(kinds)
         foreign = sorted(set(kinds) - allowed)
         assert not foreign, (
             f"row {row} holds {'+'.join(foreign)}, which was not requested: "
@@ -178,7 +178,9 @@ def check_kinds(backend: BatchBackend, batch: Sequence[Request]) -> None:
             f"row {row}: {'+'.join(kinds)} is not {'+'.join(wants)}"
         )
     for kind in wants:
-        assert kind in given, f"no answer holds {kind}, which its capabilities promise"
+        assert kind in all_kinds, (
+            f"no answer holds {kind}, which its capabilities promise"
+        )
 
 
 def check_batch(backend: BatchBackend, batch: Sequence[Request]) -> None:

@@ -123,8 +123,8 @@ def _breakdown(
     known = sum(row.is_known for row in rows)
     if len(rows) <= radars.MOST and known >= radars.LEAST:
         outlines = []
-        for at, run in enumerate(names):
-            outlines.append((run, [_value(row.results[at]) for row in rows]))
+        for position, run in enumerate(names):
+            outlines.append((run, [_value(row.results[position]) for row in rows]))
         draw = partial(radars.radar, title, levels, outlines, spread=spread)
         yield Chart(f"{name}-radar", f"{title} (radar)", "", draw)
 

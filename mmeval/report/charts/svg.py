@@ -30,9 +30,9 @@ _STYLE = (
     ".whisker{stroke:#1f2933;stroke-width:1.2}"
     ".line{stroke-width:2;fill:none}"
     + "".join(
-        f".series-{at}{{fill:{colour};stroke:none}}"
-        f".line.series-{at}{{stroke:{colour};fill:none}}"
-        for at, colour in enumerate(COLOURS)
+        f".series-{number}{{fill:{colour};stroke:none}}"
+        f".line.series-{number}{{stroke:{colour};fill:none}}"
+        for number, colour in enumerate(COLOURS)
     )
     + "</style>"
 )

@@ -186,7 +186,7 @@ class Index:
         """The number of trials of a run (counted from 0) with each status."""
         return self._tallies[run]
 
-    def asked(self, run: int) -> SampleCounts:
+    def sample_counts(self, run: int) -> SampleCounts:
         """The asked samples and trials of a run (counted from 0) that count in its
         numbers."""
         chosen: set[tuple[int, int]] = set()
@@ -203,7 +203,7 @@ class Index:
         return SampleCounts(len(samples), len(chosen), trials)
 
     def to_json(
-        self, *, made: str, version: str, headlines: Mapping[str, str]
+        self, *, created: str, version: str, headlines: Mapping[str, str]
     ) -> dict[str, Any]:
         """The whole index; ``headlines`` is the main metric of each task."""
         # fill columns to equal lengths if the last trials have no entry
@@ -224,7 +224,7 @@ class Index:
         metrics = [metric for name, metric in self._metrics.items() if name in scores]
         return {
             "format": FORMAT,
-            "made": made,
+            "made": created,
             "mmeval": version,
             "chunk": CHUNK,
             "text_chunk": TEXT_CHUNK,

@@ -100,7 +100,7 @@ class Previews:
             self._save(image(media, limits=LIMITS), name)
 
         name = f"{media.sha256}.png"
-        if not self._made(name, draw):
+        if not self._ensure(name, draw):
             return {"note": NO_TIME}
         return {"src": f"{MEDIA}/{name}"}
 
@@ -115,7 +115,7 @@ class Previews:
             self._write(counts, json.dumps({"page_count": count}).encode())
 
         counts = f"{media.sha256}.json"
-        if not self._made(counts, draw):
+        if not self._ensure(counts, draw):
             return {"note": NO_TIME}
         count = json.loads((self._into / counts).read_bytes())["page_count"]
         shown = []
@@ -130,11 +130,11 @@ class Previews:
             self._write(name, script("mesh", media.sha256, _geometry(media)))
 
         name = f"{media.sha256}.js"
-        if not self._made(name, draw):
+        if not self._ensure(name, draw):
             return {"note": NO_TIME}
         return {"mesh": f"{MEDIA}/{name}"}
 
-    def _made(self, name: str, make: Callable[[], None]) -> bool:
+    def _ensure(self, name: str, make: Callable[[], None]) -> bool:
         """Make a preview if it is missing and there is time; whether it exists now."""
         if self._reused(name):
             return True

@@ -19,7 +19,7 @@ MOST_NAMED = 5
 def lead(
     run: StoredRun,
     tally: Mapping[str, int],
-    asked: SampleCounts,
+    sample_counts: SampleCounts,
 ) -> list[str]:
     """The run in one sentence; without numbers also its progress. ``tally`` is the
     number of trials by status."""
@@ -29,11 +29,11 @@ def lead(
     rows = number_rows([run.results], [run.name], empty=True)
     outermost = dict.fromkeys(row.alias for row in rows if not row.depth)
     names = _listed(list(outermost))
-    counts = f"samples: {asked.samples:,}"
-    if asked.samples != asked.chosen:
-        counts += f" of {asked.chosen:,}"
-    if asked.trials > asked.samples:
-        counts += f", trials with repeats: {asked.trials:,}"
+    counts = f"samples: {sample_counts.samples:,}"
+    if sample_counts.samples != sample_counts.chosen:
+        counts += f" of {sample_counts.chosen:,}"
+    if sample_counts.trials > sample_counts.samples:
+        counts += f", trials with repeats: {sample_counts.trials:,}"
     models: dict[str, list[str]] = {}
     judging = judges_in(run.ours, run.ours.get("judges", ()))
     for role, model in sorted(judging):
@@ -75,8 +75,8 @@ def in_words(findings: Iterable[Finding], place: Place = NOWHERE) -> Iterator[st
 def _without_numbers(run: StoredRun, tally: Mapping[str, int]) -> Iterator[str]:
     tasks = _listed([task.alias for task in run.tasks]) if run.tasks else "nothing yet"
     yield f"{run.model} was asked for {tasks}. There are no numbers yet."
-    made = sum(tally.values())
-    words = [f"{made:,} made"]
+    trials = sum(tally.values())
+    words = [f"{trials:,} made"]
     for status in ("scored", "refused", "failed", "unsupported"):
         if tally.get(status):
             words.append(f"{tally[status]:,} {status}")
@@ -86,7 +86,7 @@ def _without_numbers(run: StoredRun, tally: Mapping[str, int]) -> Iterator[str]:
             "The run is not finished. The command that started it continues it and "
             "makes the numbers."
         )
-    if made:
+    if trials:
         command = f"mmeval score {shlex.quote(str(run.folder))}"
         yield f"The numbers of these trials: {command}"
 

@@ -199,34 +199,36 @@ class PageWriter:
         page = self._folder / "index.html"
         return WrittenPage(page, self.previews.left_over, self.damaged, self.unread)
 
-    def write(self, runs: Sequence[StoredRun], made: datetime) -> None:
+    def write(self, runs: Sequence[StoredRun], now: datetime) -> None:
         for run in runs:
             self.write_run(run)
         names = names_of(runs) if len(runs) > 1 else [runs[0].model]
         documents: list[ResultsDocument] = [run.results for run in runs]
         if not any(summary.compares(run) for run in runs):
             # the first sentence states that no number is comparable, so no row does
-            for at, document in enumerate(documents):
+            for position, document in enumerate(documents):
                 if document:
                     ours = {**document["mmeval"], "not_comparable": []}
-                    documents[at] = {**document, "mmeval": ours}
+                    documents[position] = {**document, "mmeval": ours}
         rows = number_rows(documents, names)
-        index = self.finish(made, rows)
+        index = self.finish(now, rows)
         (self._new / "data" / "index.js").write_bytes(script("index", index))
         context = self._context(runs, names, rows)
         context["answers"] = three_answers(index, self._details.item)
-        context["made"] = made.strftime("%Y-%m-%d %H:%M:%S")
+        context["made"] = now.strftime("%Y-%m-%d %H:%M:%S")
         write_shell(self._new, context)
 
-    def finish(self, made: datetime, rows: Sequence[NumberRow]) -> dict[str, Any]:
+    def finish(self, now: datetime, rows: Sequence[NumberRow]) -> dict[str, Any]:
         """Write the last chunks, and return the index; its headlines are from
         ``rows``."""
         self._details.flush()
         self._texts.flush()
         of_trials = [row for row in rows if self.index.has_scores(row)]
         headlines = {row.task: row.metric for row in headline_rows(of_trials)}
-        moment = made.isoformat(timespec="seconds")
-        return self.index.to_json(made=moment, version=__version__, headlines=headlines)
+        moment = now.isoformat(timespec="seconds")
+        return self.index.to_json(
+            created=moment, version=__version__, headlines=headlines
+        )
 
     def write_run(
         self, run: StoredRun, requested: Callable[[str], TrialFilter] = lambda _: every_trial
@@ -299,9 +301,9 @@ class PageWriter:
         slices = number_rows(documents, names, every_slice=True, repeats=False)
         charts = charts_of(slices, names, ranges)
         summaries = []
-        for at, (run, name) in enumerate(zip(runs, labels, strict=True)):
-            tally, asked = self.index.tally(at), self.index.asked(at)
-            words = summary.lead(run, tally, asked)
+        for number, (run, name) in enumerate(zip(runs, labels, strict=True)):
+            tally = self.index.tally(number)
+            words = summary.lead(run, tally, self.index.sample_counts(number))
             notes = summary.notes(run)
             summaries.append({"name": name, "lead": words, "notes": notes})
         findings = self._findings(charts, runs)
