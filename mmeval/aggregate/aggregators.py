@@ -85,6 +85,7 @@ def median(scores: Scores) -> Estimate:
     shares = median_share(scores, value)
     if shares is None:
         return Estimate(value, no_interval=FEW_FOR_A_MEDIAN)
+    # without 1e-9 a product such as 0.3 * 10 could round up to the next value
     low = math.ceil(shares[0] * len(values) - 1e-9)
     high = math.ceil(shares[1] * len(values) - 1e-9)
     lowest = values[max(low, 1) - 1]

@@ -59,6 +59,7 @@ def uncertainty_of_components(
     """
     variance = math.fsum(component.variance for component in independent)
     stderr = math.sqrt(variance)
+    # rounding errors of a sum are not a variance
     if math.isclose(stderr, 0.0, abs_tol=1e-12 * max(1.0, abs(value))):
         stderr = 0.0
     effective = _effective(independent)

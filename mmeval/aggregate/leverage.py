@@ -25,6 +25,7 @@ def adjusted(residuals: Sequence[float], shares: Sequence[float]) -> array[float
     A cluster pulls the mean towards itself, so its residual is too small by the root of
     1 - share. A cluster that holds all trials has the residual 0.
     """
+    # the usual case, for which one factor is enough
     if are_equal(shares):
         factor = _adjustment(shares[0]) if shares else 0.0
         return array("d", [residual * factor for residual in residuals])

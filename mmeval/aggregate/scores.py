@@ -389,6 +389,7 @@ class Scores:
             i = lost.start()
             filled._values[i] = self._known.get(i, self.range)[end]
             filled._statuses[i] = _SCORED
+            # a lost trial has the default weight, not its own
             if filled._weights[i] == 1:
                 filled._weights[i] = greatest
         return filled

@@ -70,6 +70,7 @@ def run(args: argparse.Namespace) -> int:
         table=plan.table,
         recorded=recorded_baseline(recorded, args.folder),
     )
+    # merging calls no model, so a spent budget must not stop it
     unlimited = replace(
         plan.options, budget_usd=None, budget_tokens=None, budget_calls=None
     )
