@@ -501,7 +501,7 @@ def test_simultaneous_intervals_share_the_five_percent(tmp_path: Path) -> None:
     assert number.ci95 == number.test.interval(0.05 / 5)
     assert number.ci95 is not None and number.ci95[0] <= 0
     assert (number.verdict, number.why) == ("not_seen", "")
-    assert "hold together" in comparison_text(found, 80)
+    assert "hold all together" in comparison_text(found, 80)
 
 
 def test_a_find_may_have_a_simultaneous_interval_that_holds_0(tmp_path: Path) -> None:
@@ -520,7 +520,7 @@ def test_too_few_clusters_for_simultaneous_intervals_are_the_reason_for_none(
     single = compare(*runs, metrics="all").numbers[0]
     assert single.ci95 is not None
     together = compare(*runs, metrics="all", simultaneous=True).numbers[0]
-    assert (together.ci95, "hold together" in together.why) == (None, True)
+    assert (together.ci95, "simultaneous" in together.why) == (None, True)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_fewer_than_six_clusters_see_and_show_nothing() -> None:
 
 def test_a_plan_needs_a_margin_or_clusters() -> None:
     assert Plan(clusters=200).pairs_to_see is None
-    with pytest.raises(UsageError, match="--margin, --clusters or both"):
+    with pytest.raises(UsageError, match=r"--margin .* --clusters"):
         Plan()
 
 
@@ -99,5 +99,5 @@ def test_a_small_difference_is_printed_with_three_digits() -> None:
 
 
 def test_a_plan_takes_no_folders() -> None:
-    with pytest.raises(UsageError, match="without runs"):
+    with pytest.raises(UsageError, match="takes no runs"):
         planned("--margin", "0.05", "runs/a")

@@ -157,5 +157,5 @@ def test_a_file_that_is_no_results_file_is_refused(
     with pytest.raises(MissingDataError, match="--baseline"):
         read_baseline(tmp_path)
     (tmp_path / "results_x.json").write_text(content)
-    with pytest.raises(UsageError, match="no results file"):
+    with pytest.raises(UsageError, match="not a results file"):
         read_baseline(tmp_path / "results_x.json")

@@ -17,7 +17,7 @@ BRIEF = replace(
     ("given", "shown"),
     [
         (BRIEF, "[system]\nbe brief\n[user]\nquestion 0"),
-        (replace(task("a"), filter={"level": "hard"}), "--- a: no sample "),
+        (replace(task("a"), filter={"level": "hard"}), "--- a: no valid sample "),
         (
             toy.task(
                 "a", [Sample("torn", (), fault="no question"), toy.sample("whole")]

@@ -92,7 +92,7 @@ def test_the_words_of_a_chart_name_every_run() -> None:
     assert re.findall(r"[\d.]{6} \(\w\)", lowest) == ["0.2500 (b)", "0.5000 (a)"]
     assert everywhere.startswith("0.0000 ")
     assert none == "no number"
-    assert alone.startswith("1.0000 (a) ")
+    assert alone.startswith("only 1.0000 (a)")
 
 
 def test_a_bar_is_as_long_as_its_value_bears_its_interval_and_is_not_drawn_of_an_unknown_number() -> (

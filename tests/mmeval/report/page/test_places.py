@@ -55,12 +55,12 @@ def test_a_medium_of_a_data_set_has_the_address_of_its_file(
     ("row", "words"),
     [
         ({"path": "/nowhere/cat.png"}, "cat.png"),
-        ({"path": "/nowhere/a\x00b"}, "gone"),
-        ({"path": "/"}, "no file"),
+        ({"path": "/nowhere/a\x00b"}, "missing"),
+        ({"path": "/"}, "not a file"),
         ({"sha256": "../../etc/passwd"}, "damaged"),
         ({"size": "many"}, "damaged"),
         ({"size": 3}, "3 bytes"),
-        ({"sha256": "0" * 64}, "gone"),
+        ({"sha256": "0" * 64}, "missing"),
     ],
     ids=lambda value: str(value)[:30],
 )

@@ -409,7 +409,7 @@ def test_scores_of_an_interrupted_run_are_shown_without_foreign_rows(
     [
         ('"teller"', '"elder"', r'class="number baseline">.*elder: </span>0\.1250<'),
         ('"single"', '"episode"', "not shown: .* episode"),
-        ('"mmeval"', '"other"', "no results file"),
+        ('"mmeval"', '"other"', "not a results file"),
     ],
     ids=["beside the numbers", "made in another way", "damaged"],
 )
