@@ -1,1 +1,1 @@
-"""Executes calls: replay, limits, retries, outages, batches and workers."""
+"""Runs the calls of programs: replay, limits, retries, outages, batches, workers."""

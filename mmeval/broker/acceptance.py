@@ -1,4 +1,4 @@
-"""What becomes of a reply before it is kept: its reasoning apart, its fault named."""
+"""Checks a reply before it is journalled: separates its reasoning, names its fault."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ def checked(
     reasoning_tags: tuple[str, str] | None,
     left_out: Sequence[str] = (),
 ) -> tuple[Response, str]:
-    """A response as it is kept, and its fault; the same object where nothing changes.
+    """The response to journal, and its fault ("" if it has none).
 
-    ``left_out`` are options of the call that its role does not know.
+    ``left_out`` are options of the call that its role does not know. Returns the same
+    object if nothing changes.
     """
     if response.error is not None and response.error.kind == "refused":
         response = response.as_refused()
@@ -30,7 +31,7 @@ def checked(
             response = replace(response, output=output)
     if left_out:
         warnings = [
-            f"the {call.role} knows no option {name}; it was left out"
+            f"the {call.role} does not know the option {name}; it was left out"
             for name in left_out
         ]
         response = with_warnings(response, warnings)
@@ -41,9 +42,9 @@ def checked(
 
 
 def fault_of(call: Call, response: Response) -> str:
-    """What is wrong with a reply that came, if asking again may help.
+    """Why a reply is not acceptable; empty if it is, or if another draw cannot help.
 
-    Failures are told by their error, and what is refused once is refused again.
+    A failure has its error instead. A refused request would be refused again.
     """
     if response.is_refused:
         return ""
@@ -51,13 +52,13 @@ def fault_of(call: Call, response: Response) -> str:
 
 
 def unacceptable(response: Response, fault: str) -> Response:
-    """An unacceptable reply as a failure; its cost and its source stay."""
+    """An unacceptable reply as a failure, with its cost and its source."""
     error = ErrorInfo("bad_reply", fault, reply=excerpt(response))
     return replace(response, output=None, error=error, finish_reason="error")
 
 
 def with_warnings(response: Response, warnings: Sequence[str]) -> Response:
-    """The response with these warnings; the very same one where it has them already."""
+    """The response with these warnings added; the same object if it has them all."""
     added = [warning for warning in warnings if warning not in response.warnings]
     if not added:
         return response
@@ -69,10 +70,10 @@ def reasoning_apart(
     opening: str,
     closing: str,
 ) -> Interleaved:
-    """Make hidden reasoning that a model wrote into its text parts of its own.
+    """Move reasoning between the tags from the text into reasoning parts.
 
-    Placeholders that the model only thought of stay in its reasoning: the media of the
-    answer belong to the others.
+    Placeholders in the reasoning stay there. The media of the answer belong to the
+    other placeholders.
     """
     for part in output.parts:
         has_tag = opening in part.raw or closing in part.raw
@@ -95,13 +96,13 @@ def reasoning_apart(
             parts.append(piece)
         else:
             parts.extend(Interleaved.from_text(piece.raw).parts)
-    # one that two placeholders name is one medium
-    made = {id(medium): medium for medium in output.media()}
-    return Interleaved(tuple(parts)).filled(list(made.values()))
+    # two placeholders may name the same medium
+    media = {id(medium): medium for medium in output.media()}
+    return Interleaved(tuple(parts)).filled(list(media.values()))
 
 
 def _is_placed_by_order(output: Interleaved) -> bool:
-    """Whether media without a placeholder stand before words, placed by order alone."""
+    """Whether order alone places media: text follows media without a placeholder."""
     has_medium_without_tag = False
     for part in output.parts:
         if part.raw and has_medium_without_tag:

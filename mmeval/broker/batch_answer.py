@@ -1,4 +1,4 @@
-"""Answers a batch: every row once, whatever happens to the rows beside it."""
+"""Answers every row of a batch once, even if other rows of it fail."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class ThisProcess:
 
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
         loop = asyncio.get_running_loop()
-        requests = [asked.request for asked in batch]
+        requests = [row.request for row in batch]
 
-        def tell(position: int, response: Response) -> None:
+        def deliver_in_loop(position: int, response: Response) -> None:
             loop.call_soon_threadsafe(deliver, position, response)
 
         return await self._thread.do(
-            lambda: answer_batch(self._backend, requests, tell)
+            lambda: answer_batch(self._backend, requests, deliver_in_loop)
         )
 
     async def close(self) -> None:
@@ -50,28 +50,30 @@ class ThisProcess:
 
 @dataclass
 class _Memory:
-    """What a batch has shown of the memory; ``failed`` are the sizes that did not fit.
-    ``alone``: one row did not fit by itself, which says nothing of how many others
-    fit."""
+    """What a batch has shown about memory: ``failed`` are the sizes that did not fit.
+
+    ``alone`` is set if a single row did not fit. This says nothing about other rows.
+    """
 
     failed: list[int] = field(default_factory=list)
     alone: bool = False
 
     @property
     def most(self) -> int:
+        """The largest size to try next; 0 if nothing is known."""
         return 0 if self.alone or not self.failed else max(1, min(self.failed) // 2)
 
 
 def answer_batch(
     backend: BatchBackend, requests: Sequence[Request], deliver: Deliver
 ) -> int:
-    """Answer every request once, also after an error in a batch. After an error the
-    open rows are asked again: in halves when memory ran out, else singly, so a bad row
-    fails alone.
+    """Answer every request once, also after an error in the batch.
 
-    Returns the largest batch that memory suffices for, as far as this one has shown,
-    and 0 where none ran out of it. Raises what ``deliver`` raises, and ModelDiedError,
-    with open rows.
+    After an error the backend gets the open rows again: in halves if it ran out of
+    memory, else one by one, so that a bad row fails alone.
+
+    Returns the largest number of rows that should fit into memory, or 0 if it did not
+    run out. Raises what ``deliver`` raises, and ModelDiedError, with rows still open.
     """
     memory = _Memory()
     _answer(backend, requests, deliver, memory)
@@ -120,8 +122,9 @@ def _answer(
 
 @dataclass(frozen=True)
 class _Fault:
-    """Why a batch ended, in words: the exception would hold the memory of its
-    frames."""
+    """Why a batch ended."""
+
+    # text, not the exception: its frames would keep their memory
 
     kind: ErrorKind
     text: str
@@ -130,27 +133,27 @@ class _Fault:
 def _yielded(
     backend: BatchBackend, requests: Sequence[Request], faults: list[_Fault]
 ) -> Iterator[tuple[int, Response]]:
-    """What the backend yields; errors and non-answers are added to ``faults``."""
+    """The answers that the backend yields; its error is added to ``faults``."""
     try:
-        for given in backend.generate_batch(requests) or ():
-            match given:
+        for item in backend.generate_batch(requests) or ():
+            match item:
                 case (int() as position, Response() as response):
                     yield position, response
                 case _:
                     raise TypeError(
-                        f"the backend gave {given!r:.200}, which is no position with "
-                        "a Response"
+                        f"the backend gave {item!r:.200}, not a position with a "
+                        "Response"
                     )
-    except ModelDiedError:  # nothing is left that could be asked for the open rows
+    except ModelDiedError:  # no model is left for the open rows
         raise
     except BaseException as error:  # a model may fail in any way; the row records how
-        said = f"{type(error).__name__}: {error}"
+        message = f"{type(error).__name__}: {error}"
         if is_out_of_memory(error):
-            faults.append(_Fault("out_of_memory", said))
+            faults.append(_Fault("out_of_memory", message))
             return
         if _log.isEnabledFor(logging.DEBUG):
             _log.debug(
-                "a batch was ended by an error:\n%s",
+                "an error ended a batch:\n%s",
                 "".join(traceback.format_exception(error)).rstrip(),
             )
-        faults.append(_Fault("internal", said + raised_at(error, __file__)))
+        faults.append(_Fault("internal", message + raised_at(error, __file__)))

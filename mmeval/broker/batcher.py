@@ -1,4 +1,4 @@
-"""Micro-batching: calls that wait for a local model are answered together."""
+"""Micro-batching: collects calls to a local model and answers them together."""
 
 from __future__ import annotations
 
@@ -18,37 +18,39 @@ from mmeval.records.response import Response
 from mmeval.store.call_context import CallContext
 
 MEDIUM_WEIGHT = 4000
-"""What a medium counts in a request's length, in characters: a picture takes about a
+"""Characters that a medium counts in the length of a request: a picture takes about a
 thousand tokens."""
 
 log = logging.getLogger(__name__)
 
 SHORT_WAIT = 0.02
-"""Seconds that a call waits for company when some trials are busy elsewhere."""
+"""Seconds that a call waits for others while some trials are busy elsewhere."""
 WINDOW = 4
-"""So many batches' worth of calls are wanted: one that is answered, and some to choose
-rows of like length from."""
+"""Number of batches for which calls are collected: one that is answered, and others to
+choose rows of similar length from."""
 AHEAD = 8
-"""A batch for so many places is wanted ahead, since many of them may be free at the
-same moment."""
+"""Number of places for which one further batch is collected, since several places may
+become free at the same moment."""
 GROW_AFTER = 16
-"""So many batches in a row must have fitted before a larger one is tried again."""
+"""Number of consecutive batches that must fit before a larger one is tried again."""
 
 
 class BatchRow(NamedTuple):
-    """A row of a batch."""
+    """A request of a batch, with what is needed to journal its answer."""
 
     request: Request
     context: CallContext
 
 
 Deliver: TypeAlias = Callable[[int, Response], None]
-"""Takes the response of a row of a batch, by its position."""
+"""Called with the position of a row in its batch, and the response."""
 
 
 class Answerer(Protocol):
-    """What answers batches, up to ``places`` of them at once, at least one.
-    It calls ``on_places`` when there are more."""
+    """Answers up to ``places`` batches at once (at least 1).
+
+    It calls ``on_places`` when a place becomes available.
+    """
 
     on_places: Callable[[], None]
 
@@ -56,50 +58,47 @@ class Answerer(Protocol):
     def places(self) -> int: ...
 
     async def start(self) -> None:
-        """Load what is needed. Raises what keeps the backend from answering."""
+        """Load the model. Raises an error if the backend cannot be loaded."""
 
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
-        """Answer a batch; ``deliver`` is called in the loop's thread, once for each
-        row. Returns the largest batch that memory suffices for where that has shown,
-        else 0.
+        """Answer a batch; ``deliver`` is called once a row, in the loop's thread.
 
-        Raises ModelDiedError where the worker is gone, with open rows; MmevalError
-        where no row can be answered any more.
+        Returns the largest number of rows that should fit into memory if it ran out,
+        else 0. Raises ModelDiedError if the worker is gone, with rows still open, and
+        MmevalError if no row can be answered any more.
         """
 
     async def close(self) -> None: ...
 
 
 @dataclass(slots=True, eq=False)
-class _Waiting:
+class _WaitingCall:
     asked: BatchRow
     future: asyncio.Future[Response]
     since: float
     length: int
     died: str = ""
-    """How the model died that was answering this row. Such a row is asked again,
-    alone."""
+    """How the model died while it answered this row; such a row is sent again, alone.
+    """
     overtaken: bool = False
-    """A full batch of others went first, though this call has waited longer. That
-    happens to it once."""
+    """Whether a full batch of other calls went first. This happens to a call once."""
     open: bool = True
     sent: bool = False
 
 
-_Group: TypeAlias = "list[_Waiting]"
+_Group: TypeAlias = "list[_WaitingCall]"
 
 
 class Batcher:
-    """Collects calls into batches whose rows are equal in wanted kinds and parameters.
+    """Collects calls into batches. The rows of a batch have equal kinds and parameters.
 
-    A batch goes when it is full, when every live trial is waiting (no other can come),
-    or after a short wait. It is cut out of the group that holds the call that has
-    waited longest, so that this call is in it and the lengths of its neighbours are
-    like its own: padding is what a mixed batch wastes. ``live`` counts trials, not
-    nested programs: an agent's inner calls belong to the trial that waits.
+    A batch is sent when it is full, when every live trial waits (so that no further
+    call can come), or after a short wait. It contains the call that has waited longest
+    and calls of similar length, since a mixed batch wastes time on padding.
 
-    ``size`` is the largest batch; where memory does not suffice for it, ``size`` falls,
-    and it is tried ``growths`` times later on whether more rows fit again.
+    ``live`` returns the number of trials in progress. The calls of an agent belong to
+    the trial that waits for it. ``size`` is the maximum number of rows. It falls if
+    memory runs out, and ``growths`` times it is raised again.
     """
 
     def __init__(
@@ -114,40 +113,40 @@ class Batcher:
         self._answerer, self._live = answerer, live
         self._most, self._growths, self._fitted = size, growths, 0
         self._groups: dict[bytes, _Group] = {}
-        self._again: list[_Waiting] = []
+        self._again: list[_WaitingCall] = []
         self._trials: Counter[str] = Counter()
-        """How many calls each trial has that are not answered."""
+        """Number of calls without an answer, by trial."""
         self._in_flight = self._open_rows = 0
         self._free_since = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         answerer.on_places = self._more_places
         self.on_room: Callable[[], None] = lambda: None
-        """Called when more calls would keep it busy."""
+        """Called when there is room for more calls."""
 
     @property
     def in_flight(self) -> int:
-        """Calls that are in a batch under way and not answered yet."""
+        """Number of calls in running batches that are not answered yet."""
         return self._open_rows
 
     @property
     def width(self) -> int:
-        """How many calls keep it busy."""
+        """Number of calls that keep all places busy."""
         places = self._answerer.places
         return (places + max(WINDOW - 1, places // AHEAD)) * self.size
 
     def _more_places(self) -> None:
-        self._consider()
+        self._send_due()
         self.on_room()
 
     async def start(self) -> None:
-        """Get ready to answer. Raises what keeps the backend from it."""
+        """Load the model. Raises an error if the backend cannot be loaded."""
         await self._answerer.start()
 
     async def ask(self, request: Request, context: CallContext) -> Response:
-        """The answer to a request. Raises what concerns every call of the backend."""
+        """The answer to a request. Raises errors that concern every call."""
         loop = asyncio.get_running_loop()
-        waiting = _Waiting(
+        waiting = _WaitingCall(
             BatchRow(request, context),
             loop.create_future(),
             loop.time(),
@@ -156,14 +155,13 @@ class Batcher:
         self._groups.setdefault(likeness(request), []).append(waiting)
         self._trials[context.trial] += 1
         try:
-            self._consider()
+            self._send_due()
             return await waiting.future
         finally:
             self._close_call(waiting)
 
     def stop(self, error: MmevalError) -> None:
-        """Make no more batches: waiting calls get ``error``; those under way are
-        answered."""
+        """Send no more batches. Waiting calls raise ``error``, running ones finish."""
         waiting = self._again
         for group in self._groups.values():
             waiting.extend(group)
@@ -176,26 +174,25 @@ class Batcher:
             self._timer.cancel()
         await self._answerer.close()
 
-    # --- which calls go, and when -----------------------------------------------------
+    # --- which calls are sent, and when -----------------------------------------------
 
-    def _consider(self) -> None:
-        """Send what should go now; for what should go later, come back when it is
-        time."""
-        while batch := self._taken():
+    def _send_due(self) -> None:
+        """Send the batches that are due. A timer calls this again for later ones."""
+        while batch := self._take_batch():
             task = asyncio.get_running_loop().create_task(self._serve(batch))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    def _taken(self) -> list[_Waiting]:
-        """The calls that go now to a free place."""
+    def _take_batch(self) -> list[_WaitingCall]:
+        """Take the next batch that is due; empty if there is none, or no free place."""
         if self._in_flight >= self._answerer.places:
             return []
-        batch: list[_Waiting] = []
+        batch: list[_WaitingCall] = []
         while self._again and not batch:
             call = self._again.pop(0)
             if not call.future.done():
                 batch = [call]
-        batch = batch or self._due()
+        batch = batch or self._due_batch()
         if batch:
             self._in_flight += 1
             self._open_rows += len(batch)
@@ -206,13 +203,13 @@ class Batcher:
                 self._timer = None
         return batch
 
-    def _due(self) -> list[_Waiting]:
-        """The next batch, if it should go already."""
+    def _due_batch(self) -> list[_WaitingCall]:
+        """The next batch if it is due, else an empty list."""
         groups: dict[bytes, _Group] = {}
         for key, group in self._groups.items():
-            left = [call for call in group if not call.future.done()]
-            if left:  # the others were given up
-                groups[key] = left
+            waiting = [call for call in group if not call.future.done()]
+            if waiting:  # the others were cancelled
+                groups[key] = waiting
         self._groups = groups
         if not groups:
             return []
@@ -222,7 +219,7 @@ class Batcher:
         loop = asyncio.get_running_loop()
         wait = max(oldest[0].since, self._free_since) + SHORT_WAIT - loop.time()
         if len(self._trials) >= self._live() or wait <= 0 or oldest[0].overtaken:
-            # no more are expected: an equal part for every free place
+            # no further call is expected: split the group evenly between free places
             free = self._answerer.places - self._in_flight
             share = -(-len(oldest) // free)
             return self._cut(oldest, min(self.size, share))
@@ -235,10 +232,9 @@ class Batcher:
             self._timer = loop.call_later(wait, self._time_is_up)
         return []
 
-    def _cut(self, group: _Group, count: int) -> list[_Waiting]:
-        """Take a batch out of a group: the first, with those whose lengths are
-        nearest."""
-        # there is nothing to pad, and with many places there are many to sort
+    def _cut(self, group: _Group, count: int) -> list[_WaitingCall]:
+        """Take a batch out of a group: the oldest call and those of nearest length."""
+        # a single row has no padding, and sorting many calls takes time
         if count == 1:
             return [group.pop(0)]
         ordered = sorted(group, key=lambda call: call.length)
@@ -246,58 +242,60 @@ class Batcher:
             [call.length for call in ordered], ordered.index(group[0]), count
         )
         batch = ordered[begin : begin + count]
-        taken = {id(call) for call in batch}
-        group[:] = [call for call in group if id(call) not in taken]
+        chosen = {id(call) for call in batch}
+        group[:] = [call for call in group if id(call) not in chosen]
         return batch
 
     def _time_is_up(self) -> None:
         self._timer = None
-        self._consider()
+        self._send_due()
 
-    # --- a batch under way ------------------------------------------------------------
+    # --- a running batch --------------------------------------------------------------
 
-    async def _serve(self, batch: list[_Waiting]) -> None:
-        """Answer a batch, and then the next ones while some are due. Another task for
-        the next one would begin behind the trials that read these answers."""
+    async def _serve(self, batch: list[_WaitingCall]) -> None:
+        """Answer a batch, then further ones while some are due."""
+        # A new task for the next batch would start only after the trials have read
+        # these answers, so the model would be idle meanwhile.
         while batch:
             await self._answer(batch)
-            if batch := self._taken():
-                self._consider()
+            if batch := self._take_batch():
+                self._send_due()
 
-    async def _answer(self, batch: list[_Waiting]) -> None:
+    async def _answer(self, batch: list[_WaitingCall]) -> None:
         def deliver(position: int, response: Response) -> None:
             self._settle(batch[position], response)
 
         try:
             most = await self._answerer.answer([call.asked for call in batch], deliver)
-            self._learn(len(batch), most)
-            self._lost(batch, "the backend gave no answer")
+            self._adapt_size(len(batch), most)
+            self._fail_rows(batch, "the backend gave no answer")
         except ModelDiedError as death:
-            self._ask_again(batch, death)
+            self._queue_again(batch, death)
         except MmevalError as error:
             for call in batch:
                 self._fail(call, error)
-        except Exception as error:  # whatever it is, no call may wait for ever
-            self._lost(batch, f"{type(error).__name__}: {error}")
+        except Exception as error:  # whatever it is, no call may wait forever
+            self._fail_rows(batch, f"{type(error).__name__}: {error}")
         finally:
             self._in_flight -= 1
             self._free_since = asyncio.get_running_loop().time()
 
-    def _lost(self, batch: Sequence[_Waiting], why: str) -> None:
+    def _fail_rows(self, batch: Sequence[_WaitingCall], why: str) -> None:
         for call in batch:
             self._settle(call, Response.failed("internal", why))
 
-    def _ask_again(self, batch: Sequence[_Waiting], death: ModelDiedError) -> None:
-        """Ask the rows once more, one by one, so that a fatal row is lost alone."""
+    def _queue_again(
+        self, batch: Sequence[_WaitingCall], death: ModelDiedError
+    ) -> None:
+        """Queue the open rows again, one by one, so that a fatal row fails alone."""
         may_be_fatal = not isinstance(death, PlaceLostError)
         for call in batch:
             if not call.open:
                 continue
             if call.died and may_be_fatal:
-                self._lost(
+                self._fail_rows(
                     [call],
-                    f"{death}; it was answering this request, as it was when it died "
-                    "before",
+                    f"{death}; it died on this request twice",
                 )
             else:
                 call.died = call.died or (str(death) if may_be_fatal else "")
@@ -305,21 +303,20 @@ class Batcher:
                 self._open_rows -= 1
                 self._again.append(call)
 
-    def _settle(self, call: _Waiting, response: Response) -> None:
-        """Answer the call; its future is set a moment later: the next batch goes
-        first."""
+    def _settle(self, call: _WaitingCall, response: Response) -> None:
+        """Answer the call. Its future is set later: the next batch starts first."""
         if call.open:
             self._close_call(call)
             asyncio.get_running_loop().call_soon(_resolve, call.future, response)
 
-    def _fail(self, call: _Waiting, error: MmevalError) -> None:
+    def _fail(self, call: _WaitingCall, error: MmevalError) -> None:
         if call.open:
             self._close_call(call)
             if not call.future.done():
                 call.future.set_exception(error)
 
-    def _close_call(self, call: _Waiting) -> None:
-        """The call is not open any more; its trial may come with another."""
+    def _close_call(self, call: _WaitingCall) -> None:
+        """Close the call: its trial may send another."""
         if not call.open:
             return
         call.open = False
@@ -329,13 +326,13 @@ class Batcher:
         if not self._trials[trial]:
             del self._trials[trial]
 
-    def _learn(self, rows: int, most: int) -> None:
-        """Remember for how many rows memory has not sufficed."""
+    def _adapt_size(self, rows: int, most: int) -> None:
+        """Lower the batch size after memory ran out, and raise it later."""
         if 0 < most < self.size:
             self.size, self._fitted = most, 0
             log.warning(
-                "a batch of %d ran out of memory, so the batch size is at most %d from "
-                "now on; --batch_size %d begins with that",
+                "a batch of %d ran out of memory, so the batch size is now at most %d. "
+                "Use --batch_size %d to start with it",
                 rows,
                 most,
                 most,
@@ -353,26 +350,28 @@ def _resolve(future: asyncio.Future[Response], response: Response) -> None:
 
 
 def likeness(request: Request) -> bytes:
-    """What the rows of a batch have in common."""
+    """The key of the group of calls that may share a batch."""
     return canonical_json([request.wants, request.params.to_json()])
 
 
 def length(request: Request) -> int:
-    """About how long a request is, in characters."""
+    """The approximate length of a request, in characters."""
     parts = [part for message in request.messages for part in message.content.parts]
     return sum(len(part.raw) if part.media is None else MEDIUM_WEIGHT for part in parts)
 
 
 def least_padded(
     lengths: Sequence[int],
-    wanted: int,
+    position: int,
     count: int,
 ) -> int:
-    """Where the least padded slice of ``count`` rising lengths with ``wanted``
-    begins."""
+    """The start of the slice of ``count`` sorted lengths with the least padding.
+
+    The slice contains ``position``.
+    """
     total = [0, *accumulate(lengths)]
     begins = range(
-        max(0, wanted - count + 1), max(0, min(wanted, len(lengths) - count)) + 1
+        max(0, position - count + 1), max(0, min(position, len(lengths) - count)) + 1
     )
 
     def padding(begin: int) -> int:

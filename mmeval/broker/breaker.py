@@ -1,4 +1,4 @@
-"""The breaker of a role: from when on a backend is not asked any more, and why."""
+"""The circuit breaker of a role: stops the calls to a backend that is lost."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from mmeval.records.response import ErrorInfo, ErrorKind
 log = logging.getLogger(__name__)
 
 FAILURES_IN_A_ROW = 50
-"""So many calls that all fail after their retries mean that the backend is gone."""
+"""Number of consecutive calls that fail after their retries until the backend counts
+as gone."""
 LONG_WAIT = 60.0
-"""Seconds of a pause before a call is sent again, from which it is reported, once."""
+"""Seconds of a pause before a retry from which a warning reports it, once."""
 _GONE: tuple[ErrorKind, ...] = ("connection", "timeout", "server")
-"""The errors that a backend gives which is gone."""
+"""The errors that show that a backend may be gone."""
 
 
 class Breaker:
-    """Whether a backend is lost. What makes it so is raised at every later call: none
-    waits for what is gone."""
+    """Remembers why a backend is lost, and raises that error at every later call."""
 
     outage: Outage
     failed_in_a_row: int
@@ -45,34 +45,38 @@ class Breaker:
         self._has_warned = False
 
     def check(self) -> None:
-        """Raises the error of a backend that is lost."""
+        """Raise the error if the backend is lost."""
         if self._lost is not None:
             raise self._lost
 
     def count(self, error: ErrorInfo) -> None:
-        """Count a call that has failed after its retries. Raises BackendDownError where
-        too many have failed in a row."""
+        """Count a call that failed after its retries.
+
+        Raises BackendDownError after too many consecutive failures.
+        """
         if error.kind not in _GONE:
             self.failed_in_a_row = 0
             return
         self.failed_in_a_row += 1
         if self.failed_in_a_row >= FAILURES_IN_A_ROW:
-            last = f"the last one with: {error.message}"
-            failures = f"{FAILURES_IN_A_ROW} calls in a row failed, {last}"
-            raise self.give_up(self.outage.told(failures))
+            last = f"last error: {error.message}"
+            failures = f"{FAILURES_IN_A_ROW} calls in a row failed; {last}"
+            raise self.give_up(self.outage.with_backend(failures))
 
     def give_up(self, why: str) -> RoleLostError:
-        """The error of a backend that is down for good."""
+        """Mark the backend as down. Returns the error to raise."""
         self._lost = BackendDownError(why, "bring the backend up")
         return self._lost
 
     def refuse_key(self, error: ErrorInfo) -> RoleLostError:
-        """The error of a backend that does not accept the key."""
-        self._lost = KeyRefusedError(self.outage.told(error.message), "fix the key")
+        """Mark the API key as refused. Returns the error to raise."""
+        self._lost = KeyRefusedError(
+            self.outage.with_backend(error.message), "fix the key"
+        )
         return self._lost
 
     def cannot_start(self, error: Exception) -> RoleLostError:
-        """The error of a backend that could not be loaded."""
+        """Mark the backend as not startable. Returns the error to raise."""
         name = self.outage.backend
         log.debug("%s cannot be started", name, exc_info=error)
         code = error.exit_code if isinstance(error, MmevalError) else EXIT_UNEXPECTED
@@ -83,7 +87,7 @@ class Breaker:
         if seconds >= LONG_WAIT and not self._has_warned:
             self._has_warned = True
             log.warning(
-                "%s asks to wait: a call goes on in %.0f s",
+                "%s asks for a pause: a call continues in %.0f s",
                 self.outage.backend,
                 seconds,
             )

@@ -1,10 +1,16 @@
-"""The broker: the one executor of calls.
+"""The broker runs programs and gets an answer to each of their calls.
 
-It runs programs, finds each call's answer in the journal or asks a backend for it, and
-keeps what comes back before the program goes on. Single flight, replay and asking again
-for an acceptable reply live here and nowhere else; limits and retries with the roles.
-A question takes this path: ``run``, ``_answer``, ``_ask``, ``_reply``, then ``ask`` and
-``_once`` of its role, and the backend.
+The answer comes from the journal, or from a backend. A new answer is journalled before
+the program continues. This module replays answers, shares an answer between equal
+calls, and repeats a call whose reply is not acceptable. Limits and retries belong to
+the roles (:mod:`mmeval.broker.runtime`).
+
+An *attempt* is one request that is sent. A *draw* is one reply with its own seed: it
+takes several attempts if requests fail. Replies that are not acceptable cost a call
+further draws.
+
+A call takes this path: ``run``, ``_answer``, ``_ask``, ``_draw``, then ``ask`` and
+``_attempt`` of its role, and the backend.
 """
 
 from __future__ import annotations
@@ -36,21 +42,20 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 JUDGE_TRIES = 3
-"""How often a call is sent until ``Call.accept`` takes the reply; each time with
-another seed, each reply paid for."""
+"""Maximum number of draws until ``Call.accept`` accepts a reply. Each one costs."""
 CONVERTING = 2
-"""So many threads convert media for the calls that allow it; decoding takes memory."""
+"""Number of threads that convert media. It is small because decoding takes memory."""
 LAST_TURNS = 20
-"""So many turns of the event loop bring a reply from its connection into the journal,
+"""Turns of the event loop that bring a reply from its connection into the journal,
 with some to spare."""
 
 
 class Broker:
-    """Runs programs over the roles of one run.
+    """Runs programs with the roles of one run.
 
-    ``roles`` maps names to runtimes; a program that asks a role that is not there gets
-    a reply with an ``unsupported`` error. ``nonce`` is the run's own, by which its
-    calls have keys that no other run has; without it they have none.
+    ``roles`` maps names to runtimes. A call to any other role gets a reply with an
+    ``unsupported`` error. ``nonce`` is unique to the run. It makes the idempotency keys
+    of requests unique; without it, requests have no key.
     """
 
     def __init__(
@@ -65,7 +70,7 @@ class Broker:
         self.journal = journal
         self.roles: dict[str, BackendRuntime] = {}
         self.live_trials = 0
-        """Trials that are asked or judged now: a batch may wait for their calls."""
+        """Number of trials in progress: a batch may wait for their calls."""
         self._seed = seed
         self._nonce = nonce
         self._cache = cache
@@ -75,41 +80,43 @@ class Broker:
 
     @property
     def _runtimes(self) -> Collection[BackendRuntime]:
-        """Each once, though it may play several roles."""
+        """The runtimes without duplicates: one may play several roles."""
         return {id(runtime): runtime for runtime in self.roles.values()}.values()
 
     @property
     def in_flight(self) -> int:
-        """Calls that were sent and are not answered yet."""
+        """Number of calls that are sent and not answered yet."""
         return sum(runtime.role.in_flight for runtime in self._runtimes)
 
-    # --- the path of a question -------------------------------------------------------
+    # --- the path of a call -----------------------------------------------------------
 
     async def run(
         self, program: Program[T], scope: Scope, transcript: Transcript | None = None
     ) -> T:
-        """Run a program; its exchanges go to the transcript. Raises what the program
-        raises."""
+        """Run a program and return its result; its exchanges go to the transcript.
+
+        Raises what the program raises.
+        """
         if transcript is None:
             transcript = Transcript()
         step = 0
         sent: Reply | list[Reply] | None = None
         while True:
             try:
-                asked = next_asked(program, sent)
+                yielded = next_asked(program, sent)
             except StopIteration as stop:
                 result: T = stop.value
                 return result
             shared = scope.share and step == 0
             questions = [
                 self.question(call, scope, path, transcript, shared=shared)
-                for path, call in placed(asked, step)
+                for path, call in placed(yielded, step)
             ]
-            if isinstance(asked, Call):
+            if isinstance(yielded, Call):
                 entry = await self._answer(questions[0])
                 sent = transcript.note(questions[0], entry)
             else:
-                # when one raises, the others are kept
+                # if one call raises, the answers to the others are still journalled
                 answers = await asyncio.gather(
                     *map(self._answer, questions), return_exceptions=True
                 )
@@ -130,8 +137,11 @@ class Broker:
         *,
         shared: bool,
     ) -> Question:
-        """The next call of a program, under its name in the journal; ``shared``: it is
-        named by its content, and shared with all trials that ask the same."""
+        """The next call of a program with its key in the journal.
+
+        With ``shared`` the key depends on the content alone, so that all trials with
+        the same request share the answer.
+        """
         role, digest = call.role, call.request.digest
         occurrence = transcript.occurrence(f"{role}/{digest}")
         runtime = self.roles.get(role)
@@ -139,12 +149,13 @@ class Broker:
             key = f"{scope.name}#{path}"
         else:
             routes = route_mark(call, runtime.capabilities)
-            form = f"+{routes}" if routes else ""  # in which media may have been shown
-            # A reply is reused only if the same backend gave it.
+            # other routes show the media in another form, which may change the answer
+            form = f"+{routes}" if routes else ""
+            # an answer is reused only if the same backend gave it
             backend = f"@{runtime.mark}{form}"
             if runtime.samples is not None:
-                # An answer from the sample costs nothing: after a change of the sample
-                # or the prompt it is made anew.
+                # an answer from the sample costs nothing, so it is made again after a
+                # change of the sample or the prompt
                 content = f"{scope.sample.digest[:12]}{digest[:12]}"
                 key = f"{scope.name}#{path}{backend}/{content}"
             elif shared:
@@ -160,8 +171,10 @@ class Broker:
         )
 
     async def _answer(self, question: Question) -> JournalEntry:
-        """The journalled answer, or that for which another trial waits already, or a
-        new one, asked once for all trials that wait for the same."""
+        """The answer: journalled, in flight for another trial, or new.
+
+        Trials that wait for the same answer share one request.
+        """
         entry = self._journalled(question)
         if entry is not None:
             return entry
@@ -173,8 +186,8 @@ class Broker:
             except asyncio.CancelledError:
                 if not flight.cancelled():
                     raise
-                # Not this trial was given up, but the one that asked for both: now this
-                # one asks.
+                # the trial that sent the request was cancelled, not this one: send it
+                # for this trial
 
         flight = asyncio.get_running_loop().create_future()
         self._flights[key] = flight
@@ -182,17 +195,21 @@ class Broker:
             entry = await self._ask(question)
             flight.set_result(entry)
             return entry
-        except Exception as error:  # whatever it is, the others that wait raise it
+        except Exception as error:  # all calls that wait for the answer raise it
             flight.set_exception(error)
-            flight.exception()  # retrieved: no other call may be waiting
+            # marked as retrieved, since possibly no other call waits
+            flight.exception()
             raise
         finally:
-            flight.cancel()  # where it has neither answer nor error
+            flight.cancel()  # does nothing if an answer or error is set
             del self._flights[key]
 
     def _journalled(self, question: Question) -> JournalEntry | None:
-        """The journalled answer to a question, if it is acceptable. An answer that a
-        worker wrote, and that its process had no time to check, is checked now."""
+        """The journalled answer, if it is acceptable.
+
+        An answer that a worker wrote just before the run was killed is not checked yet.
+        It is checked here.
+        """
         call, key = question.call, question.key
         entry = self.journal.get(key)
         if entry is None:
@@ -201,14 +218,14 @@ class Broker:
             if entry.at < question.newest:
                 return None
             raise ReplayMismatchError(
-                f"step {question.path} of {question.scope.name} now asks something "
-                "else than what is journalled under it: the task, its prompt or its "
-                "protocol changed. --fresh starts over, --run_id NAME keeps both"
+                f"step {question.path} of {question.scope.name} differs from the "
+                "journalled one: the task, its prompt or its protocol changed. "
+                "Use --fresh to start over, or --run_id NAME to keep both"
             )
         if not entry.raw:
             return None if fault_of(call, entry.response) else entry
 
-        # it has just come, and is checked by the task that asked for it
+        # it has just arrived, and the task that waits for it checks it
         if key in self._flights:
             return None
         runtime = self.roles.get(call.role)
@@ -218,40 +235,44 @@ class Broker:
         response, fault = checked(call, entry.response, self._tags, unknown)
         if response is entry.response:
             return entry
-        kept = self.journal.append(
+        checked_entry = self.journal.append(
             key, question.digest, response, by=question.by, refused=bool(fault)
         )
-        return None if fault else kept._replace(earlier=entry.earlier)
+        return None if fault else checked_entry._replace(earlier=entry.earlier)
 
     async def _ask(self, question: Question) -> JournalEntry:
-        """Ask until a reply is acceptable, a few times. Every reply is journalled, an
-        unacceptable one as a failure with its cost. A failed call was retried by its
-        role, so it is not asked again."""
+        """Draw replies until one is acceptable, at most ``JUDGE_TRIES``.
+
+        Every reply is journalled; one that is not acceptable is a failure with its
+        cost. A call that failed was already retried by its role.
+        """
         call, key = question.call, question.key
         runtime = self.roles.get(call.role)
         if runtime is None:
-            return _unkept(
+            return _error_entry(
                 call.request,
                 ErrorInfo(
                     "unsupported",
-                    f"no backend plays the role {call.role!r}; name one with --role "
+                    f"no backend plays the role {call.role!r}; add --role "
                     f"{call.role}=BACKEND",
                 ),
             )
         sent = await self._sendable(runtime, call)
         if sent.error is not None:
-            return _unkept(call.request, sent.error)
+            return _error_entry(call.request, sent.error)
 
         unknown = runtime.capabilities.unknown_options(call.request.params)
         endpoint = runtime.endpoint(call.role)
-        # answers of a sample, and of an agent whose calls are cached, cost nothing
+        # answers from a sample cost nothing, and the calls of an agent are cached
         cache = None if endpoint is None else self._cache
-        # what was refused before is not drawn again
+        # continue after the draws of earlier sessions, whose seeds gave bad replies
         first = self.journal.refusals(key)
-        # a sample gives the same answer for ever
-        tries = 1 if runtime.samples is not None else JUDGE_TRIES
-        for draw in range(first, first + tries):
-            request = self._drawn(question, sent.request, draw).without_options(unknown)
+        # the same sample always gives the same answer
+        draws = 1 if runtime.samples is not None else JUDGE_TRIES
+        for draw in range(first, first + draws):
+            request = self._with_seed(question, sent.request, draw).without_options(
+                unknown
+            )
 
             cached: Response | None = None
             if cache is not None:
@@ -263,7 +284,7 @@ class Broker:
                 if cached is not None and fault_of(call, cached):
                     cached = None
             if cached is None:
-                response, failures = await self._reply(
+                response, failures = await self._draw(
                     runtime, request, question, draw, sent.done
                 )
             else:
@@ -282,19 +303,17 @@ class Broker:
                 refused=bool(fault),
             )
             if cache is not None and cached is None:
-                # kept for other runs; this one has it, so a failure is a warning
+                # the cache is for other runs; this one has the answer in its journal
                 try:
                     cache.put(cache_key, entry.response)
                 except StorageError as error:
-                    log.warning(
-                        "%s The answer is kept in the run folder", sentence(error)
-                    )
+                    log.warning("%s The run folder has the answer", sentence(error))
             if not fault:
                 break
         return entry
 
     async def _sendable(self, runtime: BackendRuntime, call: Call) -> Sendable:
-        """What a call sends; where media may have to be converted, a thread does it."""
+        """The request to send. A thread converts media if the call allows it."""
         if runtime.samples is None and call.convert:
             if self._converting is None:
                 self._converting = ThreadPoolExecutor(CONVERTING, "mmeval-convert")
@@ -308,14 +327,16 @@ class Broker:
         error = ErrorInfo("unsupported", f"the {call.role} {'; '.join(gaps)}")
         return Sendable(call.request, error=error)
 
-    def _drawn(
+    def _with_seed(
         self,
         question: Question,
         request: Request,
         draw: int,
     ) -> Request:
-        """The request with its seed, and with its key for the server: the same after a
-        kill, another once a reply is journalled as a failure."""
+        """The request with its seed and its idempotency key.
+
+        The key is the same after a kill. It changes once a failure is journalled.
+        """
         scope, digest = question.scope, question.digest
         seed = call_seed(
             self._seed,
@@ -332,7 +353,7 @@ class Broker:
         key = line_digest(name.encode("utf-8", "surrogatepass"))
         return request.with_seed(seed, key)
 
-    async def _reply(
+    async def _draw(
         self,
         runtime: BackendRuntime,
         request: Request,
@@ -340,7 +361,7 @@ class Broker:
         draw: int,
         warnings: tuple[str, ...],
     ) -> tuple[Response, int]:
-        """The reply of a role, by its kind, and how many tries failed before it."""
+        """The reply of a role, and the number of attempts that failed before it."""
         scope = question.scope
         if runtime.samples is not None:
             response = runtime.samples.answer(
@@ -356,7 +377,7 @@ class Broker:
             return await self.run(program, inner, transcript), 0
 
         endpoint = runtime.endpoint(question.call.role)
-        # a server's answers are kept here, and the texts of a context cost time
+        # only batches need a context, and building one takes time
         context = NO_CONTEXT
         if runtime.role.batcher is not None:
             context = question.context(endpoint, draw, warnings)
@@ -364,8 +385,8 @@ class Broker:
         try:
             return await runtime.ask(request, context, tries)
         except BaseException:  # also where the call is cancelled
-            # The tries of a call that is given up are journalled, so that later
-            # sessions count them; what ends the call is worth more than their record.
+            # Failed attempts are journalled, so that later sessions count their cost.
+            # A storage error must not hide the error that ends the call.
             if tries.last is not None:
                 with contextlib.suppress(StorageError):
                     self.journal.append(
@@ -381,20 +402,18 @@ class Broker:
     # --- the end ----------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Make no more calls: these raise StoppedError; those in flight are
-        answered."""
+        """Send no more calls: new ones raise StoppedError, those in flight finish."""
         for runtime in self.roles.values():
             runtime.stop()
 
     async def leave(self) -> None:
-        """Close the backends: no more answers come, and what has arrived is in the
-        journal. A task that is cancelled while its reply waits for it loses the reply.
-        So nothing may come any more, and what has come gets its turns, before the tasks
-        of open calls are cancelled."""
-        await _turns()
+        """Close the backends, with every answer that has arrived in the journal."""
+        # A task that is cancelled before it takes its reply loses that reply. The turns
+        # before and after closing let each task take what has arrived.
+        await _let_tasks_run()
         for runtime in self._runtimes:
             await runtime.close()
-        await _turns()
+        await _let_tasks_run()
 
     async def close(self) -> None:
         await self.leave()
@@ -404,14 +423,13 @@ class Broker:
             self._cache.close()
 
 
-async def _turns() -> None:
+async def _let_tasks_run() -> None:
     for _ in range(LAST_TURNS):
         await asyncio.sleep(0)
 
 
-def _unkept(request: Request, error: ErrorInfo) -> JournalEntry:
-    """A reply that is not journalled: nothing was asked, so there is nothing to
-    keep."""
+def _error_entry(request: Request, error: ErrorInfo) -> JournalEntry:
+    """An entry for an error without a request. It is not journalled."""
     response = Response(error=error, finish_reason="error")
     line = to_line(response.to_json())
     return JournalEntry(request.digest, response, line, at=time.time())

@@ -1,4 +1,4 @@
-"""How many calls a role may have in flight: fewer while the server refuses some."""
+"""Limits the calls of a role in flight. Rate limit errors lower the limit."""
 
 from __future__ import annotations
 
@@ -9,24 +9,27 @@ from collections import deque
 
 NO_LIMIT = 1 << 30
 MAX_PAUSE = 120.0
-"""Seconds; a server that asks for more is asked again after this time."""
+"""Maximum pause in seconds, even if the server asks for more."""
 SMALLEST_ROUND = 16
-"""Replies by which the share of refusals is judged; where more calls may be in flight,
-as many as these."""
+"""Minimum number of replies in a round, of which the share of refusals is taken. A
+round has as many replies as calls may be in flight."""
 BURST_SECONDS = 0.5
-"""Refusals that come so close to each other are one signal: they were sent before the
-first one was known."""
+"""Seconds within which several refusals count as one: these calls were sent before the
+first refusal was known."""
 
 
 class Limiter:
-    """Limits the calls in flight: halves after refusals, climbs back by one a round. It
-    starts at the full limit and halves when most of a round of replies are refusals.
-    Fewer refusals are chance, or a server that is just full: the refused calls wait,
-    and the others go on.
+    """Limits the calls in flight.
 
-    Places go to those that wait longest. ``acquire`` is no ``async with`` on purpose:
-    it returns at once, without a task switch, while there is room.
+    The limit starts at its maximum. It is halved when more than half of a round of
+    replies are refused for the rate, and rises by one for each round of answers. Fewer
+    refusals do not lower it: the refused calls wait, and the others continue.
+
+    Calls get places in the order in which they wait.
     """
+
+    # ``acquire`` is not an ``async with``: it returns without a task switch while there
+    # is room.
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -39,12 +42,12 @@ class Limiter:
         self.stopped = asyncio.Event()
 
     def stop(self) -> None:
-        """From now on no call pauses: places go to calls that are given up."""
+        """End all pauses. Calls that get a place then must not be sent."""
         self.stopped.set()
 
     async def acquire(self) -> None:
         if self._waiting or self.in_flight >= self.allowed:
-            await self._turn()
+            await self._wait_for_place()
         else:
             self.in_flight += 1
         if self._resume_at:
@@ -55,7 +58,7 @@ class Limiter:
         self._wake()
 
     def succeeded(self) -> None:
-        """An answer came: the limit climbs by one for each full round of them."""
+        """Note an answer. The limit rises by one for each round of answers."""
         if self._refused:
             self._answered += 1
             if self._answered + self._refused >= self._round:
@@ -65,10 +68,10 @@ class Limiter:
             self._wake()
 
     def refused(self, retry_after: float | None) -> float:
-        """Note a refusal for the rate; returns the seconds until the call may go again.
+        """Note a refusal for the rate. Returns the seconds until the call may retry.
 
-        Where most of a round is refused, every call waits as long as the server asked,
-        and fewer go on.
+        If most of a round is refused, all calls pause as long as the server asks, and
+        the limit is halved.
         """
         wait = min(MAX_PAUSE, retry_after if retry_after is not None else 1.0)
         self._refused += 1
@@ -86,8 +89,8 @@ class Limiter:
     def _round(self) -> float:
         return max(SMALLEST_ROUND, self.allowed)
 
-    async def _turn(self) -> None:
-        """Wait for the place that ``_wake`` reserves: a later call cannot take it."""
+    async def _wait_for_place(self) -> None:
+        """Wait for a place. ``_wake`` reserves it, so no later call can take it."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
         try:
@@ -104,8 +107,7 @@ class Limiter:
                 not self.stopped.is_set()
                 and (pause := self._resume_at - loop.time()) > 0
             ):
-                # The jitter spreads those who waited, so that they do not all come back
-                # in the same instant.
+                # jitter spreads the waiting calls, which would else all retry at once
                 await wait(
                     pause + random.random() * min(1.0, pause), unless=self.stopped
                 )
@@ -123,7 +125,7 @@ class Limiter:
 
 
 async def wait(seconds: float, *, unless: asyncio.Event) -> None:
-    """Wait for so long, or until an event comes."""
+    """Wait for a number of seconds, or until an event is set."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await unless.wait()

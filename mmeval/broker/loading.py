@@ -1,4 +1,4 @@
-"""The start of a backend, such as the loading of weights: once, when it is needed."""
+"""Starts a backend (for example, loads its weights) once, when it is needed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from mmeval.system.threads import OwnThread
 
 
 class Loading:
-    """Starts a backend with the first call that is really sent. ``first`` is done in a
-    thread before ``start``; both may raise anything."""
+    """Starts a backend before the first call that is sent.
+
+    ``first`` runs in a thread before ``start``. Both may raise anything.
+    """
 
     is_done: bool
     _model: str
-    """What the observer is told that is loaded."""
+    """The name of the model for the observer."""
     _observer: RoleObserver
     _first: Callable[[], object] | None
     _start: Callable[[], Awaitable[None]]
@@ -40,9 +42,11 @@ class Loading:
         self._task = None
 
     async def wait(self, *, unless: asyncio.Event) -> None:
-        """Wait until the backend is loaded. Raises what that raises, and StoppedError
-        where the event comes first: no call waits for a model that is not asked any
-        more."""
+        """Wait until the backend is loaded.
+
+        Raises the error of loading, and StoppedError if the event ``unless`` is set
+        before.
+        """
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._load())
             self._task.add_done_callback(_retrieve)
@@ -72,6 +76,6 @@ class Loading:
 
 
 def _retrieve(task: asyncio.Task[None]) -> None:
-    """What the start has raised is known, even where no call waits for it any more."""
+    """Mark the error as retrieved: possibly no call waits for it any more."""
     if not task.cancelled():
         task.exception()

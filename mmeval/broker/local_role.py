@@ -1,4 +1,4 @@
-"""A role that a local model plays: its calls are answered in batches."""
+"""The role of a local model, which answers its calls in batches."""
 
 from __future__ import annotations
 
@@ -15,21 +15,20 @@ from mmeval.broker.observer import RoleObserver
 
 @dataclass(frozen=True, eq=False)
 class LocalRole:
-    """What is needed to ask a local model."""
+    """A local model with its batcher."""
 
     limiter: Limiter
-    """Without a limit of its own, since batches are one: calls wait in the batcher,
-    where they can be put together."""
+    """A limiter without limit: calls wait in the batcher, which combines them."""
     batcher: Batcher
 
     @property
     def width(self) -> int:
-        """How many calls keep it busy: some batches of them."""
+        """Number of calls that keep it busy, a few batches."""
         return self.batcher.width
 
     @property
     def in_flight(self) -> int:
-        """Calls that are in a batch and not yet answered."""
+        """Number of calls in running batches that are not answered yet."""
         return self.batcher.in_flight
 
     async def start(self) -> None:
@@ -43,11 +42,14 @@ def local_role(
     answerer: Answerer | None,
     observer: RoleObserver,
 ) -> LocalRole:
-    """Without an ``answerer``, a thread of this process answers. ``live`` counts
-    trials."""
+    """The role of a local model.
+
+    Without an ``answerer`` a thread of this process answers. ``live`` returns the
+    number of trials in progress.
+    """
 
     def has_room() -> None:
-        observer.room()  # which a run sets later
+        observer.room()  # read at each call, since a run sets it later
 
     rows = batch_size.rows_for(backend)
     batcher = Batcher(

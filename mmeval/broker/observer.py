@@ -1,4 +1,4 @@
-"""What a run sees of a role while it is asked."""
+"""Callbacks that tell a run what happens to a role."""
 
 from __future__ import annotations
 
@@ -7,29 +7,27 @@ from dataclasses import dataclass
 
 
 def _ignore_waiting(_awaited: str) -> None:
-    """No run shows what is waited for."""
+    """The default, without a run that shows it."""
 
 
 def _ignore_loading(_model: str, _seconds: float | None) -> None:
-    """No run shows what is loaded."""
+    """The default, without a run that shows it."""
 
 
 def _ignore_room() -> None:
-    """No run has other calls to send."""
+    """The default, without a run that sends further calls."""
 
 
 @dataclass(eq=False)
 class RoleObserver:
-    """Called with what happens to a role; a run sets what it shows or uses."""
+    """Callbacks for events of a role. A run sets those that it shows or uses."""
 
     waiting: Callable[[str], None] = _ignore_waiting
-    """Called with what every call waits for, the roles of an outage or a batch, and
-    with "" when that is over."""
+    """Called with what all calls wait for: an outage or a batch; "" at its end."""
     loading: Callable[[str, float | None], None] = _ignore_loading
-    """Called with the name of a model when it begins to be loaded (None), and with the
-    seconds that it took; with no name when it cannot be loaded."""
+    """Called with (model, None) when loading begins, then with (model, seconds).
+    If loading fails, the second call is ("", None)."""
     room: Callable[[], None] = _ignore_room
-    """Called when there is room for another call: one rests, or the role has become
-    wider."""
+    """Called when the role can take another call."""
     resting: int = 0
-    """Calls that wait before they are sent again; they hold no connection meanwhile."""
+    """Number of calls that wait before a retry. They hold no connection."""

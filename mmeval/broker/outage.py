@@ -1,4 +1,4 @@
-"""Outages: while a backend is out of reach, calls wait and one at a time tests it."""
+"""Outages: while a backend is unreachable, calls wait, and one at a time tests it."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from mmeval.records.response import ErrorInfo, ErrorKind
 log = logging.getLogger(__name__)
 
 OUTAGE_SECONDS = 300.0
-"""How long a backend that has answered may be out of reach before it counts as gone."""
+"""Seconds of an outage after which a backend that has answered before counts as gone.
+"""
 START_SECONDS = 30.0
-"""The same for one that has not answered yet: its address is wrong more often than it
-is about to start."""
+"""The same for a backend that has never answered: usually its address is wrong."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
-"""Seconds between two looks; each pause is twice the one before it, up to the longest,
-and a quarter more at random."""
+"""Seconds between two tests. The pause doubles each time up to the longest one, and is
+up to a quarter longer at random."""
 
 UNNAMED = "the backend"
 
 SILENT: frozenset[ErrorKind] = frozenset(("unreachable", "connection", "timeout"))
-"""Errors that are not a sign of life."""
+"""Errors that do not show that the backend is alive."""
 
 
 class Outage:
-    """Whether a backend is out of reach, since when, and when the next call may look.
+    """The state of a backend: reachable, or unreachable since when.
 
-    ``turn`` is held by the one call that looks; the others stand in line for it, so
-    that the next to look is the one that has waited longest.
+    A call holds the lock ``turn`` while it tests the backend. The call that has waited
+    longest gets the lock next.
     """
 
     def __init__(self, on_change: Callable[[bool], None] = lambda _on: None) -> None:
@@ -40,24 +40,24 @@ class Outage:
         """The roles that the backend plays, as messages name them."""
         self._answered = False
         self._began: float | None = None
-        self._looks = 0
+        self._tests = 0
 
-    def told(self, message: str) -> str:
-        """The message of a backend, after the roles that it plays where these are
-        known."""
+    def with_backend(self, message: str) -> str:
+        """A message with the roles of the backend before it, if they are known."""
         return f"{self.backend}: {message}" if self.backend != UNNAMED else message
 
     @property
-    def on(self) -> bool:
+    def is_on(self) -> bool:
         return self._began is not None
 
     @property
-    def patience(self) -> float:
-        """Seconds that an outage may last."""
+    def limit(self) -> float:
+        """Maximum seconds of an outage."""
         return OUTAGE_SECONDS if self._answered else START_SECONDS
 
     @property
-    def lasted(self) -> float:
+    def seconds(self) -> float:
+        """The duration of the outage so far, 0 without one."""
         return (
             0.0
             if self._began is None
@@ -65,41 +65,44 @@ class Outage:
         )
 
     def pause(self) -> float:
-        """Seconds until the next look, which is the last one where patience ends."""
-        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0**self._looks) * random.uniform(
+        """Seconds until the next test; the last test is at the ``limit``."""
+        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0**self._tests) * random.uniform(
             1.0, 1.25
         )
-        return max(0.0, min(pause, self.patience - self.lasted))
+        return max(0.0, min(pause, self.limit - self.seconds))
 
     def note(self, error: ErrorInfo | None) -> None:
-        """Note the outcome of a call sent while in reach, or of the one that tests."""
+        """Note the outcome of a call: an outage begins, continues or ends."""
         if error is None or error.kind not in SILENT:
             self._answered = True
-            if self.on:
-                log.warning("%s answers again, after %.0f s", self.backend, self.lasted)
+            if self.is_on:
+                log.warning(
+                    "%s answers again, after %.0f s", self.backend, self.seconds
+                )
                 self._began = None
                 self._on_change(False)
-        elif error.kind == "unreachable" and not self.on:
-            said = "%s; every call waits for up to %.0f s until it can be reached"
-            log.warning(said, self.told(error.message), self.patience)
-            self._began, self._looks = asyncio.get_running_loop().time(), 0
+        elif error.kind == "unreachable" and not self.is_on:
+            warning = "%s; every call waits up to %.0f s until it can be reached"
+            log.warning(warning, self.with_backend(error.message), self.limit)
+            self._began, self._tests = asyncio.get_running_loop().time(), 0
             self._on_change(True)
 
-    def looked(self, error: ErrorInfo | None) -> None:
-        """What came of the call that looked."""
-        self._looks += 1
+    def note_test(self, error: ErrorInfo | None) -> None:
+        """Note the outcome of a test."""
+        self._tests += 1
         self.note(error)
 
     @property
-    def endless(self) -> bool:
-        return self.on and self.lasted >= self.patience
+    def has_expired(self) -> bool:
+        """Whether the outage has lasted for its limit, so that the backend is gone."""
+        return self.is_on and self.seconds >= self.limit
 
-    def verdict(self, message: str) -> str:
-        """Why the backend counts as gone."""
-        message = self.told(message)
+    def reason(self, message: str) -> str:
+        """The reason why the backend counts as gone."""
+        message = self.with_backend(message)
         if self._answered:
-            return f"{message}; it has been out of reach for {self.lasted:.0f} s"
+            return f"{message}; it has been unreachable for {self.seconds:.0f} s"
         return (
-            f"{message}; it has not answered once in {self.lasted:.0f} s, so its "
-            "address may be wrong"
+            f"{message}; it has never answered in {self.seconds:.0f} s, so its address "
+            "may be wrong"
         )

@@ -1,9 +1,8 @@
-"""Workers that are actors of a Ray cluster: each has a desk of its own, wherever Ray
-finds room for it.
+"""Workers that are actors of a Ray cluster.
 
-A batch goes to the actor as one call, and what came of it back as one answer, when all
-rows are written: a message a row would cost the run more than the row does. What an
-actor wrote before it ended is in its segment.
+A batch is one call to the actor, which returns all rows once they are written: a
+message for each row would cost more time than the row. Answers that an actor wrote
+before it died are in its segment.
 """
 
 from __future__ import annotations
@@ -52,18 +51,18 @@ from mmeval.system.wording import file_name
 log = logging.getLogger(__name__)
 
 END_SECONDS = 5.0
-"""How long an actor may take to give back what it holds when the run is over."""
+"""Seconds that an actor may take to release its resources at the end of a run."""
 
 
 class Desk:
-    """The actor: what its desk reports goes back with the call."""
+    """The actor. It returns the messages of its worker as the result of each call."""
 
     def __init__(self, job: WorkerJob, shared: Shared) -> None:
         self._job, self._shared = job, shared
         self._reported: list[FromWorker] = []
 
     def node(self) -> str:
-        """Where it is; its first call."""
+        """The id of its node. It is the first call, which waits for a place."""
         from ray import get_runtime_context
 
         return str(get_runtime_context().get_node_id())
@@ -79,35 +78,37 @@ class Desk:
         ).start()
         self._desk = WorkerDesk(self._job, self._reported.append)
         self._desk.open()
-        return self._taken()
+        return self._take_messages()
 
     def answer(self, batch: bytes) -> bytes:
-        """A batch and its answers as bytes: Ray takes longer for what else it sends."""
+        """Answer a pickled batch with pickled messages."""
+        # Ray sends bytes faster than objects
         self._desk.answer(pickle.loads(batch))
-        return pickle.dumps(self._taken())
+        return pickle.dumps(self._take_messages())
 
     def end(self) -> None:
-        """Give back what it holds, and end the process."""
+        """Release its resources and end the process."""
         self._desk.close()
         os._exit(0)
 
     def _end_with_run(self) -> None:
-        """Once the run has ended, finish the answers at hand and end: where the head is
-        lost, Ray ends nothing."""
+        """End the process a few seconds after the run has ended."""
+        # without a head, Ray does not end it
         while self._shared.token.exists():
             time.sleep(WATCH_SECONDS)
-        # whatever the backend is at then, the kernel ends it
+        # the kernel ends the process then, whatever the backend does
         signal.alarm(ORPHAN_SECONDS)
         time.sleep(ORPHAN_SECONDS)
         os._exit(0)
 
-    def _taken(self) -> list[FromWorker]:
+    def _take_messages(self) -> list[FromWorker]:
+        """Take the messages since the last call."""
         reported, self._reported[:] = list(self._reported), []
         return reported
 
 
 class RayWorker:
-    """An actor as the run sees it: one batch at a time."""
+    """An actor as the run sees it. It answers one batch at a time."""
 
     def __init__(self, job: WorkerJob, cluster: RayCluster) -> None:
         self.job = job
@@ -119,19 +120,19 @@ class RayWorker:
         self._is_loaded = False
 
     async def start(self) -> None:
-        self.kill()  # where its model is gone and it is not
+        self.kill()  # the old actor may be alive without its model
         self._is_loaded, self.open_rows, self._node = False, {}, None
         cluster, engine = self._cluster, self._cluster.engine
-        made = cluster.actor_class(Desk).options(
+        actor_class = cluster.actor_class(Desk).options(
             **cluster.options(engine.cpus, engine.gpus)
         )
-        self._actor = made.remote(self.job, cluster.shared)
+        self._actor = actor_class.remote(self.job, cluster.shared)
         try:
-            # wait until Ray has found room for it
+            # returns once Ray has placed the actor on a node
             timer = asyncio.get_running_loop().call_later(
                 ROOM_SECONDS,
                 log.warning,
-                "%s waits for room in the Ray cluster",
+                "%s waits for free resources in the Ray cluster",
                 self.job.name,
             )
             try:
@@ -164,16 +165,16 @@ class RayWorker:
         for message in await self._call(
             self._actor.answer.remote(pickle.dumps(batch)), pickle.loads
         ):
-            found = heard(message, self.job)
-            if isinstance(found, AnswerRow):
-                reported(found)
-            elif isinstance(found, BatchDone):
-                most = found.most
+            received = heard(message, self.job)
+            if isinstance(received, AnswerRow):
+                reported(received)
+            elif isinstance(received, BatchDone):
+                most = received.most
         return most
 
     async def end(self) -> None:
         if self._actor is not None and self._is_loaded and not self.open_rows:
-            with contextlib.suppress(Exception):  # it has ended, in its own way
+            with contextlib.suppress(Exception):  # it may have ended already
                 await asyncio.wait_for(self._actor.end.remote(), END_SECONDS)
         self.kill()
 
@@ -182,14 +183,15 @@ class RayWorker:
             self._cluster.kill(self._actor)
 
     async def _call(
-        self, answer: Awaitable[Any], read: Callable[[bytes], Any] = lambda found: found
+        self, answer: Awaitable[Any], read: Callable[[bytes], Any] = lambda raw: raw
     ) -> Any:
-        """What a call gives. Raises ModelDiedError, and PlaceLostError where the
-        actor's node is gone with it."""
+        """The result of a call to the actor.
+
+        Raises ModelDiedError, and PlaceLostError if the actor's node is gone.
+        """
         try:
             return read(await answer)
-        # Ray has many, and an answer that cannot be read here is one of a dead worker,
-        # too
+        # Ray raises many kinds; an answer that cannot be read counts as a death too
         except Exception as error:
             self.kill()
             node = self._node
@@ -207,8 +209,10 @@ class RayWorker:
 
 
 class RayPool(WorkerPool):
-    """A pool whose workers are actors: as many as are asked for, or as the cluster has
-    room for. ``share`` is how many pools of the run share the cluster."""
+    """A pool of actors: the number that the engine sets, or as many as fit.
+
+    ``share`` is the number of pools of the run that share the cluster.
+    """
 
     def __init__(
         self,
@@ -232,8 +236,7 @@ class RayPool(WorkerPool):
         await super().start()
 
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
-        """As every pool does. Without a head no death is reported: what is at work gets
-        a moment to arrive."""
+        """As ``WorkerPool.answer``; raises BackendDownError if the head is gone."""
         task = asyncio.current_task()
         assert task is not None
         self._at_work.add(task)
@@ -251,7 +254,7 @@ class RayPool(WorkerPool):
         if self._watching is not None:
             self._watching.cancel()
             self._is_over.set()
-            # Ray ends a process that still uses it when it is shut down
+            # Ray would end this process if a thread used it during its shutdown
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._thread.do(lambda: None), END_SECONDS)
         await super().close()
@@ -259,10 +262,10 @@ class RayPool(WorkerPool):
 
     async def _grow(self) -> None:
         engine = self._cluster.engine
-        wanted = engine.workers or max(
+        count = engine.workers or max(
             1, await self._thread.do(self._cluster.places) // self._share
         )
-        for number in range(len(self._workers) + 1, wanted + 1):
+        for number in range(len(self._workers) + 1, count + 1):
             job = replace(
                 self._job,
                 name=f"worker {number} ({self._role})",
@@ -274,9 +277,8 @@ class RayPool(WorkerPool):
                 self._begin(self._workers[-1])
 
     async def _watch(self) -> None:
-        """Look at the cluster, and use nodes that join. Where its head is gone, no
-        batch is answered any more."""
-        said = ""
+        """Inspect the cluster regularly and use new nodes, until its head is gone."""
+        last_warning = ""
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             try:
@@ -284,14 +286,16 @@ class RayPool(WorkerPool):
                 await self._grow()
             except BackendDownError as error:
                 self._lose(error)
+                # Without a head, Ray reports no deaths: running batches get a moment to
+                # finish, and are cancelled.
                 await asyncio.sleep(END_SECONDS)
                 for task in (*self._at_work, *self._starts.values()):
                     task.cancel()
                 return
-            except MmevalError as error:  # of nodes that are new, or all gone
-                if str(error) != said:
+            except MmevalError as error:  # about new nodes, or all nodes are gone
+                if str(error) != last_warning:
                     log.warning("%s", error)
-                said = str(error)
+                last_warning = str(error)
             except Exception:
-                # Ray has many; a head that is gone is found by the next look
-                log.debug("the cluster could not be looked at", exc_info=True)
+                # Ray raises many kinds; the next inspection finds a lost head
+                log.debug("the cluster could not be inspected", exc_info=True)

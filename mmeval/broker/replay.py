@@ -1,4 +1,4 @@
-"""How far a trial has come before this process: kept answers and open calls."""
+"""Replays a program on journalled answers, to find the calls that are still open."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from mmeval.program.calls import (
 from mmeval.records.response import Response
 
 Standing = Literal["kept", "open", "unaskable"]
-"""``kept``: every call is answered; ``open``: something is left to ask; ``unaskable``:
-the model cannot be asked, or the sample cannot."""
+"""``kept``: every call has an answer. ``open``: some have none. ``unaskable``: the
+backend does not support the request."""
 
 
 def standing(
@@ -28,27 +28,29 @@ def standing(
     scope: Scope,
     broker: Broker,
 ) -> Standing:
-    """Run a program on the answers that the journal has; nothing is asked. Raises what
-    the program raises, but for CallFailed."""
+    """The state of a program on the journalled answers alone. No call is sent.
+
+    Raises what the program raises, except CallFailed.
+    """
     transcript = Transcript()
     step = 0
     sent: Reply | list[Reply] | None = None
     try:
         while True:
             try:
-                asked = next_asked(program, sent)
+                yielded = next_asked(program, sent)
             except StopIteration:
                 return "kept"
             shared = step == 0
             replies: list[Reply] = []
-            for path, call in placed(asked, step):
-                known = known_reply(
+            for path, call in placed(yielded, step):
+                answer = known_reply(
                     call, scope, path, broker, transcript, shared=shared
                 )
-                if known.reply is None:
+                if answer.reply is None:
                     return "open"
-                replies.append(known.reply)
-            sent = replies[0] if isinstance(asked, Call) else replies
+                replies.append(answer.reply)
+            sent = replies[0] if isinstance(yielded, Call) else replies
             step += 1
     except CallFailed as failed:
         return "unaskable" if failed.error.kind == "unsupported" else "open"
@@ -57,9 +59,9 @@ def standing(
 
 
 class KnownReply(NamedTuple):
-    """A reply known without a call, or None; ``key`` is its name in the journal.
+    """A reply that needs no call, or None, with its key in the journal.
 
-    The key is empty where the call cannot be made, and where the journal is.
+    The key is empty if the call is unsupported or the journal is empty.
     """
 
     reply: Reply | None
@@ -75,10 +77,9 @@ def known_reply(
     *,
     shared: bool,
 ) -> KnownReply:
-    """The reply known without a call: journalled, or that the call cannot be asked."""
+    """The journalled reply to a call, or the error that it is unsupported."""
     key = ""
-    # else there is nothing to find, and media need not be read to know what is looked
-    # for
+    # the key needs the digest of the request, for which media are read
     if len(broker.journal):
         question = broker.question(call, scope, path, transcript, shared=shared)
         key = question.key
@@ -87,9 +88,9 @@ def known_reply(
             return KnownReply(reply_to(call, entry.response, path, key), key)
 
     runtime = broker.roles.get(call.role)
-    gaps = ["has no backend"]
+    reasons = ["has no backend"]
     if runtime is not None:
-        gaps = missing(call, runtime.capabilities)
-    if not gaps:
+        reasons = missing(call, runtime.capabilities)
+    if not reasons:
         return KnownReply(None, key)
-    return KnownReply(Reply(Response.failed("unsupported", "; ".join(gaps)), path))
+    return KnownReply(Reply(Response.failed("unsupported", "; ".join(reasons)), path))

@@ -1,4 +1,4 @@
-"""Roles: how a backend is asked, with its limit, its retries and its breaker."""
+"""Sends the calls of a role to its backend, with a limit, retries and a breaker."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ from mmeval.store.spending import ModelEndpoint
 Send: TypeAlias = Callable[[Request, CallContext], Awaitable[Response]]
 
 RATE_LIMIT_TRIES = 100
-"""How often a call may be refused for its rate; it waits longer each time, so this is
-most of an hour, not seconds."""
+"""Maximum number of rate limit errors of a call. With growing pauses between them this
+is most of an hour."""
 BACKOFF_BASE, BACKOFF_CAP = 0.5, 30.0  # seconds
 REFUSED_BASE = 0.05
-"""Seconds that a call waits after its first refusal where the server asks for less,
-doubled with each one."""
+"""Seconds that a call waits at least after its first rate limit error; doubled with
+each further one."""
 
 
 @dataclass(slots=True)
 class Tries:
-    """The failed tries of one call so far: how many, and the response of the last."""
+    """The failed attempts of one call: their number, and the last response."""
 
     failed: int = 0
     last: Response | None = None
@@ -60,47 +60,45 @@ class Tries:
 
 
 def mark_of(identity: Mapping[str, Any]) -> str:
-    """Names in the journal who has answered."""
+    """The short digest of an identity that journal keys contain."""
     return digest(identity)[:8]
 
 
 class BackendRuntime:
-    """A backend as the broker asks it, with its retries and its breaker.
+    """A backend with its limit, its retries and its breaker.
 
-    ``limit`` is how many calls of a server may be in flight. ``first`` is done in a
-    thread before anything is asked; what it raises keeps the backend from being asked.
-    ``answerer`` answers the batches of a local model; by default a thread of this
-    process does. ``notes`` is the folder for the batches of all servers, by which they
-    are found again; without it a server gets none.
-
-    What a backend is and can do is looked up once: protocols and properties are too
-    slow to ask at every call.
+    ``limit`` is the number of calls to a server that may be in flight. ``first`` runs
+    in a thread before the first call; if it raises, the backend is lost. ``answerer``
+    answers the batches of a local model, by default in a thread of this process.
+    ``notes`` is the folder in which servers with batches record them, so that a later
+    session finds them; without it no batches are used.
     """
+
+    # The properties are read once: isinstance with a protocol is slow.
 
     backend: AnyBackend
     capabilities: Capabilities
     identity: Mapping[str, Any]
     mark: str
-    """Names in the journal who has answered."""
+    """The short digest of the identity that journal keys contain."""
     model: ModelBackend | None
-    """The backend, where it answers one request at a time."""
+    """The backend if it answers one request at a time, else None."""
     samples: SampleBackend | None
-    """The backend, where it answers from the sample."""
+    """The backend if it answers from the sample, else None."""
     programs: ProgramBackend | None
-    """The backend, where its program asks other roles."""
+    """The backend if its program calls other roles, else None."""
     in_place: bool
-    """Whether the media of its answers are files of the data set, which stay where they
-    are."""
+    """Whether the media of its answers are files of the data set, which are not
+    copied."""
     role: ServerRole | LocalRole
     send: Send | None
-    """Makes one call in place of ``generate`` of the model. A budget puts itself around
-    both."""
+    """Sends one request instead of ``model.generate``; a budget wraps both."""
     observer: RoleObserver
     _retries: int
     _breaker: Breaker
     _loading: Loading
     _endpoints: dict[str, ModelEndpoint]
-    """Who is paid, by role."""
+    """The endpoint of each role."""
     _is_closed: bool
 
     def __init__(
@@ -129,9 +127,9 @@ class BackendRuntime:
         if isinstance(backend, BatchBackend):
             self.role = local_role(backend, live, batch_size, answerer, self.observer)
         else:
-            # another backend has other answers to the same requests
-            own_notes = None if notes is None else notes / self.mark
-            self.role = server_role(backend, live, limit, own_notes, self.observer)
+            # another backend gives other answers to the same requests
+            folder = None if notes is None else notes / self.mark
+            self.role = server_role(backend, live, limit, folder, self.observer)
         self.send = None if self.role.batcher is None else self.role.batcher.ask
 
         self._retries = retries
@@ -149,7 +147,7 @@ class BackendRuntime:
         self._is_closed = False
 
     def plays(self, roles: Sequence[str]) -> None:
-        """Name the roles that it plays, for messages."""
+        """Set the roles that it plays, for messages."""
         self._breaker.outage.backend = f"the {' and '.join(roles)}"
 
     @property
@@ -161,8 +159,7 @@ class BackendRuntime:
         return self.role.limiter.stopped.is_set()
 
     def endpoint(self, role: str) -> ModelEndpoint | None:
-        """Who is paid for a call of a role; None where this backend is not called for
-        it."""
+        """The endpoint for calls of a role; None if this backend makes no calls itself."""
         if self.samples is not None or self.programs is not None:
             return None
         endpoint = self._endpoints.get(role)
@@ -174,74 +171,76 @@ class BackendRuntime:
         return endpoint
 
     async def ask(
-        self, request: Request, context: CallContext, failed: Tries | None = None
+        self, request: Request, context: CallContext, failed_attempts: Tries | None = None
     ) -> tuple[Response, int]:
-        """The answer and how many tries failed before it; failed calls are retried.
-        Errors of the connection are retried within the limits. ``failed`` counts the
-        tries, also where this raises.
+        """The answer, after retries, and the number of attempts that failed before it.
 
-        Raises KeyRefusedError, StartFailedError and BackendDownError, from then on at
-        every call: no call waits for what is gone. Raises StoppedError for a call that
-        was not made when the run was stopped.
+        ``failed_attempts`` counts these too, also if this raises.
+
+        Raises KeyRefusedError, StartFailedError or BackendDownError, now and for every
+        later call, if the backend is lost. Raises StoppedError for a call that was not
+        sent before the run stopped.
         """
-        tries = refusals = 0
+        retries = refusals = 0
         breaker, limiter = self._breaker, self.role.limiter
         while True:
             response: Response | None
-            if breaker.outage.on:
-                response = await self._look(request, context)
-                if response is None:  # another call has found it
+            if breaker.outage.is_on:
+                response = await self._test(request, context)
+                if response is None:  # another call has reached it
                     continue
             else:
-                response = await self._once(request, context)
+                response = await self._attempt(request, context)
                 breaker.outage.note(response.error)
             error = response.error
             if error is None:
                 breaker.failed_in_a_row = 0
                 limiter.succeeded()
-                return response, tries + refusals
+                return response, retries + refusals
             if error.kind == "unreachable":
-                # it was not sent, so it has not failed: it waits with the others
+                # it was not sent, so that it does not count as a failure
                 continue
             if self._is_closed:
-                # by this process: that is not a failure of the call
-                raise StoppedError("the call was given up")
+                # this process ended the connection, so the call did not fail
+                raise StoppedError("the call was cancelled")
             if error.kind not in UNANSWERED:
                 request = request.replied()
             context = replace(context, attempt=context.attempt + 1)
-            if failed is not None:
-                failed.note(response)
+            if failed_attempts is not None:
+                failed_attempts.note(response)
             if error.kind == "auth":
                 raise breaker.refuse_key(error)
             if error.kind == "rate_limit" and refusals < RATE_LIMIT_TRIES:
-                least = min(BACKOFF_CAP, REFUSED_BASE * 2**refusals)
-                pause = max(least, limiter.refused(error.retry_after))
+                min_pause = min(BACKOFF_CAP, REFUSED_BASE * 2**refusals)
+                pause = max(min_pause, limiter.refused(error.retry_after))
                 refusals += 1
-                await self._rest(pause * random.uniform(1.0, 1.25))
+                await self._pause(pause * random.uniform(1.0, 1.25))
                 continue
-            if error.kind not in RETRYABLE or tries >= self._retries:
+            if error.kind not in RETRYABLE or retries >= self._retries:
                 breaker.count(error)
-                return response, tries + refusals
-            pause = min(BACKOFF_CAP, BACKOFF_BASE * 2**tries)
-            await self._rest(pause * random.uniform(0.5, 1.0))
-            tries += 1
+                return response, retries + refusals
+            pause = min(BACKOFF_CAP, BACKOFF_BASE * 2**retries)
+            await self._pause(pause * random.uniform(0.5, 1.0))
+            retries += 1
 
-    async def _look(self, request: Request, context: CallContext) -> Response | None:
-        """Test a backend that is out of reach with a call in its turn, one at a time;
-        None where another has found it."""
+    async def _test(self, request: Request, context: CallContext) -> Response | None:
+        """Test an unreachable backend with this call, one call at a time.
+
+        Returns None if another call has reached it meanwhile.
+        """
         outage = self._breaker.outage
         async with outage.turn:
             self._breaker.check()
-            if not outage.on:
+            if not outage.is_on:
                 return None
             await wait(outage.pause(), unless=self.role.limiter.stopped)
-            response = await self._once(request, context)
-            outage.looked(response.error)
-            if response.error is not None and outage.endless:
-                raise self._breaker.give_up(outage.verdict(response.error.message))
+            response = await self._attempt(request, context)
+            outage.note_test(response.error)
+            if response.error is not None and outage.has_expired:
+                raise self._breaker.give_up(outage.reason(response.error.message))
             return response
 
-    async def _once(self, request: Request, context: CallContext) -> Response:
+    async def _attempt(self, request: Request, context: CallContext) -> Response:
         limiter = self.role.limiter
         await limiter.acquire()
         started = time.monotonic()
@@ -258,9 +257,7 @@ class BackendRuntime:
                 assert self.model is not None
                 response = await self.model.generate(request)
             if not isinstance(response, Response):
-                raise TypeError(
-                    f"the backend gave {response!r:.200}, which is no Response"
-                )
+                raise TypeError(f"the backend gave {response!r:.200}, not a Response")
             if response.latency:
                 return response
             return replace(response, latency=time.monotonic() - started)
@@ -277,8 +274,11 @@ class BackendRuntime:
             limiter.release()
 
     async def _loaded(self) -> None:
-        """Wait until the backend is loaded. Raises StartFailedError, in every waiting
-        call, and StoppedError where the run is stopped before that."""
+        """Wait until the backend is loaded.
+
+        Raises StartFailedError in every waiting call, and StoppedError if the run is
+        stopped before.
+        """
         try:
             await self._loading.wait(unless=self.role.limiter.stopped)
         except StoppedError:
@@ -286,8 +286,8 @@ class BackendRuntime:
         except Exception as error:  # a plugin's backend may raise anything
             raise self._breaker.cannot_start(error) from error
 
-    async def _rest(self, seconds: float) -> None:
-        """Let a call wait before it is sent again; it holds no connection meanwhile."""
+    async def _pause(self, seconds: float) -> None:
+        """Wait before a retry, without a connection."""
         self._breaker.warn_of_pause(seconds)
         self.observer.resting += 1
         try:
@@ -297,8 +297,7 @@ class BackendRuntime:
             self.observer.resting -= 1
 
     def stop(self) -> None:
-        """Send no more calls: waiting ones raise StoppedError; the others are
-        answered."""
+        """Send no more calls: waiting ones raise StoppedError, the others finish."""
         self.role.limiter.stop()
         if self.role.batcher is not None:
             self.role.batcher.stop(StoppedError("stopped before the call was made"))
@@ -308,7 +307,7 @@ class BackendRuntime:
         if self._is_closed:
             return
         self._is_closed = True
-        # calls that the end of the run has left behind must open no connection again
+        # calls that still wait must not open a connection again
         self.stop()
         if self.role.batcher is not None:
             await self.role.batcher.close()

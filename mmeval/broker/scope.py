@@ -1,4 +1,4 @@
-"""Who asks, and what was exchanged: scopes, questions and transcripts."""
+"""Scopes, keyed calls and transcripts: where a call belongs, and its exchanges."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from mmeval.store.spending import ModelEndpoint
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The program and trial that calls belong to: what a key is made of.
+    """The program and trial that calls belong to. Keys are made from it.
 
-    ``share`` lets the first step be shared by content, ``by_content`` every step,
-    whatever trial it belongs to. ``within`` is the key of the call that an agent
-    answers by these, so that they are shared and replayed together with it. ``draw``
-    counts how often the agent was asked the same before: its calls then draw anew too.
+    ``share`` allows trials to share the first step if its content is equal,
+    ``by_content`` every step. ``within`` is set for the calls of an agent: it is the
+    key of the call that the agent answers, so that its calls are shared and replayed
+    together with that one. ``draw`` distinguishes equal calls to an agent, so that the
+    agent's own calls get new seeds too.
     """
 
     task: str
@@ -46,8 +47,7 @@ class Scope:
 
     @property
     def seed_repeat(self) -> int:
-        """The repeat for seeds; 0 where calls are shared, as any repeat may ask
-        first."""
+        """The repeat that seeds depend on; 0 if calls are shared between repeats."""
         return 0 if self.by_content else self.repeat
 
     def of_agent(
@@ -57,10 +57,10 @@ class Scope:
         occurrence: int = 0,
         attempt: int = 0,
     ) -> Scope:
-        """The calls by which an agent answers the call with this key.
+        """The scope of the calls that an agent makes to answer the call with this key.
 
-        ``occurrence`` counts the equal calls before it, ``attempt`` its replies that
-        were not acceptable.
+        ``occurrence`` is the number of equal calls before it, ``attempt`` the number of
+        its replies that were not acceptable.
         """
         return Scope(
             self.task,
@@ -73,12 +73,12 @@ class Scope:
 
 
 class Question(NamedTuple):
-    """A call on its way to its role.
+    """A call with its key in the journal.
 
-    ``path`` is its place in the program, ``key`` its name in the journal.
-    ``occurrence`` counts the equal calls of the program before it. ``newest`` is when
-    the newest answer to an earlier step came: what is journalled for this step and is
-    older was asked after another answer, which is lost.
+    ``path`` is its place in the program. ``occurrence`` is the number of equal calls of
+    the program before it. ``newest`` is the time of the newest answer to an earlier
+    step. A journalled answer to this step that is older followed another answer, which
+    is lost.
     """
 
     call: Call
@@ -91,16 +91,16 @@ class Question(NamedTuple):
 
     @property
     def by(self) -> str:
-        """Its place, as the journal notes it."""
+        """The place of the call, as the journal records it."""
         return f"{self.scope.name}#{self.path}"
 
     def context(
         self,
         endpoint: ModelEndpoint | None,
         draw: int,
-        warnings: Sequence[str],
+        remarks: Sequence[str],
     ) -> CallContext:
-        """What goes with the call to the process that answers it."""
+        """What the process that answers the call needs to journal the answer."""
         return CallContext(
             self.scope.trial,
             self.key,
@@ -113,7 +113,7 @@ class Question(NamedTuple):
 
 @dataclass(slots=True)
 class Transcript:
-    """What one program has asked, and what it was answered, so far."""
+    """The calls of one program so far, with their answers."""
 
     exchanges: list[Exchange] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
@@ -121,21 +121,21 @@ class Transcript:
     keys: list[str] = field(default_factory=list)
     params: list[GenerationParams] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
-    """When each exchange's answer came, in seconds since the epoch."""
+    """The time of each answer, in seconds since the epoch."""
     replayed: int = 0
-    """Calls that an earlier process was given the answer to."""
+    """Number of answers that an earlier process got."""
     newest: float = 0.0
-    """When the newest answer came, in seconds since the epoch."""
-    _seen: dict[str, int] = field(default_factory=dict)
+    """The time of the newest answer, in seconds since the epoch."""
+    _counts: dict[str, int] = field(default_factory=dict)
 
-    def occurrence(self, likeness: str) -> int:
-        """How many earlier calls of the program asked exactly the same."""
-        count = self._seen.get(likeness, 0)
-        self._seen[likeness] = count + 1
+    def occurrence(self, request: str) -> int:
+        """Count a request. Returns the number of equal ones before it."""
+        count = self._counts.get(request, 0)
+        self._counts[request] = count + 1
         return count
 
     def note(self, question: Question, entry: JournalEntry) -> Reply:
-        """Add the answer to a question; returns it as the program gets it."""
+        """Add an answer. Returns the reply for the program."""
         call, path = question.call, question.path
         exchange = Exchange(path, call.role, question.digest, entry.response)
         self.exchanges.append(exchange)

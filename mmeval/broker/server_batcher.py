@@ -1,4 +1,4 @@
-"""Batches of a server: calls wait until no more come, and are asked together."""
+"""Collects calls for the batch interface of a server."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from mmeval.store.call_context import CallContext
 log = logging.getLogger(__name__)
 
 QUIET, LONG_QUIET = 1.0, 60.0
-"""Seconds without another call after which a batch goes: where every live trial waits,
-and where some are busy elsewhere, whose calls would wait for hours or pay for a batch
-of their own."""
+"""Seconds without a further call after which a batch is sent: if every live trial
+waits, and if some are busy elsewhere. Their calls would wait for the next batch, which
+may take hours."""
 
 
 @dataclass(slots=True, eq=False)
@@ -30,12 +30,12 @@ class _Row:
 
 
 class ServerBatcher:
-    """Collects the calls of a server's batches; what a batch does not answer is asked
-    alone.
+    """Collects calls into batches of a server, and sends the rest one by one.
 
-    ``alone`` asks for one answer, ``limit`` times at once. ``live`` counts trials; see
-    :class:`ServerBatches` for ``notes`` and ``report``. A stop leaves a batch under way
-    at the server, where the next run finds it.
+    ``alone`` sends one request, at most ``limit`` at once. ``live`` returns the number
+    of trials in progress. See :class:`ServerBatches` for ``notes`` and ``report``. If
+    the run stops, a running batch stays at the server, and the next session gets its
+    answers.
     """
 
     def __init__(
@@ -55,8 +55,8 @@ class ServerBatcher:
         self._report = report
         self.width = batches.max_rows
         self.in_flight = 0
-        """Calls that were sent alone: those of a batch are not waited for when the run
-        is stopped."""
+        """Number of calls that were sent alone. A run that stops does not wait for
+        those of a batch."""
         self._connections = asyncio.Semaphore(limit)
         self._waiting: list[_Row] = []
         self._open: set[_Row] = set()
@@ -66,8 +66,10 @@ class ServerBatcher:
         self._stopped: MmevalError | None = None
 
     async def ask(self, request: Request, context: CallContext) -> Response:
-        """The answer by a batch, else alone. Raises what concerns every call of the
-        backend."""
+        """The answer from a batch, else from a single request.
+
+        Raises errors that concern every call.
+        """
         if not context.attempt and self._batches.takes(request):
             if self._stopped is not None:
                 raise self._stopped
@@ -95,12 +97,11 @@ class ServerBatcher:
                 self.in_flight -= 1
 
     def stop(self, error: MmevalError) -> None:
-        """Ask nothing more: the calls that are in a batch or wait for one get
-        ``error``."""
+        """Send nothing more. Calls in a batch, or waiting for one, raise ``error``."""
         if len(self._open) > len(self._waiting):
             log.warning(
-                "a batch is under way at the server: the same command fetches its "
-                "answers later"
+                "a batch is running at the server; run the same command later to get "
+                "its answers"
             )
         self._stopped = error
         for task in self._tasks:
@@ -116,13 +117,13 @@ class ServerBatcher:
         task.add_done_callback(self._tasks.discard)
 
     async def _collect(self) -> None:
-        """Send what waits as soon as no more is expected, or a batch is full."""
+        """Send waiting calls once no further call is expected or a batch is full."""
         while self._waiting:
             trials = {row.trial for row in self._open}
             enough = QUIET if len(trials) >= self._live() else LONG_QUIET
-            left = self._newest + enough - asyncio.get_running_loop().time()
-            if left > 0 and len(self._waiting) < self.width:
-                await asyncio.sleep(min(left, QUIET))
+            remaining = self._newest + enough - asyncio.get_running_loop().time()
+            if remaining > 0 and len(self._waiting) < self.width:
+                await asyncio.sleep(min(remaining, QUIET))
                 continue
             rows = self._waiting[: self.width]
             self._waiting = self._waiting[self.width :]
@@ -131,11 +132,11 @@ class ServerBatcher:
         self._collecting = False
 
     async def _answer(self, rows: Sequence[_Row]) -> None:
-        left_out: list[str] = []
+        causes: list[str] = []
 
         def deliver(position: int, response: Response) -> None:
             if response.error is not None and response.error.kind in RETRYABLE:
-                left_out.append(response.error.message)
+                causes.append(response.error.message)
             if not rows[position].future.done():
                 rows[position].future.set_result(response)
 
@@ -151,11 +152,12 @@ class ServerBatcher:
             self._lose(rows, f"{type(error).__name__}: {error}")
         finally:
             self._report("")
-        if left_out:
+        if causes:
             log.info(
-                "requests that a batch left out, sent alone now: %d; the first: %s",
-                len(left_out),
-                left_out[0],
+                "requests without an answer from the batch: %d (first cause: %s). They "
+                "are sent one by one",
+                len(causes),
+                causes[0],
             )
 
     def _lose(self, rows: Iterable[_Row], why: str) -> None:

@@ -1,4 +1,4 @@
-"""A role that a remote server plays: so many connections, and batches if it has any."""
+"""The role of a remote server: a number of connections, and batches if it has them."""
 
 from __future__ import annotations
 
@@ -15,23 +15,25 @@ from mmeval.system.threads import OwnThread
 
 @dataclass(frozen=True, eq=False)
 class ServerRole:
-    """What is needed to ask a server. Agents and backends that answer from the sample
-    are of this kind, too: they are asked one call at a time."""
+    """A server with its limiter, or any other backend that gets single calls.
+
+    Agents and backends that answer from the sample belong here too.
+    """
 
     backend: AnyBackend
     limiter: Limiter
-    """How many calls may be in flight; with batches, the batcher limits them."""
+    """Limits the calls in flight; it has no limit if there is a batcher."""
     batcher: ServerBatcher | None
-    """Where the calls of the server's batches wait; None where it gets none."""
+    """Collects the calls into batches of the server; None without batches."""
 
     @property
     def width(self) -> int:
-        """How many calls keep it busy: one a connection, or those of a batch."""
+        """Number of calls that keep it busy: its connections, or a batch's rows."""
         return self.limiter.limit if self.batcher is None else self.batcher.width
 
     @property
     def in_flight(self) -> int:
-        """Calls sent and not yet answered."""
+        """Number of calls that are sent and not answered yet."""
         if self.batcher is None:
             return self.limiter.in_flight
         return self.batcher.in_flight
@@ -48,14 +50,17 @@ def server_role(
     notes: Path | None,
     observer: RoleObserver,
 ) -> ServerRole:
-    """``notes`` is the folder for the batches of this server, by which they are found
-    again; without it there are none. ``live`` counts trials."""
+    """The role of a server.
+
+    ``notes`` is the folder in which it records batches; without it no batches are used.
+    ``live`` returns the number of trials in progress.
+    """
     batches = backend.batches if isinstance(backend, Batched) else None
     if batches is None or notes is None or not isinstance(backend, ModelBackend):
         return ServerRole(backend, Limiter(limit), None)
 
     def wait_for(awaited: str) -> None:
-        observer.waiting(awaited)  # which a run sets later
+        observer.waiting(awaited)  # read at each call, since a run sets it later
 
     batcher = ServerBatcher(
         batches,

@@ -1,4 +1,4 @@
-"""A worker process as its parent sees it: started, asked, and found dead."""
+"""A worker process as its parent sees it: start, batches, and death."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from mmeval.system.processes import FreshContext, ending
 from mmeval.system.threads import OwnThread
 
 END_SECONDS = 5.0
-"""How long a worker may take to give back what it holds when the run is over."""
+"""Seconds that a worker may take to release its resources at the end of a run."""
 
 
 class WorkerProcess:
-    """A worker process as its parent sees it: one job at a time, in its own thread."""
+    """A worker process, controlled from a thread of the parent."""
 
     def __init__(self, job: WorkerJob) -> None:
         self.job = job
         self.segment = Path()
         self.open_rows: Mapping[int, BatchRow] = {}
-        """What it was given and has not reported yet."""
+        """The rows of its batch that it has not reported yet."""
         self._loading = self._killed = False
         self._thread = OwnThread(f"mmeval-{job.name}")
         self._process: BaseProcess | None = None
@@ -50,33 +50,35 @@ class WorkerProcess:
     async def answer(
         self, batch: Sequence[BatchRow], reported: Callable[[AnswerRow], None]
     ) -> int:
-        """Answer a batch; ``reported`` is called in the loop's thread, for each row.
-        Raises ModelDiedError, and StorageError where the worker cannot write."""
+        """Answer a batch. ``reported`` is called for each row, in the loop's thread.
+
+        Raises ModelDiedError, and StorageError if the worker cannot write.
+        """
         loop = asyncio.get_running_loop()
 
-        def tell(rows: Sequence[AnswerRow]) -> None:
+        def report_all(rows: Sequence[AnswerRow]) -> None:
             for row in rows:
                 reported(row)
 
         return await self._thread.do(
             lambda: self._answer(
-                batch, lambda rows: loop.call_soon_threadsafe(tell, rows)
+                batch, lambda rows: loop.call_soon_threadsafe(report_all, rows)
             )
         )
 
     async def end(self) -> None:
-        """Let it end, or end it where its work was given up."""
+        """End it, after its batch unless that was cancelled."""
         if self._loading or self.open_rows:
             self.kill()
         ending = asyncio.ensure_future(self._thread.do(self._end))
         await asyncio.wait({ending}, timeout=2 * END_SECONDS)
-        if not ending.done():  # it has reported every row, and is still at something
+        if not ending.done():  # it has reported every row, but has not ended
             self.kill()
             await ending
         self._thread.end()
 
     def kill(self) -> None:
-        """End it, at once and for good."""
+        """End it at once, for good."""
         self._killed = True
         if self._process is not None:
             self._process.kill()
@@ -116,40 +118,43 @@ class WorkerProcess:
         while True:
             rows = []
             try:
-                for found in self._heard():
-                    if isinstance(found, AnswerRow):
-                        rows.append(found)
-                    elif isinstance(found, BatchDone):
-                        return found.most
+                for message in self._heard():
+                    if isinstance(message, AnswerRow):
+                        rows.append(message)
+                    elif isinstance(message, BatchDone):
+                        return message.most
             finally:
                 if rows:
                     reported(rows)
 
     def _heard(self) -> Iterator[Path | AnswerRow | BatchDone]:
-        """What the worker sends next; warnings are passed on. Raises its errors, and
-        ModelDiedError."""
+        """Receive the next messages of the worker; its warnings are logged.
+
+        Raises the errors of the worker, and ModelDiedError.
+        """
         assert self._line is not None and self._process is not None
         try:
             messages: Sequence[FromWorker] = self._line.recv()
         except (EOFError, OSError):
             raise self._death() from None
-        # what comes after it would be taken for answers to other questions
+        # the position in the stream is lost, so later messages cannot be trusted
         except Exception as error:
             self._process.kill()
             self._process.join(END_SECONDS)
             raise ModelDiedError(
-                f"{self.job.name} was ended: what it reported cannot be read "
+                f"{self.job.name} was ended because its message cannot be read "
                 f"({type(error).__name__}: {error}); "
                 f"its log is {self.job.log}"
             ) from None
         for message in messages:
-            if isinstance(message, ModelDiedError):  # it ends with that
+            if isinstance(message, ModelDiedError):  # the worker ends after it
                 self._process.join(END_SECONDS)
-            if (found := heard(message, self.job)) is not None:
-                yield found
+            received = heard(message, self.job)
+            if received is not None:
+                yield received
 
     def _death(self) -> ModelDiedError:
-        """How it ended, in words."""
+        """The error that says how the process ended."""
         assert self._process is not None
         self._process.join(END_SECONDS)
         if self._process.exitcode is None:

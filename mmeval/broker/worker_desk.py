@@ -1,11 +1,8 @@
-"""A worker's desk: a backend of its own answers batches, each answer is written, then
-reported.
+"""The inner side of a worker: its backend answers batches, and it writes the answers.
 
-The desk stands in a process that its parent has started
-(:mod:`mmeval.broker.worker_process`), or in an actor of Ray
-(:mod:`mmeval.broker.ray_worker`); what is reported goes to its caller. Every answer is
-written into a journal segment of the worker's own first, so that it survives the end of
-either.
+It runs in a child process (:mod:`mmeval.broker.worker_process`) or in a Ray actor
+(:mod:`mmeval.broker.ray_worker`). Every answer is written to the worker's own journal
+segment before it is reported to the run, so that it survives the death of either.
 """
 
 from __future__ import annotations
@@ -45,13 +42,17 @@ THREAD_VARIABLES = (
     "OPENBLAS_NUM_THREADS",
     "NUMEXPR_NUM_THREADS",
 )
-"""How many processors libraries may use; torch reads the first when it is imported."""
+"""Variables for the number of threads of libraries. Torch reads the first one when it
+is imported."""
 
 
 @dataclass(frozen=True)
 class WorkerJob:
-    """What a worker is started with: its backend and where it writes. ``identity`` is
-    the digest that the backend must have, ``threads`` its share of the CPU threads."""
+    """The settings of a worker: its backend and the paths that it writes to.
+
+    ``identity`` is the digest that the backend must have, ``threads`` the number of CPU
+    threads it may use.
+    """
 
     name: str
     backend: str
@@ -65,7 +66,7 @@ class WorkerJob:
 
 
 class WorkerStartError(MmevalError):
-    """A worker could not make or load its backend; ``exit_code`` is the cause's."""
+    """A worker could not create or load its backend; ``exit_code`` is the cause's."""
 
     def __init__(self, message: str, exit_code: int = EXIT_UNEXPECTED) -> None:
         super().__init__(message)
@@ -73,7 +74,7 @@ class WorkerStartError(MmevalError):
 
 
 class AnswerRow(NamedTuple):
-    """What came of a row of the batch; ``written`` where it was kept."""
+    """The result of a row; ``written`` is its journal line, None for a failure."""
 
     position: int
     response: Response
@@ -81,13 +82,14 @@ class AnswerRow(NamedTuple):
 
 
 class BatchDone(NamedTuple):
-    """Every row is reported; ``most`` rows fit into memory, where that has shown."""
+    """The end of a batch. ``most`` is the number of rows that fit into memory if it ran
+    out, else 0."""
 
     most: int
 
 
 class WorkerMessage(NamedTuple):
-    """A warning of the backend's, which would stand in the worker's log alone."""
+    """A log message of the worker that the user should see too."""
 
     level: int
     text: str
@@ -102,21 +104,23 @@ FromWorker: TypeAlias = (
     | StorageError
     | ModelDiedError
 )
-"""A path is the segment that answers go to, once the backend is loaded. An error ends
-what the worker was asked to do: its start, or the rest of a batch of which an answer
-cannot be kept; with ModelDiedError the worker ends too."""
+"""A path is the segment for answers; it is sent once the backend is loaded. An error
+ends the start of the worker, or a batch with an answer that cannot be written. With
+ModelDiedError the worker ends too."""
 Report: TypeAlias = Callable[[FromWorker], None]
 
 
 def heard(message: FromWorker, job: WorkerJob) -> Path | AnswerRow | BatchDone | None:
-    """What a worker reported; of a warning, which is logged here, None. Raises its
-    errors, and ModelDiedError."""
+    """Return the message of a worker. Logs a warning and returns None.
+
+    Raises the errors of the worker, and ModelDiedError.
+    """
     if isinstance(message, MmevalError):
         raise message
     if isinstance(message, ModelDiedError):
         raise ModelDiedError(f"{job.name}: {message}; its log is {job.log}")
     if isinstance(message, WorkerMessage):
-        if message.text not in _logged:  # copies of one backend warn of the same
+        if message.text not in _logged:  # copies of a backend give the same warnings
             _logged.add(message.text)
             log.log(message.level, "%s", message.text)
         return None
@@ -127,7 +131,7 @@ _logged: set[str] = set()
 
 
 def settle(job: WorkerJob) -> None:
-    """Settle signals, output and the share of the processors, before anything else."""
+    """Set up signals, output and thread counts, before anything else."""
     settle_signals()
     job.log.parent.mkdir(parents=True, exist_ok=True)
     output = os.open(job.log, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o644)
@@ -138,14 +142,13 @@ def settle(job: WorkerJob) -> None:
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s [%(name)s] %(message)s"
     )
-    log.info("%s began as process %d", job.name, os.getpid())
+    log.info("%s started as process %d", job.name, os.getpid())
     for variable in THREAD_VARIABLES:
         os.environ.setdefault(variable, str(job.threads))
 
 
 class WorkerDesk:
-    """Where a worker answers: a batch comes, its rows go, each of them written
-    first."""
+    """Answers batches in a worker, and writes each answer before it reports it."""
 
     def __init__(self, job: WorkerJob, report: Report) -> None:
         self._job, self._report = job, report
@@ -155,28 +158,29 @@ class WorkerDesk:
         self._synced = time.monotonic()
 
     def open(self) -> bool:
-        """Make and load the backend. Reports the path of the segment; where that
-        failed, why."""
+        """Create and load the backend. Returns whether that worked.
+
+        Reports the path of the segment, or the error.
+        """
         logging.getLogger("mmeval").addHandler(_Warnings(self._report))
         job = self._job
         try:
             backend = create_backend(job.backend, job.args)
             if not isinstance(backend, BatchBackend) or workers_of(backend):
                 raise UsageError(
-                    f"the backend {job.backend!r}, made with "
-                    f"{without_secrets(job.args)!r}, is not a single copy of itself"
+                    f"a copy of the backend {job.backend!r} declares workers or does "
+                    f"not take batches (arguments {without_secrets(job.args)!r})"
                 )
             if digest(dict(backend.identity)) != job.identity:
                 raise UsageError(
-                    f"the backend {job.backend!r} has another identity in a worker "
-                    "process: its model changed meanwhile, or its identity depends on "
-                    "what only says where it runs"
+                    f"the backend {job.backend!r} has another identity in a worker: "
+                    "its model has changed, or its identity depends on where it runs"
                 )
             if isinstance(backend, Startable):
                 backend.start()
         except MmevalError as error:
             self._report(WorkerStartError(str(error), error.exit_code))
-        # a library may fail in any way; the caller learns how
+        # a library may fail in any way; the run reports how
         except BaseException as error:
             traceback.print_exc()
             self._report(
@@ -191,12 +195,12 @@ class WorkerDesk:
         return self.backend is not None
 
     def answer(self, batch: Sequence[BatchRow]) -> bool:
-        """Answer a batch; whether the worker can answer another."""
+        """Answer a batch. Returns whether the worker can answer another."""
         assert self.backend is not None
         try:
             most = answer_batch(
                 self.backend,
-                [asked.request for asked in batch],
+                [row.request for row in batch],
                 partial(self._deliver, batch),
             )
         except ModelDiedError as death:
@@ -224,7 +228,7 @@ class WorkerDesk:
     ) -> None:
         request, context = batch[position]
         written = None
-        if response.output is not None:  # a failure answers no later call
+        if response.output is not None:  # later calls do not reuse a failure
             try:
                 if context.warnings:
                     response = replace(
@@ -234,7 +238,7 @@ class WorkerDesk:
                 response = written.response
             except StorageError:
                 raise
-            # what a plugin's backend gives may be nothing that can be written
+            # a plugin may return what cannot be written
             except Exception as error:
                 traceback.print_exc()
                 reason = f"{type(error).__name__}: {error}"
@@ -243,7 +247,7 @@ class WorkerDesk:
 
 
 class _Warnings(logging.Handler):
-    """Reports warnings, each once."""
+    """Reports each warning once."""
 
     def __init__(self, report: Report) -> None:
         super().__init__(logging.WARNING)

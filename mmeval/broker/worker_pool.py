@@ -1,11 +1,10 @@
-"""Workers: copies of a local model that answer batches from one queue, each at a place
-of its own.
+"""A pool of workers: copies of a local model that answer batches from one queue.
 
-A worker is a process of this machine (:mod:`mmeval.broker.worker`) or an actor of Ray
-(:mod:`mmeval.broker.ray_worker`). The core knows nothing of what it loads: a backend
-declares by its ``workers`` in which arguments the copies differ. A worker that dies is
-started again, and the rows that it had not answered are asked once more; a place where
-that does not help is left out.
+A worker is a process of this machine (:mod:`mmeval.broker.worker`) or a Ray actor
+(:mod:`mmeval.broker.ray_worker`). The property ``workers`` of a backend declares in
+which arguments the copies differ, such as the device. A worker that dies is started
+again, and its open rows are sent again. A worker that dies repeatedly without an answer
+is left out.
 """
 
 from __future__ import annotations
@@ -36,40 +35,43 @@ from mmeval.system.wording import file_name
 log = logging.getLogger(__name__)
 
 DEATHS_IN_A_ROW = 10
-"""So many deaths without one answer in between mean that no worker can answer at a
-place."""
+"""Number of deaths without an answer in between after which a worker is left out."""
 
 
 class Worker(Protocol):
-    """One place of a pool: a copy of the backend, which has one batch at a time."""
+    """A copy of the backend, which answers one batch at a time."""
 
     job: WorkerJob
     segment: Path
-    """Where it writes its answers, once it is started."""
+    """The journal segment that it writes to; an empty path before its first start."""
     open_rows: Mapping[int, BatchRow]
-    """What it was given and has not reported yet."""
+    """The rows of its batch that it has not reported yet."""
 
     async def start(self) -> None:
-        """Start it, or start it again. Raises what keeps it from that, and
-        PlaceLostError where its machine is gone."""
+        """Start it, or start it again.
+
+        Raises WorkerStartError, or PlaceLostError if its machine is gone.
+        """
 
     async def answer(
         self, batch: Sequence[BatchRow], reported: Callable[[AnswerRow], None]
     ) -> int:
-        """Answer a batch; ``reported`` is called in the loop's thread, for each row.
-        Raises ModelDiedError, and StorageError where the worker cannot write."""
+        """Answer a batch. ``reported`` is called for each row, in the loop's thread.
+
+        Raises ModelDiedError, and StorageError if the worker cannot write.
+        """
 
     async def end(self) -> None:
-        """Let it end, or end it where its work was given up."""
+        """End it, after its batch unless that was cancelled."""
 
     def kill(self) -> None:
-        """End it, at once and for good."""
+        """End it at once, for good."""
 
 
 def worker_jobs(
     role: str, backend: AnyBackend, name: str, args: Mapping[str, Any], run: Path
 ) -> list[WorkerJob]:
-    """What the copies of a backend are, in a run folder; one where it declares none."""
+    """The jobs for the copies of a backend in a run folder, at least one."""
     entries = workers_of(backend) or [{}]
     processors = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):  # those that this process may use
@@ -92,22 +94,22 @@ def worker_jobs(
 
 
 class WorkerPool:
-    """Answers batches by workers, as many at once as are ready."""
+    """Answers batches with workers, as many at once as are ready."""
 
     def __init__(self, workers: Sequence[Worker], journal: Journal) -> None:
         self.on_places: Callable[[], None] = lambda: None
-        """Called when a place is ready."""
+        """Called when a worker is ready."""
         self._workers = list(workers)
         self._journal = journal
         self._ready: set[Worker] = set()
         self._free: asyncio.Queue[Worker | None] = asyncio.Queue()
         self._starts: dict[Worker, asyncio.Task[None]] = {}
         self._deaths: Counter[Worker] = Counter()
-        """By place, how many in a row without an answer."""
+        """Number of deaths since the last answer, by worker."""
         self._left_out: list[str] = []
-        """Why places are, as far as that is not reported."""
+        """Reasons why workers were left out that are not reported yet."""
         self._lost: MmevalError | None = None
-        # whatever way this process leaves by, Python's own would wait for them
+        # Python would wait for the processes at its exit
         atexit.register(self._kill)
 
     @property
@@ -115,8 +117,10 @@ class WorkerPool:
         return max(1, len(self._ready))
 
     async def start(self) -> None:
-        """Start all workers, and wait for the first. Raises the last one's error where
-        none can be started."""
+        """Start all workers and wait for the first one.
+
+        Raises the last error if none can be started.
+        """
         for worker in self._workers:
             self._begin(worker)
         while not self._ready and self._lost is None:
@@ -127,49 +131,54 @@ class WorkerPool:
             raise self._lost
 
     async def answer(self, batch: Sequence[BatchRow], deliver: Deliver) -> int:
-        """Have the next free worker answer a batch.
-        Raises ModelDiedError, BackendDownError, and StorageError."""
+        """Answer a batch with the next free worker.
+
+        Raises ModelDiedError, BackendDownError and StorageError.
+        """
         worker = None
         while worker is None:
             if self._lost is not None:
                 raise self._lost
             worker = await self._free.get()
             if worker is None:
-                self._free.put_nowait(None)  # for the others that wait
+                self._free.put_nowait(None)  # wakes the next call that waits
         worker.open_rows = open_rows = dict(enumerate(batch))
 
         def reported(row: AnswerRow) -> None:
-            asked = open_rows.pop(row.position)
+            batch_row = open_rows.pop(row.position)
             self._deaths[worker] = 0
             if row.written is not None:
                 self._journal.adopt(
-                    asked.context, asked.request.digest, worker.segment, row.written
+                    batch_row.context,
+                    batch_row.request.digest,
+                    worker.segment,
+                    row.written,
                 )
             deliver(row.position, row.response)
 
         try:
             most = await worker.answer(batch, reported)
         except ModelDiedError as death:
-            # deliver what the dead worker had written and not reported
+            # deliver the answers that the dead worker had written but not reported
             calls = {row.context.key: row.request.digest for row in open_rows.values()}
-            found = self._journal.recover(worker.segment, calls)
+            recovered = self._journal.recover(worker.segment, calls)
             for position, row in list(open_rows.items()):
-                if row.context.key in found:
+                if row.context.key in recovered:
                     del open_rows[position]
                     self._deaths[worker] = 0
-                    deliver(position, found[row.context.key])
+                    deliver(position, recovered[row.context.key])
             self._ready.discard(worker)
             if self._lost is None:
                 self._replace(worker, str(death), len(open_rows))
             raise
-        except Exception:  # the worker is well, and waits for the next batch
+        except Exception:  # the worker is alive, and can answer the next batch
             self._free.put_nowait(worker)
             raise
         self._free.put_nowait(worker)
         return most
 
     async def close(self) -> None:
-        """End the workers: at once those whose work was given up."""
+        """End the workers, at once those whose batch was cancelled."""
         self._lose(StoppedError("stopped before the call was made"))
         for start in self._starts.values():
             start.cancel()
@@ -186,14 +195,14 @@ class WorkerPool:
     ) -> None:
         self._deaths[worker] += 1
         if self._deaths[worker] >= DEATHS_IN_A_ROW:
-            worker.kill()  # it may be alive without its model, and hold a device
+            worker.kill()  # it may be alive without its model, and occupy a device
             in_a_row = (
                 f"{death}. It has died {self._deaths[worker]} times in a row without "
                 "an answer"
             )
             self._leave_out(
                 f"{worker.job.name} is left out: {in_a_row}",
-                BackendDownError(in_a_row, "mend that"),
+                BackendDownError(in_a_row, "fix the cause"),
             )
             return
         again = f"; calls to send again: {rows}" if rows else ""
@@ -213,7 +222,7 @@ class WorkerPool:
             log.warning("%s. It is started again", lost)
             self._begin(worker)
             return
-        # Ray has many; after one that is not handled the run would wait for ever
+        # Ray raises many kinds; after an unhandled one the run would wait forever
         except Exception as error:
             del self._starts[worker]
             why = (
@@ -221,7 +230,7 @@ class WorkerPool:
                 f"{message_of(error)}"
             )
             if not first:
-                error = BackendDownError(why, "mend that")
+                error = BackendDownError(why, "fix the cause")
             self._leave_out(
                 why,
                 error
@@ -236,8 +245,7 @@ class WorkerPool:
         self.on_places()
 
     def _leave_out(self, why: str, error: MmevalError) -> None:
-        """Go on without a place; where it was the last, no batch is answered any
-        more."""
+        """Continue without a worker. After the last one, every batch fails."""
         self._left_out.append(why)
         if self._ready:
             self._report()
@@ -246,11 +254,11 @@ class WorkerPool:
 
     def _report(self) -> None:
         for why in self._left_out:
-            log.warning("%s. The others go on without it", why)
+            log.warning("%s. The other workers continue", why)
         self._left_out.clear()
 
     def _lose(self, error: MmevalError) -> None:
-        """From now on no batch is answered."""
+        """Make every further batch raise this error."""
         self._lost = self._lost or error
         self._free.put_nowait(None)
 

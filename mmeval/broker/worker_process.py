@@ -1,7 +1,6 @@
-"""A worker process: answers its parent's batches in turn, at a desk of its own.
+"""The code of a worker process: answers the batches of its parent one by one.
 
-A worker whose parent is gone finishes the batch at hand, for a few seconds at most, and
-ends.
+If the parent dies, the worker has a few seconds to finish its batch, and ends.
 """
 
 from __future__ import annotations
@@ -27,26 +26,28 @@ from mmeval.store.writer_lock import ORPHAN_SECONDS
 from mmeval.system.processes import is_orphan, parent_id
 
 HOLD_SECONDS = 0.1
-"""So long a row that is written may wait for the next ones before it is reported."""
+"""Seconds that a written row may wait for further rows before it is reported."""
 
 
 def work(job: WorkerJob, connection: Connection) -> None:
-    """The life of a worker process."""
+    """Run a worker process until its parent has no more batches."""
     settle(job)
     parent = _Parent(connection)
     desk = WorkerDesk(job, parent.report)
     try:
         if desk.open():
-            # until there are no more, or the model is gone
+            # stops at the first batch after which the model is gone
             all(map(desk.answer, parent.batches()))
     finally:
         desk.close()
 
 
 class _Parent:
-    """The connection to the parent; what cannot be sent to it is in the segment. A row
-    waits for those after it: a message for each would keep the model from its next
-    batch."""
+    """The connection to the parent process.
+
+    Rows are sent together, since a message for each row would delay the next batch.
+    A row that cannot be sent is still in the segment.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -65,7 +66,7 @@ class _Parent:
                 self._send_held()
 
     def batches(self) -> Iterator[Sequence[BatchRow]]:
-        """Until the parent has no more, or is no more."""
+        """The batches, until the parent has no more or is gone."""
         while (batch := self._batches.get()) is not None:
             yield batch
 
@@ -73,12 +74,12 @@ class _Parent:
         try:
             batch: Sequence[BatchRow] | None = None
             while True:
-                # The connection may stay open when the parent is gone: a process that
-                # the parent started may have inherited its end.
+                # The connection may stay open after the parent's death: another child
+                # may have inherited the parent's end of it.
                 while not self._connection.poll(HOLD_SECONDS):
                     if is_orphan(self._parent):
                         raise EOFError
-                    # who sends at this moment takes along what is held
+                    # a thread that is sending now sends the held rows too
                     if self._sending.acquire(blocking=False):
                         try:
                             self._send_held()
@@ -89,11 +90,11 @@ class _Parent:
                     break
                 self._batches.put(batch)
         except (EOFError, OSError):
-            # whatever the backend is at then, the kernel ends it
+            # the kernel ends the process then, whatever the backend does
             signal.alarm(ORPHAN_SECONDS)
         except BaseException:  # whatever it is, the process cannot answer any more
             traceback.print_exc()
-            # a parent that waits for an answer would wait for ever
+            # a parent that waits for an answer would wait forever
             os._exit(EXIT_UNEXPECTED)
         self._batches.put(None)
 
@@ -103,4 +104,4 @@ class _Parent:
             if held:
                 self._connection.send(held)
         except OSError:
-            pass  # the listener sees it too, and ends the process
+            pass  # the listener gets the error too, and ends the process

@@ -1,2 +1,1 @@
-"""Other machines: what the engine ``ray`` asks of a cluster, for workers and scoring
-processes alike."""
+"""The Ray cluster of a run, for its workers and scoring processes."""

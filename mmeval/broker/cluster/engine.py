@@ -1,5 +1,4 @@
-"""The engine of a run: who answers batches and scores, besides this machine's own
-processes."""
+"""The engine ``ray``: actors of a cluster that answer batches and score."""
 
 from __future__ import annotations
 
@@ -39,17 +38,18 @@ _ARGUMENTS: Mapping[str, Hint] = {
     "gpus": _Amount,
     "score_workers": ZeroOrMore,
 }
-"""What may be written for each field."""
+"""The type of each argument."""
 
 
 @dataclass(frozen=True)
 class RayEngine:
-    """Actors of a Ray cluster. ``address`` is the cluster's; without one Ray looks for
-    it, or starts one here.
+    """The actors of a Ray cluster.
 
-    ``workers`` copies of each local model answer (None: as many as find room, also on
-    nodes that join later), each with so many ``cpus`` and ``gpus``. ``score_workers``
-    processes score, with a CPU each; 0: scoring stays here.
+    ``address`` is that of the cluster. If it is empty, Ray searches for a cluster or
+    starts one here. ``workers`` is the number of copies of each local model (None: as
+    many as fit, also on nodes that join later), each with ``cpus`` CPUs and ``gpus``
+    GPUs. ``score_workers`` is the number of scoring processes, with one CPU each; with
+    0 this machine scores.
     """
 
     address: str = ""
@@ -60,8 +60,11 @@ class RayEngine:
 
     @classmethod
     def of(cls, args: Mapping[str, Any]) -> RayEngine:
-        """Raises UnknownNameError for an argument that it does not have, UsageError for
-        one that is out of range."""
+        """The engine with these arguments.
+
+        Raises UnknownNameError for an unknown argument, UsageError for a value out of
+        range.
+        """
         for name, value in args.items():
             if name not in _ARGUMENTS:
                 raise UnknownNameError(
@@ -72,13 +75,13 @@ class RayEngine:
                 )
             if fault := fault_of(value, _ARGUMENTS[name]):
                 raise UsageError(f"{name} {fault}", name=name)
-        given = dict(args)
-        if given.get("workers") == "auto":
-            given["workers"] = None
-        return cls(**given)
+        values = dict(args)
+        if values.get("workers") == "auto":
+            values["workers"] = None
+        return cls(**values)
 
     def __str__(self) -> str:
-        """As the flag has it."""
+        """The engine as a value of ``--engine``."""
         words = [RAY]
         for field in fields(self):
             value = getattr(self, field.name)

@@ -1,5 +1,4 @@
-"""What a node of a cluster has to share with the run's process: the code, and the run
-folder."""
+"""Checks that a node of a cluster has the same code and run folder as the run."""
 
 from __future__ import annotations
 
@@ -20,9 +19,11 @@ DIGEST_CHARS = 12
 
 
 class Shared(NamedTuple):
-    """What every node must have as this process has it: its folder ``cwd``, from which
-    paths of arguments are read, the file ``token`` with its ``secret``, and the
-    ``code`` of mmeval and of the named backends."""
+    """What must be equal on every node.
+
+    ``cwd`` is the folder for relative paths, ``token`` a file that contains ``secret``,
+    and ``code`` the digest of mmeval and of the named ``backends``.
+    """
 
     cwd: str
     token: Path
@@ -32,16 +33,15 @@ class Shared(NamedTuple):
 
 
 class OtherCodeError(MmevalError):
-    """A node runs another mmeval, or another version of a backend."""
+    """A node has another version of mmeval or of a backend."""
 
 
 def code_digest(backends: tuple[str, ...] = ()) -> str:
-    """The version of mmeval, and a digest of its files and those of the named
-    backends."""
-    found = hashlib.sha256()
+    """The version of mmeval with a digest of its files and those of the backends."""
+    hasher = hashlib.sha256()
     for name, file in sorted(set(_code_files(backends))):
-        found.update(f"{name}\0{file.stat().st_size}\0".encode() + file.read_bytes())
-    return f"{__version__}+{found.hexdigest()[:DIGEST_CHARS]}"
+        hasher.update(f"{name}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+    return f"{__version__}+{hasher.hexdigest()[:DIGEST_CHARS]}"
 
 
 def _code_files(backends: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
@@ -49,8 +49,7 @@ def _code_files(backends: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
         spec = importlib.util.find_spec(package)
         if spec is None or spec.origin is None:
             continue
-        # Not its search path, which in a checkout has the whole checkout, tests and
-        # environments included.
+        # not its search path: in a checkout that contains tests and environments too
         folder = Path(spec.origin).parent
         for file in folder.rglob("*.py"):
             yield f"{package}/{file.relative_to(folder)}", file
@@ -63,12 +62,15 @@ def _code_files(backends: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
 
 
 def enter(shared: Shared) -> None:
-    """Enter the folder of the run's process. Raises UsageError where its folders are
-    not seen here, OtherCodeError where its code is another one."""
+    """Enter the working directory of the run.
+
+    Raises UsageError if this node cannot see the folders of the run, OtherCodeError if
+    its code differs.
+    """
     try:
         os.chdir(shared.cwd)
         if shared.token.read_text() != shared.secret:
-            raise FileNotFoundError(2, "there is another file of that name")
+            raise FileNotFoundError(2, "another file has this name")
         reply = shared.token.with_suffix(f".{os.getpid()}")
         reply.touch()
         reply.unlink()
@@ -80,5 +82,5 @@ def enter(shared: Shared) -> None:
     here = code_digest(shared.backends)
     if here != shared.code:
         raise OtherCodeError(
-            f"its code is {here}, that of this process {shared.code}", name=here
+            f"its code is {here}, that of the run {shared.code}", name=here
         )

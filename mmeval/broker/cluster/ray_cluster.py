@@ -1,5 +1,4 @@
-"""A cluster of Ray: connected to quietly, its nodes looked at before they are given
-work, its head watched."""
+"""The connection to a Ray cluster: checks nodes before use, and watches the head."""
 
 from __future__ import annotations
 
@@ -32,32 +31,32 @@ from mmeval.system.wording import listed, shortened
 log = logging.getLogger(__name__)
 
 NODE_ID = "ray.io/node-id"
-"""The label by which Ray lets an actor choose its node."""
+"""Ray's label for the node of an actor."""
 NODE_SECONDS = 120.0
-"""So long a node may take to start a process that looks at the run folder."""
+"""Seconds that a node may take to start a process that checks the run folder."""
 REACH_SECONDS = 3.0
 _START_ONE = "start one by 'ray start --head', or name another with address=HOST:PORT"
 WATCH_SECONDS = 5.0
-"""How often the cluster is looked at: its head, and nodes that are new."""
+"""Seconds between two checks of the cluster: its head, and new nodes."""
 ROOM_SECONDS = 60.0
-"""After so long without room for a process that is reported."""
+"""Seconds that an actor waits for free resources until a warning reports it."""
 
 
 class RayNode(NamedTuple):
-    """A machine of the cluster, and what it has in all."""
+    """A machine of the cluster with its total resources."""
 
     id: str
     name: str
     cpus: float
     gpus: float
     address: tuple[str, int]
-    """Of Ray's own process there, which is gone when the node is."""
+    """The address of Ray's process there; it is unreachable if the node is gone."""
 
     def places(self, engine: RayEngine) -> int:
-        """How many workers it has room for where nothing else runs."""
-        each = [(self.cpus, engine.cpus), (self.gpus, engine.gpus)]
+        """Number of workers that fit if nothing else runs."""
+        resources = [(self.cpus, engine.cpus), (self.gpus, engine.gpus)]
         return min(
-            (int(there // wanted) for there, wanted in each if wanted), default=1
+            (int(total // needed) for total, needed in resources if needed), default=1
         )
 
     def __str__(self) -> str:
@@ -65,7 +64,7 @@ class RayNode(NamedTuple):
 
 
 class NodePlaces(NamedTuple):
-    """A node, and how many workers find room there."""
+    """A node with the number of workers that fit there."""
 
     node: RayNode
     places: int
@@ -75,29 +74,28 @@ class NodePlaces(NamedTuple):
 
 
 def check_installed() -> None:
-    """Raises MissingExtraError without Ray; it is not imported."""
+    """Raise MissingExtraError if Ray is not installed. Ray is not imported."""
     if importlib.util.find_spec("ray") is None:
         raise MissingExtraError("ray", "ray")
 
 
 class RayCluster:
-    """The cluster of a run, connected to once, by whichever of its users comes
-    first."""
+    """The cluster of a run. The first user connects; the others share it."""
 
     def __init__(self, engine: RayEngine, run: Path | None = None) -> None:
         self.engine = engine
         self.backends: set[str] = set()
-        """Those that its workers make."""
+        """The names of the backends that its workers create."""
         self._run = run
         self._shared: Shared | None = None
         self._connecting, self._closed = threading.Lock(), threading.Event()
         self._ray: Any = None
-        self._is_ours = self._is_looked_at = False
+        self._is_ours = self._is_checked = False
         self._head = ("", 0)
-        self._seen: dict[str, RayNode] = {}
+        self._known_nodes: dict[str, RayNode] = {}
         self._classes: dict[type, Any] = {}
-        self._looked_at: dict[str, str] = {}
-        """By node, why it is left out; empty for one that is not."""
+        self._left_out: dict[str, str] = {}
+        """Why a node is left out, by its id; empty for one that is used."""
 
     @property
     def shared(self) -> Shared:
@@ -105,9 +103,10 @@ class RayCluster:
         return self._shared
 
     def connect(self) -> Any:
-        """Connect, and look at every node. Returns the module ``ray``. Raises
-        UsageError where a node does not see the run folder, or none has room for a
-        worker."""
+        """Connect and check every node. Returns the module ``ray``.
+
+        Raises UsageError if a node cannot see the run folder, or if no worker fits.
+        """
         with self._connecting:
             if self._ray is None:
                 connected: Future[Any] = Future()
@@ -115,12 +114,13 @@ class RayCluster:
                     target=self._hold, args=(connected,), name="mmeval-ray", daemon=True
                 ).start()
                 self._ray = connected.result()
-            if self._run is not None and not self._is_looked_at:
+            if self._run is not None and not self._is_checked:
                 folder = (self._run / "workers").absolute()
                 folder.mkdir(parents=True, exist_ok=True)
-                # by a process that was killed; the log of a role may begin like that
-                for left in folder.glob(f"token-{'[0-9a-f]' * 8}"):
-                    left.unlink()
+                # Delete the tokens of killed processes. The pattern is exact, since a
+                # log of a role may have a similar name.
+                for stale in folder.glob(f"token-{'[0-9a-f]' * 8}"):
+                    stale.unlink()
                 token = folder / f"token-{secrets.token_hex(4)}"
                 secret = secrets.token_hex(16)
                 token.write_text(secret)
@@ -128,11 +128,11 @@ class RayCluster:
                 code = code_digest(backends)
                 self._shared = Shared(str(Path.cwd()), token, secret, backends, code)
                 self.look(self._closed)
-                self._is_looked_at = True
+                self._is_checked = True
         return self._ray
 
     def nodes(self) -> list[RayNode]:
-        """The nodes that are there, those left out included."""
+        """The nodes that are alive, also those that are left out."""
         nodes: list[RayNode] = []
         for row in self._ray.nodes():
             if not row["Alive"]:
@@ -148,16 +148,15 @@ class RayCluster:
         return nodes
 
     def node(self, id: str) -> RayNode | None:
-        """A node by its id; None for one that was gone before it was seen."""
-        if id not in self._seen:
-            self._seen.update((node.id, node) for node in self.nodes())
-        return self._seen.get(id)
+        """A node by its id; None if it was gone before the first check."""
+        if id not in self._known_nodes:
+            self._known_nodes.update((node.id, node) for node in self.nodes())
+        return self._known_nodes.get(id)
 
     def places(self) -> int:
-        """How many workers find room beside the processes that score, which take a CPU
-        each."""
+        """Number of workers that fit beside the scoring processes (one CPU each)."""
         engine = self.engine
-        useful = [node for node in self.nodes() if not self._looked_at.get(node.id)]
+        useful = [node for node in self.nodes() if not self._left_out.get(node.id)]
         room = spare = 0
         for node in useful:
             places = node.places(engine)
@@ -169,55 +168,55 @@ class RayCluster:
         return max(1, room)
 
     def look(self, stop: threading.Event) -> None:
-        """Look at the nodes that are new, until ``stop``.
-        Raises as ``connect`` does, and BackendDownError without a head."""
+        """Check new nodes, until ``stop`` is set.
+
+        Raises as ``connect``, and BackendDownError if the head is gone.
+        """
         self.reach_head()
-        there = self.nodes()
+        alive = self.nodes()
         engine = self.engine
         useful: list[RayNode] = []
-        for node in there:
+        for node in alive:
             can_score = engine.score_workers > 0 and node.cpus >= 1
             if can_score or node.places(engine) > 0:
                 useful.append(node)
         if not useful:
-            has = "; ".join(map(str, there[:5]))
+            has = "; ".join(map(str, alive[:5]))
             raise UsageError(
-                "no node of the Ray cluster has room for a worker, which takes "
+                "no worker fits on a node of the Ray cluster: it takes "
                 f"{engine.cpus:g} CPU and {engine.gpus:g} GPU (nodes: "
-                f"{len(there):,}; {has}); give less to each worker, as in --engine "
+                f"{len(alive):,}; {has}). Give a worker less, as in --engine "
                 "ray,cpus=1,gpus=0"
             )
         blind: dict[str, str] = {}
-        for node, error in self._views(
-            [node for node in useful if node.id not in self._looked_at], stop
+        for node, error in self._node_checks(
+            [node for node in useful if node.id not in self._left_out], stop
         ):
-            self._looked_at[node.id] = "" if error is None else in_a_line(error)
+            self._left_out[node.id] = "" if error is None else in_a_line(error)
             if isinstance(error, UsageError):
                 blind[node.name] = str(error)
             elif error is not None:
                 log.warning(
-                    "the node %s is left out: %s", node.name, self._looked_at[node.id]
+                    "the node %s is left out: %s", node.name, self._left_out[node.id]
                 )
         if blind:
             raise UsageError(
                 f"{listed(list(blind), 3)} of the Ray cluster cannot see the run "
                 "folder as this machine does: "
-                f"{next(iter(blind.values()))}. Every node writes its answers there: "
-                "name a path that all of them "
-                "share with --output_path, or run --shard I/N on each machine and "
-                "join the parts by mmeval merge",
+                f"{next(iter(blind.values()))}. Set --output_path to a folder that all "
+                "nodes share, or run --shard I/N on each machine and join the parts "
+                "with mmeval merge",
                 name=next(iter(blind)),
             )
-        if all(self._looked_at.get(node.id, "") for node in useful):
-            why = self._looked_at[useful[0].id]
+        if all(self._left_out.get(node.id, "") for node in useful):
+            why = self._left_out[useful[0].id]
             raise UsageError(
-                f"no node of the Ray cluster can be used; of {useful[0].name} it is "
-                f"known: {why}"
+                f"no node of the Ray cluster can be used; {useful[0].name}: {why}"
             )
 
     def reach_head(self) -> None:
-        """Raises BackendDownError without a head."""
-        if not any(_reached(self._head) for _ in range(3)):
+        """Raise BackendDownError if the head is gone."""
+        if not any(_is_reachable(self._head) for _ in range(3)):
             raise BackendDownError(
                 f"the head of the Ray cluster at {self._head[0]}:{self._head[1]} is "
                 "gone",
@@ -225,7 +224,7 @@ class RayCluster:
             )
 
     def seen(self) -> tuple[NodePlaces, ...]:
-        """Every node with its places; nothing is started on them."""
+        """Every node with its places. Nothing is started."""
         self.connect()
         try:
             return tuple(
@@ -235,38 +234,38 @@ class RayCluster:
             self.close()
 
     def options(self, cpus: float, gpus: float = 0.0) -> Mapping[str, Any]:
-        """What Ray is given with an actor: what it takes, and where it may be."""
+        """Ray's options for an actor: its resources, and the nodes it must avoid."""
         options: dict[str, Any] = {"num_cpus": cpus, "num_gpus": gpus}
         options["max_restarts"] = 0
-        left_out = sorted(node for node, why in self._looked_at.items() if why)
+        left_out = sorted(node for node, why in self._left_out.items() if why)
         if left_out:
             options["label_selector"] = {NODE_ID: f"!in({','.join(left_out)})"}
         return options
 
-    def actor_class(self, made: type) -> Any:
-        """What starts actors of a class, which is sent to the cluster once."""
-        if made not in self._classes:
-            self._classes[made] = self.connect().remote(made)
-        return self._classes[made]
+    def actor_class(self, actor: type) -> Any:
+        """The actor class of a Python class; it is sent to the cluster once."""
+        if actor not in self._classes:
+            self._classes[actor] = self.connect().remote(actor)
+        return self._classes[actor]
 
     def is_gone(self, node: RayNode) -> bool:
-        """Whether a node is gone, and with it whatever ran there."""
-        return not _reached(node.address)
+        """Whether a node is gone, with everything that ran there."""
+        return not _is_reachable(node.address)
 
     def kill(self, actor: Any) -> None:
-        with contextlib.suppress(Exception):  # it is gone, or what would end it is
+        with contextlib.suppress(Exception):  # the actor or the head may be gone
             self._ray.kill(actor)
 
     def close(self) -> None:
         if self._shared is not None:
             self._shared.token.unlink(missing_ok=True)
-        if self._is_ours and _reached(self._head):
+        if self._is_ours and _is_reachable(self._head):
             self._ray.shutdown()
         self._closed.set()
 
     def _hold(self, connected: Future[Any]) -> None:
-        """Connect, and stay: what Ray starts here ends with the thread that has started
-        it."""
+        """Connect, and keep the thread alive until ``close``."""
+        # a cluster that Ray starts here ends with the thread that started it
         try:
             connected.set_result(self._connected())
         except BaseException as error:  # the thread that waits raises it
@@ -281,15 +280,15 @@ class RayCluster:
         if self._is_ours:
             address = self.engine.address or os.environ.get("RAY_ADDRESS", "")
             host, _, port = address.rpartition(":")
-            # Ray would try for minutes, and say so
-            if host and port.isdigit() and not _reached((host, int(port))):
+            # Ray would retry for minutes, with messages
+            if host and port.isdigit() and not _is_reachable((host, int(port))):
                 raise UsageError(
                     f"there is no Ray cluster at {address}; {_START_ONE}",
                     name="address",
                 )
             logging.getLogger("ray").setLevel(logging.CRITICAL)
-            # It prints to standard output what raylets say of workers that die, and has
-            # no switch.
+            # Ray prints messages about dead workers to standard output, without an
+            # option against it.
             ray._private.worker.listen_error_messages = lambda *_: None
             quiet = {
                 "include_dashboard": False,
@@ -311,49 +310,52 @@ class RayCluster:
         self._head = (host, int(port))
         return ray
 
-    def _views(
+    def _node_checks(
         self, nodes: Sequence[RayNode], stop: threading.Event
     ) -> Iterator[tuple[RayNode, Exception | None]]:
-        """What each node meets that looks at what it has to share: UsageError where it
-        does not see the folders."""
+        """Each node with the error of its check, or None.
+
+        The error is a UsageError if it cannot see the folders of the run.
+        """
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         look, once = self._ray.remote(enter), {"num_cpus": 0, "max_retries": 0}
-        there = [NodeAffinitySchedulingStrategy(node.id, soft=False) for node in nodes]
-        asked = [
-            look.options(**once, scheduling_strategy=strategy).remote(self.shared)
-            for strategy in there
+        on_nodes = [
+            NodeAffinitySchedulingStrategy(node.id, soft=False) for node in nodes
         ]
-        until, left = time.monotonic() + NODE_SECONDS, asked
-        while left and time.monotonic() < until:
+        refs = [
+            look.options(**once, scheduling_strategy=strategy).remote(self.shared)
+            for strategy in on_nodes
+        ]
+        until, pending = time.monotonic() + NODE_SECONDS, refs
+        while pending and time.monotonic() < until:
             if stop.is_set():
                 return
-            _, left = self._ray.wait(left, num_returns=len(left), timeout=0.2)
-        for node, ref in zip(nodes, asked, strict=True):
+            _, pending = self._ray.wait(pending, num_returns=len(pending), timeout=0.2)
+        for node, ref in zip(nodes, refs, strict=True):
             try:
                 self._ray.get(ref, timeout=0)
             except self._ray.exceptions.GetTimeoutError:
                 yield (
                     node,
                     MmevalError(
-                        f"it has not started a process in {NODE_SECONDS:g} s; look at "
-                        "its logs of Ray"
+                        f"it has not started a process in {NODE_SECONDS:g} s; see "
+                        "Ray's logs there"
                     ),
                 )
-            except Exception as error:  # Ray wraps what the call has raised
+            except Exception as error:  # Ray wraps the error of the call
                 yield node, getattr(error, "cause", None) or error
             else:
                 yield node, None
 
 
 def in_a_line(error: Exception) -> str:
-    """The message of an error of Ray, which has many lines, or of what a call has
-    raised."""
+    """The message of Ray's error, or of its cause, as one short line."""
     error = getattr(error, "cause", None) or error
     return shortened(" ".join(message_of(error).split()), 300)
 
 
-def _reached(address: tuple[str, int]) -> bool:
+def _is_reachable(address: tuple[str, int]) -> bool:
     try:
         with socket.create_connection(address, timeout=REACH_SECONDS):
             return True

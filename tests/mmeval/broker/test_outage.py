@@ -119,19 +119,19 @@ async def test_the_pauses_double_up_to_the_longest_and_end_with_patience() -> No
         found.note(AWAY)
         for least in (0.5, 1, 2, 4, 5, 5):
             assert least <= found.pause() <= 1.25 * least
-            found.looked(AWAY)
-        found.looked(None)
+            found.note_test(AWAY)
+        found.note_test(None)
     for _ in range(3):
         found.note(AWAY)
         await asyncio.sleep(200)
-        assert not found.endless
-        found.looked(None)
+        assert not found.has_expired
+        found.note_test(None)
     fresh = Outage()
     fresh.note(AWAY)
     await asyncio.sleep(29.75)
-    assert (fresh.pause(), fresh.endless) == (pytest.approx(0.25), False)
+    assert (fresh.pause(), fresh.has_expired) == (pytest.approx(0.25), False)
     await asyncio.sleep(0.25)
-    assert (fresh.pause(), fresh.endless) == (0, True)
+    assert (fresh.pause(), fresh.has_expired) == (0, True)
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ async def test_a_server_that_gives_no_response_has_failed() -> None:
     assert answered.error is not None
     assert (
         answered.error.kind,
-        "'hello', which is no Response" in answered.error.message,
+        "'hello', not a Response" in answered.error.message,
     ) == ("internal", True)
 
 
