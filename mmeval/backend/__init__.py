@@ -1,4 +1,4 @@
-"""The contract of backends, and conversion of media for a model."""
+"""The interface of model backends, and conversion of media for a model."""
 
 from typing import TYPE_CHECKING
 

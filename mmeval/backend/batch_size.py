@@ -1,4 +1,4 @@
-"""Batch sizes of local models, as users ask for them."""
+"""The batch size of a local model: ``--batch_size``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ if TYPE_CHECKING:
 
 
 class BatchSize(NamedTuple):
-    """The largest batch of a local model; ``rows`` is 0 where the backend decides.
-    ``growths``: how often a batch that ran out of memory is tried again later
-    (``auto:3``): rows may be shorter."""
+    """The maximum batch size of a local model.
+
+    ``rows`` is the number of rows, 0 for the backend's default. ``growths`` is how
+    often the size is raised again after memory ran out (``auto:3``), since later rows
+    may be shorter.
+    """
 
     rows: int = 0
     growths: int = 0
@@ -22,8 +25,7 @@ class BatchSize(NamedTuple):
         return f"auto:{self.growths}" if self.growths else "auto"
 
     def rows_for(self, backend: BatchBackend) -> int:
-        """The largest batch: the user's, else the usual one; never more than it
-        takes."""
+        """The number of rows for a backend, at most its maximum."""
         usual: int = getattr(backend, "usual_batch_size", backend.max_batch_size)
         return max(1, min(backend.max_batch_size, self.rows or usual))
 

@@ -1,4 +1,4 @@
-"""Capabilities of a backend: the kinds that it takes and gives, and limits."""
+"""The capabilities of a backend: its input and output kinds, with limits."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from mmeval.media.parts import PART_KINDS, PartKind
 from mmeval.records.request import GenerationParams, Request
 
 OutputMode = Literal["single", "exclusive", "parallel", "interleaved"]
-"""``single``: one kind ever; ``exclusive``: one kind a call; ``parallel``: several
-kinds in a fixed order; ``interleaved``: free order and counts."""
+"""The output kinds of an answer. ``single``: always the same one; ``exclusive``: one
+kind per call; ``parallel``: several in a fixed order; ``interleaved``: any number in
+any order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How much of one kind fits into a request. None: no limit that is known.
+    """The limits for one kind of part in a request. None: no known limit.
 
-    ``formats`` are the MIME types that are sent as they are. The backend encodes others
-    anew: pictures as PNG, sounds as WAV.
+    ``max_items`` counts parts, ``max_bytes`` is for each part. ``formats`` are the MIME
+    types that are sent unchanged. The backend re-encodes others: pictures as PNG,
+    sounds as WAV.
     """
 
     max_items: int | None = None
@@ -34,8 +36,10 @@ ANY = Limit()
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a backend can read and make. A mismatch is found before a request is
-    sent."""
+    """The kinds of part that a backend takes and gives.
+
+    A request that does not fit is unsupported and is not sent.
+    """
 
     inputs: Mapping[PartKind, Limit] = field(
         default_factory=lambda: {"text": ANY, "code": ANY}
@@ -45,15 +49,14 @@ class Capabilities:
     )
     output_mode: OutputMode = "single"
     declarable: frozenset[PartKind] = frozenset()
-    """Kinds that it also gives when its argument ``outputs`` names them
+    """Output kinds that the user can add with the argument ``outputs``
     (``outputs=text+audio``)."""
     options: frozenset[str] | None = None
-    """The parameters of one modality (``image.size``) that it knows; None where that is
-    not known. It never gets one that it does not know: a user's is refused before the
-    run, and one of a task file is left out with a warning."""
+    """The known parameters of one modality, such as ``image.size``; None: unknown.
+    An unknown parameter is never sent: one of the user is an error before the run, one
+    of a task file is left out with a warning."""
     by_role: Mapping[PartKind, str] = field(default_factory=dict)
-    """The kinds that it would give if a role, such as a tool of an agent, had a
-    backend."""
+    """Output kinds that need a missing role, such as a tool of an agent."""
 
     @classmethod
     def of(
@@ -62,32 +65,33 @@ class Capabilities:
         outputs: Sequence[str],
         mode: OutputMode = "interleaved",
     ) -> Capabilities:
-        """Capabilities by names of kinds; a backend that takes text takes code.
-        Raises UnknownNameError for a kind that does not exist."""
+        """Capabilities from names of kinds. Text includes code.
+
+        Raises UnknownNameError for an unknown kind.
+        """
         return cls(_limits(inputs), _limits(outputs), mode)
 
     def missing(self, request: Request) -> list[str]:
-        """Why this backend cannot answer the request as asked; empty when it can."""
-        if self._plainly_able(request):
+        """The reasons why this backend cannot answer a request; empty if it can."""
+        if self._is_simple_match(request):
             return []
         not_taken = request.kinds() - {"reasoning", *self.inputs}
         gaps = [f"takes no {kind}" for kind in sorted(not_taken)]
         not_given = [kind for kind in request.wants if kind not in self.outputs]
         gaps += [f"gives no {kind}" for kind in not_given]
-        # code travels as text
-        asked = {"text" if kind == "code" else kind for kind in request.wants}
+        # code is sent as text
+        kinds = {"text" if kind == "code" else kind for kind in request.wants}
         is_one_a_call = self.output_mode in ("single", "exclusive")
-        if is_one_a_call and len(asked) > 1 and asked <= self.outputs.keys():
+        if is_one_a_call and len(kinds) > 1 and kinds <= self.outputs.keys():
             gap = f"gives one kind a call, {'+'.join(request.wants)} wanted"
             if self.output_mode == "exclusive":
                 gap += "; --protocol text_then_media asks for one after the other"
             gaps.append(gap)
-        gaps += self._how_to_give(not_given)
+        gaps += self._how_to_add(not_given)
         return gaps + self._exceeded(request)
 
-    def _how_to_give(self, kinds: Sequence[PartKind]) -> list[str]:
-        """What to write where only the user knows that the model gives these kinds, or
-        where a role is missing."""
+    def _how_to_add(self, kinds: Sequence[PartKind]) -> list[str]:
+        """How to add these output kinds: by a role, or by the argument ``outputs``."""
         flags: dict[str, None] = {}
         for kind in kinds:
             if kind in self.by_role:
@@ -97,16 +101,16 @@ class Capabilities:
         if not kinds or not self.declarable.issuperset(kinds):
             return []
         named = [kind for kind in (*self.outputs, *kinds) if kind != "code"]
-        return [f"if it does, say so among its arguments: outputs={'+'.join(named)}"]
+        return [f"if the model does, add the argument outputs={'+'.join(named)}"]
 
     def unknown_options(self, params: GenerationParams) -> list[str]:
-        """The parameters of one modality that it does not know."""
+        """The parameters of one modality that this backend does not know."""
         if not params.options or self.options is None:
             return []
         return sorted(params.options.keys() - self.options)
 
-    def _plainly_able(self, request: Request) -> bool:
-        """The quick check of the usual request: text in, one kind out."""
+    def _is_simple_match(self, request: Request) -> bool:
+        """A quick check for the common request: text only, one output kind."""
         wants = request.wants
         if len(wants) != 1 or wants[0] not in self.outputs or "text" not in self.inputs:
             return False
@@ -137,11 +141,11 @@ class Capabilities:
 
 
 def _limits(kinds: Sequence[str]) -> dict[PartKind, Limit]:
-    found: dict[PartKind, Limit] = {}
+    limits: dict[PartKind, Limit] = {}
     for kind in kinds:
         if kind not in PART_KINDS:
             raise UnknownNameError("kind of part", kind, PART_KINDS)
-        found[kind] = ANY
-    if "text" in found:
-        found.setdefault("code", ANY)
-    return found
+        limits[kind] = ANY
+    if "text" in limits:
+        limits.setdefault("code", ANY)
+    return limits

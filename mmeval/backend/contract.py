@@ -1,4 +1,4 @@
-"""The contract of backends, which answer requests."""
+"""The protocols of model backends, which answer requests."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ from mmeval.records.sample import Sample
 
 @runtime_checkable
 class Backend(Protocol):
-    """What every backend has. ``identity`` decides what may be reused (model, revision,
-    code, dtype, settings that change answers); ``provenance`` is only recorded (library
-    versions, machine)."""
+    """The members of every backend.
+
+    ``identity`` names all that can change an answer (model, revision, code, dtype,
+    settings). Answers are reused only for an equal identity. ``provenance`` is only
+    recorded (library versions, machine).
+    """
 
     @property
     def capabilities(self) -> Capabilities: ...
@@ -32,23 +35,26 @@ class Backend(Protocol):
 
 @runtime_checkable
 class ModelBackend(Backend, Protocol):
-    """Answers one request; a failure is a ``Response`` with an error. It is never an
-    empty answer. Raising is a defect that is recorded as an ``internal`` error."""
+    """A backend that answers one request at a time.
+
+    ``generate`` returns a failure as a ``Response`` with an error, never as an empty
+    answer. If it raises, this is recorded as an ``internal`` error.
+    """
 
     async def generate(self, request: Request) -> Response: ...
 
 
 @runtime_checkable
 class BatchBackend(Backend, Protocol):
-    """A local model: answers several waiting requests at once, in a worker thread.
+    """A local model, which answers several requests at once, in a worker thread.
 
-    Yields ``(position in requests, response)`` in any order, each position once. The
-    requests of a batch are equal in ``wants`` and ``params``. Whatever it raises
-    concerns the whole batch: its open rows are asked again, in halves when memory ran
-    out, else one by one.
+    ``generate_batch`` yields ``(position in requests, response)`` in any order, each
+    position once. The requests of a batch have equal ``wants`` and ``params``. If it
+    raises, the requests without an answer are sent again: in halves if memory ran out,
+    else one by one.
 
-    There are never more than ``max_batch_size`` requests in a batch. It may have a
-    smaller ``usual_batch_size``, for users who do not set one.
+    A batch has at most ``max_batch_size`` requests. A backend may also have a smaller
+    ``usual_batch_size``, the default for users.
     """
 
     @property
@@ -59,27 +65,30 @@ class BatchBackend(Backend, Protocol):
 
 
 class ModelDiedError(Exception):
-    """The model that was answering a batch is gone; the message is the cause.
+    """The model died while it answered a batch; the message is the cause.
 
-    A batch backend raises it where its model runs in a process of its own. The model is
-    then started anew, and the open rows are asked once more, one by one: a row that
-    ends it twice has failed alone.
+    A batch backend whose model runs in another process raises it. The model is started
+    again, and the open rows are sent again one by one. A row on which the model dies
+    twice fails.
     """
 
 
 class PlaceLostError(ModelDiedError):
-    """The machine is gone on which the model was answering, whatever it was asked: no
-    row is at fault."""
+    """The machine of the model is gone. No row of the batch is at fault."""
 
 
 class ServerBatches(Protocol):
-    """How a server answers many requests at once, within hours and for less money.
+    """The batch interface of a server: many requests at once, within hours, at less
+    cost.
 
-    ``answer`` calls ``deliver`` for each position; what fails with a retryable kind is
-    asked alone then. After a kill it is called again with the same requests or some of
-    them: by what it wrote into ``notes``, a folder of the run, it pays for nothing
-    twice. ``report`` is called with the progress as text. It may be cancelled, and
-    raises MmevalError for what concerns every request.
+    ``takes`` returns whether a request may be part of a batch. ``answer`` calls
+    ``deliver`` for each position. Requests that fail with a retryable error are then
+    sent one by one. ``report`` is called with the progress as text.
+
+    After a kill, ``answer`` is called again with the same requests or some of them. It
+    records its batches in the folder ``notes``, so that it never pays for a request
+    twice. It may be cancelled. It raises MmevalError for errors that concern every
+    request.
     """
 
     max_rows: int
@@ -96,8 +105,10 @@ class ServerBatches(Protocol):
 
 @runtime_checkable
 class Batched(Protocol):
-    """A model backend whose server also takes batches; ``batches`` is None where its
-    user does not ask for them."""
+    """A model backend whose server also takes batches.
+
+    ``batches`` is None if the user did not ask for them.
+    """
 
     @property
     def batches(self) -> ServerBatches | None: ...
@@ -107,11 +118,11 @@ class Batched(Protocol):
 class Startable(Protocol):
     """A backend that loads something before it can answer, such as weights.
 
-    ``start`` blocks. It is called once before the first request that is sent, in the
-    thread or the process that will answer; not at all in a run that has every answer
-    already, nor in a dry run. What it raises ends the run with that message and exit
-    code, and fails no sample: MissingError for what has to be supplied, UsageError for
-    arguments that cannot be used here.
+    ``start`` blocks. It is called once, before the first request that is sent, in the
+    thread or process that answers. It is not called in a dry run, nor in a run that has
+    all answers already. If it raises, the run ends with that message and exit code, and
+    no sample fails: MissingError for a missing file or package, UsageError for
+    arguments that cannot be used on this machine.
     """
 
     def start(self) -> None: ...
@@ -119,28 +130,28 @@ class Startable(Protocol):
 
 @runtime_checkable
 class Logged(Protocol):
-    """A backend that starts a program of its own, which writes a log. ``log_into``
-    names the file for it in the run folder, before ``start``."""
+    """A backend that starts a program with a log file.
+
+    ``log_into`` is called with the path of that file before ``start``.
+    """
 
     def log_into(self, file: Path) -> None: ...
 
 
 @runtime_checkable
 class Resumable(Protocol):
-    """A model backend whose server works on a call for so long that the call may
-    outlive the process: a job, such as a video.
+    """A model backend whose server works on long jobs, such as videos.
 
-    ``keep_notes_in`` names a folder of the run for what it takes to go on with such
-    calls, before the first of them. The folder may not exist yet. It is the same one
-    whenever the run is resumed, also after a kill, and for this identity alone; a run
-    of another name, one that is started over, and each shard have another one.
-    Without a run folder it is not called.
+    A job may outlive the process. The backend records its jobs in notes, with which a
+    resumed run continues them. ``keep_notes_in`` is called with the folder for notes
+    before the first call; it may not exist yet. The folder is the same whenever the run
+    is resumed. Another identity, run name or shard, and a run that starts over, have
+    another folder. Without a run folder the method is not called.
 
-    A note is written before the job is waited for. It names its call by what a kill
-    does not change: the digest and the seed of the request (its ``key`` changes once a
-    failure is journalled, while the job may go on). A note may stay when the call is
-    answered: the journal has the answer, and the call is not made again. It is removed
-    when the job has failed, as asking again means another job.
+    Write a note before waiting for the job. Identify the call by the digest and the
+    seed of the request: its ``key`` changes once a failure is journalled, while the job
+    may continue. Remove the note when the job fails, as a retry is a new job. After an
+    answer it may stay, since the journal has the answer.
     """
 
     def keep_notes_in(self, folder: Path) -> None: ...
@@ -148,9 +159,11 @@ class Resumable(Protocol):
 
 @runtime_checkable
 class LocalWork(Protocol):
-    """A model backend whose calls are work for this machine: they cost nothing.
-    ``usual_connections`` of them are made at a time (0: as many as of any server),
-    unless its role says otherwise."""
+    """A model backend that computes on this machine, so that its calls cost nothing.
+
+    ``usual_connections`` is the default number of calls in flight; 0 means the default
+    for servers.
+    """
 
     @property
     def usual_connections(self) -> int: ...
@@ -158,13 +171,13 @@ class LocalWork(Protocol):
 
 @runtime_checkable
 class Parallel(Protocol):
-    """A batch backend that may be copied.
+    """A batch backend that can run as several copies.
 
-    Each entry of ``workers`` holds the arguments in which one copy differs from this
-    one, such as its ``device``. Where there are entries, the core starts a process for
-    each, which makes the backend by its name, its arguments and those of its entry, and
-    this instance is never started or asked. A copy has the same identity, and no
-    workers of its own.
+    Each entry of ``workers`` holds the arguments in which a copy differs from this
+    instance, such as ``device``. If there are entries, the core starts a process for
+    each one. The process creates the backend from its name, its arguments and those of
+    the entry; this instance is then never started or called. A copy must have the same
+    identity, and no ``workers``.
     """
 
     @property
@@ -173,7 +186,7 @@ class Parallel(Protocol):
 
 @runtime_checkable
 class ProgramBackend(Backend, Protocol):
-    """A backend whose program asks other roles for its answer: an agent
+    """A backend whose program calls other roles: an agent
     (:mod:`mmeval.backend.agent`)."""
 
     def program(self, request: Request) -> Program[Response]: ...
@@ -181,8 +194,10 @@ class ProgramBackend(Backend, Protocol):
 
 @runtime_checkable
 class SampleBackend(Backend, Protocol):
-    """Answers from the sample, not the request: bounds, answers made elsewhere. Its
-    answers are never shared between samples, and never count as those of a model."""
+    """A backend that answers from the sample: bounds, or answers made elsewhere.
+
+    Its answers are never shared between samples and never count as model calls.
+    """
 
     def answer(
         self, task: str, sample: Sample, repeat: int, request: Request
@@ -191,7 +206,7 @@ class SampleBackend(Backend, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TaskAhead:
-    """A task that a run is going to ask, with the chosen samples that can be asked."""
+    """A task of a run before it starts, with its selected, supported samples."""
 
     name: str
     protocol: str
@@ -201,11 +216,11 @@ class TaskAhead:
 
 @runtime_checkable
 class WholeAnswers(SampleBackend, Protocol):
-    """A sample backend that has the whole answers already, made elsewhere.
+    """A sample backend that holds complete answers, made elsewhere.
 
-    A sample is put to it once, under any protocol of its task, and its media become the
-    run's own. ``foresee`` is called before the first sample, to report on the log what
-    is missing.
+    It is called once for each sample and repeat, under any protocol of the task. The
+    media of its answers are copied into the run folder. ``foresee`` is called before
+    the first sample, to log which answers are missing.
     """
 
     def foresee(self, tasks: Sequence[TaskAhead]) -> None: ...
@@ -215,7 +230,7 @@ AnyBackend = ModelBackend | BatchBackend | ProgramBackend | SampleBackend
 
 
 def workers_of(backend: object) -> Sequence[Mapping[str, Any]]:
-    """The copies that a backend declares; none for one that answers in this process."""
+    """The arguments of the copies that a backend declares; empty if it has none."""
     return (
         tuple(backend.workers)
         if isinstance(backend, Parallel) and isinstance(backend, BatchBackend)
@@ -224,14 +239,16 @@ def workers_of(backend: object) -> Sequence[Mapping[str, Any]]:
 
 
 def asked_model(identity: Mapping[str, Any]) -> str:
-    """What a backend calls its model; its own name where it has none. Verdicts and
-    prices name it."""
+    """The name of a backend's model, else of the backend, for prices and verdicts."""
     return str(identity.get("model") or identity.get("backend") or "unnamed")
 
 
 def hosts_of(backend: Backend) -> str:
-    """The hosts that a backend's calls go to; empty where that is this machine."""
-    stated = backend.provenance
-    urls = [str(backend.identity.get("base_url") or ""), *stated.get("replicas", ())]
+    """The hosts that a backend sends calls to; empty for this machine."""
+    provenance = backend.provenance
+    urls = [
+        str(backend.identity.get("base_url") or ""),
+        *provenance.get("replicas", ()),
+    ]
     hosts = dict.fromkeys(urlsplit(url).netloc.rpartition("@")[2] for url in urls)
-    return ", ".join(filter(None, hosts)) or str(stated.get("host") or "")
+    return ", ".join(filter(None, hosts)) or str(provenance.get("host") or "")

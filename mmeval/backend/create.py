@@ -1,4 +1,4 @@
-"""Makes a backend from its name and arguments."""
+"""Creates a backend from its name and arguments."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _FLAGS_INSTEAD = {
     "batch_size": "It is a flag of its own: --batch_size N",
     "max_batch_size": "The largest batch is a flag of its own: --batch_size N",
 }
-"""Arguments of backends in other harnesses, with the flags for them here."""
+"""Arguments of backends in other harnesses that are flags here."""
 _SAME = {
     "pretrained": "model",
     "model_name": "model",
@@ -51,43 +51,44 @@ _TEXT = (str, "str", str | None, "str | None")
 
 
 def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
-    """A backend by its plugin name and arguments.
+    """Create a backend from its plugin name and arguments.
 
-    Raises UnknownNameError for the name or an argument, UsageError for arguments that
-    are missing, or of another type than the backend declares; PluginError for what is
-    no backend.
+    Raises UnknownNameError for an unknown name or argument, UsageError for a missing
+    argument or one of the wrong type, PluginError for an object that is not a backend.
     """
     check_backend_name(name)
     factory = plugins.load("mmeval.model_backends", name)
     signature = inspect.signature(factory)
     hints = factory.__init__ if inspect.isclass(factory) else inspect.unwrap(factory)
-    known, takes_any = _arguments(factory)
+    arg_names, takes_any = _arguments(factory)
     for arg in args:
-        if arg in known or takes_any:
+        if arg in arg_names or takes_any:
             continue
         near: list[str] = []
         if arg in _FLAGS_INSTEAD:
             hint = _FLAGS_INSTEAD[arg]
-        elif _SAME.get(arg) in known:
+        elif _SAME.get(arg) in arg_names:
             hint = f"Write {_SAME[arg]}={args[arg]}"
         else:
-            near = known
+            near = arg_names
             hint = (
-                f"It takes: {', '.join(known)}." if known else "It takes no arguments."
+                f"It takes: {', '.join(arg_names)}."
+                if arg_names
+                else "It takes no arguments."
             )
         raise UnknownNameError(f"{name} argument", arg, near, hint)
-    given = {}
+    values = {}
     for arg, value in args.items():
         parameter = signature.parameters.get(arg)
         if parameter is not None and parameter.annotation in _TEXT:
-            given[arg] = _text(name, arg, value)
+            values[arg] = _text(name, arg, value)
         else:
-            given[arg] = as_meant(value, hint_of(hints, arg))
-    for arg, value in given.items():
+            values[arg] = as_meant(value, hint_of(hints, arg))
+    for arg, value in values.items():
         if fault := fault_of(value, hint_of(hints, arg)):
             raise UsageError(f"the backend {name!r}: {arg} {fault}", name=arg)
     try:
-        signature.bind(**given)
+        signature.bind(**values)
     except TypeError as error:
         raise UsageError(
             f"the backend {name!r}: {error}; give it with --model_args NAME=VALUE, to "
@@ -95,20 +96,19 @@ def create_backend(name: str, args: Mapping[str, Any]) -> AnyBackend:
             f"{name},NAME=VALUE",
             name=name,
         ) from None
-    backend: AnyBackend = factory(**given)
+    backend: AnyBackend = factory(**values)
     check_members(name, backend)
     return backend
 
 
 def check_members(name: str, backend: AnyBackend) -> None:
-    """Raises PluginError for what lacks a member that every backend has, or has one
-    that cannot be used."""
+    """Raise PluginError if a member of every backend is missing or unusable."""
     for member in ("capabilities", "identity", "close"):
-        # a wrapper lists not all that it passes on
+        # dir() of a wrapper may not list the members that it passes on
         if member not in dir(backend) and not hasattr(backend, member):
             raise PluginError(
-                f"the backend {name!r} lacks {member}; mmeval init backend NAME "
-                "writes one that has it"
+                f"the backend {name!r} lacks {member}; see the template that mmeval "
+                "init backend NAME writes"
             )
     close = inspect.getattr_static(type(backend), "close", None)
     if inspect.isfunction(close) and not inspect.iscoroutinefunction(close):
@@ -119,46 +119,42 @@ def check_members(name: str, backend: AnyBackend) -> None:
 
 
 def takes_argument(name: str, arg: str) -> bool:
-    """Whether a backend takes an argument; True where the backend cannot be loaded."""
+    """Whether a backend takes an argument; True if the backend cannot be loaded."""
     try:
-        known, takes_any = _arguments(plugins.load("mmeval.model_backends", name))
+        arg_names, takes_any = _arguments(plugins.load("mmeval.model_backends", name))
     except MmevalError:
         return True
-    return takes_any or arg in known
+    return takes_any or arg in arg_names
 
 
 def _arguments(factory: Callable[..., object]) -> tuple[list[str], bool]:
-    """The names of a backend's arguments, and whether it takes others too."""
+    """The names of a backend's arguments, and whether it also takes any others."""
     parameters = inspect.signature(factory).parameters.values()
-    known = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
-    return known, len(known) < len(parameters)
+    arg_names = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
+    return arg_names, len(arg_names) < len(parameters)
 
 
 def check_backend_name(name: str) -> None:
-    """Raises UnknownNameError for a backend that is not there, such as the name of a
-    model."""
+    """Raise UnknownNameError for an unknown backend, such as the name of a model."""
     names = plugins.names("mmeval.model_backends")
-    elsewhere = name.replace("-", "_")
-    # without any, what is said of the tasks tells how to install
+    normalized = name.replace("-", "_")
+    # without any plugin, the message about the tasks says how to install them
     if not names or name.rpartition("/")[2] in names:
         return
-    if elsewhere in _FOREIGN:
+    if normalized in _FOREIGN:
         hint = (
-            "A server that speaks the OpenAI interface: --model openai --model_args "
+            "For a server with the OpenAI interface use --model openai --model_args "
             "base_url=URL,model=NAME"
         )
-    elif elsewhere in _FOREIGN_LOCAL:
-        hint = (
-            "A model that is run on this machine: --model hf --model_args "
-            "pretrained=NAME"
-        )
+    elif normalized in _FOREIGN_LOCAL:
+        hint = "For a model on this machine use --model hf --model_args pretrained=NAME"
     elif did_you_mean(name, names):
         raise UnknownNameError(
             "model backend", name, names, "'mmeval ls backends' lists them"
         )
     else:
         hint = (
-            f"The name of a model is an argument: model={name} of openai, "
+            f"If this is a model, it is an argument: model={name} of openai, or "
             f"pretrained={name} of hf"
         )
     raise UnknownNameError("model backend", name, (), hint)
@@ -169,14 +165,14 @@ def _text(
     arg: str,
     value: Any,
 ) -> Any:
-    """The value of a parameter that is text: ``revision=1234567`` is that text. Raises
-    UsageError for a fraction or a power of ten, whose spelling does not follow from its
-    value."""
+    """The value of a text parameter: a whole number becomes its text.
+
+    Raises UsageError for a float, since its spelling is lost.
+    """
     if isinstance(value, float):
         raise UsageError(
-            f"the backend {backend!r}: {arg} is a text and was read as the number "
-            f"{value}; write it in quotes, as in "
-            f"{arg}='1e5'",
+            f"the backend {backend!r}: {arg} must be text, but was read as the number "
+            f"{value}; put it in quotes, as in {arg}='1e5'",
             name=arg,
         )
     is_number = isinstance(value, int) and not isinstance(value, bool)

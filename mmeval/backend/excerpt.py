@@ -1,6 +1,7 @@
-"""Makes excerpts of media to describe them, in a form that most models take.
+"""Makes excerpts of media for calls that describe them.
 
-A smaller picture, the first minutes of a sound, the first pages or words of a document.
+An excerpt is a smaller picture, the first minutes of a sound, or the first pages or
+words of a document, in a format that most models take.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from mmeval.media.media import Media
 from mmeval.media.parts import Part, media_part, text_part
 
 MAX_SIDE = 4096
-"""Pixels of a picture, each way."""
+"""Maximum width and height of a picture in pixels."""
 MAX_AUDIO_SECONDS = 300
 AUDIO_RATE = 16_000
-"""Hz, in one channel, of a sound that is converted."""
+"""Sampling rate of a converted sound in Hz; it has one channel."""
 MAX_DOCUMENT_CHARS = 20_000
 MAX_DOCUMENT_PAGES = 8
-"""Pages that are shown of a document without text."""
+"""Maximum number of pages of a document without text."""
 PAGE_DPI = 96.0
 _PLAIN_PICTURES = (
     "image/png",
@@ -36,19 +37,19 @@ _PLAIN_PICTURES = (
     "image/webp",
     "image/svg+xml",
 )
-"""Formats that every server takes, or that are drawn before they are sent."""
+"""Formats that every server takes, and SVG, which is always drawn before sending."""
 _PLAIN_SOUNDS = ("audio/wav", "audio/mpeg")
-"""Formats with a name in the usual interface."""
+"""Formats that the OpenAI interface has names for."""
 
 
 def is_large(media: Media, limits: DecodeLimits) -> bool:
-    """Whether a picture is to be made smaller or converted. Decodes it."""
+    """Whether a picture must be made smaller or converted. Decodes it."""
     side = max(image(media, limits=limits).size)
     return side > MAX_SIDE or media.mime not in _PLAIN_PICTURES
 
 
 def smaller(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
-    """The picture as PNG, with ``MAX_SIDE`` pixels at most each way."""
+    """The picture as PNG, at most ``MAX_SIDE`` pixels wide and high."""
     whole = image(media, limits=limits)
     scale = min(1.0, MAX_SIDE / max(whole.size))
     size = (max(1, round(whole.width * scale)), max(1, round(whole.height * scale)))
@@ -57,32 +58,32 @@ def smaller(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
 
 
 def is_long(media: Media, limits: DecodeLimits) -> bool:
-    """Whether a sound is to be cut or converted. Decodes its beginning."""
-    return _heard(media, limits).more or media.mime not in _PLAIN_SOUNDS
+    """Whether a sound must be cut or converted. Decodes its beginning."""
+    return _sound(media, limits).more or media.mime not in _PLAIN_SOUNDS
 
 
 def sound_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
-    """The sound as WAV, its first ``MAX_AUDIO_SECONDS`` at most."""
-    heard = _heard(media, limits)
-    samples = heard.samples
-    if heard.rate != AUDIO_RATE:
+    """The sound as WAV, at most its first ``MAX_AUDIO_SECONDS``."""
+    start = _sound(media, limits)
+    samples = start.samples
+    if start.rate != AUDIO_RATE:
         import soxr
 
-        samples = soxr.resample(samples, heard.rate, AUDIO_RATE, quality="soxr_hq")
+        samples = soxr.resample(samples, start.rate, AUDIO_RATE, quality="soxr_hq")
     samples = samples[: MAX_AUDIO_SECONDS * AUDIO_RATE]
-    length = f"its first {MAX_AUDIO_SECONDS} seconds" if heard.more else "the whole"
+    length = f"its first {MAX_AUDIO_SECONDS} seconds" if start.more else "the whole"
     sound = media_part(wav(samples, AUDIO_RATE))
     return [sound], f"{length} at {AUDIO_RATE:,} Hz"
 
 
-def _heard(media: Media, limits: DecodeLimits) -> SoundStart:
+def _sound(media: Media, limits: DecodeLimits) -> SoundStart:
     return sound_start(media, MAX_AUDIO_SECONDS, limits=limits)
 
 
 def document_excerpt(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
     """The first ``MAX_DOCUMENT_CHARS`` characters of a document.
 
-    Pictures of its first pages where it is a PDF without text. Raises the errors of
+    A PDF without text gives pictures of its first pages. Raises the errors of
     ``mmeval.media.decode``.
     """
     words, more = document_start(media, MAX_DOCUMENT_CHARS, limits=limits)

@@ -1,5 +1,7 @@
-"""Media in formats that a backend does not take, and encodes anew: pictures as PNG,
-sounds as WAV. For forecasts and checks; the backend itself encodes them."""
+"""Finds media that a backend re-encodes, pictures as PNG and sounds as WAV.
+
+This is for forecasts and checks. The backend itself does the encoding.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,15 @@ USUAL_FORMATS: Mapping[PartKind, frozenset[str]] = {
     "image": frozenset(("image/png", "image/jpeg", "image/webp", "image/gif")),
     "audio": frozenset(("audio/wav", "audio/mpeg")),
 }
-"""MIME types that servers take as they are, unless their user states others."""
+"""MIME types that servers take unchanged, unless the user sets others."""
 _START_SECONDS = 0.1
-"""Of a sound, what is decoded to know whether it can be."""
+"""Seconds of a sound that are decoded to test it."""
 
 
 def encoded_anew(
     request: Request, capabilities: Capabilities
 ) -> Iterator[tuple[PartKind, Media]]:
-    """The media of a request that the backend encodes anew."""
+    """The media of a request that the backend re-encodes, each with its kind."""
     for message in request.messages:
         for part in message.content.parts:
             formats = capabilities.inputs.get(part.kind, ANY).formats
@@ -35,7 +37,7 @@ def encoded_anew(
 
 
 def encoding_fault(kind: PartKind, media: Media) -> str:
-    """Why a medium cannot be encoded anew, and so not be sent; empty where it can."""
+    """Why a medium cannot be re-encoded and sent; empty if it can."""
     try:
         if kind == "image":
             decode.image(media)

@@ -1,10 +1,10 @@
 """Renders a mesh or a point cloud as one picture with three views.
 
-The views are orthogonal and side by side, each in a square: along z (x to the right, y
-up), along y (x to the right, z up), and along x (y to the right, z up), none of them
-mirrored. Nearer places have a lighter colour, from dark blue to yellow, and faces are
-darker the more they are turned away. Colours, materials and light of the file are left
-out. The same geometry always gives the same picture.
+The views are orthogonal squares side by side: along z (x to the right, y up), along y
+(x to the right, z up), and along x (y to the right, z up). None is mirrored. Colour
+shows depth, from dark blue (far) to yellow (near). A face is darker the more it is
+turned away. Colours, materials and lights of the file are ignored. The same geometry
+always gives the same picture.
 """
 
 from __future__ import annotations
@@ -24,24 +24,25 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 SIDE = 448
-"""Pixels of a view, each way."""
+"""Width and height of a view in pixels."""
 MARGIN = 16
-"""Pixels that stay free around the object in its longest direction."""
+"""Free pixels on both sides of the object in its longest direction."""
 MAX_FACES = 200_000
-"""A mesh of more faces is drawn as its vertices: they lie closer than pixels."""
+"""Maximum number of faces to draw. A larger mesh is drawn as its vertices, which are
+closer together than pixels."""
 MAX_TESTS = 20_000_000
-"""Pixels that the boxes of all triangles of a view may cover together; a mesh above it
-is drawn as its vertices."""
+"""Maximum sum of pixels in the bounding boxes of a view's triangles. A mesh above it is
+drawn as its vertices."""
 MAX_POINTS = 1_000_000
-"""Of more points so many are drawn, chosen evenly in their order."""
+"""Maximum number of points to draw, chosen evenly in their order."""
 FEW_POINTS = 20_000
-"""Up to so many points of a cloud are drawn three pixels wide, so that they are
-visible."""
+"""Maximum number of points of a cloud that are drawn three pixels wide, for
+visibility."""
 _CHUNK = 1 << 20
-"""Pixels that are tested in one step."""
+"""Number of pixels that are tested in one step."""
 _EDGE = -1e-9
-"""The least weight of a corner at a pixel inside the triangle: a little below 0, so
-that two triangles with one edge leave no gap."""
+"""The smallest weight of a corner at a pixel inside the triangle. It is just below 0,
+so that two triangles with a common edge leave no gap."""
 _GROUND = 255
 _RULE = 200
 _COLOURS = (
@@ -54,7 +55,7 @@ _COLOURS = (
 )
 """From far to near, evenly."""
 _FLAT = 0.45
-"""The brightness of a face that is seen from its edge."""
+"""The brightness of a face that is seen edge-on."""
 
 
 class View(NamedTuple):
@@ -72,15 +73,17 @@ mirrored."""
 
 
 class Render(NamedTuple):
-    """A picture, with a few words about it."""
+    """A picture with a short description of it."""
 
     picture: Media
     about: str
 
 
 def render(geometry: MeshArrays) -> Render:
-    """The three views of a mesh; of its vertices where its faces are none or too
-    many."""
+    """Draw the three views of a mesh.
+
+    Only its vertices are drawn if it has no faces or too many.
+    """
     import numpy
     from PIL import Image
 
@@ -107,7 +110,7 @@ def render(geometry: MeshArrays) -> Render:
 
 
 def _is_drawn_solid(vertices: Floats, faces: Ints) -> bool:
-    """Whether the faces are drawn: there are some, and not too many pixels to test."""
+    """Whether to draw the faces: there are some, and not too many pixels to test."""
     if not 0 < len(faces) <= MAX_FACES:
         return False
     for view in VIEWS:
@@ -120,11 +123,10 @@ def _is_drawn_solid(vertices: Floats, faces: Ints) -> bool:
 
 
 def _placed(vertices: Floats) -> Floats:
-    """Vertices in pixels from the middle; their box's longest side fills the view. They
-    are scaled down first, as squares and differences of huge numbers would not be
-    finite."""
+    """Vertices in pixels from the centre; their longest side fills the view."""
     import numpy
 
+    # scale down first: differences of huge numbers would overflow
     huge = float(numpy.abs(vertices).max())
     scaled = vertices / huge if huge > 0 else vertices
     low, high = scaled.min(axis=0), scaled.max(axis=0)
@@ -139,7 +141,7 @@ def _placed(vertices: Floats) -> Floats:
 def _view(
     vertices: Floats, faces: Ints, view: View, *, cloud: bool
 ) -> NDArray[np.uint8]:
-    """One view as rows of pixels."""
+    """Draw one view as rows of pixels."""
     import numpy
 
     canvas = _Canvas()
@@ -152,7 +154,7 @@ def _view(
     bright: Floats = _FLAT + (1 - _FLAT) * facing
     for fragments in _fragments(flat, depth, bright, faces):
         canvas.add(fragments)
-    if not cloud:  # what is thinner than a pixel
+    if not cloud:  # parts that are thinner than a pixel
         canvas.add(canvas.uncovered(_points(flat, depth, _FLAT)))
         return canvas.pixels()
     reach = range(-1, 2) if len(vertices) <= FEW_POINTS else range(1)
@@ -163,7 +165,7 @@ def _view(
 
 
 def _projected(vertices: Floats, view: View) -> tuple[Floats, Floats]:
-    """Vertices in pixels from the view's upper left corner, and how near each is."""
+    """Vertices in pixels from the view's upper left corner, and their depths."""
     import numpy
 
     flat = numpy.stack(
@@ -173,7 +175,7 @@ def _projected(vertices: Floats, view: View) -> tuple[Floats, Floats]:
 
 
 class _Fragments(NamedTuple):
-    """Covered pixels, with the nearness and brightness of what covers them."""
+    """Covered pixels with depth (larger is nearer) and brightness."""
 
     pixels: Ints
     depth: Floats
@@ -189,13 +191,13 @@ def _points(
     import numpy
 
     pixels = numpy.floor(flat).astype(numpy.int64)
-    seen = ((pixels >= 0) & (pixels < SIDE)).all(axis=1)
-    place = (pixels[:, 1] * SIDE + pixels[:, 0])[seen]
-    return _Fragments(place, depth[seen], numpy.full(len(place), bright))
+    visible = ((pixels >= 0) & (pixels < SIDE)).all(axis=1)
+    place = (pixels[:, 1] * SIDE + pixels[:, 0])[visible]
+    return _Fragments(place, depth[visible], numpy.full(len(place), bright))
 
 
 def _boxes(flat: Floats, faces: Ints) -> tuple[Ints, Ints]:
-    """The first pixel of each triangle's box, and its size in powers of two."""
+    """The first pixel of each triangle's box, and its size as powers of two."""
     import numpy
 
     corners = flat[faces]
@@ -207,7 +209,7 @@ def _boxes(flat: Floats, faces: Ints) -> tuple[Ints, Ints]:
 def _fragments(
     flat: Floats, depth: Floats, bright: Floats, faces: Ints
 ) -> Iterator[_Fragments]:
-    """The pixels that faces cover; those with boxes of one size are tested together."""
+    """The pixels that faces cover. Boxes of equal size are tested together."""
     import numpy
 
     if not len(faces):
@@ -217,24 +219,28 @@ def _fragments(
         alike = numpy.flatnonzero((sizes == (wide, high)).all(axis=1))
         grid = numpy.meshgrid(numpy.arange(wide), numpy.arange(high))
         steps = numpy.stack(grid, axis=-1).reshape(-1, 2)
-        each = max(1, _CHUNK // len(steps))
-        for start in range(0, len(alike), each):
-            some = alike[start : start + each]
+        per_step = max(1, _CHUNK // len(steps))
+        for start in range(0, len(alike), per_step):
+            chunk = alike[start : start + per_step]
             yield _covered(
-                flat[faces[some]], depth[faces[some]], bright[some], first[some], steps
+                flat[faces[chunk]],
+                depth[faces[chunk]],
+                bright[chunk],
+                first[chunk],
+                steps,
             )
 
 
 def _covered(
     corners: Floats, depth: Floats, bright: Floats, first: Ints, steps: Ints
 ) -> _Fragments:
-    """The pixels with their middle in a triangle or on its edge; none without area."""
+    """The pixels whose centre is in a triangle or on its edge."""
     import numpy
 
     area = _cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     whole = numpy.where(area == 0, numpy.inf, area)
     middle = first + 0.5
-    # 1, right, down: a weight is linear in them
+    # a weight is linear in (1, right, down)
     plane = numpy.column_stack((numpy.ones(len(steps)), steps)).T
     weights = []
     for a, b in ((1, 2), (2, 0), (0, 1)):
@@ -255,9 +261,9 @@ def _covered(
     return _Fragments(place[shown], near[shown], bright[face][shown])
 
 
-def _cross(one: Floats, other: Floats) -> Floats:
-    found: Floats = one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]
-    return found
+def _cross(first: Floats, second: Floats) -> Floats:
+    product: Floats = first[:, 0] * second[:, 1] - first[:, 1] * second[:, 0]
+    return product
 
 
 class _Canvas:
@@ -279,7 +285,7 @@ class _Canvas:
         )
 
     def add(self, fragments: _Fragments) -> None:
-        """Add the fragments nearer than earlier ones; of equally near ones, the
+        """Add the fragments that are nearer than earlier ones; at equal depth, the
         brightest."""
         import numpy
 
@@ -290,18 +296,18 @@ class _Canvas:
         self._bright[place[nearest][order]] = bright[nearest][order]
 
     def pixels(self) -> NDArray[np.uint8]:
-        """Rows of colours, the ground white."""
+        """Rows of RGB colours on a white ground."""
         import numpy
 
-        seen = numpy.isfinite(self._depth)
+        covered = numpy.isfinite(self._depth)
         reach = (SIDE - 2 * MARGIN) / 2
-        near = numpy.clip((self._depth[seen] + reach) / (2 * reach), 0.0, 1.0)
+        near = numpy.clip((self._depth[covered] + reach) / (2 * reach), 0.0, 1.0)
         share = near * (len(_COLOURS) - 1)
         ramp = numpy.array(_COLOURS, numpy.float64)
         below = numpy.minimum(share.astype(numpy.int64), len(_COLOURS) - 2)
         part = (share - below)[:, None]
         mixed = ramp[below] * (1 - part) + ramp[below + 1] * part
-        colour = mixed * self._bright[seen][:, None]
-        found = numpy.full((SIDE * SIDE, 3), _GROUND, numpy.uint8)
-        found[seen] = numpy.rint(colour).astype(numpy.uint8)
-        return found.reshape(SIDE, SIDE, 3)
+        colour = mixed * self._bright[covered][:, None]
+        image = numpy.full((SIDE * SIDE, 3), _GROUND, numpy.uint8)
+        image[covered] = numpy.rint(colour).astype(numpy.uint8)
+        return image.reshape(SIDE, SIDE, 3)

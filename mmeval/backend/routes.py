@@ -1,8 +1,8 @@
-"""Converts media to a form that a model can read, by named routes.
+"""Converts media to a form that a model can read, with named routes.
 
-A user names them for a model (``convert=video->frames``), a program for a call
-(``Call.convert``, see :mod:`mmeval.backend.sendable`); each answer to converted media
-has a warning about it.
+A user names routes for a model (``convert=video->frames``), a program for a call
+(``Call.convert``, see :mod:`mmeval.backend.sendable`). An answer to converted media has
+a warning about it.
 """
 
 from __future__ import annotations
@@ -43,34 +43,37 @@ from mmeval.records.sample import Message
 from mmeval.system.extras import absent
 
 FRAMES = 8
-"""Frames of a video, at even distances."""
+"""Number of frames of a video, evenly spaced."""
 MAX_VIDEO_BYTES = 20 * 2**20
-"""A larger video is described by its frames."""
+"""Size above which frames describe a video, even if the model takes video."""
 MAX_PAGES = 64
-"""Pages of a document that is shown as pictures; a longer one is given as text."""
+"""Maximum number of pages of a document as pictures."""
 _VIDEO = "av:video"
 _MATERIAL = "model/mtl"
 
 
 def checked_routes(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, once each. Raises UsageError for unknown ones and two of one kind,
-    MissingExtraError for one whose package is not installed."""
-    taken: dict[PartKind, str] = {}
+    """The names of routes without duplicates.
+
+    Raises UsageError for an unknown name and for two routes from the same kind,
+    MissingExtraError for a route whose package is not installed.
+    """
+    by_kind: dict[PartKind, str] = {}
     for name in names:
         if name in LATER:
             raise UsageError(
-                f"the converter {name!r} is not in this version; there are "
+                f"the converter {name!r} does not exist yet; choose one of "
                 f"{', '.join(ROUTES)}"
             )
         if name not in ROUTES:
             raise UnknownNameError(
                 "converter", name, ROUTES, f"Known: {', '.join(ROUTES)}."
             )
-        other = taken.setdefault(ROUTES[name].takes, name)
+        other = by_kind.setdefault(ROUTES[name].takes, name)
         if other != name:
             raise UsageError(
                 f"the converters {other!r} and {name!r} both take "
-                f"{ROUTES[name].takes}; name one of them"
+                f"{ROUTES[name].takes}; keep one of them"
             )
     needs = [ROUTES[name].needs for name in names]
     for missing in absent(filter(None, needs)):
@@ -79,8 +82,10 @@ def checked_routes(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def widened(capabilities: Capabilities, names: Sequence[str]) -> Capabilities:
-    """The capabilities with the kinds that the routes convert to one that is taken.
-    Raises UsageError for a route to a kind that is not taken either."""
+    """The capabilities plus the kinds that the routes can convert.
+
+    Raises UsageError for a route to a kind that the backend does not take.
+    """
     inputs = dict(capabilities.inputs)
     for name in names:
         route = ROUTES[name]
@@ -96,16 +101,16 @@ def widened(capabilities: Capabilities, names: Sequence[str]) -> Capabilities:
 def convert(
     request: Request, names: Sequence[str], limits: DecodeLimits = DEFAULT_LIMITS
 ) -> tuple[Request, tuple[str, ...]]:
-    """The request with its media converted by the routes, and a warning about each.
+    """Convert the media of a request with the routes. Returns a warning for each one.
 
-    A named route is used even where the model could read the medium itself, as the
-    packages on a machine must not decide what a model gets. A route that only shortens
-    leaves short media alone. Raises the errors of ``mmeval.media.decode``.
+    A named route is used even if the model could read the medium itself. A route that
+    only shortens leaves short media unchanged. Raises the errors of
+    ``mmeval.media.decode``.
     """
     routes = {ROUTES[name].takes: name for name in names}
     if not routes or routes.keys().isdisjoint(request.kinds()):
         return request, ()
-    done: list[str] = []
+    warnings: list[str] = []
     messages: list[Message] = []
     for message in request.messages:
         parts: list[Part] = []
@@ -119,22 +124,24 @@ def convert(
             if due is not None and not due(media, limits):
                 parts.append(part)
                 continue
-            made, about = route.convert(media, limits)
-            parts += made
-            done.append(f"{name}: {about} instead of the {part.kind}")
+            converted, about = route.convert(media, limits)
+            parts += converted
+            warnings.append(f"{name}: {about} instead of the {part.kind}")
         content = replace(message.content, parts=tuple(parts))
         messages.append(replace(message, content=content))
     changed = Request(tuple(messages), request.params, request.wants, request.seed)
-    return changed, tuple(done)
+    return changed, tuple(warnings)
 
 
 def even_frames(
     media: Media, count: int, *, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> list[Frame]:
-    """At most ``count`` different frames: the middles of equal shares of the video.
-    Raises the errors of ``mmeval.media.decode``."""
+    """At most ``count`` different frames: the midpoints of equal shares of the video.
+
+    Raises the errors of ``mmeval.media.decode``.
+    """
     length = video_info(media, limits=limits).seconds
-    if not length:  # it is not declared, so it is the time of the last frame
+    if not length:  # the file declares no length: use the time of the last frame
         for frame in video(media, limits=limits):
             length = frame.time
     times = [(number + 0.5) * length / count for number in range(count)]
@@ -147,20 +154,19 @@ def even_frames(
 def routes_to_fewer(
     capabilities: Capabilities, *, video_frames: int, first_picture: bool
 ) -> tuple[Route, ...]:
-    """The routes by which a model gets less of its inputs, where it does not take them
-    all.
+    """The routes that reduce the inputs for a model that does not take all of them.
 
-    Without video it gets so many even frames of each (0: no frames), and where it takes
-    a single picture, the first one, or the first frame. There are none for a model that
-    takes video and several pictures.
+    A model without video gets ``video_frames`` even frames of each one (0: none). With
+    ``first_picture``, a model that takes a single picture gets the first one, or the
+    first frame. A model that takes video and several pictures needs no route.
     """
     image = capabilities.inputs.get("image")
     if image is None:
         return ()
     is_single = first_picture and image.max_items == 1
-    found: list[Route] = []
+    routes: list[Route] = []
     if "video" not in capabilities.inputs and is_single:
-        found.append(
+        routes.append(
             Route(
                 "video",
                 "image",
@@ -173,7 +179,7 @@ def routes_to_fewer(
     elif "video" not in capabilities.inputs and video_frames:
         frames = partial(_frames, count=video_frames)
         name = f"video->{video_frames}_frames"
-        found.append(
+        routes.append(
             Route(
                 "video",
                 "image",
@@ -185,7 +191,7 @@ def routes_to_fewer(
             )
         )
     if is_single:
-        found.append(
+        routes.append(
             Route(
                 "image",
                 "image",
@@ -194,7 +200,7 @@ def routes_to_fewer(
                 only_first=True,
             )
         )
-    return tuple(found)
+    return tuple(routes)
 
 
 def _first_frame(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
@@ -221,8 +227,8 @@ def _text(media: Media, limits: DecodeLimits) -> tuple[list[Part], str]:
     words = str(document_text(media, limits=limits))
     if not words.strip():
         raise CorruptMediaError(
-            f"{media.label}: it holds no text that could be read out; show its pages "
-            "with document->page_images"
+            f"{media.label}: no text can be extracted; convert it with "
+            "document->page_images"
         )
     return [text_part(f"\n{words}\n")], f"{len(words)} characters of text"
 
@@ -272,7 +278,6 @@ TO_DESCRIBE = (
     "document->excerpt",
     "3d->renders",
 )
-"""The routes for describing media: to forms that are taken, and no longer than a
-description needs."""
+"""Routes for calls that describe media. They make an excerpt of a long medium."""
 LATER = ("audio->transcript",)
-"""Known by name only."""
+"""Names that are reserved for later versions."""

@@ -1,12 +1,14 @@
-"""Makes what a call sends: its request, with media in forms that are taken.
+"""Makes the request that a call sends, with media in forms that the backend takes.
 
-A call names the routes that it allows (``Call.convert``, of
+A call names the routes that it allows (``Call.convert``, from
 :mod:`mmeval.backend.routes`), or has its own. A medium of a kind that the backend does
-not take is converted by the first route to a kind that it takes; a medium that is
-taken, but longer than the call needs, becomes an excerpt; all others are sent as they
-are. The request keeps its digest, which is of the media themselves. The routes that it
-may use and their versions also decide about the answer, so they are part of the call's
-name in the journal: a renderer that draws in another way asks anew.
+not take is converted with the first route to a kind that it takes. A medium that is
+taken, but longer than the call needs, becomes an excerpt. All others are sent
+unchanged.
+
+The request keeps its digest, which is that of the original media. The journal key of
+the call contains the routes that it may use with their versions, so that a new version
+of a renderer gets a new answer.
 """
 
 from __future__ import annotations
@@ -39,11 +41,11 @@ from mmeval.records.sample import Message
 from mmeval.system.extras import absent
 
 DRAWN_BYTES = 500_000
-"""Bytes of a picture that a route makes, for estimates."""
+"""Estimated bytes of a picture that a route makes."""
 
 
 class Sendable(NamedTuple):
-    """The request to send, with warnings about its changes; or why there is none."""
+    """The request to send, with warnings about its changes, or an error."""
 
     request: Request
     done: tuple[str, ...] = ()
@@ -53,11 +55,12 @@ class Sendable(NamedTuple):
 def sendable(
     call: Call, capabilities: Capabilities, limits: DecodeLimits = DEFAULT_LIMITS
 ) -> Sendable:
-    """Make what a call sends. It decodes media (seconds): call it in a thread.
+    """Make the request that a call sends.
 
-    A damaged medium is an error of the kind ``bad_media``; one above the limits, or
-    that would have to be converted and is not read here, is ``unsupported``; a missing
-    file or package is ``internal``, as it may be there another time.
+    This decodes media, which takes seconds: call it in a thread. A damaged medium gives
+    a ``bad_media`` error. A medium above the limits, or one that cannot be converted,
+    gives an ``unsupported`` error. A missing file or package gives an ``internal``
+    error, since it may exist later.
     """
     conversion = _Conversion(
         _routes(call.convert, frozenset(capabilities.inputs)), capabilities, limits
@@ -75,7 +78,7 @@ def sendable(
 
 
 def missing(call: Call, capabilities: Capabilities) -> list[str]:
-    """Why a backend with such capabilities cannot answer a call, by kinds of media."""
+    """The reasons why these capabilities do not fit a call; empty if they do."""
     return capabilities.missing(
         foreseen(call, capabilities) if call.convert else call.request
     )
@@ -84,16 +87,15 @@ def missing(call: Call, capabilities: Capabilities) -> list[str]:
 def can_take(
     kind: PartKind, routes: Sequence[str | Route], capabilities: Capabilities
 ) -> bool:
-    """Whether media of a kind can be sent at all, as they are or by one of the
-    routes."""
+    """Whether media of a kind can be sent, unchanged or with one of the routes."""
     inputs = frozenset(capabilities.inputs)
     return kind in inputs or kind in _routes(tuple(routes), inputs)
 
 
 def route_mark(call: Call, capabilities: Capabilities) -> str:
-    """A digest of the routes that may convert the call's media, with their versions.
+    """A digest of the routes, with versions, that may convert the call's media.
 
-    It is empty where all media are sent as they are.
+    It is empty if all media are sent unchanged.
     """
     if not call.convert:
         return ""
@@ -108,7 +110,7 @@ def route_mark(call: Call, capabilities: Capabilities) -> str:
 
 
 def foreseen(call: Call, capabilities: Capabilities) -> Request:
-    """The request with stand-ins for converted media, for a dry run. Reads nothing."""
+    """The request with placeholders for converted media. Reads no media (dry run)."""
     converted: dict[PartKind, Route] = {}
     single: list[PartKind] = []
     for kind, named in _routes(call.convert, frozenset(capabilities.inputs)).items():
@@ -125,13 +127,12 @@ def foreseen(call: Call, capabilities: Capabilities) -> Request:
             parts += _stand_in(part, converted.get(part.kind))
         messages.append(replace(message, content=Interleaved(tuple(parts))))
     for kind in single:
-        messages = _first_alone(messages, kind)
+        messages = _with_only_first(messages, kind)
     return replace(call.request, messages=tuple(messages))
 
 
 def absent_packages(call: Call, capabilities: Capabilities) -> list[MissingExtraError]:
-    """The packages without which media of a call cannot be converted to what is
-    taken."""
+    """The missing packages that are needed to convert the media of a call."""
     routes = _routes(call.convert, frozenset(capabilities.inputs))
     kinds = call.request.kinds() - capabilities.inputs.keys()
     needs = [routes[kind].route.needs for kind in kinds & routes.keys()]
@@ -139,7 +140,7 @@ def absent_packages(call: Call, capabilities: Capabilities) -> list[MissingExtra
 
 
 @dataclass(frozen=True)
-class _Named:
+class _NamedRoute:
     name: str
     route: Route
 
@@ -147,31 +148,30 @@ class _Named:
 @lru_cache(maxsize=64)
 def _routes(
     names: tuple[str | Route, ...], inputs: frozenset[PartKind]
-) -> Mapping[PartKind, _Named]:
-    """The first route for each kind that leads to one of the inputs, which are
-    taken."""
-    found: dict[PartKind, _Named] = {}
+) -> Mapping[PartKind, _NamedRoute]:
+    """For each kind, the first route that leads to one of the inputs."""
+    routes: dict[PartKind, _NamedRoute] = {}
     for item in names:
         route = ROUTES[item] if isinstance(item, str) else item
         name = item if isinstance(item, str) else item.name
         if route.gives in inputs:
-            found.setdefault(route.takes, _Named(name, route))
-    return found
+            routes.setdefault(route.takes, _NamedRoute(name, route))
+    return routes
 
 
 class _MediaError(Exception):
-    """A medium that cannot be sent."""
+    """A medium cannot be sent."""
 
     def __init__(self, kind: ErrorKind, message: str) -> None:
         self.info = ErrorInfo(kind, message)
 
 
 class _Conversion:
-    """Converts the media of one request where needed, and lists this in ``done``."""
+    """Converts the media of one request where needed; ``done`` lists the changes."""
 
     def __init__(
         self,
-        routes: Mapping[PartKind, _Named],
+        routes: Mapping[PartKind, _NamedRoute],
         capabilities: Capabilities,
         limits: DecodeLimits,
     ) -> None:
@@ -181,8 +181,7 @@ class _Conversion:
         self._limits = limits
 
     def request(self, request: Request) -> Request:
-        """The request to send, with the digest of the original one. Raises
-        _MediaError."""
+        """The request to send, with the original digest. Raises _MediaError."""
         messages: list[Message] = []
         for message in request.messages:
             parts: list[Part] = []
@@ -193,14 +192,14 @@ class _Conversion:
             kind = named.route.gives
             count = sum(len(message.content.media(kind)) for message in messages)
             if named.route.only_first and count > 1:
-                messages = _first_alone(messages, kind)
+                messages = _with_only_first(messages, kind)
                 self.done.append(f"{named.name}: the first {kind} of {count}")
         if not self.done:
             return request
         return request.with_messages(tuple(messages))
 
     def _parts(self, part: Part) -> list[Part]:
-        """The parts to send for a part."""
+        """The parts to send instead of a part."""
         media = part.media
         if media is None:
             return [part]
@@ -208,18 +207,18 @@ class _Conversion:
         try:
             is_taken = part.kind in self._capabilities.inputs
             if is_taken and (
-                named is None or not _due(named.route, media, self._limits)
+                named is None or not _is_due(named.route, media, self._limits)
             ):
                 _check(media, self._limits)
                 return [part]
             if named is None:
-                # the check of the whole request reports that it is not taken
+                # the check of the whole request reports the unsupported kind
                 return [part]
-            made, about = named.route.convert(media, self._limits)
+            converted, about = named.route.convert(media, self._limits)
         except CorruptMediaError as error:
             try:
                 media.read()
-            except (ContentError, MissingError) as changed:  # or its file is gone
+            except (ContentError, MissingError) as changed:  # or the file is gone
                 raise _MediaError("internal", str(changed)) from None
             raise _MediaError("bad_media", str(error)) from None
         except (MediaLimitError, UnsupportedMediaError) as error:
@@ -227,12 +226,12 @@ class _Conversion:
         except MissingError as error:
             raise _MediaError("internal", str(error)) from None
         self.done.append(f"{named.name}: {about} instead of the {part.kind}")
-        return made
+        return converted
 
 
-def _first_alone(messages: Sequence[Message], kind: PartKind) -> list[Message]:
-    """The messages without the media of a kind after the first one."""
-    made: list[Message] = []
+def _with_only_first(messages: Sequence[Message], kind: PartKind) -> list[Message]:
+    """The messages with only the first medium of a kind."""
+    shortened: list[Message] = []
     is_later = False
     for message in messages:
         parts: list[Part] = []
@@ -241,23 +240,23 @@ def _first_alone(messages: Sequence[Message], kind: PartKind) -> list[Message]:
             if not (is_medium and is_later):
                 parts.append(part)
             is_later = is_later or is_medium
-        made.append(replace(message, content=Interleaved(tuple(parts))))
-    return made
+        shortened.append(replace(message, content=Interleaved(tuple(parts))))
+    return shortened
 
 
-def _due(
+def _is_due(
     route: Route,
     media: Media,
     limits: DecodeLimits,
 ) -> bool:
     try:
         return route.due is not None and route.due(media, limits)
-    except MissingExtraError:  # it cannot be decoded here, and the backend takes it
+    except MissingExtraError:  # not decodable here, but the backend takes it
         return False
 
 
 def _check(media: Media, limits: DecodeLimits) -> None:
-    """Raises CorruptMediaError by a quick check for a medium that is sent as it is."""
+    """Check a medium that is sent unchanged. Raises CorruptMediaError."""
     if not media.size:
         raise CorruptMediaError(f"{media.label}: it is empty (0 bytes)")
     try:
@@ -271,13 +270,13 @@ def _check(media: Media, limits: DecodeLimits) -> None:
             decode.video_info(media, limits=limits)
         elif media.kind == "3d":
             decode.mesh_arrays(media, limits=limits)
-    # the backend may read what is not read here
+    # the backend may read what cannot be read here
     except (MissingExtraError, MediaLimitError, UnsupportedMediaError):
         return
 
 
 def _stand_in(part: Part, route: Route | None) -> list[Part]:
-    """About what a route makes of a part."""
+    """Placeholders for the parts that a route makes from a part."""
     media = part.media
     if route is None or media is None:
         return [part]

@@ -1,4 +1,4 @@
-"""Tools: what an agent may call for one kind of part."""
+"""Tools: roles that an agent calls to make one kind of part."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:  # it decodes, which programs do not
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool; its ``name`` is also that of its role: ``--role text_to_image=...``.
+    """A tool of agents. Its ``name`` is also its role: ``--role text_to_image=...``.
 
-    It makes ``parts`` of the kind ``makes`` out of parts of the kinds ``takes``; 0: as
-    many as a call's option ``n``. ``about`` is one sentence for a planner's prompt;
-    ``backend`` names a backend for it.
+    It makes ``parts`` parts of the kind ``makes`` from parts of the kinds ``takes``
+    (0: as many as the option ``n`` of a call says). ``about`` is one sentence for a
+    planner's prompt, ``backend`` the name of a backend for it.
     """
 
     name: str
@@ -42,12 +42,11 @@ class Tool:
         title: str = "",
         **options: Any,
     ) -> Call:
-        """A call of the tool, for a program to yield; the named arguments are as in
-        ``Call``.
+        """A call of the tool for a program to yield; keyword arguments as in ``Call``.
 
-        ``system`` is an instruction beside the parts, such as how a text is to be read
-        aloud. Options lack the kind's prefix: ``tool.call("a hare", size="512x512")``
-        asks with ``image.size``.
+        ``system`` is an instruction beside the parts, for example how to read a text
+        aloud. Options have no prefix: ``tool.call("a hare", size="512x512")`` sets
+        ``image.size``.
         """
         params = GenerationParams.from_mapping(
             {f"{self.makes}.{name}": value for name, value in options.items()}
@@ -63,33 +62,34 @@ class Tool:
         )
 
     def made(self, reply: Reply) -> Part | str:
-        """What the tool has made: the first part of its kind in a reply, or why there
-        is none."""
-        found = self.all_made(reply)
-        return found if isinstance(found, str) else found[0]
+        """The first part of the tool's kind in a reply, or a text why there is none."""
+        parts = self.all_made(reply)
+        return parts if isinstance(parts, str) else parts[0]
 
     def all_made(self, reply: Reply) -> list[Part] | str:
-        """All parts of its kind in a reply, or why there is none."""
+        """All parts of the tool's kind in a reply, or a text why there is none."""
         if reply.response.output is None:
             error = reply.response.error
             if error is None:
                 return f"{self.name} failed"
             return f"{self.name} failed ({error.kind}: {error.message:.200})"
-        made: list[Part] = []
+        parts: list[Part] = []
         kinds: set[str] = set()
         for part in reply.response.output.parts:
             if part.kind == "reasoning" or part.dangling:
                 continue
             kinds.add(part.kind)
             if part.kind == self.makes:
-                made.append(part)
-        if made:
-            return made
-        given = " and ".join(sorted(kinds)) or "nothing"
-        return f"{self.name} gave {given}, no {self.makes}"
+                parts.append(part)
+        if parts:
+            return parts
+        output = " and ".join(sorted(kinds)) or "nothing"
+        return f"{self.name} gave {output}, no {self.makes}"
 
 
 def load_tool(name: str) -> Tool:
-    """A tool by its name. Raises UnknownNameError, or PluginError for what is no
-    tool."""
+    """Load a tool by its name.
+
+    Raises UnknownNameError, or PluginError for an object that is not a tool.
+    """
     return plugins.load_as("mmeval.tools", name, Tool, "make it a mmeval.backend.Tool")

@@ -1,4 +1,4 @@
-"""Agents: their contract, whom they ask, and how they are driven."""
+"""Agents: how they are defined, which roles they call, and how their programs run."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The answer of an agent, and how its program is driven to a response with a trace."""
+"""Runs the program of an agent and turns its result into a response with a trace."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from mmeval.system.json_lines import from_line, to_line
 
 @dataclass(frozen=True, slots=True)
 class AgentAnswer:
-    """What an agent has made of a request.
+    """The answer of an agent.
 
-    ``evidence`` is JSON: what led to the answer. It is kept with it, as are the
-    ``warnings``. With an ``error`` the answer is this failure, and ``content`` is
-    dropped.
+    ``evidence`` is JSON that explains the answer; it is stored with it, like the
+    ``warnings``. With an ``error`` the answer is a failure and ``content`` is ignored.
     """
 
     content: Interleaved
@@ -32,7 +31,7 @@ class AgentAnswer:
 
 
 AgentProgram: TypeAlias = Program[Interleaved | AgentAnswer]
-"""What the function of an agent is: a generator of calls that returns its answer."""
+"""A generator that yields calls and returns the answer of an agent."""
 
 
 def driven(
@@ -42,14 +41,13 @@ def driven(
     params: Mapping[str, GenerationParams],
     limits: AnswerLimits = USUAL_LIMITS,
 ) -> Program[Response]:
-    """Drive an agent to a response, in which each of its steps is noted.
+    """Run an agent's program to a response that records each of its steps.
 
-    ``asks`` are the roles that it may ask, ``params`` the user's parameters of them,
-    which win over those of a call. Whatever the program raises, returns or yields that
-    is not part of the contract is a failure of this answer. The limits go by the
-    replies alone, so that a program that is run again on its replies ends in the same
-    way.
+    ``asks`` are the roles that it may call, ``params`` the user's parameters for them,
+    which override those of a call. If the program breaks its contract, the response is
+    a failure.
     """
+    # The limits depend on the replies alone, not on time: a replay ends the same way.
     steps: list[TraceStep] = []
     warnings: dict[str, None] = {}
     calls, tokens = 0, 0
@@ -60,7 +58,7 @@ def driven(
 
     while True:
         try:
-            asked = next_asked(program, sent)
+            yielded = next_asked(program, sent)
         except StopIteration as stop:
             return _response(stop.value, steps, warnings)
         except CallFailed as lost:
@@ -70,30 +68,30 @@ def driven(
             place = raised_at(raised, __file__)
             message = f"{type(raised).__name__}: {raised}{place}"
             return failed(ErrorInfo("internal", message))
-        several = [asked] if isinstance(asked, Call) else asked
-        error = _fault(several, asks)
+        step_calls = [yielded] if isinstance(yielded, Call) else yielded
+        error = _fault(step_calls, asks)
         if error is None:
-            error = _over(limits, calls + len(several), tokens)
+            error = _over(limits, calls + len(step_calls), tokens)
         if error is not None:
             # what an agent does at its end may raise anything and call sys.exit
             with contextlib.suppress(Exception, SystemExit):
                 program.close()
             return failed(error)
         overlaid: list[Call] = []
-        for call in several:
-            given, request = params.get(call.role), call.request
-            if given is not None and given is not request.params:
-                request = replace(request, params=request.params.overlaid(given))
+        for call in step_calls:
+            overrides, request = params.get(call.role), call.request
+            if overrides is not None and overrides is not request.params:
+                request = replace(request, params=request.params.overlaid(overrides))
                 call = replace(call, request=request)  # noqa: PLW2901
             overlaid.append(call)
         replies: list[Reply]
-        if isinstance(asked, Call):
+        if isinstance(yielded, Call):
             reply: Reply = yield overlaid[0]
             sent, replies = reply, [reply]
         else:
             replies = yield overlaid
             sent = replies
-        for call, reply in zip(several, replies, strict=True):
+        for call, reply in zip(step_calls, replies, strict=True):
             step = _step(call, reply)
             steps.append(step)
             warnings.update(dict.fromkeys(reply.response.warnings))
@@ -102,19 +100,18 @@ def driven(
 
 
 def _fault(calls: object, asks: Collection[str]) -> ErrorInfo | None:
-    """What is wrong with what an agent has yielded; None for calls to roles that it
-    asks."""
+    """What is wrong with the calls that an agent yields; None if nothing is."""
     for call in calls if isinstance(calls, Sequence) else [calls]:
         if not isinstance(call, Call):
             return ErrorInfo(
                 "internal",
-                f"the agent yielded {type(calls).__name__}, and no call or list of "
+                f"the agent yielded {type(calls).__name__}, not a call or a list of "
                 "calls",
             )
         if call.role not in asks:
             return ErrorInfo(
                 "internal",
-                f"the agent asked the role {call.role!r}, which is none of its "
+                f"the agent called the role {call.role!r}, which is not one of its "
                 "arguments",
             )
     return None
@@ -125,8 +122,7 @@ def _over(
     calls: int,
     tokens: int,
 ) -> ErrorInfo | None:
-    """The limit that an answer would exceed with so many calls, after so many
-    tokens."""
+    """The error if an answer exceeds its limits with these numbers."""
     if calls > limits.calls:
         return ErrorInfo(
             "over_limit",
@@ -159,13 +155,13 @@ def _step(call: Call, reply: Reply) -> TraceStep:
 def _response(
     result: object, steps: Sequence[TraceStep], warnings: Mapping[str, None]
 ) -> Response:
-    """What an agent has returned, with the sums of its steps."""
+    """The result of an agent as a response, with the sums over its steps."""
     if isinstance(result, Interleaved):
         answer = AgentAnswer(result)
     elif isinstance(result, AgentAnswer) and isinstance(result.content, Interleaved):
         answer = result
     else:
-        answer = _unusable(f"the agent returned {type(result).__name__}, and no answer")
+        answer = _unusable(f"the agent returned {type(result).__name__}, not an answer")
     evidence: Mapping[str, Any] = {}
     try:
         evidence = from_line(to_line(answer.evidence))
@@ -174,7 +170,7 @@ def _response(
     except Exception:  # JSON cannot hold it, or an agent's own __str__ fails
         is_usable = False
     if not is_usable:
-        evidence, answer = {}, _unusable("the agent's evidence is no JSON object")
+        evidence, answer = {}, _unusable("the agent's evidence is not a JSON object")
     read = written = 0
     seconds: float = 0
     for step in steps:

@@ -1,5 +1,4 @@
-"""Casting: gives each agent of a run its roles, and finds what is wrong with them
-before anything is asked."""
+"""Gives each agent of a run its roles, and checks them before the first call."""
 
 from __future__ import annotations
 
@@ -19,12 +18,11 @@ def cast(
     params: Mapping[str, GenerationParams],
     limits: AnswerLimits = USUAL_LIMITS,
 ) -> None:
-    """Give the agents among the backends of a run their roles; ``params`` are the
-    user's of each role.
+    """Give the agents of a run their roles; ``params`` are the user's, by role.
 
-    Raises MissingError for a role that an agent needs and the run has not, UsageError
-    for an agent that asks itself, directly or by another, and for a backend that cannot
-    give what the tool makes whose role it plays.
+    Raises MissingError for a missing role of an agent, UsageError for an agent that
+    calls itself (directly or through another), and for a backend that does not give the
+    output of the tool whose role it plays.
     """
     done: set[int] = set()
 
@@ -35,16 +33,16 @@ def cast(
         agent = backend.agent
         for place, other in enumerate(above):
             if backends[other] is backend:
-                path = " asks ".join((*above[place:], role))
+                path = " calls ".join((*above[place:], role))
                 raise UsageError(
-                    f"the agent {agent.name!r} asks itself: {path}; give "
+                    f"the agent {agent.name!r} calls itself: {path}; give "
                     f"{role} another backend"
                 )
         if id(backend) in done:
             return
         _check_needed(agent, backends)
-        for asked in agent.asks(backends):
-            visit(asked, (*above, role))
+        for called in agent.asks(backends):
+            visit(called, (*above, role))
         _check_tools(agent, backends)
         backend.cast(backends, params, limits)
         done.add(id(backend))
@@ -58,9 +56,9 @@ def _check_needed(agent: Agent, backends: Mapping[str, AnyBackend]) -> None:
     missing = [role for role in needed if role not in backends]
     if missing:
         flags = " ".join(f"--role {role}=BACKEND" for role in missing)
-        asks = ", ".join(map(repr, missing))
+        names = ", ".join(map(repr, missing))
         raise MissingError(
-            f"missing roles that the agent {agent.name!r} calls: {asks}; add {flags}",
+            f"missing roles that the agent {agent.name!r} calls: {names}; add {flags}",
             name=missing[0],
         )
 
@@ -69,13 +67,14 @@ def _check_tools(agent: Agent, backends: Mapping[str, AnyBackend]) -> None:
     for role, tool in agent.tools.items():
         if role not in backends:
             continue
-        known = backends[role].capabilities
-        if tool.makes not in known.outputs:
+        capabilities = backends[role].capabilities
+        if tool.makes not in capabilities.outputs:
+            outputs = ", ".join(capabilities.outputs)
             how = f"name a backend that gives {tool.makes}"
-            if tool.makes in known.declarable:
-                how = f"if it does, say so among its arguments: outputs={tool.makes}"
+            if tool.makes in capabilities.declarable:
+                how = f"if the model does, add the argument outputs={tool.makes}"
             raise UsageError(
-                f"--role {role}: this backend gives {', '.join(known.outputs)}, and "
+                f"--role {role}: this backend gives {outputs}, and "
                 f"the tool makes {tool.makes}; {how}",
                 name=role,
             )
@@ -84,28 +83,32 @@ def _check_tools(agent: Agent, backends: Mapping[str, AnyBackend]) -> None:
 def with_asked(
     roles: Iterable[str], asks: Callable[[str], Sequence[str]]
 ) -> tuple[str, ...]:
-    """These roles and all that are asked because of them; ``asks`` gives those that a
-    role asks itself."""
-    found = dict.fromkeys(roles)
-    left = list(found)
-    while left:
-        more = [role for role in asks(left.pop()) if role not in found]
-        found.update(dict.fromkeys(more))
-        left += more
-    return tuple(found)
+    """These roles and all that they call, directly or through others.
+
+    ``asks`` returns the roles that a role calls directly.
+    """
+    called = dict.fromkeys(roles)
+    pending = list(called)
+    while pending:
+        more = [role for role in asks(pending.pop()) if role not in called]
+        called.update(dict.fromkeys(more))
+        pending += more
+    return tuple(called)
 
 
 def asked_by(backends: Mapping[str, AnyBackend], role: str) -> tuple[str, ...]:
-    """The roles that a role asks itself, with these backends."""
+    """The roles that a role calls directly, with these backends."""
     backend = backends.get(role)
     return backend.asked if isinstance(backend, AgentBackend) else ()
 
 
 def identity_of(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, Any]:
-    """What identifies who plays a role: for an agent with every role that is asked
-    because of it. Raises PluginError for an identity that is not a JSON object."""
+    """The identity of a role's backend; an agent's includes the roles that it calls.
+
+    Raises PluginError for an identity that is not a JSON object.
+    """
     backend = backends[role]
-    own = _own_identity(role, backend)
+    identity = _own_identity(role, backend)
     if isinstance(backend, AgentBackend):
         _, *others = with_asked([role], lambda name: asked_by(backends, name))
         roles = {}
@@ -114,8 +117,8 @@ def identity_of(role: str, backends: Mapping[str, AnyBackend]) -> dict[str, Any]
             params = backend.params.get(name)
             if params is not None:
                 roles[name]["gen"] = params.to_json()
-        own["roles"] = roles
-    return own
+        identity["roles"] = roles
+    return identity
 
 
 def _own_identity(role: str, backend: AnyBackend) -> dict[str, Any]:

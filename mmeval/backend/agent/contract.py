@@ -1,4 +1,4 @@
-"""The contract of agents: a generator that asks other roles for its answer.
+"""Agents: model backends that are generators and call other roles.
 
     @agent(takes=("text", "image"), gives=("text", "image"), version="1")
     def illustrator(request, planner, text_to_image=None, *, rounds=2):
@@ -6,10 +6,11 @@
         drawn = yield text_to_image.call(plan.require().text, title="draw")
         return Interleaved((*plan.require().parts, *drawn.require().parts))
 
-Arguments behind ``request`` are the roles that it asks; one that is named like a
-registered tool is given as that ``Tool``. A default of None makes a role optional: it
-is None in a run without it. Keyword-only arguments are those of ``--model_args``, their
-values checked by their annotations. An agent is registered as a model backend.
+The arguments after ``request`` are the roles that the agent calls. A role with the name
+of a registered tool is passed as that ``Tool``. A default of None makes a role
+optional: it is None in a run without it. Keyword-only arguments come from
+``--model_args``, and annotations check their values. An agent is registered as a model
+backend.
 """
 
 from __future__ import annotations
@@ -38,17 +39,16 @@ from mmeval.records.request import GenerationParams, Request
 from mmeval.records.response import Response
 
 _WITHOUT_TOOL: frozenset[PartKind] = frozenset(("text", "code"))
-"""Kinds that any role gives, so that an agent gives them without the tool that makes
-them."""
+"""Kinds that any role gives: an agent gives them without a tool."""
 
 
 @dataclass(frozen=True)
 class Agent:
-    """An agent with its description; called with its arguments, it is a backend.
+    """An agent with its description. Calling it with arguments gives a backend.
 
-    ``takes`` and ``gives`` are kinds of part. ``by_kind`` maps the roles that may have
-    variants for kinds of media to the role that is asked where none of them has a
-    backend. ``version`` is raised with whatever changes its answers.
+    ``takes`` and ``gives`` are kinds of part. ``by_kind`` maps a role that may have
+    variants for kinds of media to the role that is called if none of them has a
+    backend. Raise ``version`` with every change that can change answers.
     """
 
     function: Callable[..., AgentProgram]
@@ -69,7 +69,7 @@ class Agent:
             PROMPTS, inspect.Parameter.KEYWORD_ONLY, default="", annotation=str
         )
         parameters = inspect.Signature([*signature.switches.values(), folder])
-        # as a class has them that is registered as backend
+        # the signature and documentation that a backend class would have
         object.__setattr__(self, "__signature__", parameters)
         object.__setattr__(self, "__wrapped__", self.function)
         object.__setattr__(self, "__doc__", self.function.__doc__)
@@ -87,34 +87,38 @@ class Agent:
 
     @cached_property
     def tools(self) -> Mapping[str, Tool]:
-        """Its roles that are tools."""
-        known = plugins.names("mmeval.tools")
-        return {role: load_tool(role) for role in self.signature.roles if role in known}
+        """The roles that are tools."""
+        tool_names = plugins.names("mmeval.tools")
+        return {
+            role: load_tool(role) for role in self.signature.roles if role in tool_names
+        }
 
     @property
     def folder(self) -> Path:
-        """Where its module lies."""
+        """The folder of its module."""
         return Path(inspect.getfile(self.function)).parent
 
     def prompts(self, folder: str = "") -> Prompts:
-        """Its prompts, with those of a folder in place of its own. Raises UsageError
-        for one that it cannot use."""
+        """Its prompts. Files in ``folder`` replace them by name.
+
+        Raises UsageError for a prompt that it cannot use.
+        """
         return find_prompts(self.folder / PROMPTS, folder)
 
     @property
     def may_ask(self) -> tuple[str, ...]:
-        """The roles that it asks in some run."""
+        """All roles that it can call, with variants."""
         roles = list(self.signature.roles)
         for role in self.by_kind:
             roles.extend(variants(role))
         return tuple(roles)
 
     def asks(self, present: Collection[str]) -> tuple[str, ...]:
-        """The roles that it asks where these are present."""
+        """The roles that it calls in a run with these roles."""
         return tuple(role for role in self.may_ask if role in present)
 
     def gap(self, kind: str, present: Collection[str]) -> str:
-        """The tool without which it does not give a kind; empty where it does."""
+        """The missing tool for an output kind; empty if the agent gives it."""
         if kind in _WITHOUT_TOOL:
             return ""
         first_maker = ""
@@ -128,7 +132,7 @@ class Agent:
 
 
 class AgentBackend:
-    """An agent with its arguments. ``cast`` says which roles a run has."""
+    """An agent with its arguments. ``cast`` sets the roles of the run."""
 
     provenance: Mapping[str, Any] = {}
 
@@ -159,22 +163,21 @@ class AgentBackend:
         params: Mapping[str, GenerationParams] | None = None,
         limits: AnswerLimits = USUAL_LIMITS,
     ) -> None:
-        """Set the roles of the run, the user's parameters of them, and the limits of an
-        answer."""
+        """Set the roles of the run, the user's parameters for them, and the limits."""
         agent = self.agent
         self.asked = agent.asks(present)
         self.params = dict(params or {})
         self._limits = limits
         whole = Capabilities.of(agent.takes, agent.gives)
         gaps: dict[PartKind, str] = {}
-        given: dict[PartKind, Limit] = {}
+        outputs: dict[PartKind, Limit] = {}
         for kind, limit in whole.outputs.items():
             tool = agent.gap(kind, present)
             if tool:
                 gaps[kind] = tool
             else:
-                given[kind] = limit
-        self.capabilities = replace(whole, outputs=given, by_role=gaps)
+                outputs[kind] = limit
+        self.capabilities = replace(whole, outputs=outputs, by_role=gaps)
 
     def program(self, request: Request) -> Program[Response]:
         agent = self.agent
@@ -186,7 +189,7 @@ class AgentBackend:
         return driven(program, asks=self.asked, params=self.params, limits=self._limits)
 
     def _role(self, name: str) -> Role | Tool | None:
-        """A role as the function is given it."""
+        """The role as the agent's function gets it; None if it is absent."""
         if name in self.agent.by_kind:
             role = role_for(name, self.params, self.asked)
             if name in self.asked:
@@ -207,9 +210,9 @@ def agent(
     version: str,
     by_kind: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., AgentProgram]], Agent]:
-    """Describe a generator as an agent; the arguments are as in ``Agent``.
+    """Declare a generator as an agent. The arguments are those of ``Agent``.
 
-    Raises PluginError for a function that cannot be one.
+    Raises PluginError for a function that cannot be an agent.
     """
     return lambda function: Agent(
         function, tuple(takes), tuple(gives), version, by_kind or {}
@@ -217,7 +220,7 @@ def agent(
 
 
 def asked_words(agent: Agent) -> list[str]:
-    """The roles that an agent asks, those in brackets if the run has them."""
+    """The roles that an agent calls, the optional ones in brackets."""
     words = []
     for role, is_needed in agent.signature.roles.items():
         words.append(role if is_needed else f"[{role}]")
@@ -225,20 +228,18 @@ def asked_words(agent: Agent) -> list[str]:
 
 
 def agent_named(name: str) -> Agent | None:
-    """The agent that is registered under a name; None for another backend, or none."""
+    """The registered agent of this name; None if it is another backend, or unknown."""
     try:
-        found = plugins.load("mmeval.model_backends", name)
-    except MmevalError:  # it is reported where the backend is made
+        backend = plugins.load("mmeval.model_backends", name)
+    except MmevalError:  # it is reported when the backend is created
         return None
-    return found if isinstance(found, Agent) else None
+    return backend if isinstance(backend, Agent) else None
 
 
 def _source_digest(agent: Agent) -> str:
-    """A digest of an agent's code: the Python files of its package's folder, or its
-    module.
+    """A digest of an agent's code: its package's Python files, or its module.
 
-    Of an agent that a script or a notebook has made itself it is that of the function
-    alone.
+    For an agent that a script or notebook defines, it covers the function alone.
     """
     function = agent.function
     if function.__module__ == "__main__":

@@ -1,4 +1,4 @@
-"""Limits of one answer of an agent."""
+"""Limits for one answer of an agent."""
 
 from typing import NamedTuple
 
@@ -6,8 +6,7 @@ MAX_CALLS = 200
 
 
 class AnswerLimits(NamedTuple):
-    """What one answer of an agent may take: calls, and tokens in and out (None: any
-    number)."""
+    """Maximum calls and tokens (in and out) for one answer; None means no limit."""
 
     calls: int = MAX_CALLS
     tokens: int | None = None

@@ -1,4 +1,4 @@
-"""The prompts of an agent: the files of the folder ``prompts`` beside its module."""
+"""The prompts of an agent: the files in the folder ``prompts`` beside its module."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ ALWAYS = ("mark",)
 
 
 class Prompts:
-    """The prompts of an agent, by the names of their files without the ending."""
+    """The prompts of an agent by file name, without the suffix."""
 
     def __init__(self, files: Mapping[str, PromptFile]) -> None:
         self._files = dict(files)
 
     @property
     def digest(self) -> str:
-        """Of the words of all prompts; where the files lie does not matter."""
+        """The digest of the texts of all prompts; their paths do not count."""
         return digest({name: file.sha256 for name, file in self._files.items()})
 
     def messages(self, name: str, /, **values: Value) -> tuple[Message, ...]:
-        """The messages of a prompt with the values in their places, media and all.
+        """The messages of a prompt with these values, which may contain media.
 
-        Raises UnknownNameError for a prompt that is not there, PromptError for one that
-        cannot be rendered.
+        Raises UnknownNameError for an unknown prompt, PromptError for one that cannot
+        be rendered.
         """
         if name not in self._files:
             raise UnknownNameError("prompt", name, self._files)
@@ -41,18 +41,20 @@ class Prompts:
 
 
 def find_prompts(home: Path, folder: str = "") -> Prompts:
-    """The prompts in ``home``, with those of the user's ``folder`` in place of ours of
-    the same name.
+    """The prompts in ``home``. Files in the user's ``folder`` replace those by name.
 
-    Raises UnknownNameError for a file in ``folder`` without one of ours, PromptError
-    for one that cannot be used, as it reads what ours does not.
+    Raises UnknownNameError for a file in ``folder`` that replaces none, PromptError for
+    one that reads other values than the prompt it replaces.
     """
-    own = read_prompt_folder(home) if home.is_dir() else {}
-    given = read_prompt_folder(Path(folder), "prompts=") if folder else {}
-    for name, file in given.items():
-        if name not in own:
+    defaults = read_prompt_folder(home) if home.is_dir() else {}
+    replacements = read_prompt_folder(Path(folder), "prompts=") if folder else {}
+    for name, file in replacements.items():
+        if name not in defaults:
             raise UnknownNameError(
-                "prompt", name, own, f"The agent has {', '.join(own) or 'none'}."
+                "prompt",
+                name,
+                defaults,
+                f"The agent has {', '.join(defaults) or 'none'}.",
             )
-        file.check((*own[name].reads, *ALWAYS), form=False)
-    return Prompts({**own, **given})
+        file.check((*defaults[name].reads, *ALWAYS), form=False)
+    return Prompts({**defaults, **replacements})

@@ -1,5 +1,4 @@
-"""Items of a plan, made in rounds: each at the same time as all others whose needs are
-met."""
+"""Makes the items of a plan in rounds. All items whose needs exist share a round."""
 
 from __future__ import annotations
 
@@ -11,35 +10,34 @@ from mmeval.program.calls import Call, Program, Reply, ask_all
 
 
 class Rounds(NamedTuple):
-    """The items by rounds, and those that can never be made."""
+    """The items of each round, and those that can never be made."""
 
     order: list[list[int]]
     never: list[int]
 
 
 def rounds_of(needs: Sequence[Sequence[int] | None]) -> Rounds:
-    """The rounds of items, from the items that each one needs; None stands in the place
-    of what is not an item.
+    """The rounds of items, from the items that each one needs (None: not an item).
 
-    An item that needs itself, one that is not an item, or one that can never be made
-    can never be made either.
+    An item can never be made if it needs itself, an entry that is not an item, or an
+    item that can never be made.
 
     >>> rounds_of([None, [], [1], [0]])
     Rounds(order=[[1], [2]], never=[3])
     """
-    left: dict[int, set[int]] = {}
+    needs_by_item: dict[int, set[int]] = {}
     for item, need in enumerate(needs):
         if need is not None:
-            left[item] = set(need)
+            needs_by_item[item] = set(need)
     order: list[list[int]] = []
     while True:
-        ready = [item for item, open_needs in left.items() if not open_needs]
+        ready = [item for item, open_needs in needs_by_item.items() if not open_needs]
         if not ready:
-            return Rounds(order, list(left))
+            return Rounds(order, list(needs_by_item))
         order.append(ready)
         for item in ready:
-            del left[item]
-        for open_needs in left.values():
+            del needs_by_item[item]
+        for open_needs in needs_by_item.values():
             open_needs.difference_update(ready)
 
 
@@ -48,23 +46,23 @@ def in_rounds(
     call: Callable[[int, Mapping[int, Part]], Call | None],
     read: Callable[[int, Reply], Part | None],
 ) -> Program[dict[int, Part]]:
-    """Make items: ``call`` gives the call for one, from what was made before it,
-    ``read`` what a reply is worth.
+    """Make items in rounds.
 
-    An item is missing for which either gives None.
+    ``call`` returns the call for an item, from the items before it. ``read`` returns
+    the part in a reply. An item for which either returns None is missing in the result.
     """
-    made: dict[int, Part] = {}
+    parts: dict[int, Part] = {}
     for items in order:
         calls: dict[int, Call] = {}
         for item in items:
-            asked = call(item, made)
-            if asked is not None:
-                calls[item] = asked
+            item_call = call(item, parts)
+            if item_call is not None:
+                calls[item] = item_call
         if not calls:
             continue
         replies = yield from ask_all(list(calls.values()))
         for item, reply in zip(calls, replies, strict=True):
             part = read(item, reply)
             if part is not None:
-                made[item] = part
-    return made
+                parts[item] = part
+    return parts

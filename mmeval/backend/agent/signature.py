@@ -9,18 +9,17 @@ from typing import Any, NamedTuple
 from mmeval.errors import PluginError
 
 REQUEST = ("request", "_request", "_")
-"""Names of the first argument of an agent; the last two where it is not read."""
+"""Allowed names of an agent's first argument; the last two for an unused one."""
 PROMPTS = "prompts"
-"""The keyword argument that is given the agent's prompts, and the argument that names a
-folder of them."""
+"""The keyword argument for the agent's prompts, and the user's argument for a folder of
+them."""
 
 
 class AgentSignature(NamedTuple):
-    """Whom an agent asks, and how it may be set.
+    """The roles and arguments of an agent.
 
-    ``roles`` maps each role to whether the agent needs it; ``switches`` are the keyword
-    arguments with their defaults, without the prompts, which it is given where it
-    ``takes_prompts``.
+    ``roles`` maps each role to whether it is required. ``switches`` are the keyword
+    arguments except ``prompts``, which ``takes_prompts`` stands for.
     """
 
     roles: Mapping[str, bool]
@@ -29,8 +28,10 @@ class AgentSignature(NamedTuple):
 
 
 def signature_of(function: Callable[..., Any]) -> AgentSignature:
-    """The signature of an agent. Raises PluginError for a function that cannot be
-    one."""
+    """Read the signature of an agent.
+
+    Raises PluginError for a function that cannot be an agent.
+    """
     name = function.__name__
     first, *others = inspect.signature(function).parameters.values() or (None,)
     takes_request = first is not None and first.name in REQUEST
@@ -49,14 +50,14 @@ def signature_of(function: Callable[..., Any]) -> AgentSignature:
         if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
             if has_default and parameter.default is not None:
                 raise PluginError(
-                    f"the agent {name!r}: {parameter.name} is a role, whose only "
-                    "default is None; write * before arguments"
+                    f"the agent {name!r}: {parameter.name} is a role, so its default "
+                    "can only be None; write * before arguments that are not roles"
                 )
             roles[parameter.name] = not has_default
         elif parameter.kind is not parameter.KEYWORD_ONLY:
             raise PluginError(
-                f"the agent {name!r}: {parameter} names no role and no argument; "
-                "write each by its name"
+                f"the agent {name!r}: {parameter} is not allowed; list each role and "
+                "argument by its name"
             )
         elif parameter.name != PROMPTS:
             if not has_default:
